@@ -28,9 +28,9 @@ pub use docs::docs;
 pub use doctor::{check, remark};
 pub use error::CliError;
 pub use explain::explain;
-pub use ingest::reembed;
+pub use ingest::{ingest_for_search, reembed};
 pub use open::open;
-pub use print::harmless;
+pub use print::{harmless, note, reference};
 pub use serve::{banner, damaged, stopping, taking_over};
 pub use toolkits::init;
 
@@ -46,7 +46,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         }
         Command::Search(asked) => search::search(client, asked).await,
         Command::Ask { words, conversation, repository, claim_check, json } => {
-            let repository = repository.as_deref().map(print::reference);
+            let repository = repository.as_deref().map(reference);
             let claim_check = claim_check.map(|switch| switch == Switch::On);
             let body = answer::body(&words.join(" "), conversation, repository, claim_check);
             answer::ask(client, &body, json).await

@@ -69,7 +69,7 @@ pub use explain::{Explanation, explain_folder};
 pub use folders::{Choice, Listing};
 pub use past::PastRun;
 pub use path_form::explain_form;
-pub use root::{Request, RootStatus};
+pub use root::{Request, RootStatus, can_be_indexed};
 pub use scope::Scope;
 pub use skip::{Missing, Reason, Skipped};
 pub use standing::Standing;

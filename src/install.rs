@@ -22,6 +22,7 @@ mod talk;
 
 use std::{
     ffi::OsStr,
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
@@ -29,6 +30,7 @@ pub use args::{Install, Uninstall};
 pub use clients::Client;
 pub use error::InstallError;
 pub use places::{Places, Platform, program};
+pub use talk::ask_person;
 
 use self::{
     change::Plan,
@@ -56,6 +58,10 @@ struct Installer<'a> {
 pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), InstallError> {
     let places = places(config)?;
     let clients = find_clients(asked, &places, &config.codex.path)?;
+    if asked.clients.is_empty() && !clients.is_empty() && !asked.all && !asked.print_config {
+        let names: Vec<&str> = clients.iter().map(|client| client.name).collect();
+        say(&format!("found: {}", names.join(", ")))?;
+    }
     let launch = launch::launch(&exe, &config.codex.path, StartedFrom::Terminal, places.platform);
     let can_hook = launch::shell_line(&launch, "hook", places.platform).is_some();
     let state = InstallState::load(&config.data_dir);
@@ -74,14 +80,22 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
             plan.add_content(name, path, &FileContent::Instructions)
         })?;
     }
+    let mut changed = clients.clone();
+    changed.retain(|client| plan.changes_client(client.name));
     plan.carry_out(asked.yes, installer.choices.state)?;
-    if missed.is_empty() {
-        return Ok(());
+    if !missed.is_empty() {
+        say(&format!(
+            "note: clients may start CodeInfo without {}, which this shell sets: add what matters to `env` of the \
+             entries",
+            missed.join(", ")
+        ))?;
     }
-    say(&format!(
-        "note: clients may start CodeInfo without {}, which this shell sets: add what matters to `env` of the entries",
-        missed.join(", ")
-    ))
+    if io::stdout().is_terminal() {
+        for client in changed {
+            say(&format!("next for {}: {}", client.name, client.next_step()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the names of the clients that are found on this machine, and whether each has CodeInfo.
@@ -258,6 +272,9 @@ impl Installer<'_> {
     /// Says what a client does not get since that was chosen before.
     fn say_refusals(&self, client: &Client) -> Result<(), InstallError> {
         let (asked, state, name) = (self.asked, &self.choices.state, client.name);
+        if state.without_indexing.contains(client.id) && !asked.no_auto_index && !asked.http {
+            say(&format!("{name}: indexes nothing, as you chose; `--auto-index` changes that"))?;
+        }
         if state.without_permissions.contains(client.id) && !asked.no_permissions {
             say(&format!("{name}: asks before calls, as you chose; `--permissions` changes that"))?;
         }
@@ -271,11 +288,7 @@ impl Installer<'_> {
     fn list_files(&self, client: &Client) -> Result<Vec<ClientFile>, InstallError> {
         let permission = self.choices.permits_calls(client);
         let path = client.file(&self.places);
-        // What cannot be read is refused when the change is planned.
-        let text = file::read(&path).ok().and_then(|found| found.text).unwrap_or_default();
-        // Who agreed once is not asked for it with every update.
-        let agreed = edit::args((client.syntax, client.section), &text);
-        let entry = self.entry(client, agreed.iter().any(|arg| arg == AUTO_INDEX))?;
+        let entry = self.entry(client)?;
         let revokes_trust = client.has_trust() && !permission;
         let mut files = vec![ClientFile::server(client, path, entry, revokes_trust)];
         let hook = self.hook_command(client)?;
@@ -309,7 +322,7 @@ impl Installer<'_> {
         launch::launch(&self.exe, path, client.started_from, self.places.platform)
     }
 
-    fn entry(&self, client: &Client, agreed: bool) -> Result<Entry, InstallError> {
+    fn entry(&self, client: &Client) -> Result<Entry, InstallError> {
         let connection = if self.asked.http {
             Connection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
         } else {
@@ -317,7 +330,7 @@ impl Installer<'_> {
             let command = launch.command.to_str();
             let command =
                 command.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
-            let auto_index = self.choices.auto_index || agreed;
+            let auto_index = !self.choices.state.without_indexing.contains(client.id);
             let own = ["stdio"].into_iter().chain(auto_index.then_some(AUTO_INDEX));
             let args = launch.before.into_iter().chain(own.map(str::to_owned)).collect();
             Connection::Program { command, args }

@@ -19,7 +19,7 @@ use crate::{
 
 pub use self::{
     placed::Placed,
-    relays::{HEADER, PATH, Place, Relay, Relays},
+    relays::{HEADER, PATH, Place, Relay, Relays, name_ingest_command, quote_path},
 };
 
 /// Where a client is given a session, and repeats it. It distinguishes the calls of one client from those of

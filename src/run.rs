@@ -2,6 +2,7 @@
 
 mod elect;
 mod machine;
+mod offer;
 mod read_only;
 mod remind;
 mod takeover;
@@ -9,13 +10,14 @@ mod takeover;
 use std::{
     error::Error,
     net::Ipv4Addr,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 use tracing::warn;
 
-use self::read_only::copy_unwritable_index;
 pub use self::remind::remind;
+use self::{offer::offer_to_index, read_only::copy_unwritable_index};
 use crate::{
     app::{Server, StartError, Visibility, private_places},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
@@ -99,8 +101,12 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         copy.path().clone_into(&mut config.data_dir);
     }
     match place(&config, Visibility::Private, repairs).await? {
-        Place::Running(url) => Ok(cli::run(command, &client(&url, &config)?).await?),
-        Place::Own(server) => alone(command, *server, &config).await,
+        Place::Running(url) => {
+            let client = client(&url, &config)?;
+            offer_to_index(&command, &client, &config).await?;
+            Ok(cli::run(command, &client).await?)
+        }
+        Place::Own(server) => alone(command, *server, &config, copy.is_none()).await,
     }
 }
 
@@ -110,7 +116,7 @@ async fn doctor(config: &Config) -> Result<(), CommandError> {
     machine::check_machine(config).await?;
     match place(config, Visibility::Examined, false).await {
         Ok(Place::Running(url)) => cli::run(Command::Doctor, &client(&url, config)?).await?,
-        Ok(Place::Own(server)) => alone(Command::Doctor, *server, config).await?,
+        Ok(Place::Own(server)) => alone(Command::Doctor, *server, config, false).await?,
         Err(error) => {
             cli::check("server", false, "", &chain(error.as_ref()))?;
             return Err(CliError::Checks.into());
@@ -202,7 +208,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
 /// Relays standard streams to the server of the data folder.
 async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
     let folder = std::env::current_dir().ok();
-    let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+    let home = home_folder();
     let folder = folder.and_then(|folder| repository(&folder, home.as_deref()));
     let auto_index = asked.auto_index || config.relays.auto_index;
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -210,6 +216,10 @@ async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
     let tasks = Tasks::default();
     let servers = elect::Elected { config, search: asked.search, tasks: tasks.clone() };
     relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
+}
+
+fn home_folder() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
 /// Takes other ports where somebody has the configured ones: relays find the server all the same.
@@ -301,10 +311,21 @@ async fn stop(server: Server, signals: &mut Signals) -> Result<(), CommandError>
     }
 }
 
-/// Works at a server that serves this one command.
-async fn alone(command: Command, server: Server, config: &Config) -> Result<(), CommandError> {
+/// Works at a server that serves this one command. `keeps_index` is whether what it indexes is kept.
+async fn alone(
+    command: Command,
+    server: Server,
+    config: &Config,
+    keeps_index: bool,
+) -> Result<(), CommandError> {
     let client = client(&server.main_url(), config)?;
-    let ended = cli::run(command, &client).await;
+    let working = async {
+        if keeps_index {
+            offer_to_index(&command, &client, config).await?;
+        }
+        cli::run(command, &client).await
+    };
+    let ended = working.await;
     if server.damage().is_some() {
         // With no terminal left nobody would see it.
         drop(cli::damaged());

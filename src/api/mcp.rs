@@ -332,9 +332,7 @@ impl RawSearch {
                 return Err(CallError::Error(Error::internal()));
             }
             Code::RepoNotFound => "Leave `repository` out to search all.",
-            Code::IngestRequired => {
-                "Ask the user to index one with `codeinfo ingest PATH`, and read files directly meanwhile."
-            }
+            Code::IngestRequired => "Ask the user to do so, and read files directly meanwhile.",
             Code::Busy => "Try again in a moment.",
             _ => {
                 warn!(error = %chain(failure), "tool failed");

@@ -7,12 +7,16 @@ use sse_stream::{Sse, SseByteStream};
 use super::{CliError, Client, print};
 use crate::{
     cite::{Checked, CitationState, join_lines},
-    domain::{CitationCounts, ClaimCounts, FileSummary, Segment},
+    domain::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment},
     replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered, Warned},
 };
 
 /// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
 const MAX_REPLY_BYTES: usize = 256 * 1024 * 1024;
+/// Maximum characters of a query, a command or a failure in a line.
+const MAX_SHOWN: usize = 200;
+const LINES: &str = "ReadLines";
+const USES: &str = "FindUses";
 
 /// Returns the body of `POST /chat`.
 pub(super) fn body(
@@ -43,6 +47,7 @@ pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<
     let mut events = SseByteStream::new(bytes);
     // An answer may be corrected: what counts is what the last frame holds.
     let mut answers = Vec::new();
+    let mut last_tool = String::new();
     while let Some(event) = events.next().await {
         let Sse { event, data, .. } = event.map_err(|error| unread(client, error))?;
         let (name, data) = (event.unwrap_or_default(), data.unwrap_or_default());
@@ -58,13 +63,14 @@ pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<
                 return Err(CliError::Unanswered { code, message: format!("{message}; {hint}") });
             }
             _ if as_json => {}
-            frame => show(&frame)?,
+            frame => show(&frame, &mut last_tool)?,
         }
     }
     Err(broken(client, "the stream ended before the answer"))
 }
 
-fn show(frame: &Frame) -> Result<(), CliError> {
+/// Shows what happens. `last_tool` is the one of ours that ended last: a list of files is about it.
+fn show(frame: &Frame, last_tool: &mut String) -> Result<(), CliError> {
     match frame {
         Frame::Thinking(Text { text }) => print::note(&format!("{text}\n")),
         Frame::Warning(Warned { message }) => {
@@ -73,29 +79,61 @@ fn show(frame: &Frame) -> Result<(), CliError> {
         Frame::ToolRequest(request) => {
             print::note(&describe_call(&request.name, &request.origin, &request.parameters))
         }
-        // What a toolkit could not do, an answer may lack.
-        Frame::ToolResult(ToolResult { name, origin, error: Some(error), .. })
-            if origin.toolkit.is_some() =>
-        {
-            let call = describe_call(name, origin, &Value::Null);
-            print::note(&format!("{call} failed: {}", print::name(error)))
+        Frame::ToolResult(result) => {
+            last_tool.clone_from(&result.name);
+            show_result(result)
         }
-        Frame::VectorSummary(FilesFound { files }) => files_found(files),
-        Frame::Thread(_)
-        | Frame::ToolResult(_)
-        | Frame::Answer(_)
-        | Frame::Final(_)
-        | Frame::Error(_) => Ok(()),
+        Frame::VectorSummary(FilesFound { files }) => match last_tool.as_str() {
+            // The line of the call has them.
+            LINES => Ok(()),
+            // Nothing measures how well a use fits.
+            tool => files_found(files, tool != USES),
+        },
+        Frame::Thread(_) | Frame::Answer(_) | Frame::Final(_) | Frame::Error(_) => Ok(()),
     }
+}
+
+/// Says what a call did that failed, or how many uses it found. The files of other calls follow by themselves.
+fn show_result(result: &ToolResult) -> Result<(), CliError> {
+    let name = name_tool(&result.name, &result.origin);
+    if let Some(error) = &result.error {
+        // What follows is advice for the model.
+        let reason = error.split_once(". ").map_or(error.as_str(), |(reason, _)| reason);
+        let reason = print::shorten(&print::name(reason), MAX_SHOWN);
+        return print::note(&format!("{name} failed: {reason}"));
+    }
+    let text = result.result.as_ref().and_then(|result| result.pointer("/content/0/text"));
+    match text.and_then(Value::as_str) {
+        Some(text) if name == USES => print::note(&format!("  {}", count_uses(text))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the counts of the first line of uses, which names them after all else: `2 definitions, 3 uses`.
+fn count_uses(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let counts = first.rsplit_once(" shown: ").map_or(first, |(_, counts)| counts);
+    print::shorten(&print::name(counts), MAX_SHOWN)
+}
+
+/// Returns the name of a tool as `codeinfo mcp call` takes it.
+fn name_tool(name: &str, origin: &Origin) -> String {
+    let toolkit = origin.toolkit.as_ref().map(|toolkit| format!("{}:", print::name(toolkit)));
+    toolkit.unwrap_or_default() + &print::name(name)
 }
 
 /// Says what a call does, in a few words: `reads src/a.rs:1-20`.
 fn describe_call(name: &str, origin: &Origin, parameters: &Value) -> String {
-    let text = |key: &str| parameters.get(key).and_then(Value::as_str).map(print::name);
+    let text = |key: &str| {
+        let text = parameters.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        text.map(|text| print::shorten(&print::name(text), MAX_SHOWN))
+    };
     let number = |key: &str| parameters.get(key).and_then(Value::as_u64);
-    let name = print::name(name);
-    if let Some(toolkit) = &origin.toolkit {
-        return format!("{} · {name}", print::name(toolkit));
+    if origin.toolkit.is_some() {
+        let given = parameters.as_object().filter(|given| !given.is_empty());
+        let given = given.map(|_| format!(" {}", print::name(&parameters.to_string())));
+        let given = print::shorten(&given.unwrap_or_default(), MAX_SHOWN);
+        return format!("calls {}{given}", name_tool(name, origin));
     }
     let path = || {
         let path = text("path").unwrap_or_default();
@@ -106,15 +144,25 @@ fn describe_call(name: &str, origin: &Origin, parameters: &Value) -> String {
             (None, None) => path,
         }
     };
-    match (name.as_str(), text("query"), text("name").or_else(|| text("pattern")), text("command"))
-    {
-        ("VectorSearch", Some(query), ..) => format!("searches \"{query}\""),
-        ("web_search", Some(query), ..) => format!("searches the web for \"{query}\""),
-        ("FindUses", _, Some(used), _) => format!("finds uses of `{used}`"),
-        ("ReadLines", ..) => format!("reads {}", path()),
-        ("Outline", ..) => format!("outlines {}", path()),
-        ("shell", .., Some(command)) => format!("runs `{command}`"),
-        _ => name,
+    let named = |keys: &[&str]| keys.iter().find_map(|key| text(key)).unwrap_or_default();
+    match name {
+        "VectorSearch" => format!("searches \"{}\"", named(&["query"])),
+        USES => format!("finds uses of `{}`", named(&["name", "pattern"])),
+        LINES => format!("reads {}", path()),
+        "Outline" => format!("outlines {}", path()),
+        "ListIngestedRepositories" => "lists the indexed repositories".to_owned(),
+        "shell" => format!("runs `{}`", named(&["command"])),
+        // What it looks for is not known while it looks.
+        "web_search" => text("query").map_or_else(
+            || "searches the web".to_owned(),
+            |query| format!("searches the web for \"{query}\""),
+        ),
+        "discover_tools" => format!("looks for tools: \"{}\"", named(&["query"])),
+        "get_tool_schema" => format!("looks at the tool {}", named(&["tool"])),
+        "list_tool_domains" => "lists the domains of tools".to_owned(),
+        "browse_tool_domain" => format!("lists the tools of {}", named(&["domain"])),
+        "execute_tool" => format!("calls {}", named(&["tool"])),
+        _ => print::name(name),
     }
 }
 
@@ -172,13 +220,19 @@ fn verdict(counts: &CitationCounts, citations: &[Checked]) -> Result<(), CliErro
     Ok(())
 }
 
-fn files_found(files: &[FileSummary]) -> Result<(), CliError> {
+fn files_found(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
     for file in files {
-        let ranges: Vec<String> = file.ranges.iter().map(ToString::to_string).collect();
+        let ranges: Vec<String> = file.ranges.iter().copied().map(describe_range).collect();
         let path = print::name(&file.path);
-        print::note(&format!("  {:.2}  {path}:{}", file.best, ranges.join(",")))?;
+        let score = if has_scores { format!("{:.2}  ", file.best) } else { String::new() };
+        print::note(&format!("  {score}{path}:{}", ranges.join(",")))?;
     }
     print::note("")
+}
+
+/// Returns the lines of a range: `12-40`, or `12` for a single one.
+fn describe_range(range: LineRange) -> String {
+    if range.first == range.last { range.first.to_string() } else { range.to_string() }
 }
 
 /// Returns why the events of a reply cannot be read any further.
@@ -204,7 +258,7 @@ fn broken(client: &Client, reason: &str) -> CliError {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Origin, describe_call};
+    use super::{Origin, count_uses, describe_call};
     use crate::replies::Source;
 
     #[test]
@@ -223,6 +277,12 @@ mod tests {
             ("Outline", json!({ "path": "src" }), "outlines src"),
             ("shell", json!({ "command": "ls" }), "runs `ls`"),
             ("web_search", json!({ "query": "gin" }), "searches the web for \"gin\""),
+            ("web_search", json!({ "query": "" }), "searches the web"),
+            ("ListIngestedRepositories", json!({}), "lists the indexed repositories"),
+            ("discover_tools", json!({ "query": "log" }), "looks for tools: \"log\""),
+            ("get_tool_schema", json!({ "tool": "mcp:git:log" }), "looks at the tool mcp:git:log"),
+            ("list_tool_domains", json!({}), "lists the domains of tools"),
+            ("browse_tool_domain", json!({ "domain": "git" }), "lists the tools of git"),
             ("unknown", json!([]), "unknown"),
         ] {
             assert_eq!(describe_call(name, &local, &parameters), words);
@@ -230,6 +290,15 @@ mod tests {
         let git = Origin { source: Source::Mcp, toolkit: Some("git".to_owned()) };
         let hostile = describe_call("log\n\u{1b}[2J", &git, &Value::Null);
         assert_eq!(hostile.lines().count(), 1);
-        assert_eq!(describe_call("log", &git, &Value::Null), "git · log");
+        assert_eq!(describe_call("log", &git, &Value::Null), "calls git:log");
+        let given = describe_call("log", &git, &json!({ "path": "a\n" }));
+        assert_eq!(given, "calls git:log {\"path\":\"a\\n\"}");
+    }
+
+    #[test]
+    fn uses_are_counted_whatever_their_name_is() {
+        let text = "3 places of \"a shown: b\" in 2 files, all shown: 1 definition, 2 uses\nmore";
+        assert_eq!(count_uses(text), "1 definition, 2 uses");
+        assert_eq!(count_uses("\"a\" is nowhere in the index\n"), "\"a\" is nowhere in the index");
     }
 }

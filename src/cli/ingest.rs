@@ -100,7 +100,17 @@ pub(super) async fn one(
         }
     }
     let Started { run_id } = client.post(&["ingest", "start"], &body).await?;
-    finish(client, &clean_path(&absolute).display().to_string(), run_id).await
+    finish(client, &clean_path(&absolute).display().to_string(), run_id, print::line).await
+}
+
+/// Indexes a folder before it is searched. The summary goes to standard error: results alone are on standard output.
+///
+/// # Errors
+///
+/// Fails where the run is refused or does not complete.
+pub async fn ingest_for_search(client: &Client, folder: &Path) -> Result<(), CliError> {
+    let Started { run_id } = client.post(&["ingest", "start"], &json!({ "path": folder })).await?;
+    finish(client, &folder.display().to_string(), run_id, print::note).await
 }
 
 /// Returns an absolute path without `.` and `..`, also of `.@NAME`, a commit of the folder itself.
@@ -127,7 +137,7 @@ pub async fn reembed(client: &Client) -> Result<(), CliError> {
         let one = async {
             let route = ["ingest", "reembed", &id.to_string()];
             let Started { run_id } = client.post(&route, &json!({})).await?;
-            finish(client, &path, run_id).await
+            finish(client, &path, run_id, print::line).await
         };
         match one.await {
             Err(error @ CliError::Run { .. }) => print::note(&error.to_string())?,
@@ -140,7 +150,16 @@ pub async fn reembed(client: &Client) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn finish(client: &Client, path: &str, run: RunId) -> Result<(), CliError> {
+/// Writes a line for a person.
+type Printer = fn(&str) -> Result<(), CliError>;
+
+/// Follows a run to its end, and prints its summary by `print_summary`.
+async fn finish(
+    client: &Client,
+    path: &str,
+    run: RunId,
+    print_summary: Printer,
+) -> Result<(), CliError> {
     let run = run.to_string();
     let left = Arc::new(AtomicU64::new(UNKNOWN));
     let bar = bar(&left);
@@ -154,7 +173,7 @@ async fn finish(client: &Client, path: &str, run: RunId) -> Result<(), CliError>
     };
     let elapsed = bar.elapsed();
     bar.finish_and_clear();
-    report(path, &ended?, elapsed)
+    report(path, &ended?, elapsed, print_summary)
 }
 
 async fn follow(
@@ -193,7 +212,12 @@ async fn follow(
     }
 }
 
-fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError> {
+fn report(
+    path: &str,
+    status: &Status,
+    elapsed: Duration,
+    print_summary: Printer,
+) -> Result<(), CliError> {
     let RunCounts { files, chunks, .. } = status.counts;
     let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
@@ -213,7 +237,7 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
             });
         }
     };
-    print::line(&format!("indexed {path} in {seconds:.1} s: {files}, {chunks}{changes}"))?;
+    print_summary(&format!("indexed {path} in {seconds:.1} s: {files}, {chunks}{changes}"))?;
     match &status.message {
         Some(message) => print::note(message),
         None => Ok(()),

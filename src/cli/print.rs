@@ -40,7 +40,7 @@ pub(super) fn title(name: &str, rest: &str) -> Result<(), CliError> {
 }
 
 /// Writes a line to standard error, dimmed on a terminal.
-pub(super) fn note(text: &str) -> Result<(), CliError> {
+pub fn note(text: &str) -> Result<(), CliError> {
     let (text, mut err) = (harmless(text), std::io::stderr().lock());
     if err.is_terminal() {
         writeln!(err, "\u{1b}[2m{text}\u{1b}[0m")?;
@@ -144,7 +144,7 @@ pub(super) async fn remove(client: &Client, name: &str) -> Result<(), CliError> 
 
 /// Returns what a person calls a repository as the server knows it. Names hold no `/`; what does, or
 /// is `.` or `..`, is a path, known to the server in full.
-pub(super) fn reference(name: &str) -> String {
+pub fn reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
     let whole = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
     whole.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    io::{IsTerminal, Write},
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     config::first_file,
     gateway::{Directory, Origin, ToolState, ToolkitEntry, launch::is_installed},
+    install::ask_person,
     replies::{AllowedFile, ConfigStored, ToolAnswer},
     toolkit::State,
 };
@@ -266,10 +267,12 @@ async fn allow(client: &Client, path: &Path, yes: bool, as_json: bool) -> Result
         };
     }
     if !yes
-        && !agreed(
+        && !ask_person(
             "Allow these programs to be run for questions about this repository? Their own files may change \
              without your being asked.",
+            false,
         )?
+        .unwrap_or_default()
     {
         return Err(CliError::Usage(
             "nothing is allowed; `--yes` allows without asking".to_owned(),
@@ -278,17 +281,6 @@ async fn allow(client: &Client, path: &Path, yes: bool, as_json: bool) -> Result
     let body = json!({ "path": path, "sha256": shown.sha256 });
     let allowed: Value = client.post(&["toolkits", "allow"], &body).await?;
     if as_json { print::json(&allowed) } else { print::note("allowed, until the file changes") }
-}
-
-/// Asks on the terminal; without one nobody agrees.
-fn agreed(question: &str) -> Result<bool, CliError> {
-    if !io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    write!(io::stderr().lock(), "{question} [y/N] ")?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Adds the toolkits of a file to those that are stored; of one name, that of the file counts.

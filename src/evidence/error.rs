@@ -59,7 +59,7 @@ pub enum EvidenceError {
     #[error(transparent)]
     RepoNotFound(#[from] UnknownRoot),
     /// Nothing is indexed.
-    #[error("nothing is indexed yet; ingest a repository first")]
+    #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
     /// A folder does not answer, or too many requests wait for one.
     #[error("the files could not be read in time")]

@@ -13,7 +13,7 @@ use crate::{
     domain::plain_name,
     domain::{Host, LastRun, Revision, Root, RootId, RunId},
     git::Git,
-    private_places::ResolvedPlaces,
+    private_places::{PrivatePlaces, ResolvedPlaces},
     secret,
 };
 
@@ -104,6 +104,11 @@ fn parse_revision(path: &Path, private: &ResolvedPlaces) -> Result<Option<Revisi
         }
     }
     nearest.map_or(Ok(None), Err)
+}
+
+/// Returns whether a path names a folder that a run would not refuse. Blocks on the file system.
+pub fn can_be_indexed(path: &Path, private: &PrivatePlaces) -> bool {
+    canonical(path, &private.resolve()).is_ok()
 }
 
 fn canonical(path: &Path, private: &ResolvedPlaces) -> Result<PathBuf, IngestError> {

@@ -25,11 +25,15 @@ pub struct Install {
     #[arg(long, short)]
     pub yes: bool,
     /// Have clients connect to the server at MCP_PORT (5011), which you start, instead of starting it
-    #[arg(long, conflicts_with = "auto_index")]
+    #[arg(long, conflicts_with_all = ["auto_index", "no_auto_index"])]
     pub http: bool,
-    /// Index repositories that are not indexed yet when a client starts in them
-    #[arg(long)]
+    /// Index the git repository that a client starts in, in the background, unless it is indexed [default: asked;
+    /// with --yes it is]
+    #[arg(long, conflicts_with = "no_auto_index")]
     pub auto_index: bool,
+    /// Index repositories by `codeinfo ingest` alone
+    #[arg(long)]
+    pub no_auto_index: bool,
     /// Let clients call the tool without asking you each time [default: asked; with --yes they may]
     #[arg(long, conflicts_with = "no_permissions")]
     pub permissions: bool,
@@ -58,6 +62,7 @@ impl Install {
         let switches = [
             ("--http", self.http),
             ("--auto-index", self.auto_index),
+            ("--no-auto-index", self.no_auto_index),
             ("--permissions", self.permissions),
             ("--no-permissions", self.no_permissions),
             ("--hook", self.hook),

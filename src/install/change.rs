@@ -8,7 +8,7 @@ use super::{
     file::{self, Found},
     record::{Before, Place, Record},
     state::InstallState,
-    talk::{ask, say, show},
+    talk::{ask_person, say, show},
 };
 use crate::error::chain;
 
@@ -126,6 +126,11 @@ impl<'a> Plan<'a> {
         self.changes.is_empty() && !self.has_failed
     }
 
+    /// Returns whether a file of the client of that name is to be changed.
+    pub(super) fn changes_client(&self, name: &str) -> bool {
+        self.changes.iter().any(|change| change.name == name)
+    }
+
     /// Returns whether a file was changed by an earlier command.
     pub(super) fn is_remembered(&self, path: &Path) -> bool {
         let real_path = file::resolve_links(path).ok();
@@ -238,7 +243,7 @@ impl<'a> Plan<'a> {
         mut state: InstallState,
     ) -> Result<(), InstallError> {
         if !self.changes.is_empty() && !is_agreed {
-            match ask("Write this?", false)? {
+            match ask_person("Write this?", false)? {
                 None => return Err(InstallError::Unasked),
                 Some(false) => return Err(InstallError::Declined),
                 Some(true) => {}

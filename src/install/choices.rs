@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Client, Install, InstallError, Places, content, file, state::InstallState, talk::ask};
+use super::{
+    Client, Install, InstallError, Places, content, file, state::InstallState, talk::ask_person,
+};
 
 /// The answers, from switches, from the terminal, from earlier answers, or else the defaults.
 #[derive(Debug)]
 pub(super) struct InstallChoices {
-    /// Whether repositories are indexed when a client starts in them.
-    pub(super) auto_index: bool,
     /// What clients are not to have.
     pub(super) state: InstallState,
     /// Whether Claude Code runs `codeinfo hook` with each prompt; `None` leaves that as it is.
@@ -32,7 +32,7 @@ impl ChoiceQuestion {
             (true, _) => Ok(Some(true)),
             (_, true) => Ok(Some(false)),
             _ if is_quiet || !self.is_open => Ok(None),
-            _ => ask(self.text, self.default),
+            _ => Ok(ask_person(self.text, self.default)?),
         }
     }
 }
@@ -48,13 +48,16 @@ impl InstallChoices {
         mut state: InstallState,
     ) -> Result<Self, InstallError> {
         let is_quiet = asked.yes || asked.print_config;
+        let starting = if asked.http { BTreeSet::new() } else { list_ids(clients, |_| true) };
         let indexing = ChoiceQuestion {
-            text: "Index repositories that are not indexed yet when a client is started in them?",
-            switches: (asked.auto_index, false),
-            is_open: !(clients.is_empty() || asked.http),
-            default: false,
+            text: "When a client starts in a git repository that is not indexed, index it in the background? Any but \
+                   a home folder, of up to a million files, without what `.gitignore` names; 4,000 files take a \
+                   second or two and 30 MB of disk.",
+            switches: (asked.auto_index, asked.no_auto_index),
+            is_open: !starting.is_empty(),
+            default: state.without_indexing.is_disjoint(&starting),
         };
-        let auto_index = indexing.ask(is_quiet)?.unwrap_or_default();
+        update_refusals(&mut state.without_indexing, starting, indexing.ask(is_quiet)?);
         let asking = list_ids(clients, Client::asks_before_calls);
         let permissions = ChoiceQuestion {
             text: "Let clients call codebase_question, which only reads, without asking you each time?",
@@ -72,7 +75,7 @@ impl InstallChoices {
         };
         update_refusals(&mut state.without_instructions, reading, instructions.ask(is_quiet)?);
         let hook = ask_for_hook(asked, clients, places, is_quiet || !can_hook)?;
-        Ok(Self { auto_index, state, hook })
+        Ok(Self { state, hook })
     }
 
     /// Returns whether a client may call the tool without a prompt.

@@ -275,6 +275,18 @@ impl Client {
         self.servers.iter().map(|name| folder.join(name)).collect()
     }
 
+    /// Returns what a person does so that a client that was set up has the tool.
+    pub(super) fn next_step(&self) -> &'static str {
+        match self.id {
+            "codex" | "claude-code" | "gemini" | "qwen" => {
+                "start it again in a repository; `/mcp` lists codeinfo"
+            }
+            "vscode" => "start codeinfo by `MCP: List Servers` of its command palette",
+            "cursor" | "windsurf" | "zed" | "claude-desktop" => "quit it and start it again",
+            _ => "start it again in a repository",
+        }
+    }
+
     /// The file to edit.
     pub(super) fn file(&self, places: &Places<'_>) -> PathBuf {
         let files = self.server_files(places);

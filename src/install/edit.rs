@@ -43,15 +43,6 @@ pub(super) fn without((syntax, section): (Syntax, &str), text: &str) -> Result<S
     })
 }
 
-/// Returns the arguments that the server in `section` is started with.
-pub(super) fn args((syntax, section): (Syntax, &str), text: &str) -> Vec<String> {
-    let text = text.trim_start_matches(BYTE_ORDER_MARK);
-    match syntax {
-        Syntax::Json => json::args(text, section),
-        Syntax::Toml => tables::args(text, section),
-    }
-}
-
 /// Returns `text` with `element` in its list.
 pub(super) fn with_element(text: &str, element: &ListElement) -> Result<String, Refusal> {
     changed(text, |text| element.add_to(text))

@@ -20,6 +20,8 @@ const FILE: &str = "state.json";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct InstallState {
+    /// Clients that do not have the repository indexed in which they start.
+    pub(super) without_indexing: BTreeSet<String>,
     /// Clients that are to ask before calls.
     pub(super) without_permissions: BTreeSet<String>,
     /// Clients whose models get no lines and no sub-agent.
@@ -52,6 +54,7 @@ impl InstallState {
 
     /// Forgets what a person does not want of a client.
     pub(super) fn forget_client(&mut self, id: &str) {
+        self.without_indexing.remove(id);
         self.without_permissions.remove(id);
         self.without_instructions.remove(id);
     }

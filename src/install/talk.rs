@@ -23,18 +23,25 @@ pub(super) fn say(line: &str) -> Result<(), InstallError> {
     Ok(writeln!(io::stdout().lock(), "{}", harmless(line))?)
 }
 
-/// Asks on the terminal; an empty answer is `default`, and anything else but yes is no. `None` where there is
-/// no terminal.
-pub(super) fn ask(question: &str, default: bool) -> Result<Option<bool>, InstallError> {
+/// Asks a question on the terminal; an empty answer is `default`, and anything else but yes is no. `None` where
+/// there is no terminal, or its end is typed.
+///
+/// # Errors
+///
+/// Fails where the terminal cannot be read or written.
+pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
     let input = io::stdin();
     if !input.is_terminal() {
         return Ok(None);
     }
     let mut out = io::stderr().lock();
-    write!(out, "{question} {} ", if default { "[Y/n]" } else { "[y/N]" })?;
+    write!(out, "{} {} ", harmless(question), if default { "[Y/n]" } else { "[y/N]" })?;
     out.flush()?;
     let mut answer = String::new();
-    io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer)?;
+    if io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer)? == 0 {
+        writeln!(out)?;
+        return Ok(None);
+    }
     let answer = answer.trim().to_lowercase();
     Ok(Some(match answer.as_str() {
         "" => default,

@@ -80,7 +80,7 @@ fn read_body(server: &mut TcpStream) -> Option<String> {
 }
 
 /// Returns whether a folder is in an indexed root, and in no repository of its own within it.
-fn is_part_of(folder: &Path, root: &Path) -> bool {
+pub(super) fn is_part_of(folder: &Path, root: &Path) -> bool {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     if !folder.starts_with(root) && !real.starts_with(root) {
         return false;

@@ -41,7 +41,7 @@ pub enum SearchError {
     #[error("the server is stopping")]
     Stopped,
     /// Nothing is indexed.
-    #[error("nothing is indexed yet; ingest a repository first")]
+    #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
     /// The query could not be embedded.
     #[error("cannot embed the query: {0}")]

@@ -349,7 +349,7 @@ async fn searches_that_cannot_work_say_why() {
     409 content-type: application/json
     {
       "error": "INGEST_REQUIRED",
-      "message": "nothing is indexed yet; ingest a repository first"
+      "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
     }
     "#);
     let server = with_demo().await;

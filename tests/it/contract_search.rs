@@ -430,7 +430,7 @@ async fn raw_search_without_repositories_says_what_to_do() {
         "content": [
           {
             "type": "text",
-            "text": "INGEST_REQUIRED: nothing is indexed yet; ingest a repository first. Ask the user to index one with `codeinfo ingest PATH`, and read files directly meanwhile."
+            "text": "INGEST_REQUIRED: nothing is indexed yet; index a repository with `codeinfo ingest PATH`. Ask the user to do so, and read files directly meanwhile."
           }
         ],
         "isError": true

@@ -565,3 +565,50 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     assert!(stderr.contains(counts), "{stderr}");
     server.terminate().await;
 }
+
+#[tokio::test]
+async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_once() {
+    let call = |name: &str, arguments: Value| {
+        let server = "mcp__codeinfo_search".to_owned();
+        Reply::Items(vec![Item::Calls(server, name.to_owned(), arguments)])
+    };
+    let world = World::replay([
+        Reply::Items(vec![searches("relieve pressure")]),
+        call("ReadLines", json!({ "path": "src/valve.rs", "first": 1, "last": 2 })),
+        call("FindUses", json!({ "name": "relieve_pressure" })),
+        call("FindUses", json!({ "name": "close_gate" })),
+        call("Outline", json!({ "path": "src" })),
+        call("ReadLines", json!({ "path": "src/lost.rs" })),
+        call("ListIngestedRepositories", json!({})),
+        Reply::Items(vec![says("In src/valve.rs:1-4 and src/lost.rs:3.")]),
+        Reply::Items(vec![says("It is in src/valve.rs:1-4.")]),
+    ])
+    .await;
+    let server = world.serve().await;
+    let data = world.folder.path().join("data");
+    let arguments = ["ask", "--repository", "boiler", "What opens the valve?"];
+    let output = run(&data, &world.environment(), &arguments).await;
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "It is in src/valve.rs:1-4.\n");
+    let folder = world.folder.path().canonicalize().unwrap().display().to_string();
+    let said = String::from_utf8(output.stderr).unwrap().replace(&folder, "FOLDER");
+    let (said, _) = said.split_once("; continue with").unwrap();
+    assert_snapshot!(said, @r#"
+    searches "relieve pressure"
+      0.46  FOLDER/boiler/src/valve.rs:1-4
+
+    reads src/valve.rs:1-2
+    finds uses of `relieve_pressure`
+      1 definition
+      FOLDER/boiler/src/valve.rs:2
+
+    finds uses of `close_gate`
+      "close_gate" is nowhere in the index
+    outlines src
+    reads src/lost.rs
+    ReadLines failed: no indexed file or folder is `src/lost.rs`
+    lists the indexed repositories
+    citations: 1 of 1 confirmed; 1 left out
+    mock-model
+    "#);
+    server.terminate().await;
+}

@@ -155,19 +155,19 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
     let home = Home::with_program();
     home.well(&["install", "--all", "--no-instructions", "--yes"]);
     assert_snapshot!(home.lines(), @r#"
-    .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio"], "alwaysLoad": true } } }
+    .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio", "--auto-index"], "alwaysLoad": true } } }
     .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
-    .cline/data/settings/cline_mcp_settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800 } } }
-    .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
-    .codex/config.toml: [mcp_servers.codeinfo] command = "codeinfo" args = ["stdio"] tool_timeout_sec = 1800
-    .config/Claude/claude_desktop_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
-    .config/Code/User/mcp.json: { "servers": { "codeinfo": { "type": "stdio", "command": "~/bin/codeinfo", "args": ["stdio"] } } }
-    .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "local", "command": ["codeinfo", "stdio"], "enabled": true, "timeout": 1800000 } } }
-    .config/zed/settings.json: { "context_servers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"], "timeout": 1800 } } }
-    .copilot/mcp-config.json: { "mcpServers": { "codeinfo": { "type": "local", "command": "codeinfo", "args": ["stdio"], "tools": ["*"], "timeout": 1800000 } } }
-    .cursor/mcp.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
-    .gemini/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000, "trust": true } } }
-    .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
+    .cline/data/settings/cline_mcp_settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800 } } }
+    .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio", "--auto-index"] } } }
+    .codex/config.toml: [mcp_servers.codeinfo] command = "codeinfo" args = ["stdio", "--auto-index"] tool_timeout_sec = 1800
+    .config/Claude/claude_desktop_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio", "--auto-index"] } } }
+    .config/Code/User/mcp.json: { "servers": { "codeinfo": { "type": "stdio", "command": "~/bin/codeinfo", "args": ["stdio", "--auto-index"] } } }
+    .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "local", "command": ["codeinfo", "stdio", "--auto-index"], "enabled": true, "timeout": 1800000 } } }
+    .config/zed/settings.json: { "context_servers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800 } } }
+    .copilot/mcp-config.json: { "mcpServers": { "codeinfo": { "type": "local", "command": "codeinfo", "args": ["stdio", "--auto-index"], "tools": ["*"], "timeout": 1800000 } } }
+    .cursor/mcp.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio", "--auto-index"] } } }
+    .gemini/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800000, "trust": true } } }
+    .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
     "#);
     // What was made is taken away, with its folders.
     home.well(&["uninstall", "--yes"]);
@@ -321,7 +321,7 @@ fn what_is_printed_to_paste_is_not_written() {
       "context_servers": {
         "codeinfo": {
           "command": "CODEINFO",
-          "args": ["stdio"],
+          "args": ["stdio", "--auto-index"],
           "timeout": 1800
         }
       }
@@ -360,7 +360,7 @@ fn nothing_is_written_without_a_yes() {
       +
       + [mcp_servers.codeinfo]
       + command = "CODEINFO"
-      + args = ["stdio"]
+      + args = ["stdio", "--auto-index"]
       + tool_timeout_sec = 1800
     "#);
     assert_eq!(home.text(".codex/config.toml"), "model = \"a\"\n");
@@ -384,6 +384,12 @@ impl Terminal {
 
     /// Waits until the command asks that, and answers.
     fn answer(&mut self, question: &str, answer: &str) {
+        self.read_question(question);
+        writeln!(self.child.stdin.as_mut().unwrap(), "{answer}").unwrap();
+    }
+
+    /// Waits until the command asks that; returns what it printed since the last answer.
+    fn read_question(&mut self, question: &str) -> String {
         let mut byte = [0];
         let is_asked = |seen: &str| seen.ends_with("[y/N] ") || seen.ends_with("[Y/n] ");
         while !(self.seen.contains(question) && is_asked(&self.seen)) {
@@ -391,8 +397,7 @@ impl Terminal {
             assert_eq!(read, 1, "no `{question}` in {}", self.seen);
             self.seen.push(byte[0].into());
         }
-        self.seen.clear();
-        writeln!(self.child.stdin.as_mut().unwrap(), "{answer}").unwrap();
+        std::mem::take(&mut self.seen)
     }
 
     fn end(mut self) -> (Option<i32>, String) {
@@ -406,7 +411,7 @@ impl Terminal {
 fn a_person_is_asked_about_repositories_and_about_the_change() {
     let home = Home::new();
     let mut terminal = Terminal::start(&home, "install codex gemini");
-    terminal.answer("Index repositories", "y");
+    terminal.answer("index it in the background", "y");
     terminal.answer("without asking you each time?", "");
     terminal.answer("what agents read in every folder", "");
     terminal.answer("Write this?", "n");
@@ -415,11 +420,19 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     assert_eq!(home.shown(), "");
 
     let mut terminal = Terminal::start(&home, "install codex opencode");
-    terminal.answer("Index repositories", "y");
+    terminal.answer("index it in the background", "");
     terminal.answer("what agents read in every folder", "y");
     terminal.answer("Write this?", "yes");
     let (code, said) = terminal.end();
     assert_eq!(code, Some(0), "{said}");
+    let next = "next for Codex: start it again in a repository; `/mcp` lists codeinfo";
+    assert_eq!(said.matches(next).count(), 1, "{said}");
+    assert_eq!(
+        said.matches("next for OpenCode: start it again in a repository").count(),
+        1,
+        "{said}"
+    );
+    assert_eq!(said.matches("next for ").count(), 2, "{said}");
     assert!(home.text(".codex/config.toml").contains(r#"args = ["stdio", "--auto-index"]"#));
     // What was agreed to once stays, without a question.
     let again = home.well(&["install", "codex", "opencode", "--yes"]);
@@ -435,12 +448,50 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
 }
 
 #[test]
-fn repositories_are_indexed_only_where_somebody_said_so() {
+fn repositories_are_indexed_by_themselves_until_that_is_refused() {
     let home = Home::new();
     home.well(&["install", "codex", "--yes"]);
-    assert!(!home.text(".codex/config.toml").contains("auto-index"));
-    home.well(&["install", "codex", "--yes", "--auto-index"]);
-    assert!(home.text(".codex/config.toml").contains("--auto-index"));
+    let is_on = || home.text(".codex/config.toml").contains("--auto-index");
+    assert!(is_on());
+    home.well(&["install", "codex", "--yes", "--no-auto-index"]);
+    assert!(!is_on());
+    let again = home.well(&["install", "codex", "--yes"]);
+    assert!(!is_on() && again.contains("indexes nothing, as you chose"), "{again}");
+    let mut terminal = Terminal::start(&home, "install codex --no-instructions");
+    terminal.answer("index it in the background", "y");
+    terminal.answer("Write this?", "y");
+    assert_eq!(terminal.end().0, Some(0));
+    assert!(is_on());
+    let mut terminal = Terminal::start(&home, "install codex --no-instructions");
+    terminal.answer("index it in the background", "n");
+    terminal.answer("Write this?", "y");
+    assert_eq!(terminal.end().0, Some(0));
+    assert!(!is_on());
+    assert_eq!(home.run(&["install", "--auto-index", "--no-auto-index"]).code, Some(2));
+}
+
+#[test]
+fn clients_that_were_found_are_named_first() {
+    let home = Home::new();
+    fs::create_dir(home.path(".codex")).unwrap();
+    home.program("gemini", "exit 0");
+    let said = home.well(&["install", "--yes"]);
+    assert!(said.starts_with("found: Codex, Gemini CLI\n"), "{said}");
+    assert!(!home.well(&["install", "codex", "--yes"]).contains("found: "));
+    // A person reads that before the first question.
+    let mut terminal = Terminal::start(&home, "install --no-instructions");
+    let question = terminal.read_question("index it in the background");
+    assert!(
+        question.starts_with("found: Codex, Gemini CLI\r\nWhen a client starts in a git"),
+        "{question}"
+    );
+    for bound in ["Any but a home folder", "up to a million files", "30 MB of disk. [Y/n] "] {
+        assert!(question.contains(bound), "{bound}: {question}");
+    }
+    writeln!(terminal.child.stdin.as_mut().unwrap()).unwrap();
+    terminal.answer("without asking you each time?", "");
+    terminal.answer("Write this?", "n");
+    assert_eq!(terminal.end().0, Some(1));
 }
 
 #[test]

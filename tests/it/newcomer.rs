@@ -94,7 +94,7 @@ fn the_first_command_of_the_readme_serves_and_says_what_answers_lack() {
         assert!(to_do.contains(&format!("`{command}`")), "{command}: {printed:#?}");
     }
     assert!(printed.iter().any(|line| line.starts_with("Page        http://127.0.0.1:")));
-    let search = commands.iter().find(|line| line.starts_with("codeinfo search")).unwrap();
+    let search = commands.iter().find(|line| line.contains("codeinfo search")).unwrap();
     let output = newcomer.run(&search.replacen("codeinfo", program, 1));
     let found = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && found.contains("settings.rs:1-4"), "{found}");

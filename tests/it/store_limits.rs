@@ -13,7 +13,7 @@ use tokio::{process::Command, time::timeout};
 
 use crate::{
     store_damage::{aside, files},
-    support::process::{Environment, Program, fresh, run, run_unprivileged, run_within},
+    support::process::{Environment, Program, command, fresh, run, run_unprivileged, run_within},
 };
 
 /// How long one command may take.
@@ -135,7 +135,8 @@ async fn a_command_says_that_the_index_it_read_is_not_whole() {
     let data = indexed(repository.path()).await;
     let note = "the index is damaged, results may be missing; \"codeinfo serve\" repairs it";
     let said = async |arguments: &[&str]| {
-        let output = run(data.path(), &without_codex(), arguments).await;
+        let mut command = command(data.path(), &without_codex());
+        let output = command.args(arguments).current_dir(data.path()).output().await.unwrap();
         assert!(output.status.success(), "{}", reported(&output));
         (String::from_utf8_lossy(&output.stdout).into_owned(), reported(&output))
     };

@@ -1,11 +1,11 @@
 //! Commands on a terminal: one voice, which says what matters to a person; the log is in a file.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Stdio};
 
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::support::{
-    process::{Environment, fresh, run, signal},
+    process::{Environment, command, fresh, run, signal},
     terminal::{on_terminal, strip_escapes},
 };
 
@@ -23,7 +23,9 @@ fn repository() -> tempfile::TempDir {
     let folder = fresh();
     let code =
         "use std::io;\n\n/// Opens the valve.\npub fn relieve_pressure() {\n    open();\n}\n";
-    fs::create_dir(folder.path().join("src")).unwrap();
+    for part in ["src", ".git"] {
+        fs::create_dir(folder.path().join(part)).unwrap();
+    }
     fs::write(folder.path().join("src/valve.rs"), code).unwrap();
     folder
 }
@@ -162,6 +164,137 @@ async fn repositories_are_listed_in_columns_with_ages_for_a_person() {
     assert!(piped.contains("indexed 2") && piped.ends_with("\n    A tap\n"), "{piped}");
 }
 
+/// Runs a command line to its end, and types `answer` when it asks whether to index; `None` ends the input.
+async fn answer(
+    data: &Path,
+    folder: &Path,
+    line: &str,
+    answer: Option<&str>,
+) -> (Option<i32>, String) {
+    let mut command = on_terminal(data, folder, 100, &without_codex(), line);
+    let mut script = command.stdin(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut output) = (script.stdin.take(), script.stdout.take().unwrap());
+    let mut seen = Vec::new();
+    while output.read_buf(&mut seen).await.unwrap() > 0 {
+        if !seen.ends_with(b"[Y/n] ") {
+            continue;
+        }
+        let Some(mut keys) = input.take() else { continue };
+        if let Some(answer) = answer {
+            keys.write_all(answer.as_bytes()).await.unwrap();
+            input = Some(keys);
+        }
+    }
+    let code = script.wait().await.unwrap().code();
+    (code, strip_escapes(&String::from_utf8(seen).unwrap()))
+}
+
+#[tokio::test]
+async fn a_search_offers_to_index_the_repository_around_it_and_goes_on() {
+    for typed in ["\n", "y\n", "YES\n"] {
+        let (data, folder) = (fresh(), repository());
+        let path = folder.path().canonicalize().unwrap();
+        let question = format!("`{}` is not indexed; index it now? [Y/n] ", path.display());
+        let (code, seen) =
+            answer(data.path(), &path.join("src"), "search -l pressure", Some(typed)).await;
+        assert!(code == Some(0) && seen.starts_with(&question), "{seen}");
+        let indexed = format!("indexed {} in ", path.display());
+        assert!(seen.contains(&indexed) && seen.ends_with("\nvalve.rs:1-6\n"), "{seen}");
+        // Nobody is asked again.
+        let (_, seen) = answer(data.path(), &path, "search -l pressure", Some(typed)).await;
+        assert_eq!(seen, "src/valve.rs:1-6\n");
+    }
+}
+
+#[tokio::test]
+async fn a_no_ends_in_a_line_or_searches_the_other_repositories() {
+    let (data, folder, other) = (fresh(), repository(), repository());
+    let path = folder.path().canonicalize().unwrap();
+    let question = format!("`{}` is not indexed; index it now? [Y/n] ", path.display());
+    let refusal =
+        "codeinfo: nothing is indexed yet; index a repository with `codeinfo ingest PATH`\n";
+    for typed in [Some("n\n"), Some("later\n"), None] {
+        let (code, seen) = answer(data.path(), &path, "search pressure", typed).await;
+        let said = seen.strip_prefix(&question).unwrap();
+        let said = said.trim_start_matches(typed.unwrap_or_default().trim()).trim_start();
+        assert_eq!((code, said), (Some(1), refusal), "{seen}");
+    }
+    // A folder that is named is all that is searched.
+    for (line, typed) in [("search -r . pressure", "n\n"), ("search -r ../missing/.. pressure", "")]
+    {
+        let (code, seen) = answer(data.path(), &path, line, Some(typed)).await;
+        assert!(code == Some(1) && seen.trim_end().lines().count() <= 2, "{seen}");
+        let advice =
+            format!("`{0}` is not indexed; `codeinfo ingest {0}` indexes it", path.display());
+        assert_eq!(seen.contains(&advice), !typed.is_empty(), "{seen}");
+    }
+    run(data.path(), &without_codex(), &["ingest", other.path().to_str().unwrap()]).await;
+    let (code, seen) = answer(data.path(), &path, "search -l pressure", Some("n\n")).await;
+    assert!(code == Some(0) && seen.starts_with(&question), "{seen}");
+    let found = format!("{}/src/valve.rs:1-6\n", other.path().display());
+    assert!(
+        seen.ends_with(&format!("what follows is about other repositories\n{found}")),
+        "{seen}"
+    );
+}
+
+#[tokio::test]
+async fn a_named_folder_is_offered_and_is_then_all_that_is_searched() {
+    let (data, folder, other) = (fresh(), repository(), repository());
+    run(data.path(), &without_codex(), &["ingest", other.path().to_str().unwrap()]).await;
+    let (code, seen) =
+        answer(data.path(), &folder.path().join("src"), "search -l -r .. pressure", Some("\n"))
+            .await;
+    assert!(code == Some(0) && seen.ends_with("\nvalve.rs:1-6\n"), "{seen}");
+    assert_eq!(seen.matches("valve.rs").count(), 1, "{seen}");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_homes_private_places_and_what_is_no_repository() {
+    let (data, home, plain) = (fresh(), repository(), tempfile::tempdir().unwrap());
+    let private = home.path().join(".ssh/keys");
+    fs::create_dir_all(private.join(".git")).unwrap();
+    let mut environment = without_codex();
+    environment.push(("HOME".to_owned(), home.path().display().to_string()));
+    for folder in [home.path(), &home.path().join("src"), &private, plain.path(), Path::new("/")] {
+        for line in ["search pressure", "search -r ~ pressure", "search -r / pressure"] {
+            let mut command = on_terminal(data.path(), folder, 100, &environment, line);
+            let output = command.output().await.unwrap();
+            let seen = strip_escapes(&String::from_utf8(output.stdout).unwrap());
+            assert_eq!(seen.lines().count(), 1, "{}: {line}: {seen}", folder.display());
+            assert!(seen.starts_with("codeinfo: ") && !seen.contains("[Y/n]"), "{seen}");
+        }
+    }
+    // A question that Codex could not answer anyhow is no reason to index.
+    let folder = repository();
+    let (_, seen) = see(data.path(), folder.path(), 100, "ask why").await;
+    assert!(seen.starts_with("codeinfo: the Codex command line is not found"), "{seen}");
+}
+
+#[tokio::test]
+async fn programs_are_told_of_the_command_and_not_asked() {
+    let (data, folder, other) = (fresh(), repository(), repository());
+    let at = async |arguments: &[&str]| {
+        let mut command = command(data.path(), &without_codex());
+        let output = command.args(arguments).current_dir(folder.path()).output().await.unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, _, noted) = at(&["search", "pressure"]).await;
+    let refusal =
+        "codeinfo: nothing is indexed yet; index a repository with `codeinfo ingest PATH`\n";
+    assert_eq!((code, noted.as_str()), (Some(1), refusal));
+    at(&["ingest", other.path().to_str().unwrap()]).await;
+    let path = folder.path().canonicalize().unwrap();
+    let advice =
+        format!("`{0}` is not indexed; `codeinfo ingest {0}` indexes it\n", path.display());
+    let (code, found, noted) = at(&["search", "-l", "pressure"]).await;
+    assert_eq!((code, noted), (Some(0), advice.clone()));
+    assert_eq!(found, format!("{}/src/valve.rs:1-6\n", other.path().display()));
+    let (code, found, noted) = at(&["search", "-l", "-r", ".", "pressure"]).await;
+    assert_eq!((code, found.as_str(), noted), (Some(1), "", format!("codeinfo: {advice}")));
+}
+
 #[tokio::test]
 async fn results_can_be_listed_by_place_and_with_the_lines_around_them() {
     let (data, repository) = (fresh(), repository());
@@ -179,6 +312,7 @@ async fn results_can_be_listed_by_place_and_with_the_lines_around_them() {
     let numbered = "     1  use std::io;\n     2  \n     3  /// Opens the valve.\n";
     assert!(around.contains(numbered), "{around}");
     // Elsewhere the whole path is printed.
-    let (_, seen) = see(data.path(), data.path(), 100, "search -l relieve pressure").await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (_, seen) = see(data.path(), elsewhere.path(), 100, "search -l relieve pressure").await;
     assert_eq!(seen, format!("{}/src/valve.rs:1-6\n", path.display()));
 }

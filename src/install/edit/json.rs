@@ -96,13 +96,6 @@ pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
     }
 }
 
-pub(super) fn args(text: &str, section: &str) -> Vec<String> {
-    // OpenCode has the arguments in `command`.
-    let lists = ["args", "command"].into_iter().filter_map(|name| value(text, section, name));
-    let args = lists.filter_map(|list| list.as_array().cloned()).flatten();
-    args.filter_map(|arg| arg.as_str().map(str::to_owned)).collect()
-}
-
 /// Brings the members of an entry up to date, one after the other, since each moves those after it.
 fn updated(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
     let mut text = text.to_owned();

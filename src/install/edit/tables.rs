@@ -46,13 +46,6 @@ pub(super) fn without(text: &str, section: &str) -> Result<String, Refusal> {
     merged(text, &document.to_string())
 }
 
-pub(super) fn args(text: &str, section: &str) -> Vec<String> {
-    let Ok(document) = parsed(text) else { return Vec::new() };
-    let args = document.get(section).and_then(|servers| servers.get(NAME)?.get("args")?.as_array());
-    let texts = args.into_iter().flatten().filter_map(|arg| arg.as_str());
-    texts.map(str::to_owned).collect()
-}
-
 fn parsed(text: &str) -> Result<DocumentMut, Refusal> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         Refusal::new(format!("is not TOML: {}", error.to_string().trim_end()))

@@ -48,7 +48,7 @@ fn codex_lists_what_was_installed_for_it() {
     // It warns on standard error where its home is below the system's temporary folder.
     let got: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
     assert_eq!(got["transport"]["command"], "codeinfo", "{got}");
-    assert_eq!(got["transport"]["args"], serde_json::json!(["stdio"]), "{got}");
+    assert_eq!(got["transport"]["args"], serde_json::json!(["stdio", "--auto-index"]), "{got}");
     assert_eq!(got["tool_timeout_sec"], 1800.0, "{got}");
     home.well(&["uninstall", "codex", "--yes"]);
     assert_eq!(home.text(".codex/config.toml"), before);

@@ -58,7 +58,7 @@ fn comments_order_and_indentation_of_json_stay() {
               "other": { "command": "x" }, // keep
               "codeinfo": {
                    "command": "~/bin/codeinfo",
-                   "args": ["stdio"]
+                   "args": ["stdio", "--auto-index"]
               },
          },
          "a": [1,2 , 3],
@@ -72,14 +72,18 @@ fn tabs_ends_of_lines_and_the_mark_at_the_start_stay_in_json() {
     let installed = through("cursor", CURSOR, text);
     let expected = "\u{feff}{\r\n\t\"mcpServers\": {\r\n\t\t\"other\": {\"url\": \"x\"},\r\n\t\t\
                     \"codeinfo\": {\r\n\t\t\t\"command\": \"~/bin/codeinfo\",\r\n\t\t\t\
-                    \"args\": [\"stdio\"]\r\n\t\t}\r\n\t}\r\n}";
+                    \"args\": [\"stdio\", \"--auto-index\"]\r\n\t\t}\r\n\t}\r\n}";
     assert_eq!(installed, expected);
     for text in
         ["", " \n", "// nothing yet\n", "{}", "{\"a\":1}", "{ // c\n}", "{\"mcpServers\":{}}"]
     {
         let installed = through("cursor", CURSOR, text);
         let read: Value = json_of(&installed);
-        assert_eq!(read["mcpServers"]["codeinfo"]["args"], json!(["stdio"]), "{installed}");
+        assert_eq!(
+            read["mcpServers"]["codeinfo"]["args"],
+            json!(["stdio", "--auto-index"]),
+            "{installed}"
+        );
     }
 }
 
@@ -89,7 +93,7 @@ fn comments_order_and_ends_of_lines_of_toml_stay() {
     assert_eq!(
         through("codex", CODEX, text),
         format!(
-            "{text}\r\n\r\n[mcp_servers.codeinfo]\r\ncommand = \"codeinfo\"\r\nargs = [\"stdio\"]\r\n\
+            "{text}\r\n\r\n[mcp_servers.codeinfo]\r\ncommand = \"codeinfo\"\r\nargs = [\"stdio\", \"--auto-index\"]\r\n\
              tool_timeout_sec = 1800\r\n"
         )
     );
@@ -120,7 +124,7 @@ fn an_older_entry_is_brought_up_to_date_and_keeps_what_people_added() {
     assert_eq!(
         home.text(CODEX),
         "[mcp_servers.codeinfo]\r\nenabled_tools = [\"codebase_question\"]\n\
-         tool_timeout_sec = 1800 # short\r\ncommand = \"codeinfo\"\r\nargs = [\"stdio\"]\r\n\n\
+         tool_timeout_sec = 1800 # short\r\ncommand = \"codeinfo\"\r\nargs = [\"stdio\", \"--auto-index\"]\r\n\n\
          [mcp_servers.codeinfo.env]\nDATA_DIR = \"/data\"\n# About z.\n[z]\n"
             .replacen("\r\n", "\n", 1)
     );
@@ -133,8 +137,7 @@ fn an_older_entry_is_brought_up_to_date_and_keeps_what_people_added() {
     home.well(&["install", "vscode", "--yes"]);
     let read: Value = serde_json::from_str(&home.text(".config/Code/User/mcp.json")).unwrap();
     let program = home.path("bin/codeinfo");
-    let expected =
-        json!({"type": "stdio", "command": program, "args": ["stdio"], "env": {"A": "1"}});
+    let expected = json!({"type": "stdio", "command": program, "args": ["stdio", "--auto-index"], "env": {"A": "1"}});
     assert_eq!(read["servers"]["codeinfo"], expected);
     home.well(&["uninstall", "vscode", "--yes"]);
     assert_eq!(home.text(".config/Code/User/mcp.json"), text);

@@ -144,7 +144,7 @@ fn the_hook_is_asked_for_where_claude_code_is_and_a_shell_can_run_it() {
 
     let home = Home::with_program();
     let mut terminal = Terminal::start(&home, "install claude-code");
-    terminal.answer("Index repositories", "");
+    terminal.answer("index it in the background", "");
     terminal.answer("each time?", "");
     terminal.answer("what agents read in every folder", "");
     terminal.answer("with each prompt", "");
@@ -213,7 +213,7 @@ fn a_no_takes_the_hook_out_and_what_is_there_is_not_asked_for() {
     let home = Home::with_program();
     home.well(&["install", "claude-code", "--hook", "--yes"]);
     let mut terminal = Terminal::start(&home, "install claude-code --no-instructions");
-    terminal.answer("Index repositories", "");
+    terminal.answer("index it in the background", "");
     terminal.answer("each time?", "");
     terminal.answer("Write this?", "y");
     let (code, said) = terminal.end();

@@ -60,7 +60,7 @@ fn lines_are_offered_once_and_a_no_adds_none() {
     for (answer, is_added) in [("", true), ("n", false)] {
         let home = Home::with_program();
         let mut terminal = Terminal::start(&home, "install codex opencode cursor");
-        terminal.answer("Index repositories", "n");
+        terminal.answer("index it in the background", "n");
         terminal.answer("what agents read in every folder", answer);
         terminal.answer("Write this?", "y");
         let (code, said) = terminal.end();
@@ -284,9 +284,15 @@ fn lines_after_a_text_that_ends_with_a_carriage_return_are_written_once() {
 fn switches_for_clients_are_refused_beside_lines_for_a_repository() {
     let home = Home::with_program();
     fs::create_dir(home.path(".git")).unwrap();
-    for switch in
-        ["--http", "--auto-index", "--permissions", "--no-permissions", "--hook", "--no-hook"]
-    {
+    for switch in [
+        "--http",
+        "--auto-index",
+        "--no-auto-index",
+        "--permissions",
+        "--no-permissions",
+        "--hook",
+        "--no-hook",
+    ] {
         let mut command = home.command(BINARY);
         command.current_dir(home.0.path()).args(["install", "--instructions", "--yes", switch]);
         let ended = home.end(&mut command);

@@ -24,7 +24,7 @@ fn one_question_permits_all_clients_and_a_no_permits_none() {
         let home = Home::with_program();
         let mut terminal =
             Terminal::start(&home, "install claude-code gemini qwen cursor --no-instructions");
-        terminal.answer("Index repositories", "n");
+        terminal.answer("index it in the background", "n");
         terminal.answer("without asking you each time?", answer);
         terminal.answer("with each prompt", "");
         terminal.answer("Write this?", "y");
@@ -41,7 +41,7 @@ fn one_question_permits_all_clients_and_a_no_permits_none() {
     // Who is asked nothing of it has no such client.
     let home = Home::with_program();
     let mut terminal = Terminal::start(&home, "install cursor");
-    terminal.answer("Index repositories", "n");
+    terminal.answer("index it in the background", "n");
     terminal.answer("Write this?", "y");
     let (code, said) = terminal.end();
     assert!(code == Some(0) && !said.contains("each time"), "{said}");
