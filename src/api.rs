@@ -207,8 +207,10 @@ impl Parts {
             | Route::OpenSession
             | Route::StoreConfig
             | Route::StoredConfig => self.kept(request, of).await,
-            Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
-            Route::NotFound => Err(net::HttpError::RouteNotFound.into()),
+            Route::NotAllowed { allow } => {
+                page::missing(request, net::HttpError::MethodNotAllowed { allow }).await
+            }
+            Route::NotFound => page::missing(request, net::HttpError::RouteNotFound).await,
         }
     }
 

@@ -106,12 +106,14 @@ pub struct Cited {
 }
 
 impl Summary {
-    /// Begins a conversation with its first question.
+    /// Begins a conversation with its first question. One that began with the owner's key is as one without a
+    /// token: the owner's page needs none on the owner's machine.
     pub fn new(
         id: ConversationId,
         principal: Option<&Principal>,
         (repository, question): (Option<String>, &str),
     ) -> Self {
+        let principal = principal.filter(|principal| !principal.is_owner());
         let now = Timestamp::now();
         let line = question.lines().map(str::trim).find(|line| !line.is_empty());
         Self {

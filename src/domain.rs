@@ -29,7 +29,7 @@ pub use last_run::LastRun;
 pub use omission::{
     OmissionRule, OmittedGroup, OmittedPaths, count_paths, explain_omission, list_omissions,
 };
-pub use plain::{plain_json, plain_line, plain_name, plain_word};
+pub use plain::{count_things, plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Origin, Revision, Root, UnknownRoot};

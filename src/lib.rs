@@ -13,6 +13,7 @@ pub mod cli;
 pub mod codex;
 pub mod config;
 mod decode;
+mod documents;
 pub mod domain;
 pub mod embed;
 pub mod error;

@@ -15,7 +15,7 @@ const KEYS = [
 ];
 
 /**
- * Opens a dialog, and gives back the focus after it.
+ * Opens a dialog, and gives back the focus after it. It closes when the address changes.
  * @param {string} title
  * @param {(close: (value: any) => void) => unknown} content
  * @param {{wide?: boolean}} [options]
@@ -29,7 +29,10 @@ export function dialog(title, content, { wide = false } = {}) {
       value = given;
       box.close();
     };
+    const leave = () => box.close();
     const closed = () => {
+      removeEventListener('route', leave);
+      removeEventListener('hashchange', leave);
       box.remove();
       before?.focus?.();
       resolve(value);
@@ -41,6 +44,8 @@ export function dialog(title, content, { wide = false } = {}) {
     const box = h('dialog', props, heading, content(close));
     document.body.append(box);
     box.showModal();
+    addEventListener('route', leave);
+    addEventListener('hashchange', leave);
   });
 }
 

@@ -1,5 +1,6 @@
 // Draws the files of an answer one below the other, and which calls or imports which as arcs beside them.
 
+import { counted } from './format.js';
 import { h, svg } from './h.js';
 import { beside } from './router.js';
 
@@ -27,7 +28,7 @@ export function drawing({ files, links }) {
     }
   });
   const rows = files.map((file, index) => row(file, names[index], index, reach, light));
-  const label = `${files.length} files, ${drawn.length} connections`;
+  const label = `${counted(files.length, 'file')}, ${counted(drawn.length, 'connection')}`;
   return h('figure', { class: 'figure-graph' },
     h('div', { class: 'graph-box', role: 'group', tabindex: 0, 'aria-label': 'Drawing of the connections' },
       svg('svg', { class: 'graph', width, height, viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': label },

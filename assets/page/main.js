@@ -47,7 +47,7 @@ async function show(route) {
     const load = Object.hasOwn(VIEWS, route.name) ? VIEWS[route.name] : null;
     if (load === null) {
       fill(content, h('h1', null, 'Nothing is here'),
-        empty('The page has no such address.', h('a', { href: '#/' }, 'Ask a question')));
+        empty(`The page has no address “${location.hash.slice(1)}”.`, h('a', { href: '#/' }, 'Ask a question')));
       return;
     }
     const { view } = await load();
@@ -131,6 +131,10 @@ document.getElementById('skip').addEventListener('click', (event) => {
   main.focus();
 });
 
+// What was typed without a `#` may name a view all the same.
+if (location.pathname !== '/') {
+  history.replaceState(null, '', `/#${location.pathname}${location.search}`);
+}
 onTokenNeeded(askToken);
 // Without a session what needs the owner says so.
 await openSession().catch(console.warn);

@@ -87,11 +87,17 @@ export function announce(sentence) {
 }
 
 /**
- * Writes a sentence with what stands between backticks as code.
+ * Writes a sentence with what stands between backticks as code; `codeinfo docs NAME` is a link to that page.
  * @param {string} sentence
  */
 export function worded(sentence) {
-  return sentence.split('`').map((part, at) => (at % 2 === 1 ? h('code', null, part) : part));
+  return sentence.split('`').map((part, at) => (at % 2 === 1 ? coded(part) : part));
+}
+
+function coded(text) {
+  const page = /^codeinfo docs ([a-z-]+)$/.exec(text);
+  const code = h('code', null, text);
+  return page === null ? code : h('a', { href: `/page/${page[1]}`, target: '_blank' }, code);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { address, get } from './api.js';
 import { copyButton } from './copy.js';
-import { count, counted } from './format.js';
+import { counted } from './format.js';
 import { fill, h } from './h.js';
 import { Lines } from './lines.js';
 import { announce, problem, waiting } from './notice.js';
@@ -153,7 +153,7 @@ export class Source {
     const verdict = verdictOf({ ...this.at, path: this.file.path, relPath: this.file.relPath });
     const { first } = this.at;
     const beyond = first !== null && first > this.file.total
-      ? `The file has only ${count(this.file.total)} lines.` : null;
+      ? `The file has only ${counted(this.file.total, 'line')}.` : null;
     const said = [verdict?.sentence, beyond, STATES[this.file.state]].filter((one) => one);
     this.verdict.dataset.state = verdict?.state ?? this.file.state;
     fill(this.verdict, said.join(' '));

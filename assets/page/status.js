@@ -1,7 +1,7 @@
 // Status: what works, what is missing and what to do about it; toolkits, recent failures, and settings.
 
 import { forgetToken, get, hasToken } from './api.js';
-import { count, duration, time } from './format.js';
+import { count, counted, duration, time } from './format.js';
 import { fill, h, renew } from './h.js';
 import { empty, problem, sentenced, waiting, worded } from './notice.js';
 import { poll } from './state.js';
@@ -80,7 +80,7 @@ function parts(health, providers) {
         row('Codex', codex?.available, codexDetails(codex ?? {}, provider)),
         codex?.sandbox && row('Sandbox of the shell', codex.sandbox.ok, sandboxDetails(codex.sandbox)),
         row('Store', store?.ok, [`${store?.backend}`, store?.version && ` ${store.version}`,
-          ` · ${count(store?.chunks)} chunks`, slow(store), why(store)]),
+          ` · ${counted(store?.chunks, 'chunk')}`, slow(store), why(store)]),
         row('Embedder', embedder?.ok, [h('code', null, embedder?.name),
           embedder?.dimensions && ` · ${embedder.dimensions} dimensions`, slow(embedder), why(embedder)]),
         row('MCP server', true, `port ${health.mcp?.port}`),

@@ -81,7 +81,7 @@ export class Steps {
   files({ files }) {
     const step = this.last;
     if (step === null) {
-      this.add('files', [`Found ${files.length} files`], null, () => fileList(files));
+      this.add('files', [`Found ${counted(files.length, 'file')}`], null, () => fileList(files));
       return;
     }
     step.files.push(...files);

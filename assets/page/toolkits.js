@@ -1,7 +1,7 @@
 // Toolkits on the status view: whether they work, their tools, and how to start, stop, trust and store them.
 
 import { get, post } from './api.js';
-import { count, time } from './format.js';
+import { count, counted, time } from './format.js';
 import { fill, h, renew } from './h.js';
 import { announce, empty, problem, sentenced, worded } from './notice.js';
 import { editToolkit, removeToolkit } from './toolkit-form.js';
@@ -43,10 +43,10 @@ export class Toolkits {
     renew(this.table, [all, changed, warnings], () => [
       warnings.map((warning) => h('p', { class: 'problem' }, worded(warning))),
       all.length === 0
-        ? empty('None is configured.')
+        ? empty('None is configured.', h('span', null, worded('`codeinfo docs toolkits` says what they are.')))
         : table(all, new Set(changed), act, edits)]);
     this.tools.hidden = tools.length === 0;
-    fill(this.count, `${count(tools.length)} tools`);
+    fill(this.count, counted(tools.length, 'tool'));
     renew(this.list, tools, () => list(tools));
   }
 
@@ -136,5 +136,5 @@ function list(tools) {
       h('th', { scope: 'row' }, h('code', null, tool.name)),
       h('td', null, h('span', { class: 'badge' }, tool.source), ' ', tool.toolkit),
       h('td', null, tool.state, tool.reason && `: ${tool.reason}`),
-      h('td', null, tool.description))))));
+      h('td', null, worded(tool.description)))))));
 }

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     domain::{
         FILES_META, FOLDER_META, InvalidId, Root, RootId, SEARCH_TOOL, UnknownRoot, Within,
-        plain_name,
+        count_things, plain_name,
     },
     error::{Code, chain},
     net::HttpError,
@@ -376,7 +376,6 @@ fn line(repo: &Repo) -> String {
     const NAME: usize = 100;
     const PATH: usize = 500;
     const DESCRIPTION: usize = 300;
-    let counts = repo.counts;
     // Names and descriptions come from people; none may start a line of its own.
     let (name, path) = (plain_name(&repo.name, NAME), repo.path.display().to_string());
     let description = plain_name(repo.description.as_deref().unwrap_or_default(), DESCRIPTION);
@@ -385,9 +384,8 @@ fn line(repo: &Repo) -> String {
     let tree = repo.tree_of.as_deref().map(|tree| format!("tree of {}, ", plain_name(tree, NAME)));
     let gone = repo.folder_gone.then(|| "its folder is gone, ".to_owned());
     let is = [host, tree, gone].into_iter().flatten().collect::<Vec<_>>().concat();
-    let line = format!(
-        "{name}: {path} ({is}{} files, {} chunks) {description}",
-        counts.files, counts.chunks
-    );
+    let files = count_things(repo.counts.files, "file");
+    let chunks = count_things(repo.counts.chunks, "chunk");
+    let line = format!("{name}: {path} ({is}{files}, {chunks}) {description}");
     format!("{}\n", line.trim_end())
 }

@@ -1,4 +1,4 @@
-//! `GET /` and `GET /page/{file}`: the files of the page, which stand in the program.
+//! `GET /` and `GET /page/{file}`: the files of the page and the documents, which are part of the program.
 //!
 //! They are compressed at their first use: a build would have to bring what compresses for itself, and a
 //! command that answers and ends never pays for it. `gzip`, because every client takes it and the program
@@ -10,9 +10,9 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use hyper::{
-    StatusCode,
+    Method, StatusCode,
     header::{
-        ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG,
+        ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG,
         HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, VARY,
     },
 };
@@ -20,14 +20,20 @@ use sha2::{Digest, Sha256};
 use tracing::error;
 
 use super::error::ApiError;
-use crate::net::{HttpError, Request, Response, reply};
+use crate::{
+    documents::find_document,
+    net::{HttpError, Request, Response, reply},
+};
 
 /// What `/` is.
 pub(super) const INDEX: &str = "index.html";
 
+const HTML: &str = "text/html";
 const DOCUMENT: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
+/// Markdown, which browsers show only as text.
+const TEXT: &str = "text/plain; charset=utf-8";
 const DRAWING: &str = "image/svg+xml; charset=utf-8";
 
 /// What every file of the page is sent with. The page loads from the server that it came from and from
@@ -119,12 +125,31 @@ assets! {
 
 /// Whether a path, as sent, is that of the page or one of its files, which everybody may have.
 pub fn is_of_page(path: &str) -> bool {
-    let named = |name| ASSETS.iter().any(|asset| asset.name == name);
-    path == "/" || path.strip_prefix("/page/").is_some_and(named)
+    let is_file =
+        |name: &str| ASSETS.iter().any(|asset| asset.name == name) || find_document(name).is_some();
+    path == "/" || path.strip_prefix("/page/").is_some_and(is_file)
 }
 
-/// Answers with a file of the page.
+/// Answers a browser that opens an address which leads nowhere with the page, which says so; others with `refusal`.
+pub(super) async fn missing(request: &Request, refusal: HttpError) -> Result<Response, ApiError> {
+    let takes_pages = request.header(ACCEPT.as_str()).is_some_and(|types| types.contains(HTML));
+    if request.method() != Method::GET || !takes_pages {
+        return Err(refusal.into());
+    }
+    let mut response = asset(request, INDEX).await?;
+    if response.status() == StatusCode::OK {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    }
+    Ok(response)
+}
+
+/// Answers with a file of the page, or a document.
 pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, ApiError> {
+    if let Some(text) = find_document(name) {
+        let mut response = reply::bytes(TEXT, Bytes::from_static(text.as_bytes()));
+        insert_headers(&mut response);
+        return Ok(response);
+    }
     let asset = ASSETS.iter().find(|asset| asset.name == name);
     let asset = asset.ok_or(HttpError::RouteNotFound)?;
     let header = |name: HeaderName| request.header(name.as_str());
@@ -136,10 +161,8 @@ pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, Api
         Some(_) | None if is_packed => reply::bytes(asset.content_type, asset.packed().await?),
         Some(_) | None => reply::bytes(asset.content_type, Bytes::from_static(asset.content)),
     };
+    insert_headers(&mut response);
     let headers = response.headers_mut();
-    for (name, value) in HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
     if is_packed {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
@@ -147,6 +170,12 @@ pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, Api
         headers.insert(ETAG, tag);
     }
     Ok(response)
+}
+
+fn insert_headers(response: &mut Response) {
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
 }
 
 impl Asset {
@@ -215,7 +244,7 @@ mod tests {
 
     #[test]
     fn nothing_but_the_files_is_of_the_page() {
-        for path in ["/", "/page/index.html", "/page/page.css"] {
+        for path in ["/", "/page/index.html", "/page/page.css", "/page/settings"] {
             assert!(is_of_page(path), "{path}");
         }
         for path in [

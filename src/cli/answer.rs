@@ -8,7 +8,9 @@ use super::{CliError, Client, print};
 use crate::{
     cite::{Checked, CitationState, join_lines},
     domain::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment},
-    replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered, Warned},
+    replies::{
+        Answered, FilesFound, Frame, Origin, Text, ToolResult, TurnBegun, Unanswered, Warned,
+    },
 };
 
 /// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
@@ -18,7 +20,7 @@ const MAX_SHOWN: usize = 200;
 const LINES: &str = "ReadLines";
 const USES: &str = "FindUses";
 
-/// Returns the body of `POST /chat`.
+/// Returns the body of `POST /turns`.
 pub(super) fn body(
     question: &str,
     conversation: Option<String>,
@@ -34,9 +36,27 @@ pub(super) fn body(
     body
 }
 
-/// Asks over `POST /chat`: answers go to standard output, everything else to standard error.
+/// Asks over `POST /turns`, so that the page has the conversation, too. A turn that is not watched to its end stops.
 pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<(), CliError> {
-    let reply = client.stream(&["chat"], body).await?;
+    let TurnBegun { turn_id, .. } = client.post_and_wait(&["turns"], body).await?;
+    let turn = turn_id.to_string();
+    let ended = tokio::select! {
+        ended = watch(client, &turn, as_json) => ended,
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted?;
+            Err(CliError::Interrupted)
+        }
+    };
+    if ended.is_err() {
+        // A server that is gone has stopped it.
+        drop(client.post::<Value>(&["turns", &turn, "stop"], &json!({})).await);
+    }
+    ended
+}
+
+/// Shows a turn to its end: answers go to standard output, everything else to standard error.
+async fn watch(client: &Client, turn: &str, as_json: bool) -> Result<(), CliError> {
+    let reply = client.stream(&["turns", turn]).await?;
     let mut left = MAX_REPLY_BYTES;
     let bytes = reply.bytes_stream().map(|chunk| {
         let chunk = chunk.map_err(|error| client.lost(&error))?;
@@ -51,11 +71,9 @@ pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<
     while let Some(event) = events.next().await {
         let Sse { event, data, .. } = event.map_err(|error| unread(client, error))?;
         let (name, data) = (event.unwrap_or_default(), data.unwrap_or_default());
-        if as_json && name == "final" {
-            return print::json(&parsed(client, serde_json::from_str(&data))?);
-        }
         let Some(frame) = parsed(client, Frame::read(&name, &data))? else { continue };
         match frame {
+            Frame::Final(end) if as_json => return print::json(&serde_json::to_value(end)?),
             Frame::Final(end) => return answered(client, &end),
             Frame::Answer(Text { text }) => answers.push(text),
             Frame::Error(Unanswered { code, message, hint, .. }) => {

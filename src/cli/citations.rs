@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     CliError,
     args::Check,
-    print::{self, counted},
+    print::{self, count_things},
 };
 use crate::{
     cite::{DocumentError, Documents, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
@@ -164,8 +164,8 @@ fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError
     if found.unchecked > 0 {
         parts.push(format!("{} not read", found.unchecked));
     }
-    let citations = counted((found.findings.len() + found.unchecked) as u64, "citation");
-    let documents = counted(found.documents as u64, "document");
+    let citations = count_things((found.findings.len() + found.unchecked) as u64, "citation");
+    let documents = count_things(found.documents as u64, "document");
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
     print::note(&format!("{documents}, {citations}{parts}"))?;
     if found.unlocked > 0 && !mends {

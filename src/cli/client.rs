@@ -83,10 +83,19 @@ impl Client {
         self.json(request.json(&Value::Null)).await
     }
 
-    /// Sends `body` to `path` and returns the reply as soon as its headers are there.
-    pub async fn stream(&self, path: &[&str], body: &Value) -> Result<Response, CliError> {
-        let request = self.request(Method::POST, path).header("accept", "text/event-stream");
-        self.accepted(request.json(body)).await
+    /// Sends `body` to `path`, where the server may take its time, and reads the reply.
+    pub async fn post_and_wait<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &Value,
+    ) -> Result<T, CliError> {
+        self.json(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// Requests `path` and returns the reply as soon as its headers are there.
+    pub async fn stream(&self, path: &[&str]) -> Result<Response, CliError> {
+        let request = self.request(Method::GET, path).header("accept", "text/event-stream");
+        self.accepted(request).await
     }
 
     /// Wraps a failure of the connection.

@@ -35,7 +35,7 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
     well &= check(
         "store",
         store.ok,
-        &format!("{}, {}", backend.trim(), print::counted(chunks, "chunk")),
+        &format!("{}, {}", backend.trim(), print::count_things(chunks, "chunk")),
         &text(&store.reason),
     )?;
     let dimensions = embedder.dimensions.unwrap_or(0);
@@ -73,7 +73,7 @@ async fn check_indexes(client: &Client) -> Result<bool, CliError> {
             remark(&format!("{name} ({path})"), &print::explain_gone(&repo))?;
             continue;
         }
-        let files = print::counted(repo.counts.files, "file");
+        let files = print::count_things(repo.counts.files, "file");
         let age = repo.last_ingest_at.as_deref().map(print::time).unwrap_or_default();
         let reason = match (&repo.last_error, &repo.last_ingest_at) {
             (Some(error), _) => print::name(error),
@@ -96,7 +96,7 @@ async fn toolkits(client: &Client) -> Result<bool, CliError> {
     let mut well = true;
     for toolkit in toolkits {
         let state = match toolkit.state {
-            State::Ready => print::counted(toolkit.tools as u64, "tool"),
+            State::Ready => print::count_things(toolkit.tools as u64, "tool"),
             State::Disabled => "switched off".to_owned(),
             State::Stopped => "not running; it starts when it is needed".to_owned(),
             State::Starting => "starting".to_owned(),

@@ -27,6 +27,9 @@ pub enum CliError {
     /// A question was not answered.
     #[error("no answer ({code}): {message}")]
     Unanswered { code: String, message: String },
+    /// The person pressed Ctrl-C.
+    #[error("the question was stopped")]
+    Interrupted,
     /// No server runs that could show its page.
     #[error("no server runs on this DATA_DIR; start it with `codeinfo serve`")]
     NoServer,

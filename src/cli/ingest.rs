@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{
     CliError, Client,
-    print::{self, counted},
+    print::{self, count_things},
 };
 use crate::{
     domain::RunId,
@@ -219,7 +219,7 @@ fn report(
     print_summary: Printer,
 ) -> Result<(), CliError> {
     let RunCounts { files, chunks, .. } = status.counts;
-    let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
+    let (files, chunks) = (count_things(files, "file"), count_things(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
     let changes = match status.state {
         State::Completed => describe_changes(&status.counts),
@@ -248,7 +248,7 @@ fn report(
 fn describe_changes(counts: &RunCounts) -> String {
     let changes = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
     let changes = changes.into_iter().filter(|(count, _)| *count > 0);
-    let changes: Vec<String> = changes.map(|(count, thing)| counted(count, thing)).collect();
+    let changes: Vec<String> = changes.map(|(count, thing)| count_things(count, thing)).collect();
     if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
 }
 

@@ -9,13 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{CliError, Client};
+pub(super) use crate::domain::count_things;
 use crate::{domain::plain_name, replies::Repo};
-
-/// Returns a number of things in words: `1 file`, `2 files`.
-pub(super) fn counted(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
-}
 
 /// Writes a line to standard output.
 pub(super) fn line(text: &str) -> Result<(), CliError> {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, io::IsTerminal};
 
 use super::{
     CliError, Client,
-    print::{align_columns, counted, explain_gone, json, line, name, note, time},
+    print::{align_columns, count_things, explain_gone, json, line, name, note, time},
 };
 use crate::replies::{Adds, Repo, Repos};
 
@@ -57,7 +57,9 @@ fn order_trees(repos: Vec<Repo>) -> Vec<Repo> {
 
 fn describe_repo(repo: &Repo) -> Cells {
     let indent = if repo.tree_of.is_some() { "  " } else { "" };
-    let size = |files, chunks| format!("{}, {}", counted(files, "file"), counted(chunks, "chunk"));
+    let size = |files, chunks| {
+        format!("{}, {}", count_things(files, "file"), count_things(chunks, "chunk"))
+    };
     let adds = repo.adds.filter(|_| repo.tree_of.is_some());
     let adds = adds.map(|Adds { files, chunks }| format!(" ({} of its own)", size(files, chunks)));
     let indexed = repo.last_ingest_at.as_deref().map(|at| format!("indexed {}", time(at)));

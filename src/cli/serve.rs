@@ -24,7 +24,7 @@ pub async fn banner(
     print::line(&match health.store.chunks {
         None => format!("Index       away: {}", health.store.reason.unwrap_or_default()),
         Some(0) => "Index       empty; `codeinfo ingest PATH` fills it".to_owned(),
-        Some(chunks) => format!("Index       {}", print::counted(chunks, "chunk")),
+        Some(chunks) => format!("Index       {}", print::count_things(chunks, "chunk")),
     })?;
     if watches {
         print::line("            kept up to date while files change")?;

@@ -141,13 +141,13 @@ fn align_toolkits(toolkits: &[ToolkitEntry]) -> Vec<String> {
 fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
     let state = serde_json::to_value(toolkit.state).unwrap_or_default();
     let tools = if toolkit.state == State::Ready || toolkit.tools > 0 {
-        print::counted(toolkit.tools as u64, "tool")
+        print::count_things(toolkit.tools as u64, "tool")
     } else {
         "tools unknown".to_owned()
     };
     let restarts = match toolkit.restarts {
         0 => String::new(),
-        number => format!(", {}", print::counted(number, "restart")),
+        number => format!(", {}", print::count_things(number, "restart")),
     };
     let source = match toolkit.origin {
         Origin::Request => "in the request",

@@ -8,6 +8,11 @@ pub fn plain_line(text: &str) -> String {
     text.replace(|c: char| c != '\t' && is_break(c), " ")
 }
 
+/// Returns a number of things in words: `1 file`, `2 files`.
+pub fn count_things(number: u64, thing: &str) -> String {
+    if number == 1 { format!("{number} {thing}") } else { format!("{number} {thing}s") }
+}
+
 /// Returns a name as one line of at most `max_chars` characters, without any that are not seen or
 /// that reorder what is.
 pub fn plain_name(name: &str, max_chars: usize) -> String {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::{
     codex,
     model::{Item, Model, Reply, says, searches, thinks},
-    process::{Environment, Program, fresh, http, run, signal},
+    process::{Environment, Program, begin, fresh, http, run, signal},
 };
 
 /// A model, a repository, a Codex home and a data folder.
@@ -560,6 +560,9 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     }
     let sent = world.model.latest();
     assert!(sent.contains("The next question is about the repository `boiler` (at "), "{sent}");
+    // The page lists it as any other one.
+    let listed = server.read("/conversations").await;
+    assert_eq!(listed["conversations"][0]["title"], "What opens the valve?", "{listed}");
     let (_, _, stderr) = ask(&["--claim-check", "on"]).await;
     let counts = "sentences with citations: 1 supported, 0 contradicted, 0 open\n";
     assert!(stderr.contains(counts), "{stderr}");
@@ -610,5 +613,26 @@ async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_
     citations: 1 of 1 confirmed; 1 left out
     mock-model
     "#);
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_interrupted_on_the_command_line_is_stopped() {
+    let world = World::replay([Reply::Silent(vec![])]).await;
+    let server = world.serve().await;
+    let data = world.folder.path().join("data");
+    let mut asking = begin(&data, &world.environment(), &["ask", "What opens the valve?"]);
+    while world.model.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    signal("INT", asking.id().unwrap()).await;
+    assert_eq!(asking.wait().await.unwrap().code(), Some(1));
+    let listed = server.read("/conversations").await;
+    let id = listed["conversations"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/conversations/{id}");
+    while server.read(&path).await["turns"][0]["state"] == "running" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(server.read(&path).await["turns"][0]["state"], "stopped");
     server.terminate().await;
 }

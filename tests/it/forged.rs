@@ -171,7 +171,7 @@ async fn a_file_and_a_description_cannot_add_results_of_their_own() {
     (indexed: de mo less than a minute ago)
     ");
     let listed = text(&call("ListIngestedRepositories", &json!({}))).await;
-    insta::assert_snapshot!(listed.replace(&folder, "FOLDER"), @r"de mo: FOLDER/de mo (1 files, 1 chunks) a bank: /srv/bank (9 files, 9 chunks)");
+    insta::assert_snapshot!(listed.replace(&folder, "FOLDER"), @r"de mo: FOLDER/de mo (1 file, 1 chunk) a bank: /srv/bank (9 files, 9 chunks)");
 }
 
 async fn codeinfo(data: &Path, environment: &Environment, arguments: &[&str]) -> [String; 2] {

@@ -111,7 +111,17 @@ async fn a_conversation_that_is_gone_says_the_next_step() {
     page.sees("Ask a question").await;
     looks_right(&page, "no-conversation").await;
     page.goto(&format!("http://{}/#/nowhere", server.main)).await;
-    page.sees("The page has no such address.").await;
+    page.sees("The page has no address “/nowhere”.").await;
+    // What is typed without the `#` is shown where there is such a view, and else said.
+    page.goto(&format!("http://{}/not/here?q=1", server.main)).await;
+    page.sees("The page has no address “/not/here?q=1”.").await;
+    looks_right(&page, "nowhere").await;
+    page.click_text("link", "Ask a question").await;
+    page.sees("Ask about your code").await;
+    assert_eq!(page.url().await, format!("http://{}/#/", server.main));
+    page.goto(&format!("http://{}/search", server.main)).await;
+    page.sees("Write what you look for").await;
+    assert_eq!(page.url().await, format!("http://{}/#/search", server.main));
     let faults = page.faults().await;
     let is_expected =
         |fault: &String| fault.contains("status of 404") || fault.contains("ApiError");

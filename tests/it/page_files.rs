@@ -70,6 +70,20 @@ async fn a_file_of_the_page_may_be_kept_and_loads_nothing_from_elsewhere() {
     for path in ["/page", "/page/", "/page/none.js", "/page/..%2findex.html", "/page/a/b"] {
         assert_eq!(get(server.main, path).await.status, 404, "{path}");
     }
+    let settings = get(server.main, "/page/settings").await;
+    assert_eq!(settings.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert!(settings.body.contains("`DATA_DIR`") && headers(&settings).contains("frame-ancestors"));
+    // A browser that opens an address which leads nowhere is shown the page, a program an error.
+    let accept = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let nowhere = request(server.main, "GET", "/nowhere/at/all", &accept, "").await;
+    assert_eq!((nowhere.status, nowhere.body.as_str()), (404, page));
+    assert!(headers(&nowhere).contains("frame-ancestors"));
+    let unlike = request(server.main, "GET", "/search", &accept, "").await;
+    assert_eq!((unlike.status, unlike.body.as_str()), (404, page));
+    for (method, headers) in [("GET", &[("accept", "*/*")]), ("POST", &accept)] {
+        let refused = request(server.main, method, "/nowhere", headers, "").await;
+        assert_eq!(refused.json()["error"], "ROUTE_NOT_FOUND", "{method}");
+    }
     let posted = request(server.main, "POST", "/", &[], "").await;
     assert_eq!((posted.status, posted.header("allow")), (405, Some("GET, HEAD")));
 }

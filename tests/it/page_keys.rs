@@ -189,3 +189,17 @@ async fn a_key_leads_from_a_citation_into_its_lines_and_another_back() {
     focuses(&page, "src/parse.rs:2-3").await;
     page.is_faultless().await;
 }
+
+#[tokio::test]
+async fn a_dialog_closes_with_the_view_that_it_is_about() {
+    let server = Listeners::start().await;
+    let (_browser, page) = open(&server).await;
+    page.click_text("link", "Status").await;
+    page.sees("Embedder").await;
+    page.press("?").await;
+    page.wait("document.querySelector('dialog[open]')", "the keys").await;
+    page.back().await;
+    page.wait("!document.querySelector('dialog')", "no dialog").await;
+    page.sees("Ask about your code").await;
+    page.is_faultless().await;
+}

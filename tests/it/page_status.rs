@@ -27,6 +27,7 @@ async fn what_is_missing_is_said_with_what_to_do() {
     page.sees("What to do:").await;
     page.sees("Search works meanwhile.").await;
     page.sees("None is configured.").await;
+    page.wait("document.querySelector('#main a[href=\"/page/toolkits\"]')", "a link").await;
     page.sees("None since the server began.").await;
     page.sees("CODEX_BIN").await;
     page.sees("/nonexistent/codex").await;

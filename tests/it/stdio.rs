@@ -369,7 +369,7 @@ async fn a_server_for_relays_outlives_its_group_has_their_keys_and_ends_no_run()
     assert_ne!(wait_for_server(data.path()).await, pid);
     relay.call(2, "ListIngestedRepositories", json!({})).await;
     let answer = relay.answer(2).await;
-    assert!(text(&answer).contains("(1 files, 1 chunks)"), "{answer:#}");
+    assert!(text(&answer).contains("(1 file, 1 chunk)"), "{answer:#}");
 }
 
 async fn wait_for_server(data: &Path) -> u32 {

@@ -10,7 +10,7 @@ use codeinfo_lang::{comment, languages};
 
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
-    &["error", "domain", "task", "tls"],
+    &["documents", "error", "domain", "task", "tls"],
     &["config", "atomic", "beneath", "decode", "foreign", "private_places", "program", "secret"],
     &["telemetry", "git", "root_link"],
     &["net", "store", "embed", "codex", "toolkit", "vault", "archive"],
@@ -88,7 +88,6 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["json", "markdown", "md"],
         "formats of an export, and what its file is called",
     ),
-    ("src/api/mcp/outline.rs", &["s"], "the end of a plural"),
     ("src/api/turns/shown.rs", &["html"], "a member of a frame"),
     ("src/archive/file.rs", &["jsonl"], "what our files are called"),
     (
@@ -101,7 +100,6 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["CHANGELOG", "COPYING", "LICENSE", "NOTICE", "README"],
         "names in capitals that stand for no others",
     ),
-    ("src/cli/print.rs", &["s"], "the end of a plural"),
     ("src/codex/files.rs", &["cmd"], "what npm's scripts end with on Windows"),
     ("src/codex/confinement.rs", &["sh"], "a program"),
     ("src/codex/sandbox.rs", &["--"], "the end of options"),

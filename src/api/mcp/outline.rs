@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::MAX_TEXT_BYTES;
 use crate::{
-    domain::{plain_line, plain_name},
+    domain::{count_things, plain_line, plain_name},
     evidence::{Entry, Folder, Member, Outline},
 };
 
@@ -30,8 +30,8 @@ pub(super) fn text(outline: &Outline) -> String {
         Outline::File { file: named, language, lines, definitions } => {
             let path = plain_name(&named.path, MAX_PATH_CHARS);
             let language = language.as_deref().unwrap_or("plain text");
-            let lines = counted(*lines as usize, "line");
-            let count = counted(definitions.len(), "definition");
+            let lines = count_things(u64::from(*lines), "line");
+            let count = count_things(definitions.len() as u64, "definition");
             file(&format!("{path}: {language}, {lines}, {count}\n"), definitions)
         }
         Outline::Folder(found) => folder(found),
@@ -76,10 +76,6 @@ fn fitting(all: &[Entry], depth: usize, head: usize, most: usize) -> Option<Vec<
     fits.collect()
 }
 
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 fn line(entry: &Entry, most: usize) -> String {
     let Entry { first, last, head, .. } = entry;
     let range = if first == last { first.to_string() } else { format!("{first}-{last}") };
@@ -111,7 +107,10 @@ fn folder(found: &Folder) -> String {
     let path = plain_name(&found.path, MAX_PATH_CHARS);
     let header = |shown: usize| {
         let all = if shown == found.files { "all".to_owned() } else { shown.to_string() };
-        format!("{path}: {}, {all} shown with what they define\n", counted(found.files, "file"))
+        format!(
+            "{path}: {}, {all} shown with what they define\n",
+            count_things(found.files as u64, "file")
+        )
     };
     let most = MAX_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
     for names in NAMES {
