@@ -2,6 +2,7 @@
 //! followed, and what is read is whatever the repository says.
 
 mod config;
+mod enclosing;
 mod packed;
 mod remote;
 mod tracked;
@@ -19,6 +20,7 @@ use crate::{
     domain::paths::clean,
 };
 
+pub(crate) use enclosing::{find_repository, find_work_tree};
 pub(crate) use tracked::TrackedPaths;
 
 #[cfg(test)]

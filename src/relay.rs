@@ -5,7 +5,6 @@
 
 mod frame;
 mod link;
-mod place;
 mod request_id;
 mod streams;
 
@@ -23,9 +22,7 @@ use self::{
     link::{Link, Room},
     streams::{Input, Line, Output},
 };
-use crate::{config::Secret, mcp_http::Relay, task::Tasks};
-
-pub use place::repository;
+use crate::{config::Secret, git::find_repository, mcp_http::Relay, task::Tasks};
 
 /// How long the server may take to answer what can be answered at once, after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -190,7 +187,7 @@ impl Forwarding<'_> {
 
     /// Takes over the first folder of the client that is of a repository. Without one, it stays where it was started.
     fn stand_in(&mut self, roots: &[PathBuf]) {
-        let folder = roots.iter().find_map(|folder| repository(folder, self.home));
+        let folder = roots.iter().find_map(|folder| find_repository(folder, self.home));
         if folder.is_some() && folder != self.relay.folder {
             self.relay.folder = folder;
             self.has_moved = true;

@@ -23,9 +23,10 @@ use crate::{
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
     config::{self, Config, Secret},
     error::chain,
+    git::find_repository,
     install,
     mcp_http::Relay,
-    relay::{relay, repository},
+    relay::relay,
     service,
     store::{self, Holder, OnMismatch, StoreError},
     task::Tasks,
@@ -209,7 +210,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
 async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
     let folder = std::env::current_dir().ok();
     let home = home_folder();
-    let folder = folder.and_then(|folder| repository(&folder, home.as_deref()));
+    let folder = folder.and_then(|folder| find_repository(&folder, home.as_deref()));
     let auto_index = asked.auto_index || config.relays.auto_index;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let own = Relay { version, folder, auto_index, ..Relay::default() };

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     cite::{DocumentError, Documents, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
     domain::paths::is_below,
+    git::find_work_tree,
     ingest::discover::{self, Ignores},
 };
 
@@ -183,9 +184,7 @@ fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError
 
 /// Returns the work tree of Git around a folder; where there is none, the folder.
 fn root_of(folder: &Path) -> PathBuf {
-    let mut around = folder.ancestors();
-    let root = around.find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    root.unwrap_or(folder).to_owned()
+    find_work_tree(folder).unwrap_or(folder).to_owned()
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, CliError> {

@@ -8,6 +8,7 @@ use std::{
 use super::{CliError, print};
 use crate::{
     domain::{OmissionRule, count_paths},
+    git::find_work_tree,
     ingest::{Explanation, discover, explain_folder},
     private_places::PrivatePlaces,
 };
@@ -39,8 +40,7 @@ pub fn explain(
 /// Returns the repository around a file, or its folder.
 fn find_repository_folder(file: &Path) -> &Path {
     let folder = file.parent().unwrap_or(file);
-    let mut above = folder.ancestors();
-    above.find(|folder| folder.join(".git").symlink_metadata().is_ok()).unwrap_or(folder)
+    find_work_tree(folder).unwrap_or(folder)
 }
 
 fn print_all(root: &Path, explained: &Explanation) -> Result<(), CliError> {

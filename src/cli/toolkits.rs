@@ -17,6 +17,7 @@ use super::{
 use crate::{
     config::first_file,
     gateway::{Directory, Origin, ToolState, ToolkitEntry, launch::is_installed},
+    git::find_work_tree,
     install::ask_person,
     replies::{AllowedFile, ConfigStored, ToolAnswer},
     toolkit::State,
@@ -393,7 +394,7 @@ fn added(
 /// Writes a first file of toolkits into the repository around `path`. One that is there stays.
 pub fn init(path: &Path) -> Result<(), CliError> {
     let path = &fs::canonicalize(path).map_err(|error| unusable(path, error))?;
-    let root = path.ancestors().find(|folder| is_repository(folder)).unwrap_or(path);
+    let root = find_work_tree(path).unwrap_or(path);
     let file: PathBuf = root.join(REPOSITORY_FILE);
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
@@ -416,8 +417,4 @@ pub fn init(path: &Path) -> Result<(), CliError> {
 
 fn unusable(path: &Path, source: io::Error) -> CliError {
     CliError::Path { path: path.display().to_string(), source }
-}
-
-fn is_repository(folder: &Path) -> bool {
-    folder.join(".git").try_exists().unwrap_or(false)
 }

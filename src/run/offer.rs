@@ -13,10 +13,10 @@ use crate::{
     cli::{self, CliError, Client, Command, Search},
     config::Config,
     error::Code,
+    git::find_repository,
     ingest::can_be_indexed,
     install::ask_person,
     mcp_http::{name_ingest_command, quote_path},
-    relay::repository,
     replies::{ListedRoot, Roots},
 };
 
@@ -76,7 +76,7 @@ async fn lacks_codex(client: &Client) -> bool {
 fn find_repository_here(roots: &[ListedRoot]) -> Option<PathBuf> {
     let folder = std::env::current_dir().ok()?;
     let is_indexed = roots.iter().any(|root| is_part_of(&folder, &root.path));
-    if is_indexed { None } else { repository(&folder, home_folder().as_deref()) }
+    if is_indexed { None } else { find_repository(&folder, home_folder().as_deref()) }
 }
 
 /// Returns the folder whose path is given as the name of a repository, unless it is indexed.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     cli::Hook,
     config::{self, Secret},
-    relay::repository,
+    git::find_repository,
     replies::Repos,
     store, vault,
 };
@@ -85,7 +85,7 @@ pub(super) fn is_part_of(folder: &Path, root: &Path) -> bool {
     if !folder.starts_with(root) && !real.starts_with(root) {
         return false;
     }
-    repository(root, None).is_none_or(|outer| repository(&real, None) == Some(outer))
+    find_repository(root, None).is_none_or(|outer| find_repository(&real, None) == Some(outer))
 }
 
 /// Returns the folder that Claude Code says a prompt is written in.
