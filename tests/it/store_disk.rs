@@ -204,13 +204,14 @@ async fn a_disk_that_may_only_be_read_is_named() {
     environment.push(("REPOSITORY".to_owned(), repository.path().to_str().unwrap().to_owned()));
     let script = r#"
         "$0" ingest "$REPOSITORY" && mount -o remount,ro "$DATA_DIR" || exit
-        for command in serve repos "ingest $REPOSITORY"; do "$0" $command && exit 7; done
+        for command in serve "ingest $REPOSITORY"; do "$0" $command && exit 7; done
+        "$0" repos && "$0" search valve || exit
         mount -o remount,rw "$DATA_DIR" && "$0" search valve && ls "$DATA_DIR""#;
     let output = run_on_small_disk("80m", script, data.path(), &environment).await;
     let said = String::from_utf8_lossy(&output.stdout);
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{complaints}");
-    assert_eq!(complaints.matches("Read-only file system").count(), 3, "{complaints}");
+    assert_eq!(complaints.matches("Read-only file system").count(), 2, "{complaints}");
     assert!(complaints.contains(data.path().to_str().unwrap()), "{complaints}");
     assert!(said.contains("relieve_valve_2") && !said.contains("damaged"), "{said}");
 }
