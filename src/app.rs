@@ -147,7 +147,9 @@ impl Server {
         let wrong = Arc::default();
         let bearers = Bearers { tokens, sessions, search, is_grant, are_required, wrong };
         serve(config, services, (main, mcp), (bearers, &activity), &groups)?;
-        if config.store.repairs && visibility == Visibility::Announced {
+        let repairs = config.store.repairs && visibility == Visibility::Announced;
+        // What is discarded is indexed again by who asked for that, and only then what that did not reach.
+        if repairs && on_mismatch == OnMismatch::Refuse {
             drop(ingest.repair());
         }
         if config.watch && visibility == Visibility::Announced {
@@ -189,6 +191,11 @@ impl Server {
     /// Returns how many questions are being answered, and how many runs wait or work.
     pub fn underway(&self) -> (usize, usize) {
         (self.chat.running(), self.ingest.running())
+    }
+
+    /// Starts to index again what `--reembed` could not.
+    pub fn repair_roots(&self) {
+        drop(self.ingest.repair());
     }
 
     /// Waits until nobody has used the server for `limit`, or another is to take its place.

@@ -213,7 +213,8 @@ impl Ingest {
         let (lookups, host) = ((&deps.lookups, deps.tasks.stopping()), deps.store.host());
         let known =
             repository::of_tree(lookups, host.clone(), &path, revision.as_ref(), &roots).await?;
-        let id = revision::id(host.as_ref(), &path, revision.as_ref());
+        let id = root::known_id(&roots, &path, revision.is_some())
+            .unwrap_or_else(|| revision::id(host.as_ref(), &path, revision.as_ref()));
         root::alone_where_shown(id, &path, &roots, &self.paths)?;
         let fresh = Root { id, revision, model_id: deps.embedder.model().id(), ..Root::of(path) };
         let mut runs = self.shared.runs();
@@ -251,17 +252,23 @@ impl Ingest {
     /// Makes a root of this host of one that was indexed when all hosts were taken to have the same folders, if it is
     /// here.
     async fn adopt(&self, root: Root) -> Result<RunId, IngestError> {
-        root::place(&self.shared.deps, root.path.clone()).await?;
-        // Its name is wanted.
-        self.remove(&root.id.to_string()).await?;
-        let (name, description) = (Some(root.name), root.description);
-        self.start(Request { path: root.path, name, description, is_confined: false }).await
+        let (path, revision) = root::place(&self.shared.deps, root.path.clone()).await?;
+        let id = revision::id(self.shared.deps.store.host().as_ref(), &path, revision.as_ref());
+        let (name, description) = (Some(root.name.clone()), root.description.clone());
+        let former = (root.id != id).then(|| root.id.to_string());
+        // Written before the other one goes, whose name it takes, so that a kill in between loses neither.
+        let own = Root { id, host: None, repository: None, origin: None, ..root.discarded() };
+        self.shared.deps.store.put_root(own).await?;
+        if let Some(former) = former {
+            self.remove(&former).await?;
+        }
+        self.start(Request { path, name, description, is_confined: false }).await
     }
 
     /// Starts to repair the roots whose index was found damaged; what is returned ends when that has.
     /// Must be called on a runtime, once.
     pub fn repair(&self) -> JoinHandle<()> {
-        self.shared.deps.tasks.spawn_handle(mend::mend(Arc::clone(&self.shared)))
+        self.shared.deps.tasks.spawn_handle(mend::mend(self.clone()))
     }
 
     /// From now on keeps every root as its folder is, until the tasks stop. Must be called on a

@@ -184,6 +184,9 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
     let working = async {
         if reembed {
             cli::reembed(&client).await?;
+            if config.store.repairs {
+                server.repair_roots();
+            }
         }
         cli::run(command, &client).await?;
         if config.relays.until_idle {

@@ -134,7 +134,7 @@ fn nothing_in(roots: &[Root]) -> Option<ChatError> {
     if roots.iter().any(|root| root.counts.chunks > 0) {
         return None;
     }
-    let is_hurt = |root: &Root| root.last_run == LastRun::Damaged;
+    let is_hurt = |root: &Root| matches!(root.last_run, LastRun::Damaged | LastRun::Discarded);
     Some(if roots.iter().any(is_hurt) { ChatError::Repairing } else { ChatError::IngestRequired })
 }
 
@@ -203,11 +203,13 @@ mod tests {
         let failed = LastRun::Failed { reason: "not readable".to_owned() };
         let (full, empty) = (root("full", 1, LastRun::Completed), root("empty", 0, failed));
         let hurt = root("hurt", 0, LastRun::Damaged);
+        let discarded = root("discarded", 0, LastRun::Discarded);
         let required = ChatError::IngestRequired.to_string();
         let repairing = ChatError::Repairing.to_string();
         assert_eq!(error(&[], None), required);
         assert_eq!(error(&[full.clone(), empty.clone()], Some("empty")), required);
-        assert_eq!(error(&[empty, hurt.clone()], None), repairing);
+        assert_eq!(error(&[empty.clone(), hurt.clone()], None), repairing);
+        assert_eq!(error(&[empty, discarded], None), repairing);
         assert_eq!(error(&[full, hurt], Some("hurt")), repairing);
     }
 }

@@ -36,7 +36,9 @@ impl LastRun {
             Self::Failed { reason } => Some(reason),
             Self::Interrupted => Some("the last run was interrupted; ingest again to complete it"),
             Self::Damaged => Some("its index was damaged; ingest again to repair it"),
-            Self::Discarded => Some("its index was of another model or version; ingest again"),
+            Self::Discarded => {
+                Some("its index was of another model or version; `codeinfo serve` indexes it again")
+            }
         }
     }
 }

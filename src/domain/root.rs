@@ -111,6 +111,12 @@ impl Root {
         }
     }
 
+    /// Returns it without an index: what it had is gone, and has to be indexed again.
+    #[must_use]
+    pub fn discarded(self) -> Self {
+        Self { counts: Counts::default(), last_run: LastRun::Discarded, ..self }
+    }
+
     /// Returns the id under which its chunks are kept, which all trees of a repository share.
     pub fn owner(&self) -> RootId {
         self.repository.unwrap_or(self.id)

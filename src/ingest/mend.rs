@@ -1,36 +1,41 @@
 //! Repairs roots whose index was found damaged or incomplete when the store was opened: a run of each, one by one.
 //!
-//! What fails is tried again each minute. The list of roots to repair is kept apart from the
-//! store, so that a repair that is killed goes on.
+//! What fails is tried again, after a second, then less and less often down to once a minute. The list of
+//! roots to repair is kept apart from the store, so that a repair that is killed goes on.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use tracing::{info, warn};
 
-use super::{Shared, State, error::IngestError, job, plan::Mode};
-use crate::domain::{LastRun, Root, RootId};
+use super::{Ingest, State, error::IngestError, job, plan::Mode};
+use crate::{
+    domain::{LastRun, Root, RootId},
+    task::Backoff,
+};
 
 /// How often a store that is not open yet is checked.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Pause before what could not be repaired is tried again: a disk that is not there yet, a service that
-/// does not answer.
-const RETRY: Duration = Duration::from_mins(1);
+/// Pauses before what could not be repaired is tried again: a disk that is not there yet, a service that does not
+/// answer.
+const RETRY: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
 /// Repairs all of them, or as many as can be until the process stops.
-pub(super) async fn mend(shared: Arc<Shared>) {
+pub(super) async fn mend(ingest: Ingest) {
+    let shared = &ingest.shared;
     let stopping = shared.deps.tasks.stopping().clone();
     let mending = async {
         while shared.deps.store.check_writes().is_err() {
             tokio::time::sleep(PAUSE).await;
         }
-        let mut left: Option<BTreeSet<RootId>> = None;
+        let (mut left, mut failures): (Option<BTreeSet<RootId>>, _) = (None, 0);
         loop {
-            left = mend_once(&shared, left).await;
+            left = mend_once(&ingest, left).await;
             if left.as_ref().is_some_and(BTreeSet::is_empty) {
                 return;
             }
-            tokio::time::sleep(RETRY).await;
+            failures += 1;
+            tokio::time::sleep(RETRY.wait(failures)).await;
         }
     };
     stopping.run_until_cancelled(mending).await;
@@ -38,7 +43,10 @@ pub(super) async fn mend(shared: Arc<Shared>) {
 
 /// Tries to repair the roots that are left, or all that are damaged; returns those that could not be,
 /// or `None` where that cannot be read.
-async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
+async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
+    let shared = &ingest.shared;
+    let is_empty = left.is_none() && matches!(shared.deps.store.count(None).await, Ok(0));
+    let needs_run = |root: &Root| needs_run(root, is_empty);
     // What failed since says why instead.
     let is_damaged = |root: &Root| match &left {
         Some(left) => left.contains(&root.id) && (!root.last_run.is_completed() || needs_run(root)),
@@ -54,45 +62,60 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
     let mut failed = BTreeSet::new();
     for root in roots {
         let (id, owner, name) = (root.id, root.owner(), root.name.clone());
+        let is_adopted = root.host.is_some();
         // Another process of the same server is at it.
         if shared.deps.store.is_leased(owner).await.unwrap_or(true) {
             failed.insert(id);
             continue;
         }
         info!(root.name = %name, "completing what is damaged or incomplete");
-        let ended = repair(shared, root).await;
+        let ended = repair(ingest, root).await;
         // One that a user cancels is not begun again.
         if !matches!(ended, Ok(State::Completed | State::Skipped | State::Cancelled)) {
             warn!(root.name = %name, ?ended, "a damaged or incomplete repository could not be completed; trying again");
+            if is_adopted {
+                // It may have another id by now.
+                return None;
+            }
             failed.insert(id);
         }
     }
     Some(failed)
 }
 
-/// Whether a run of `root` begins by itself: its index is damaged, its last run was killed, or a former
-/// version, which did not look for secrets, made it. What another host has is completed there.
-fn needs_run(root: &Root) -> bool {
-    if root.host.is_some() {
-        return false;
+/// Whether a run of `root` begins by itself: its index is damaged, discarded or gone, its last run was killed, or a
+/// former version, which did not look for secrets, made it. What another host has is completed there, and what was
+/// discarded and is nobody's by the host that has it, also where it began to.
+fn needs_run(root: &Root, is_store_empty: bool) -> bool {
+    if let Some(host) = &root.host {
+        let is_to_adopt = matches!(root.last_run, LastRun::Discarded | LastRun::Interrupted);
+        return host.is_unknown() && is_to_adopt;
     }
     match root.last_run {
-        LastRun::Damaged | LastRun::Interrupted => true,
-        LastRun::Completed => root.last_ingest_at.is_some() && root.private_files.is_none(),
-        LastRun::Failed { .. } | LastRun::Discarded => false,
+        LastRun::Damaged | LastRun::Interrupted | LastRun::Discarded => true,
+        LastRun::Completed => {
+            let is_gone = is_store_empty && 0 < root.counts.chunks;
+            root.last_ingest_at.is_some() && (root.private_files.is_none() || is_gone)
+        }
+        LastRun::Failed { .. } => false,
     }
 }
 
 /// Runs one root and returns how that ended.
-async fn repair(shared: &Shared, root: Root) -> Result<State, IngestError> {
-    let root =
-        Root { model_id: shared.deps.embedder.model().id(), last_run: LastRun::Completed, ..root };
-    let mut run = {
-        let mut runs = shared.runs();
-        let run = shared.admit(&mut runs, job(root, Mode::Changes))?;
-        runs.watch(run)?
+async fn repair(ingest: &Ingest, root: Root) -> Result<State, IngestError> {
+    let run = if root.host.is_some() {
+        match ingest.adopt(root).await {
+            // It is on another host.
+            Err(IngestError::Path { .. }) => return Ok(State::Skipped),
+            adopted => adopted?,
+        }
+    } else {
+        let model_id = ingest.shared.deps.embedder.model().id();
+        let root = Root { model_id, last_run: LastRun::Completed, ..root };
+        ingest.shared.admit(&mut ingest.shared.runs(), job(root, Mode::Changes))?
     };
     // The sender lives until the run has ended.
+    let mut run = ingest.watch(run)?;
     let ended = run.wait_for(|status| status.state.is_final()).await;
     Ok(ended.map_or(State::Error, |status| status.state))
 }

@@ -134,7 +134,10 @@ pub(super) async fn run(
     let roots = deps.store.roots().await?;
     let known = repository::of_tree(lookups, host, path, revision.as_ref(), &roots).await?;
     job.root = known.of(job.root);
-    let is_moved = |root: &&Root| root.id == job.root.id && root.owner() != job.root.owner();
+    let is_moved = |root: &&Root| {
+        let has_chunks = root.last_run != LastRun::Discarded;
+        root.id == job.root.id && root.owner() != job.root.owner() && has_chunks
+    };
     if let Some(moved) = roots.iter().find(is_moved) {
         // It became a tree of another repository, where none of its chunks are.
         remove(deps, moved).await?;

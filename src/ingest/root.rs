@@ -145,6 +145,15 @@ pub(super) fn refusal(canonical: &Path) -> Option<&'static str> {
     is_system.then_some("is, or lies in, a folder that shows the state of the system, not files")
 }
 
+/// Returns the id of the root of this host at a path. It is kept when `QDRANT_SHARED_PATHS` changes, with which ids
+/// follow from paths in another way.
+pub(super) fn known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<RootId> {
+    let is_there = |root: &&Root| {
+        root.host.is_none() && root.path == path && root.revision.is_some() == is_commit
+    };
+    known.iter().find(is_there).map(|root| root.id)
+}
+
 /// Refuses a root whose path clients already know as that of another one: of a folder from before `INGEST_DIR` changed,
 /// which nothing can be indexed for any more, or of a commit, where a folder has its path.
 pub(super) fn alone_where_shown(

@@ -1,6 +1,7 @@
 //! What can go wrong in a store.
 
 use std::{
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -163,13 +164,13 @@ pub enum StoreError {
         reason: String,
     },
     /// A file of the store could not be read or written.
-    #[error("cannot use `{}`: {source}", .path.display())]
+    #[error("cannot use `{}`: {source}{}", .path.display(), advise(.source))]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// The cause.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The data folder cannot be made or written.
     #[error(
@@ -187,8 +188,16 @@ pub enum StoreError {
     Malformed(#[from] serde_json::Error),
 }
 
+/// Says what to do about a failure, where that is known.
+fn advise(source: &io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; make room and ingest again",
+        _ => "",
+    }
+}
+
 impl StoreError {
-    pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
     }
 

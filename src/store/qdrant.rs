@@ -41,6 +41,7 @@ use convert::Point;
 use error::CallError;
 use link::{Link, Node};
 use names::{Collection, Model, Names};
+use records::StoredRoot;
 use setup::Readiness;
 
 /// How long a read is tried again: somebody waits for it.
@@ -172,6 +173,12 @@ impl Server {
         (!self.settings.shared_paths).then(|| self.identity.host.clone())
     }
 
+    /// Returns the names of the collections, as soon as the server is ready.
+    async fn ready(&self, retry_for: Duration) -> Result<Arc<Names>, StoreError> {
+        let names = self.link.retry(retry_for.min(self.settings.retry), || self.names()).await;
+        names.map_err(|error| error.into_store_error("answer"))
+    }
+
     /// Reads. Somebody waits, so that it is tried again for a short time only.
     async fn read<T, F>(
         &self,
@@ -255,17 +262,23 @@ impl VectorStore for Qdrant {
 
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
         async {
-            let mut roots: Vec<Root> = self.server.all(Collection::Roots, None).await?;
+            let stored: Vec<StoredRoot> = self.server.all(Collection::Roots, None).await?;
+            let (own, names) = (self.server.host(), self.server.ready(READ_RETRY).await?);
+            let placed = |root: StoredRoot| root.into_root(own.as_ref(), &names);
+            let mut roots: Vec<Root> = stored.into_iter().map(placed).collect();
             roots.sort_by(|a, b| a.name.cmp(&b.name));
-            let own = self.server.host();
-            Ok(roots.into_iter().map(|root| records::placed(root, own.as_ref())).collect())
+            Ok(roots)
         }
         .boxed()
     }
 
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
-        let point = records::root(root, self.server.host());
-        self.upsert(Collection::Roots, point.map(|point| vec![point]))
+        let write = move |server: Arc<Server>| async move {
+            let names = server.ready(server.settings.retry).await?;
+            let point = records::root(root, server.host(), &names.generation)?;
+            server.upsert(Collection::Roots, vec![point]).await
+        };
+        self.change("upsert points", write).boxed()
     }
 
     fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {

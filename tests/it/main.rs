@@ -85,6 +85,7 @@ mod page_turns;
 mod printed;
 mod private_places;
 mod real_source;
+mod reembed;
 mod release;
 mod revisions;
 mod revocation;

@@ -183,8 +183,7 @@ fn read(folder: &Path, wanted: &Wanted, roster: &Roster) -> Result<Option<Manife
     let lost = listed.into_iter().filter(|root| roster.is_damaged(root.id));
     let lost: Vec<Root> = lost.filter(|root| !is_known(root, &roots)).collect();
     roots.extend(lost);
-    let discarded = |root| Root { last_run: LastRun::Discarded, ..root };
-    manifest.roots = roots.into_iter().map(discarded).collect();
+    manifest.roots = roots.into_iter().map(Root::discarded).collect();
     manifest.write(folder)?;
     Ok(Some(manifest))
 }

@@ -46,6 +46,9 @@ pub(super) struct Record {
     /// Another one each time the store is emptied, so that nobody deletes or fills collections of
     /// another time.
     pub(super) generation: String,
+    /// Whether the records of roots name the generation that their chunks are in. Former versions did not write it.
+    #[serde(default)]
+    pub(super) marks_roots: bool,
     /// Whether all collections were made.
     pub(super) made: bool,
     /// Another one each time the record is written.
@@ -61,6 +64,7 @@ impl Record {
             dimensions: model.dimensions,
             has_hosts,
             generation,
+            marks_roots: true,
             made: false,
             token: Uuid::new_v4().to_string(),
         }
@@ -79,6 +83,7 @@ impl Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) generation: String,
+    marks_roots: bool,
     chunks: String,
     files: String,
     roots: String,
@@ -89,10 +94,16 @@ impl Names {
         let model = format!("{}_{}_{}", slug(&record.model), record.dimensions, record.generation);
         Self {
             generation: record.generation.clone(),
+            marks_roots: record.marks_roots,
             chunks: format!("{prefix}_chunks_v{LAYOUT}_{model}"),
             files: format!("{prefix}_files_v{LAYOUT}_{model}"),
             roots: format!("{prefix}_roots_v{LAYOUT}"),
         }
+    }
+
+    /// Whether the chunks of a root are in these collections, where its record names `generation`, or none.
+    pub(super) fn has_chunks_of(&self, generation: Option<&str>) -> bool {
+        generation.map_or(!self.marks_roots, |generation| generation == self.generation)
     }
 
     pub(super) fn of(&self, collection: Collection) -> String {

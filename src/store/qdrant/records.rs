@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 
 use qdrant_client::qdrant as message;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
     super::{Chunk, StoreError},
     convert::{self, Point, ROOT},
+    names::Names,
 };
 use crate::domain::{FileRecord, Host, Root, RootId};
 
@@ -31,19 +32,37 @@ pub(super) fn files(files: &[FileRecord]) -> Result<Vec<Point>, StoreError> {
     files.iter().map(point).collect()
 }
 
-/// Returns the point that keeps a root. One of no other host is of this one.
-pub(super) fn root(root: Root, own: Option<Host>) -> Result<Point, StoreError> {
-    let root = Root { host: root.host.or(own), ..root };
-    let mut payload = payload(&root)?;
-    payload.insert(ROOT.to_owned(), root.id.to_string().into());
-    Ok(Point { id: root.id.0, payload, vectors: None })
+/// The record of a root.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredRoot {
+    #[serde(flatten)]
+    root: Root,
+    /// The generation of collections that its chunks are in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generation: Option<String>,
 }
 
-/// Returns a root as this host has it. Without hosts, all have it.
-pub(super) fn placed(root: Root, own: Option<&Host>) -> Root {
-    let of =
-        |own: &Host| root.host.clone().or(Some(Host::unknown())).filter(|host| host.id != own.id);
-    Root { host: own.and_then(of), ..root }
+impl StoredRoot {
+    /// Returns the root as this host has it; without hosts, all have it. One whose chunks were in another generation
+    /// than that of `names` was discarded.
+    pub(super) fn into_root(self, own: Option<&Host>, names: &Names) -> Root {
+        let Self { root, generation } = self;
+        let has_chunks = names.has_chunks_of(generation.as_deref());
+        let root = if has_chunks { root } else { root.discarded() };
+        let of = |own: &Host| {
+            root.host.clone().or(Some(Host::unknown())).filter(|host| host.id != own.id)
+        };
+        Root { host: own.and_then(of), ..root }
+    }
+}
+
+/// Returns the point that keeps a root whose chunks are in `generation`. One of no other host is of this one.
+pub(super) fn root(root: Root, own: Option<Host>, generation: &str) -> Result<Point, StoreError> {
+    let root = Root { host: root.host.or(own), ..root };
+    let id = root.id;
+    let mut payload = payload(&StoredRoot { root, generation: Some(generation.to_owned()) })?;
+    payload.insert(ROOT.to_owned(), id.to_string().into());
+    Ok(Point { id: id.0, payload, vectors: None })
 }
 
 /// Returns the ids of files' records, which follow from where the files are.

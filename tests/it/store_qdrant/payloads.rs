@@ -1,8 +1,8 @@
 //! What a server has of the product's records, which processes of several versions may share.
 
-use codeinfo::error::Code;
+use codeinfo::{domain::LastRun, error::Code};
 use insta::assert_snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     store_suite::{Place, a_file, a_root, chunk, id, put, root, vector},
@@ -18,14 +18,19 @@ async fn payloads_have_the_form_that_other_versions_read() {
     put(&store, [chunk(1, "one", "src/x.rs", vector(1), &[(1, 1.0)])]).await;
     let mut shown = Vec::new();
     for kind in ["chunks", "files", "roots"] {
-        for (id, payload) in fixture.points(kind).await {
+        for (id, mut payload) in fixture.points(kind).await {
+            // Another one each time the store is emptied.
+            if let Some(generation) = payload.get_mut("generation") {
+                assert_eq!(generation.as_str().unwrap().len(), 8, "{generation}");
+                *generation = "some".into();
+            }
             shown.push(format!("{kind} {id} {payload}"));
         }
     }
     assert_snapshot!(shown.join("\n"), @r#"
     chunks 00000000-0000-0000-0000-000000000001 {"end_line":1,"indexed_at_ms":1,"kind":"glue","path":"src/x.rs","root":"d33a7dbf-d8d2-5776-bdf2-e227154b5cf9","start_line":1,"text":"","version":"v1"}
     files cab0c51a-7d17-52e5-ac22-ea3eb990644a {"chunks":2,"modified_ns":1700000000123456789,"path":"src/0001.rs","root":"d33a7dbf-d8d2-5776-bdf2-e227154b5cf9","size":10,"version":"v1"}
-    roots d33a7dbf-d8d2-5776-bdf2-e227154b5cf9 {"counts":{"chunks":2,"embedded":2,"files":1},"description":"all of one","id":"d33a7dbf-d8d2-5776-bdf2-e227154b5cf9","lastIngestAtMs":0,"lastRun":{"state":"completed"},"modelId":"test@1","name":"one","path":"/repositories/one","root":"d33a7dbf-d8d2-5776-bdf2-e227154b5cf9"}
+    roots d33a7dbf-d8d2-5776-bdf2-e227154b5cf9 {"counts":{"chunks":2,"embedded":2,"files":1},"description":"all of one","generation":"some","id":"d33a7dbf-d8d2-5776-bdf2-e227154b5cf9","lastIngestAtMs":0,"lastRun":{"state":"completed"},"modelId":"test@1","name":"one","path":"/repositories/one","root":"d33a7dbf-d8d2-5776-bdf2-e227154b5cf9"}
     "#);
 }
 
@@ -65,4 +70,26 @@ async fn a_root_goes_last_so_that_its_removal_can_be_repeated() {
     }
     store.remove_root(one.id).await.unwrap();
     assert_eq!(store.roots().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_root_that_names_no_or_another_generation_has_no_index() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let one = a_root("one");
+    store.put_root(one.clone()).await.unwrap();
+    let [(_, stored)] = &fixture.points("roots").await[..] else { panic!() };
+    let last_run = async |change: &dyn Fn(&mut Value)| {
+        let mut stored = stored.clone();
+        change(&mut stored);
+        fixture.write("roots", one.id.0, &stored).await;
+        let [root] = &store.roots().await.unwrap()[..] else { panic!() };
+        (root.last_run.clone(), root.counts.chunks)
+    };
+    assert_eq!(last_run(&|_| ()).await, (LastRun::Completed, 2));
+    let discarded = (LastRun::Discarded, 0);
+    assert_eq!(last_run(&|root| root["generation"] = "ffffffff".into()).await, discarded);
+    // A process of a former version wrote it: its next run here says what is there.
+    let unmarked = |root: &mut Value| drop(root.as_object_mut().unwrap().remove("generation"));
+    assert_eq!(last_run(&unmarked).await, discarded);
 }

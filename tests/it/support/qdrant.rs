@@ -44,6 +44,7 @@ struct Inner {
     shards: Shards,
     doors: Vec<Door>,
     rules: Mutex<Vec<Rule>>,
+    has_gone_wrong: AtomicBool,
     calls: Mutex<HashMap<String, usize>>,
     key: Mutex<Option<String>>,
     /// A certificate and its key, where connections are encrypted.
@@ -61,7 +62,7 @@ struct Door {
 
 /// What is to go wrong.
 pub(crate) struct Rule {
-    /// The call, such as `upsert`.
+    /// The call, such as `upsert`; blank for each.
     pub(crate) call: &'static str,
     /// A part of the collection's name.
     pub(crate) of: &'static str,
@@ -113,6 +114,7 @@ impl StandIn {
             shards: Shards::default(),
             doors: (0..doors).map(door).collect(),
             rules: Mutex::default(),
+            has_gone_wrong: AtomicBool::new(false),
             calls: Mutex::default(),
             key: Mutex::default(),
             identity,
@@ -134,6 +136,17 @@ impl StandIn {
     /// Makes something go wrong.
     pub(crate) fn rule(&self, rule: Rule) {
         self.inner.rules.lock().unwrap().push(rule);
+    }
+
+    /// Lets everything go well again.
+    pub(crate) fn forgive(&self) {
+        self.inner.rules.lock().unwrap().clear();
+        self.inner.has_gone_wrong.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether anything went wrong since [`Self::forgive`].
+    pub(crate) fn has_gone_wrong(&self) -> bool {
+        self.inner.has_gone_wrong.load(Ordering::SeqCst)
     }
 
     /// From now on only calls with this key are served.
@@ -244,14 +257,18 @@ impl Inner {
     fn problem(&self, call: &str, collection: &str) -> Option<Problem> {
         *self.calls.lock().unwrap().entry(format!("{call} {collection}")).or_default() += 1;
         let mut rules = self.rules.lock().unwrap();
-        let matches =
-            |rule: &&mut Rule| rule.call == call && collection.contains(rule.of) && 0 < rule.times;
+        let matches = |rule: &&mut Rule| {
+            (rule.call.is_empty() || rule.call == call)
+                && collection.contains(rule.of)
+                && 0 < rule.times
+        };
         let rule = rules.iter_mut().find(matches)?;
         if rule.after > 0 {
             rule.after -= 1;
             return None;
         }
         rule.times -= 1;
+        self.has_gone_wrong.store(true, Ordering::SeqCst);
         Some(rule.problem)
     }
 

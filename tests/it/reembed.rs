@@ -1,0 +1,237 @@
+//! `serve --reembed`, killed: what is listed as indexed is there, and the next start goes on until all of it is.
+
+use std::{
+    env, fs,
+    path::Path,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use codeinfo::domain::LastRun;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::Child,
+    time::timeout,
+};
+
+use crate::{
+    ingest_qdrant::{self, Process},
+    support::{
+        embeddings::Embeddings,
+        process::{Environment, Program, command, fresh, run},
+        qdrant::{Problem, Rule, StandIn, fixture::Fixture},
+    },
+};
+
+/// Set to kill before each call, not before some.
+const KILLS: &str = "REEMBED_KILLS";
+/// How long an index may take to be whole, and a server to be up.
+const TIMEOUT: Duration = Duration::from_mins(3);
+
+/// Two repositories: the names, and what is found in each.
+const REPOSITORIES: [(&str, &str); 2] =
+    [("boiler", "relieve pressure"), ("garden", "water plants")];
+/// How many chunks each of them has.
+const CHUNKS: u64 = 6;
+
+fn repositories() -> TempDir {
+    let base = fresh();
+    for (name, phrase) in REPOSITORIES {
+        let folder = base.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let function = phrase.replace(' ', "_");
+        for number in 0..CHUNKS {
+            let text = format!("/// Will {phrase}, {number}.\nfn {function}_{number}() {{}}\n");
+            fs::write(folder.join(format!("file{number}.rs")), text).unwrap();
+        }
+    }
+    base
+}
+
+/// The two ways in which a server is started in turn. Each needs `--reembed` after the other.
+type Ways = [Environment; 2];
+
+/// Starts to index all anew, and does not wait for it.
+fn start(data: &Path, environment: &Environment) -> Child {
+    let mut command = command(data, environment);
+    command.args(["serve", "--reembed"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.kill_on_drop(true).spawn().unwrap()
+}
+
+/// Says of each root what its list says: the name, the state, and the number of chunks.
+async fn list(server: &Program) -> Vec<(String, String, u64)> {
+    let listed = server.read("/ingest/roots").await;
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let root = |root: &Value| {
+        let chunks = root["counts"]["chunks"].as_u64().unwrap();
+        // Nothing was left to do where the kill came late.
+        let state = text(&root["state"]).replace("skipped", "completed");
+        (text(&root["name"]), state, chunks)
+    };
+    listed["roots"].as_array().unwrap().iter().map(root).collect()
+}
+
+/// Waits until both repositories are indexed and found; what is said to be so before that must be.
+async fn becomes_whole(server: &Program, when: &str) {
+    let whole = REPOSITORIES.map(|(name, _)| (name.to_owned(), "completed".to_owned(), CHUNKS));
+    let waiting = async {
+        loop {
+            let roots = list(server).await;
+            for (name, state, chunks) in &roots {
+                let is_there = async || {
+                    let phrase = REPOSITORIES.iter().find(|known| known.0 == name).unwrap().1;
+                    finds(server, name, phrase).await
+                };
+                assert!(state != "completed" || *chunks == CHUNKS, "{when}: {roots:?}");
+                assert!(state != "completed" || is_there().await, "{when}: {roots:?}");
+            }
+            if roots == whole {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let is_whole = timeout(TIMEOUT, waiting).await.is_ok();
+    assert!(is_whole, "{when}: never whole: {:#}", server.read("/ingest/roots").await);
+    assert_eq!(server.read("/health").await["store"]["chunks"], 2 * CHUNKS, "{when}");
+}
+
+async fn finds(server: &Program, name: &str, phrase: &str) -> bool {
+    let query = json!({ "query": phrase, "repository": name });
+    let found = server.api("/tools/vector-search", &query).await;
+    found["results"].as_array().is_some_and(|results| !results.is_empty())
+}
+
+/// Goes on until it says that all was done.
+async fn finish(server: &mut Child) {
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if line.starts_with("Ctrl-C") {
+            return;
+        }
+    }
+    panic!("it ended: {:?}", server.wait().await);
+}
+
+/// Makes an index in the first of two ways.
+async fn index(data: &Path, ways: &Ways, base: &Path) {
+    let folders = REPOSITORIES.map(|(name, _)| base.join(name));
+    let server = Program::serve(data, &folders.each_ref().map(AsRef::as_ref), &ways[0]).await;
+    becomes_whole(&server, "at first").await;
+    assert!(server.terminate().await.success());
+}
+
+/// Starts normally after a kill, until all is there; returns in which of two ways the index is by now.
+async fn recover(data: &Path, ways: &Ways, wanted: usize, when: &str) -> usize {
+    let is_wanted = run(data, &ways[wanted], &["repos"]).await.status.success();
+    let now = if is_wanted { wanted } else { 1 - wanted };
+    let server = Program::serve(data, &[], &ways[now]).await;
+    becomes_whole(&server, when).await;
+    assert!(server.terminate().await.success());
+    now
+}
+
+/// Kills a server that embeds everything again before one call to a stand-in of a Qdrant server after the other.
+async fn kill_at_each_call(stand_in: &StandIn, ways: &Ways) {
+    let (data, base) = (fresh(), repositories());
+    index(data.path(), ways, base.path()).await;
+    let (mut now, mut after) = (0, 0);
+    let step = if env::var_os(KILLS).is_some() { 1 } else { 9 };
+    loop {
+        let wanted = 1 - now;
+        let problem = Problem::Delay(TIMEOUT * 2);
+        stand_in.rule(Rule { call: "", of: "", after, times: usize::MAX, problem });
+        let mut server = start(data.path(), &ways[wanted]);
+        let reached = async {
+            while !stand_in.has_gone_wrong() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let ended = async {
+            tokio::select! {
+                () = reached => false,
+                () = finish(&mut server) => true,
+            }
+        };
+        let is_done = timeout(TIMEOUT, ended).await.expect("neither a call nor the end");
+        server.kill().await.unwrap();
+        stand_in.forgive();
+        now = recover(data.path(), ways, wanted, &format!("before call {after}")).await;
+        if is_done {
+            assert!(now == wanted && 30 < after, "{after} calls");
+            return;
+        }
+        after += step;
+    }
+}
+
+/// The settings of a process with this embedding service.
+fn with_service(there: &Embeddings) -> Environment {
+    let pairs = [("EMBEDDING_URL", there.url.as_str()), ("EMBEDDING_MODEL", "stand-in")];
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_change_of_model_on_a_server_goes_on() {
+    let (stand_in, there) = (StandIn::start(), Embeddings::well().await);
+    let builtin = ingest_qdrant::environment(&Fixture::of(&stand_in));
+    let service = [builtin.clone(), with_service(&there)].concat();
+    kill_at_each_call(&stand_in, &[builtin, service]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_change_of_shared_paths_goes_on() {
+    let stand_in = StandIn::start();
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.shared_paths = false;
+    let apart = ingest_qdrant::environment(&fixture);
+    fixture.settings.shared_paths = true;
+    let shared = ingest_qdrant::environment(&fixture);
+    kill_at_each_call(&stand_in, &[apart, shared]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_change_of_model_goes_on() {
+    let there = Embeddings::well().await;
+    let builtin = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let ways = [builtin.clone(), [builtin, with_service(&there)].concat()];
+    let (data, base) = (fresh(), repositories());
+    index(data.path(), &ways, base.path()).await;
+    let began = Instant::now();
+    let mut server = start(data.path(), &ways[1]);
+    finish(&mut server).await;
+    server.kill().await.unwrap();
+    let whole = began.elapsed();
+    let mut now = recover(data.path(), &ways, 1, "after its end").await;
+    assert_eq!(now, 1);
+    let kills = if env::var_os(KILLS).is_some() { 60 } else { 8 };
+    for kill in 0..kills {
+        let after = whole * kill / kills;
+        let wanted = 1 - now;
+        let mut server = start(data.path(), &ways[wanted]);
+        drop(timeout(after, finish(&mut server)).await);
+        server.kill().await.unwrap();
+        now = recover(data.path(), &ways, wanted, &format!("after {after:?}")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_a_former_version_left_empty_is_made_again() {
+    let (fixture, base) = (Fixture::new(), repositories());
+    let process = Process::new(&fixture, "a").await;
+    let folder = base.path().join(REPOSITORIES[0].0);
+    assert_eq!(process.ingest(&folder).await.counts.chunks, CHUNKS);
+    let [root] = &process.store.roots().await.unwrap()[..] else { panic!() };
+    // What that version left: a root that says that it is indexed, and nothing of it.
+    process.store.remove_root(root.id).await.unwrap();
+    process.store.put_root(root.clone()).await.unwrap();
+    process.ingest.repair().await.unwrap();
+    let [repaired] = &process.store.roots().await.unwrap()[..] else { panic!() };
+    assert_eq!(
+        (&repaired.last_run, repaired.counts.chunks, repaired.counts.embedded),
+        (&LastRun::Completed, CHUNKS, CHUNKS)
+    );
+    assert_eq!(process.store.count(None).await.unwrap(), CHUNKS);
+}
