@@ -168,9 +168,38 @@ impl Server {
             with_payload: Some(payloads(false)),
             ..Default::default()
         };
+        // With their records, which saves a round trip; only where more of them are tied, these are read by themselves.
+        let ask = best::first_ask(limit);
+        let with_records = QueryPoints { with_payload: Some(payloads(true)), ..request.clone() };
+        let mut found = self.query(&with_records, ask).await?;
+        let Some(more) = best::next_ask(&found, |point| point.score, ask, limit) else {
+            let mut payloads: HashMap<Uuid, _> = HashMap::with_capacity(found.len());
+            for point in &mut found {
+                let payload = std::mem::take(&mut point.payload);
+                payloads.extend(convert::our_id(point.id.clone()).map(|id| (id, payload)));
+            }
+            let scored = |(id, score)| {
+                let record = records::record(payloads.remove(&id)?);
+                Some(record.map(|record| Scored { id, score, record, also: Vec::new() }))
+            };
+            return Ok(hits(found, limit)
+                .into_iter()
+                .filter_map(scored)
+                .collect::<Result<_, _>>()?);
+        };
+        self.search_tied(&request, more, limit).await
+    }
+
+    /// Returns the best `limit` chunks, of at least `ask` hits.
+    async fn search_tied(
+        &self,
+        request: &QueryPoints,
+        ask: usize,
+        limit: usize,
+    ) -> Result<Vec<Scored>, StoreError> {
         let mut found = Vec::new();
         for _ in 0..best::MAX_TRIES {
-            let best = self.best(&request, limit).await?;
+            let best = self.best(request, ask, limit).await?;
             let ids: Vec<Uuid> = best.iter().map(|(id, _)| *id).collect();
             let mut records = self.named(Collection::Chunks, &ids).await?;
             let scored = |(id, score)| {
@@ -187,23 +216,40 @@ impl Server {
     }
 
     /// Returns the best `limit` hits, those tied with the last of them by id.
-    async fn best(&self, request: &QueryPoints, limit: usize) -> Result<Vec<Hit>, StoreError> {
-        let mut ask = best::first_ask(limit);
+    async fn best(
+        &self,
+        request: &QueryPoints,
+        mut ask: usize,
+        limit: usize,
+    ) -> Result<Vec<Hit>, StoreError> {
         loop {
-            let found = self.read("search", |node, names| {
-                let collection_name = names.of(Collection::Chunks);
-                let limit = Some(ask as u64);
-                let request = QueryPoints { collection_name, limit, ..request.clone() };
-                async move { node.points().query(request).await }
-            });
-            let found = found.await?.result;
+            let found = self.query(request, ask).await?;
             let Some(next) = best::next_ask(&found, |point| point.score, ask, limit) else {
-                let hit = |point: ScoredPoint| Some((convert::our_id(point.id)?, point.score));
-                return Ok(best::ordered(found.into_iter().filter_map(hit), limit));
+                return Ok(hits(found, limit));
             };
             ask = next;
         }
     }
+
+    async fn query(
+        &self,
+        request: &QueryPoints,
+        limit: usize,
+    ) -> Result<Vec<ScoredPoint>, StoreError> {
+        let found = self.read("search", |node, names| {
+            let collection_name = names.of(Collection::Chunks);
+            let limit = Some(limit as u64);
+            let request = QueryPoints { collection_name, limit, ..request.clone() };
+            async move { node.points().query(request).await }
+        });
+        Ok(found.await?.result)
+    }
+}
+
+/// Returns the best `limit` hits.
+fn hits(found: Vec<ScoredPoint>, limit: usize) -> Vec<Hit> {
+    let hit = |point: ScoredPoint| Some((convert::our_id(point.id)?, point.score));
+    best::ordered(found.into_iter().filter_map(hit), limit)
 }
 
 /// The approximate index loses matches under a filter; looking at all the points of a root is fast.

@@ -208,7 +208,9 @@ impl Shards {
             params: asked.params.map(words::params),
             limit: usize::try_from(asked.limit.unwrap_or(10)).unwrap(),
             offset: 0,
-            with_payload: Some(WithPayloadInterface::Bool(false)),
+            with_payload: Some(WithPayloadInterface::Bool(words::wants_payload(
+                asked.with_payload,
+            ))),
             with_vector: Some(WithVector::Bool(false)),
             score_threshold: None,
         };

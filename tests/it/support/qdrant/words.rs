@@ -150,10 +150,16 @@ pub(super) fn retrieved(record: Record) -> message::RetrievedPoint {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
+/// Whether a call asks for payloads, all or none.
+pub(super) fn wants_payload(selector: Option<message::WithPayloadSelector>) -> bool {
+    let options = selector.and_then(|selector| selector.selector_options);
+    options == Some(message::with_payload_selector::SelectorOptions::Enable(true))
+}
+
 pub(super) fn scored(point: ScoredPoint) -> message::ScoredPoint {
     message::ScoredPoint {
         id: Some(sent_id(point.id)),
+        payload: fields(point.payload.unwrap_or_default().0),
         score: point.score,
         version: point.version,
         ..Default::default()
