@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use codeinfo_lang::{role::Role, words::words};
+use futures_util::{future::try_join_all, try_join};
 
 use super::{
     DefinedAt, Search, SearchError,
@@ -67,11 +68,28 @@ impl Search {
         &self,
         asked: &AskedQuery<'_>,
     ) -> Result<AbsentTerms, SearchError> {
-        let mut absent = AbsentTerms::default();
         let mut seen = HashSet::new();
         let names = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
-        for name in names.take(MAX_LOOKUPS) {
-            match self.find_name(name, asked).await? {
+        let names: Vec<&Name> = names.take(MAX_LOOKUPS).collect();
+        // A route, a folder or an address is no file, and `Next.js` may only be spoken of.
+        let files =
+            asked.intent.paths.iter().take(MAX_LOOKUPS).filter_map(|AskedPath { path, .. }| {
+                let term = lexical::file(path).filter(|_| !path.contains("://"))?;
+                Some((path.as_str(), term))
+            });
+        let words = plain_words(asked.text, asked.intent);
+        let words = words.map(|word| (word, lexical::word_forms(word)));
+        let (files, words) = (files.collect(), words.collect());
+        let finding: Vec<_> = names.iter().map(|name| self.find_name(name, asked)).collect();
+        // At once, since each is a round trip where a server has the store.
+        let (places, files, words) = try_join!(
+            try_join_all(finding),
+            self.list_absent(files, asked),
+            self.list_absent(words, asked),
+        )?;
+        let mut absent = AbsentTerms { words, ..AbsentTerms::default() };
+        for (name, place) in names.into_iter().zip(places) {
+            match place {
                 NamePlace::Code => {}
                 NamePlace::Nowhere => absent.names.push(name.spelled.clone()),
                 NamePlace::Documents(chunk) => {
@@ -79,21 +97,23 @@ impl Search {
                 }
             }
         }
-        for AskedPath { path, .. } in asked.intent.paths.iter().take(MAX_LOOKUPS) {
-            // A route, a folder or an address is no file, and `Next.js` may only be spoken of.
-            let Some(term) = lexical::file(path).filter(|_| !path.contains("://")) else {
-                continue;
-            };
-            if self.is_absent(path, term, asked).await? {
-                absent.names.push(path.clone());
-            }
-        }
-        for word in plain_words(asked.text, asked.intent) {
-            if self.is_absent(word, lexical::word_forms(word), asked).await? {
-                absent.words.push(word.to_owned());
-            }
-        }
+        absent.names.extend(files);
         Ok(absent)
+    }
+
+    /// Returns those of some texts, each with its terms, that are nowhere.
+    async fn list_absent(
+        &self,
+        texts: Vec<(&str, Sparse)>,
+        asked: &AskedQuery<'_>,
+    ) -> Result<Vec<String>, SearchError> {
+        let (texts, terms): (Vec<&str>, Vec<Sparse>) = texts.into_iter().unzip();
+        let looking: Vec<_> = (texts.iter().zip(terms))
+            .map(|(text, terms)| self.is_absent(text, terms, asked))
+            .collect();
+        let are_absent = try_join_all(looking).await?.into_iter();
+        let absent = texts.into_iter().zip(are_absent).filter(|(_, is_absent)| *is_absent);
+        Ok(absent.map(|(text, _)| text.to_owned()).collect())
     }
 
     /// Returns whether no candidate has the text, and no visible chunk one of the terms.

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::{StreamExt, TryStreamExt, stream, try_join};
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
@@ -19,6 +20,8 @@ use crate::{
 const MOST: usize = 6_400;
 /// So many chunks of changed files are compared at a time.
 const PAGE: usize = 500;
+/// So many such reads are under way at a time.
+const PAGES: usize = 4;
 
 impl Search {
     /// Finds the chunks of two trees that answer a query and that the other tree has not: neither at that path, nor as
@@ -37,15 +40,20 @@ impl Search {
         let lists = rank::lists(intent.kind, &self.weights);
         let mut limit = CANDIDATES;
         let differing = loop {
-            let mut differing = Vec::new();
-            let mut is_all = true;
-            for (tree, other) in [(first, second), (second, first)] {
-                let (text, sight, terms) = (query.text(), Sight::of(tree.id), terms.clone());
-                let neighbours = Neighbours { text, terms, sight: &sight, lists };
-                let found = self.candidates(&neighbours, query, limit).await?;
-                is_all &= found.len() < limit;
-                differing.extend(self.not_in(other, found).await?);
-            }
+            let sights = [Sight::of(first.id), Sight::of(second.id)];
+            let [of_first, of_second] = sights.each_ref().map(|sight| Neighbours {
+                text: query.text(),
+                terms: terms.clone(),
+                sight,
+                lists,
+            });
+            let of_both = try_join!(
+                self.find_missing(&of_first, second, query, limit),
+                self.find_missing(&of_second, first, query, limit)
+            )?;
+            let ((mut differing, is_first_all), (of_second, is_second_all)) = of_both;
+            differing.extend(of_second);
+            let is_all = is_first_all && is_second_all;
             if is_all || query.limit() <= differing.len() || MOST <= limit {
                 break differing;
             }
@@ -68,6 +76,19 @@ impl Search {
             found.notice = Some(format!("{nothing} `{first}` and `{second}`"));
         }
         Ok(found)
+    }
+
+    /// Returns the candidates of one tree that another has not, and whether these are all that it has.
+    async fn find_missing(
+        &self,
+        neighbours: &Neighbours<'_>,
+        other: &Root,
+        query: &Query,
+        limit: usize,
+    ) -> Result<(Vec<Candidate>, bool), SearchError> {
+        let found = self.candidates(neighbours, query, limit).await?;
+        let is_all = found.len() < limit;
+        Ok((self.not_in(other, found).await?, is_all))
     }
 
     async fn trees(&self, named: [&str; 2], roots: &[Root]) -> Result<[Root; 2], SearchError> {
@@ -117,11 +138,11 @@ impl Search {
         for Candidate { id, record, .. } in &candidates {
             by_text.entry((&record.path, &record.text)).or_default().push(*id);
         }
-        for some in ids.chunks(PAGE) {
-            for stored in self.store.chunks_with(some.to_vec()).await? {
-                let text = (stored.record.path.as_str(), stored.record.text.as_str());
-                same.extend(by_text.get(&text).into_iter().flatten());
-            }
+        let pages = ids.chunks(PAGE).map(<[Uuid]>::to_vec);
+        let reading: Vec<_> = pages.map(|page| self.store.chunks_with(page)).collect();
+        for stored in stream::iter(reading).buffered(PAGES).try_concat().await? {
+            let text = (stored.record.path.as_str(), stored.record.text.as_str());
+            same.extend(by_text.get(&text).into_iter().flatten());
         }
         candidates.retain(|candidate| !same.contains(&candidate.id));
         Ok(candidates)

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use codeinfo_lang::readings::list_readings;
+use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::{
@@ -16,6 +17,7 @@ use super::{
 use crate::{
     domain::{ChunkRecord, Parts, Sparse},
     embed::lexical,
+    store::Scored,
 };
 
 /// Maximum number of names of a query that are looked up.
@@ -66,26 +68,38 @@ impl Search {
         sight: &Sight,
         candidates: &mut Vec<Candidate>,
     ) -> Result<Vec<ExactName>, SearchError> {
-        let mut found = Vec::new();
-        for readings in list_names(text, intent, candidates) {
+        let looking = list_names(text, intent, candidates).into_iter().map(|readings| async {
             for name in readings {
-                if let Some(name) = self.find_holders(name, intent, sight, candidates).await? {
-                    found.push(name);
-                    break;
+                if let Some(holders) = self.find_holders(&name, intent, sight).await? {
+                    return Ok::<_, SearchError>(Some((name, holders)));
                 }
             }
+            Ok(None)
+        });
+        let mut names = Vec::new();
+        let mut known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
+        for (name, holders) in try_join_all(looking).await?.into_iter().flatten() {
+            names.push(name);
+            let new = holders.into_iter().filter(|holder| known.insert(holder.id));
+            candidates.extend(new.map(|holder| Candidate {
+                id: holder.id,
+                record: holder.record,
+                score: 0.0,
+                parts: Parts::default(),
+                also: holder.also,
+                copies: Vec::new(),
+            }));
         }
-        Ok(found)
+        Ok(names)
     }
 
-    /// Adds the chunks that have a name; returns the name if these come first.
+    /// Returns the chunks that have a name, if these come first.
     async fn find_holders(
         &self,
-        name: ExactName,
+        name: &ExactName,
         intent: &Intent,
         sight: &Sight,
-        candidates: &mut Vec<Candidate>,
-    ) -> Result<Option<ExactName>, SearchError> {
+    ) -> Result<Option<Vec<Scored>>, SearchError> {
         let terms = join_terms(lexical::needed(&name.text));
         if terms.indices.is_empty() {
             return Ok(None);
@@ -102,17 +116,7 @@ impl Search {
         if files.is_empty() || !is_telling || is_frequent {
             return Ok(None);
         }
-        let known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
-        let new = holders.into_iter().filter(|holder| !known.contains(&holder.id));
-        candidates.extend(new.map(|holder| Candidate {
-            id: holder.id,
-            record: holder.record,
-            score: 0.0,
-            parts: Parts::default(),
-            also: holder.also,
-            copies: Vec::new(),
-        }));
-        Ok(Some(name))
+        Ok(Some(holders))
     }
 }
 

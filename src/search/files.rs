@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::{Search, SearchError, candidate::Candidate, intent::Intent, sight::Sight};
@@ -27,12 +28,17 @@ impl Search {
         let found = candidates.iter().map(|candidate| &candidate.record.path);
         let named = found.filter(|path| intent.paths.iter().any(|asked| asked.is(path)));
         let asked = intent.paths.iter().map(|asked| &asked.path);
-        let paths: BTreeSet<String> = named.chain(asked).cloned().collect();
+        let paths: BTreeSet<&String> = named.chain(asked).collect();
+        let paths: Vec<String> = paths.into_iter().cloned().collect();
+        let paths = &paths;
         let known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
         let mut wanted = Vec::new();
         let mut having: HashMap<Uuid, Vec<RootId>> = HashMap::new();
-        for root in roots.iter().filter(|root| sight.has(root.id)) {
-            let files = self.store.files_at(root.id, paths.iter().cloned().collect()).await?;
+        let reading = roots.iter().filter(|root| sight.has(root.id)).map(|root| async move {
+            let files = self.store.files_at(root.id, paths.clone()).await?;
+            Ok::<_, SearchError>((root, files))
+        });
+        for (root, files) in try_join_all(reading).await? {
             let ids = files.iter().flat_map(|file| file.chunk_ids(root.owner(), 0..file.chunks));
             for id in ids {
                 // The trees of a repository share chunks.

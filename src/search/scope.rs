@@ -10,6 +10,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use futures_util::try_join;
+
 use crate::{
     domain::{self, ChunkRecord, Root, RootId, Sparse},
     embed::{Document, lexical},
@@ -55,8 +57,10 @@ impl Scopes {
             return Ok(());
         }
         let all = roots.iter().map(|root| root.counts.chunks).sum();
-        let here = self.sample(Some(root.id), root.counts.chunks, store).await?;
-        let everywhere = self.sample(None, all, store).await?;
+        let (here, everywhere) = try_join!(
+            self.sample(Some(root.id), root.counts.chunks, store),
+            self.sample(None, all, store)
+        )?;
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
             let quotient = here.idf(*term) / everywhere.idf(*term);
             *weight *= quotient.clamp(1.0 / MOST, MOST).powf(exponent);

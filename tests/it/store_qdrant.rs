@@ -515,3 +515,28 @@ async fn ids_travel_as_they_are() {
     let stored: Vec<u128> = all(&store).await.iter().map(|chunk| chunk.id.as_u128()).collect();
     assert_eq!(stored, ids);
 }
+
+#[tokio::test]
+async fn hits_come_with_their_records_unless_very_many_are_tied() {
+    let stand_in = StandIn::start();
+    let fixture = Fixture::of(&stand_in);
+    let store = fixture.open().await;
+    put(
+        &store,
+        (1..=30).map(|n| {
+            let weight = f32::from(u8::try_from(n).unwrap());
+            chunk(n, "a", &format!("{n}.rs"), vector(n), &[(1, weight)])
+        }),
+    )
+    .await;
+    put(&store, (31..=90).map(|n| chunk(n, "b", "x", vector(1), &[(2, 1.0)]))).await;
+    let reads = || stand_in.calls("get", "_chunks_");
+    let term = |term| Sparse { indices: vec![term], values: vec![1.0] };
+    let found = store.nearest(vector(7).to_vec(), Some(root("a")), 5).await.unwrap();
+    assert_eq!((found.len(), found[0].id, found[0].record.path.as_str()), (5, id(7), "7.rs"));
+    let found = store.lexical(term(1), None, 5).await.unwrap();
+    assert_eq!((found[0].id, reads()), (id(30), 0));
+    let tied = store.lexical(term(2), None, 5).await.unwrap();
+    let ids: Vec<Uuid> = tied.iter().map(|found| found.id).collect();
+    assert_eq!((ids, reads()), ((31..=35).map(id).collect(), 1));
+}

@@ -1,6 +1,6 @@
 //! Reads: nearest, lexical, by page, by id, and count.
 //!
-//! Scores are those of the embedded engine to 1e-5. The frequency of a term is counted in each
+//! Scores of the same chunks are those of the embedded engine to 2e-4. The frequency of a term is counted in each
 //! shard and includes deleted chunks until the server cleans up.
 
 use std::collections::HashMap;
