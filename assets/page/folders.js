@@ -2,6 +2,7 @@
 
 import { address, get, post } from './api.js';
 import { dialog } from './dialog.js';
+import { counted } from './format.js';
 import { fill, h } from './h.js';
 import { announce, empty, problem, waiting } from './notice.js';
 import { refreshRepositories } from './state.js';
@@ -31,7 +32,7 @@ function chooser(close) {
       if (mine === asked) {
         path.value = folder.path ?? '';
         show(folder);
-        announce(`${folder.folders.length} folders`);
+        announce(counted(folder.folders.length, 'folder'));
         if (isFocused) {
           list.querySelector('button')?.focus();
         }

@@ -78,12 +78,12 @@ async fn a_folder_is_chosen_and_indexed_with_its_progress_and_removed() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     };
-    write("work/shop/.git/HEAD", "ref: refs/heads/main\n");
-    write("work/shop/src/lib.rs", "pub fn sell() {}\n");
-    write("work/shop/notes.md", "# Shop\n\nSells.\n");
-    write("work/shop/huge.rs", &"x".repeat(3 << 20));
-    write("work/empty/.keep", "");
-    write_many(&folder.path().join("work/shop"));
+    write("atelier/shop/.git/HEAD", "ref: refs/heads/main\n");
+    write("atelier/shop/src/lib.rs", "pub fn sell() {}\n");
+    write("atelier/shop/notes.md", "# Shop\n\nSells.\n");
+    write("atelier/shop/huge.rs", &"x".repeat(3 << 20));
+    write("atelier/empty/.keep", "");
+    write_many(&folder.path().join("atelier/shop"));
     let (_browser, page) = open(&server).await;
     page.click_text("link", "Repositories").await;
     page.sees("Nothing is indexed yet.").await;
@@ -92,15 +92,15 @@ async fn a_folder_is_chosen_and_indexed_with_its_progress_and_removed() {
     page.sees("Add a folder").await;
     let name = folder.path().file_name().unwrap().to_str().unwrap();
     page.click_text("button", name).await;
-    page.click_text("button", "work").await;
+    page.click_text("button", "atelier").await;
     page.click_text("button", "shop").await;
-    page.wait("document.querySelector('#folder-path').value.endsWith('/work/shop')", "the path")
+    page.wait("document.querySelector('#folder-path').value.endsWith('/atelier/shop')", "the path")
         .await;
     page.click_text("button", "Up").await;
     page.sees("git").await;
     looks_right(&page, "folders").await;
     page.click_text("button", "shop").await;
-    page.wait("document.querySelector('#folder-path').value.endsWith('/work/shop')", "the path")
+    page.wait("document.querySelector('#folder-path').value.endsWith('/atelier/shop')", "the path")
         .await;
     page.fill("#folder-description", "where things are sold").await;
     page.click("dialog button[type=submit]").await;
@@ -113,7 +113,7 @@ async fn a_folder_is_chosen_and_indexed_with_its_progress_and_removed() {
     looks_right(&page, "repositories").await;
     assert_eq!(roots(&server).await[0]["description"], "where things are sold");
     is_looked_after(&server, &page).await;
-    assert!(folder.path().join("work/shop/src/lib.rs").is_file(), "files are left alone");
+    assert!(folder.path().join("atelier/shop/src/lib.rs").is_file(), "files are left alone");
     page.is_faultless().await;
 }
 
