@@ -1,7 +1,7 @@
 //! Repairs roots whose index was found damaged or incomplete when the store was opened: a run of each, one by one.
 //!
 //! What fails is tried again, after a second, then less and less often down to once a minute. The list of
-//! roots to repair is kept apart from the store, so that a repair that is killed goes on.
+//! roots to repair is kept apart from the store, so that the next start continues a repair that is killed.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -84,8 +84,8 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
 }
 
 /// Whether a run of `root` begins by itself: its index is damaged, discarded or gone, its last run was killed, or a
-/// former version, which did not look for secrets, made it. What another host has is completed there, and what was
-/// discarded and is nobody's by the host that has it, also where it began to.
+/// former version, which did not look for secrets, made it. A root of another host is completed there. One of an
+/// unknown host that was discarded, or whose takeover was interrupted, is taken over by a host that has its folder.
 fn needs_run(root: &Root, is_store_empty: bool) -> bool {
     if let Some(host) = &root.host {
         let is_to_adopt = matches!(root.last_run, LastRun::Discarded | LastRun::Interrupted);

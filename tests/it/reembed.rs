@@ -1,4 +1,4 @@
-//! `serve --reembed`, killed: what is listed as indexed is there, and the next start goes on until all of it is.
+//! Kills `serve --reembed`: repositories that are listed as indexed are, and the next start indexes the others.
 
 use std::{
     env, fs,
@@ -53,7 +53,7 @@ fn repositories() -> TempDir {
 /// The two ways in which a server is started in turn. Each needs `--reembed` after the other.
 type Ways = [Environment; 2];
 
-/// Starts to index all anew, and does not wait for it.
+/// Starts `serve --reembed` and returns at once.
 fn start(data: &Path, environment: &Environment) -> Child {
     let mut command = command(data, environment);
     command.args(["serve", "--reembed"]).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -73,7 +73,7 @@ async fn list(server: &Program) -> Vec<(String, String, u64)> {
     listed["roots"].as_array().unwrap().iter().map(root).collect()
 }
 
-/// Waits until both repositories are indexed and found; what is said to be so before that must be.
+/// Waits until both repositories are indexed and found. One that is listed as completed before must be found then.
 async fn becomes_whole(server: &Program, when: &str) {
     let whole = REPOSITORIES.map(|(name, _)| (name.to_owned(), "completed".to_owned(), CHUNKS));
     let waiting = async {
