@@ -46,7 +46,7 @@ use crate::{
     domain::{FileSummary, Hit, Root, RootId, Sparse},
     embed::{Embedder, lexical},
     root_link::find_root,
-    store::{Scored, VectorStore},
+    store::{Remembered, Scored, VectorStore},
 };
 
 pub use self::{
@@ -151,65 +151,69 @@ impl Search {
     /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
     /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
     pub async fn find(&self, query: &Query) -> Result<Found, SearchError> {
-        let roots = self.store.roots().await?;
+        if let Some(Remembered { roots, store }) = self.store.remembered() {
+            // What roots there are is asked meanwhile, which then takes no time of its own.
+            let search = Self { store, ..self.clone() };
+            let (now, found) =
+                futures_util::join!(self.store.roots(), search.find_in(query, &roots));
+            let now = now?;
+            return if now == *roots { found } else { self.find_in(query, &now).await };
+        }
+        self.find_in(query, &self.store.roots().await?).await
+    }
+
+    async fn find_in(&self, query: &Query, roots: &[Root]) -> Result<Found, SearchError> {
         if roots.is_empty() {
             return Err(SearchError::IngestRequired);
         }
         if let Some(trees) = query.between() {
-            return self.find_between(query, trees, &roots).await;
+            return self.find_between(query, trees, roots).await;
         }
         let root = match query.repository() {
-            Some(reference) => Some(&find_root(&self.path_map, &roots, reference).await?),
+            Some(reference) => Some(&find_root(&self.path_map, roots, reference).await?),
             None => None,
         };
         // The only one needs none, and an approximate index is at its best without.
         let sight = match root.filter(|_| roots.len() > 1) {
             Some(root) => Sight::of(root.id),
-            None => Sight::around(query.tree(), &roots),
+            None => Sight::around(query.tree(), roots),
         };
         let intent = Intent::of(query.text());
         let intent = match root {
-            None => intent.among(&roots).behind(self.folders.find_outlived(&roots).await),
+            None => intent.among(roots).behind(self.folders.find_outlived(roots).await),
             Some(root) => intent.within(query.text(), &root.name),
         };
         let near_weight = self.weights.near;
         let near =
             |word: &str| if near_weight > 0.0 { self.embedder.near(word) } else { Vec::new() };
         let intent = intent.with_near(near);
-        let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
-        let terms = self.terms(query.text(), &intent, root, &roots).await?;
+        let terms = self.terms(query.text(), &intent, root, roots).await?;
         let lists = rank::lists(intent.kind, &self.weights);
         let neighbours = Neighbours { text: query.text(), terms, sight: &sight, lists };
         let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
-        let mut limit = limit.max(query.limit());
-        let mut candidates = loop {
-            let mut candidates = self.candidates(&neighbours, query, limit).await?;
-            let found = candidates.len();
-            candidate::drop_other_trees(&mut candidates, &owners);
-            // Most of what is near may be versions or copies of the same.
-            if found / 2 <= fold::count_texts(&candidates)
-                || found < limit
-                || MOST_VERSIONS <= limit
-            {
-                break candidates;
-            }
-            limit *= 4;
-        };
-        self.add_named_files(&mut candidates, &intent, &sight, &roots).await?;
-        let exact = self.find_exact(query.text(), &intent, &sight, &mut candidates).await?;
-        let intent = intent.with_exact(exact);
-        // Those of files that the query names, too.
-        candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+        let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
+        let mut candidates = self.distinct_candidates(&neighbours, query, limit, &owners).await?;
         let asked = AskedQuery {
             text: query.text(),
             intent: &intent,
             candidates: &candidates,
             sight: &sight,
-            roots: &roots,
+            roots,
         };
-        let absent = self.find_absent(&asked).await?;
+        // At once, since each is a round trip where a server has the store.
+        let (of_files, (exact, holders), mut absent) = futures_util::try_join!(
+            self.find_named_files(&intent, &sight, roots, &candidates),
+            self.find_exact(query.text(), &intent, &sight, &candidates),
+            self.find_absent(&asked),
+        )?;
+        let more = [of_files, holders].concat();
+        absent.drop_found(&more);
+        let intent = intent.with_exact(exact);
+        let mut known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
+        let new = more.into_iter().filter(|one| query.takes(one.record.language.as_deref()));
+        candidates.extend(new.filter(|one| known.insert(one.id)));
         candidate::drop_other_trees(&mut candidates, &owners);
-        candidate::drop_duplicates(&mut candidates, &roots);
+        candidate::drop_duplicates(&mut candidates, roots);
         let definitions = also::definitions(&candidates, &intent);
         let asked_names = intent.names.clone();
         let ranked = self.rank(candidates, intent, query.limit()).await?;
@@ -217,11 +221,34 @@ impl Search {
         let is_shown =
             |one: &Candidate, id: Uuid| one.id == id || one.copies.iter().any(|copy| copy.id == id);
         also.retain(|one| !ranked.iter().any(|candidate| is_shown(candidate, one.id)));
-        let also = also.into_iter().filter_map(|one| self.defined_at(&one, &roots)).collect();
+        let also = also.into_iter().filter_map(|one| self.defined_at(&one, roots)).collect();
         let AbsentTerms { names, documented, words } = absent;
         let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
-        let found = self.found(ranked, &roots);
+        let found = self.found(ranked, roots);
         Ok(Found { absent: names, absent_words: words, documented, also, notice, ..found })
+    }
+
+    /// Returns candidates of which not most are versions or copies of the same.
+    async fn distinct_candidates(
+        &self,
+        neighbours: &Neighbours<'_>,
+        query: &Query,
+        limit: usize,
+        owners: &HashMap<RootId, RootId>,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let mut limit = limit.max(query.limit());
+        loop {
+            let mut candidates = self.candidates(neighbours, query, limit).await?;
+            let found = candidates.len();
+            candidate::drop_other_trees(&mut candidates, owners);
+            if found / 2 <= fold::count_texts(&candidates)
+                || found < limit
+                || MOST_VERSIONS <= limit
+            {
+                return Ok(candidates);
+            }
+            limit *= 4;
+        }
     }
 
     /// Ranks candidates, many of them off the runtime's workers.

@@ -92,6 +92,18 @@ pub struct Among {
     pub ids: Arc<HashSet<Uuid>>,
 }
 
+/// The roots of a shared store as they were last read, and the store for who reads on the assumption that they are still
+/// like that: what these roots have may come from memory. While a root reads the same, so do its files, as a run writes
+/// the root before anything else: whoever reads [`VectorStore::roots`] meanwhile, or afterwards, and finds these knows
+/// that the assumption held.
+#[derive(Clone)]
+pub struct Remembered {
+    /// All of them.
+    pub roots: Arc<Vec<Root>>,
+    /// For reading alone.
+    pub store: Arc<dyn VectorStore>,
+}
+
 /// What opening does with a store that another embedding model filled, or an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnMismatch {
@@ -143,6 +155,11 @@ pub trait VectorStore: Send + Sync {
 
     /// Returns every root, ordered by name.
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>>;
+
+    /// Returns what was last read of a store to which each read is a round trip; `None` where nothing was.
+    fn remembered(&self) -> Option<Remembered> {
+        None
+    }
 
     /// Writes a root, replacing what was known of it.
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>>;
@@ -229,25 +246,21 @@ pub trait VectorStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
 
-    /// Finds what [`Self::nearest`] finds among some chunks kept under an owner; `None` where the engine cannot.
+    /// Finds what [`Self::nearest`] finds among some chunks kept under an owner.
     fn nearest_among(
         &self,
-        _to: Vec<f32>,
-        _among: Among,
-        _limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
-        std::future::ready(Ok(None)).boxed()
-    }
+        to: Vec<f32>,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
 
-    /// Finds what [`Self::lexical`] finds among some chunks kept under an owner; `None` where the engine cannot.
+    /// Finds what [`Self::lexical`] finds among some chunks kept under an owner.
     fn lexical_among(
         &self,
-        _terms: Sparse,
-        _among: Among,
-        _limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
-        std::future::ready(Ok(None)).boxed()
-    }
+        terms: Sparse,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
 
     /// Finds all chunks that have one of `terms`, best first; `None` if one read cannot return them all.
     fn holders(

@@ -11,7 +11,7 @@ use codeinfo_lang::role::Role;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::RootId;
+use super::{RootId, hash};
 
 /// One chunk: a run of whole lines of one file, as kept in the store beside its vectors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,8 +80,17 @@ impl FileRecord {
 
 /// Returns the id of the chunk at a place in its file, from 0. It follows from what the chunk is, so that
 /// writing it again changes nothing, and trees of one repository, which have one `owner`, share it.
+///
+/// Its first half follows from the content alone: ids order hits of one score and choose samples, which must not depend
+/// on where or on which host a repository is.
 pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid {
-    Uuid::new_v5(&owner.0, format!("{path}\0{version}\0{place}").as_bytes())
+    let name = format!("{path}\0{version}\0{place}");
+    let of_owner = Uuid::new_v5(&owner.0, name.as_bytes());
+    if !hash::has_ordered_ids(version) {
+        return of_owner;
+    }
+    let of_content = Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes());
+    Uuid::from_u64_pair(of_content.as_u64_pair().0, of_owner.as_u64_pair().1)
 }
 
 /// Returns when content or, where the platform says so, anything of a file last changed, in nanoseconds
@@ -103,4 +112,28 @@ pub fn modified_ns(metadata: &Metadata) -> u64 {
 pub fn nanoseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::hash::{Cut, version},
+        *,
+    };
+
+    #[test]
+    fn ids_of_all_owners_have_one_order_and_those_of_former_revisions_stay() {
+        let owners = ["/one", "/two"].map(|path| RootId::of(path.as_ref()));
+        let version = version(b"text", Cut::Planned);
+        let by_id = |owner: RootId| {
+            let mut places: Vec<usize> = (0..50).collect();
+            places.sort_by_key(|place| chunk_id(owner, "a.rs", &version, *place));
+            places
+        };
+        assert_eq!(by_id(owners[0]), by_id(owners[1]));
+        let [one, two] = owners.map(|owner| chunk_id(owner, "a.rs", &version, 0));
+        assert!(one != two && one.get_version_num() == 5);
+        let former = chunk_id(owners[0], "a.rs", "15-00", 3);
+        assert_eq!(former, Uuid::new_v5(&owners[0].0, b"a.rs\x0015-00\x003"));
+    }
 }

@@ -21,7 +21,9 @@ pub enum Cut {
 
 /// Changes whenever the same text would be redacted or cut in another way, or get other terms or another vector;
 /// files of another revision are read again. A test of `pipeline/read` fails where it has to move.
-pub const REVISION: &str = "15-";
+pub const REVISION: &str = "16-";
+/// The first revision whose ids of chunks have the same order for each owner.
+const FIRST_WITH_ORDERED_IDS: u32 = 16;
 /// How many bytes of a hash a version has. It is kept with each chunk and, for each tree of a repository, with
 /// each file; two contents of one version cannot be found.
 const VERSION_BYTES: usize = 16;
@@ -80,6 +82,12 @@ pub fn is_of(known: &str, content: &[u8]) -> bool {
 /// Whether a version is of the revision that is written now.
 pub fn is_current(version: &str) -> bool {
     version.starts_with(REVISION)
+}
+
+/// Whether chunks of a version have ids whose order does not depend on their owner.
+pub(super) fn has_ordered_ids(version: &str) -> bool {
+    let revision = version.split_once('-').and_then(|(revision, _)| revision.parse().ok());
+    revision.is_some_and(|revision: u32| FIRST_WITH_ORDERED_IDS <= revision)
 }
 
 #[cfg(test)]

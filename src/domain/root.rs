@@ -42,6 +42,9 @@ pub struct Root {
     /// End of the last completed ingest; `None` until the first one completes.
     #[serde(default, rename = "lastIngestAtMs")]
     pub last_ingest_at: Option<Timestamp>,
+    /// When the last run that changed what the store keeps of its files began to; `None` where that is not known.
+    #[serde(default, rename = "changedAtMs", skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<Timestamp>,
     /// What the last completed ingest left in the store.
     pub counts: Counts,
     /// What became of the last run.
@@ -103,6 +106,7 @@ impl Root {
             host: None,
             model_id: String::new(),
             last_ingest_at: None,
+            changed_at: None,
             counts: Counts::default(),
             last_run: LastRun::Completed,
             private_files: None,

@@ -198,7 +198,7 @@ async fn run_leased(
             store: Arc::clone(&deps.store),
             embedder: Arc::clone(&deps.embedder),
         },
-        root: job.root,
+        root: Root { changed_at: before.as_ref().and_then(|root| root.changed_at), ..job.root },
         private: BTreeSet::new(),
         censored: BTreeSet::new(),
         index_state: IndexState::new(Records::new(), false),
@@ -427,6 +427,7 @@ impl Run<'_> {
     /// Says so again, with what is known by now.
     async fn begin_again(&mut self) -> Result<(), IngestError> {
         self.has_begun = true;
+        self.root.changed_at = Some(Timestamp::now());
         self.root.private_files = Some(self.private_files());
         self.root.censored_files = self.censored.iter().cloned().collect();
         Ok(self.target.store.put_root(interrupted(self.root.clone())).await?)
@@ -481,7 +482,7 @@ impl Run<'_> {
                 Root { last_run: LastRun::Failed { reason: error.to_string() }, ..root }
             }
         };
-        let noting = self.target.store.put_root(root);
+        let noting = self.target.store.put_root(Root { changed_at: self.root.changed_at, ..root });
         if let Err(IngestError::Store(_)) = ended {
             // The store may be away: the run's own failure is what the caller hears of.
             match tokio::time::timeout(NOTE_TIMEOUT, noting).await {

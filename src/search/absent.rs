@@ -60,6 +60,20 @@ pub(super) struct AbsentTerms {
     pub(super) words: Vec<String>,
 }
 
+impl AbsentTerms {
+    /// Leaves out what some more chunks have.
+    pub(super) fn drop_found(&mut self, chunks: &[Candidate]) {
+        let has = |text: &str| chunks.iter().any(|chunk| chunk.record.text.contains(text));
+        let is_code = |chunk: &&Candidate| !chunk.record.roles.contains(&Role::Docs);
+        self.names.retain(|name| !has(name));
+        self.words.retain(|word| !has(word));
+        self.documented.retain(|documented| {
+            let mut code = chunks.iter().filter(is_code);
+            !code.any(|chunk| chunk.record.text.contains(&documented.name))
+        });
+    }
+}
+
 impl Search {
     /// Returns what a query asks for that no chunk in sight has. A name counts as there if any chunk of code has it as a
     /// word, whatever its case, underscores and ending, a word if any has it in one of its forms, and a file also if

@@ -44,6 +44,6 @@ pub(super) fn definitions(candidates: &[Candidate], intent: &Intent) -> Vec<Defi
             line: record.start_line,
         })
         .collect();
-    definitions.sort_by(|a, b| (a.root, &a.path, a.line).cmp(&(b.root, &b.path, b.line)));
+    definitions.sort_by(|a, b| (&a.path, a.line, a.id).cmp(&(&b.path, b.line, b.id)));
     definitions
 }

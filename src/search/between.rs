@@ -1,27 +1,46 @@
 //! What differs between two trees of a repository, as far as it fits a query.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures_util::{StreamExt, TryStreamExt, stream, try_join};
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{
-    CANDIDATES, Found, Intent, Neighbours, Query, Search, SearchError, candidate::Candidate, rank,
-    sight::Sight,
+    CANDIDATES, Found, Intent, Query, Search, SearchError, candidate::Candidate, fuse, rank,
 };
 use crate::{
-    domain::{FileRecord, Root, RootId},
+    domain::{FileRecord, Root, RootId, Sparse},
     root_link::find_root,
+    store::{Among, Scored},
 };
 
-/// Of so many neighbours of each tree those that differ are looked for, at most: where trees are alike, most are not
-/// among the nearest.
+/// So many neighbours of each tree are looked for, at most: those of parts of a changed file that are as they were fall
+/// out.
 const MOST: usize = 6_400;
 /// So many chunks of changed files are compared at a time.
 const PAGE: usize = 500;
 /// So many such reads are under way at a time.
 const PAGES: usize = 4;
+
+/// What one of two trees has and the other has not.
+struct Side {
+    tree: Root,
+    /// The chunks of files that the other has not, or not like that.
+    among: Among,
+    /// Where files of one path differ, the chunks of that of the other tree.
+    others: HashMap<String, Vec<Uuid>>,
+}
+
+/// What chunks are searched with.
+struct Question {
+    vector: Vec<f32>,
+    terms: Sparse,
+    lists: fuse::Lists,
+}
 
 impl Search {
     /// Finds the chunks of two trees that answer a query and that the other tree has not: neither at that path, nor as
@@ -33,25 +52,29 @@ impl Search {
         (first, second): (&str, &str),
         roots: &[Root],
     ) -> Result<Found, SearchError> {
-        let [first, second] = &self.trees([first, second], roots).await?;
+        let [first, second] = self.trees([first, second], roots).await?;
         let intent = Intent::of(query.text()).within(query.text(), &first.name);
         let intent = intent.with_near(|word| self.embedder.near(word));
-        let terms = self.terms(query.text(), &intent, Some(first), roots).await?;
-        let lists = rank::lists(intent.kind, &self.weights);
+        let question = Question {
+            vector: self.embedder.query(query.text().to_owned()).await?,
+            terms: self.terms(query.text(), &intent, Some(&first), roots).await?,
+            lists: rank::lists(intent.kind, &self.weights),
+        };
+        let (weights, most, first_id) = (self.weights, query.limit(), first.id);
+        let names = [first.name.clone(), second.name.clone()];
+        let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
+        let sides = spawn_blocking(move || {
+            let sides = [Side::of(first, &files.0, &files.1), Side::of(second, &files.1, &files.0)];
+            drop(files);
+            sides
+        });
+        let sides = sides.await.map_err(|_| SearchError::Stopped)?;
         let mut limit = CANDIDATES;
         let differing = loop {
-            let sights = [Sight::of(first.id), Sight::of(second.id)];
-            let [of_first, of_second] = sights.each_ref().map(|sight| Neighbours {
-                text: query.text(),
-                terms: terms.clone(),
-                sight,
-                lists,
-            });
-            let of_both = try_join!(
-                self.find_missing(&of_first, second, query, limit),
-                self.find_missing(&of_second, first, query, limit)
+            let ((mut differing, is_first_all), (of_second, is_second_all)) = try_join!(
+                self.find_differing(&sides[0], &question, query, limit),
+                self.find_differing(&sides[1], &question, query, limit)
             )?;
-            let ((mut differing, is_first_all), (of_second, is_second_all)) = of_both;
             differing.extend(of_second);
             let is_all = is_first_all && is_second_all;
             if is_all || query.limit() <= differing.len() || MOST <= limit {
@@ -59,7 +82,6 @@ impl Search {
             }
             limit *= 4;
         };
-        let (weights, most, first_id) = (self.weights, query.limit(), first.id);
         let rank = move || {
             let pool = differing.clone();
             paired(rank::rank(differing, &intent, &weights, most), pool, first_id, most)
@@ -71,24 +93,38 @@ impl Search {
             hit.also_in.clear();
         }
         if found.hits.is_empty() {
-            let (first, second) = (&first.name, &second.name);
+            let [first, second] = names;
             let nothing = "no difference that fits the query was found between";
             found.notice = Some(format!("{nothing} `{first}` and `{second}`"));
         }
         Ok(found)
     }
 
-    /// Returns the candidates of one tree that another has not, and whether these are all that it has.
-    async fn find_missing(
+    /// Returns the candidates of one tree that the other has not, of so many nearest ones, and whether these are all.
+    async fn find_differing(
         &self,
-        neighbours: &Neighbours<'_>,
-        other: &Root,
+        side: &Side,
+        Question { vector, terms, lists }: &Question,
         query: &Query,
         limit: usize,
     ) -> Result<(Vec<Candidate>, bool), SearchError> {
-        let found = self.candidates(neighbours, query, limit).await?;
-        let is_all = found.len() < limit;
-        Ok((self.not_in(other, found).await?, is_all))
+        let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
+        let (dense, lexical) = (limit_of(lists.dense), limit_of(lists.lexical));
+        let (dense, lexical) = try_join!(
+            self.store.nearest_among(vector.clone(), side.among.clone(), dense),
+            self.store.lexical_among(terms.clone(), side.among.clone(), lexical)
+        )?;
+        let is_all = dense.len() < limit && lexical.len() < limit;
+        let of_tree = |mut found: Vec<Scored>| {
+            for one in &mut found {
+                one.record.root = side.tree.id;
+            }
+            found
+        };
+        let mut candidates = fuse::fuse(of_tree(dense), of_tree(lexical), *lists);
+        candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+        self.drop_same(side, &mut candidates).await?;
+        Ok((candidates, is_all))
     }
 
     async fn trees(&self, named: [&str; 2], roots: &[Root]) -> Result<[Root; 2], SearchError> {
@@ -104,40 +140,20 @@ impl Search {
         Ok([first, second])
     }
 
-    /// Returns those of the candidates that a tree has not.
-    async fn not_in(
+    /// Drops the candidates whose text the other tree has at the same path.
+    async fn drop_same(
         &self,
-        other: &Root,
-        mut candidates: Vec<Candidate>,
-    ) -> Result<Vec<Candidate>, SearchError> {
-        let paths: HashSet<&String> =
-            candidates.iter().map(|candidate| &candidate.record.path).collect();
-        let paths: Vec<String> = paths.into_iter().cloned().collect();
-        let there = self.store.files_at(other.id, paths).await?;
-        let there: HashMap<&str, &FileRecord> =
-            there.iter().map(|record| (record.path.as_str(), record)).collect();
-        candidates.retain(|Candidate { record, .. }| {
-            there.get(record.path.as_str()).is_none_or(|known| known.version != record.version)
-        });
-        // A file that moved is no other one.
-        let is_new = |candidate: &Candidate| !there.contains_key(candidate.record.path.as_str());
-        if candidates.iter().any(is_new) {
-            let all = self.store.files(other.id).await?;
-            let versions: HashSet<&str> = all.iter().map(|file| file.version.as_str()).collect();
-            candidates.retain(|candidate| {
-                !is_new(candidate) || !versions.contains(candidate.record.version.as_str())
-            });
-        }
-        let changed: HashSet<&str> =
-            candidates.iter().map(|candidate| candidate.record.path.as_str()).collect();
-        let changed = changed.iter().filter_map(|path| there.get(path));
-        let ids = changed.flat_map(|file| file.chunk_ids(other.owner(), 0..file.chunks));
-        let ids: Vec<Uuid> = ids.collect();
-        let mut same: HashSet<Uuid> = HashSet::new();
+        side: &Side,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<(), SearchError> {
         let mut by_text: HashMap<(&str, &str), Vec<Uuid>> = HashMap::new();
-        for Candidate { id, record, .. } in &candidates {
+        let mut ids: HashSet<Uuid> = HashSet::new();
+        for Candidate { id, record, .. } in candidates.iter() {
             by_text.entry((&record.path, &record.text)).or_default().push(*id);
+            ids.extend(side.others.get(&record.path).into_iter().flatten());
         }
+        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let mut same: HashSet<Uuid> = HashSet::new();
         let pages = ids.chunks(PAGE).map(<[Uuid]>::to_vec);
         let reading: Vec<_> = pages.map(|page| self.store.chunks_with(page)).collect();
         for stored in stream::iter(reading).buffered(PAGES).try_concat().await? {
@@ -145,7 +161,31 @@ impl Search {
             same.extend(by_text.get(&text).into_iter().flatten());
         }
         candidates.retain(|candidate| !same.contains(&candidate.id));
-        Ok(candidates)
+        Ok(())
+    }
+}
+
+impl Side {
+    /// Compares the files of a tree with those of another one. A file that moved is no other one.
+    fn of(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
+        let owner = tree.owner();
+        let there: HashMap<&str, &FileRecord> =
+            other.iter().map(|file| (file.path.as_str(), file)).collect();
+        let versions: HashSet<&str> = other.iter().map(|file| file.version.as_str()).collect();
+        let (mut ids, mut others) = (HashSet::new(), HashMap::new());
+        for file in files {
+            match there.get(file.path.as_str()) {
+                Some(other) if other.version == file.version => continue,
+                None if versions.contains(file.version.as_str()) => continue,
+                Some(other) => {
+                    let of_other = other.chunk_ids(owner, 0..other.chunks).collect();
+                    others.insert(file.path.clone(), of_other);
+                }
+                None => {}
+            }
+            ids.extend(file.chunk_ids(owner, 0..file.chunks));
+        }
+        Self { tree, among: Among { owner, ids: Arc::new(ids) }, others }
     }
 }
 

@@ -31,10 +31,10 @@ pub(super) struct TextCopy {
 
 impl Candidate {
     /// Orders candidates best first; equal scores by path, line and id, so that the same search
-    /// always gives the same order.
+    /// always gives the same order, in each store.
     pub(super) fn best_first(&self, other: &Self) -> Ordering {
-        fn place(of: &Candidate) -> (RootId, &str, u32, Uuid) {
-            (of.record.root, &of.record.path, of.record.start_line, of.id)
+        fn place(of: &Candidate) -> (&str, u32, Uuid) {
+            (&of.record.path, of.record.start_line, of.id)
         }
         other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
     }
@@ -152,7 +152,7 @@ mod tests {
         let owners = HashMap::from([(main, main), (tree, main), (alone, alone)]);
         drop_other_trees(&mut candidates, &owners);
         let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
-        assert_eq!(kept, [2, 3, 5, 6, 7]);
+        assert_eq!(kept, [2, 3, 5, 7, 6]);
     }
 
     #[test]

@@ -3,10 +3,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use codeinfo_lang::readings::list_readings;
-use futures_util::future::try_join_all;
-use uuid::Uuid;
-
 use super::{
     Search, SearchError,
     candidate::Candidate,
@@ -19,6 +15,8 @@ use crate::{
     embed::lexical,
     store::Scored,
 };
+use codeinfo_lang::readings::list_readings;
+use futures_util::future::try_join_all;
 
 /// Maximum number of names of a query that are looked up.
 const MAX_NAMES: usize = 4;
@@ -59,15 +57,14 @@ fn trim_marks(word: &str) -> &str {
 }
 
 impl Search {
-    /// Finds the chunks that have a name of the query as it is spelled, adds them to the candidates, and returns the
-    /// names whose places come first.
+    /// Returns the names of the query whose places come first, and the chunks that have one of them as it is spelled.
     pub(super) async fn find_exact(
         &self,
         text: &str,
         intent: &Intent,
         sight: &Sight,
-        candidates: &mut Vec<Candidate>,
-    ) -> Result<Vec<ExactName>, SearchError> {
+        candidates: &[Candidate],
+    ) -> Result<(Vec<ExactName>, Vec<Candidate>), SearchError> {
         let looking = list_names(text, intent, candidates).into_iter().map(|readings| async {
             for name in readings {
                 if let Some(holders) = self.find_holders(&name, intent, sight).await? {
@@ -76,21 +73,17 @@ impl Search {
             }
             Ok(None)
         });
-        let mut names = Vec::new();
-        let mut known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
-        for (name, holders) in try_join_all(looking).await?.into_iter().flatten() {
-            names.push(name);
-            let new = holders.into_iter().filter(|holder| known.insert(holder.id));
-            candidates.extend(new.map(|holder| Candidate {
-                id: holder.id,
-                record: holder.record,
-                score: 0.0,
-                parts: Parts::default(),
-                also: holder.also,
-                copies: Vec::new(),
-            }));
-        }
-        Ok(names)
+        let found = try_join_all(looking).await?.into_iter().flatten();
+        let (names, holders): (Vec<ExactName>, Vec<Vec<Scored>>) = found.unzip();
+        let candidate = |holder: Scored| Candidate {
+            id: holder.id,
+            record: holder.record,
+            score: 0.0,
+            parts: Parts::default(),
+            also: holder.also,
+            copies: Vec::new(),
+        };
+        Ok((names, holders.into_iter().flatten().map(candidate).collect()))
     }
 
     /// Returns the chunks that have a name, if these come first.

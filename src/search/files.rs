@@ -6,24 +6,27 @@ use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::{Search, SearchError, candidate::Candidate, intent::Intent, sight::Sight};
-use crate::domain::{ChunkRecord, Parts, Root, RootId};
+use crate::{
+    domain::{ChunkRecord, Parts, Root, RootId},
+    store::Stored,
+};
 
 /// No more chunks of such files are read: a name may be that of very many.
 const MOST: usize = 400;
 
 impl Search {
-    /// Adds the chunks of files that the query names: those whose whole path it says, and those among the
+    /// Finds the chunks of files that the query names: those whose whole path it says, and those among the
     /// candidates, of which only some chunks were found: the name of a file is a term of its chunks. Of
     /// `roots`, those in sight are searched.
-    pub(super) async fn add_named_files(
+    pub(super) async fn find_named_files(
         &self,
-        candidates: &mut Vec<Candidate>,
         intent: &Intent,
         sight: &Sight,
         roots: &[Root],
-    ) -> Result<(), SearchError> {
+        candidates: &[Candidate],
+    ) -> Result<Vec<Candidate>, SearchError> {
         if intent.paths.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let found = candidates.iter().map(|candidate| &candidate.record.path);
         let named = found.filter(|path| intent.paths.iter().any(|asked| asked.is(path)));
@@ -49,20 +52,24 @@ impl Search {
                 having.push(root.id);
             }
         }
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
         wanted.retain(|id| !known.contains(id));
         wanted.truncate(MOST);
-        for chunk in self.store.chunks_with(wanted).await? {
+        let chunks = self.store.chunks_with(wanted).await?.into_iter();
+        let candidate = |chunk: Stored| {
             let mut having = having.remove(&chunk.id).unwrap_or_default().into_iter();
             let root = having.next().unwrap_or(chunk.record.root);
-            candidates.push(Candidate {
+            Candidate {
                 id: chunk.id,
                 record: ChunkRecord { root, ..chunk.record },
                 score: 0.0,
                 parts: Parts::default(),
                 also: having.collect(),
                 copies: Vec::new(),
-            });
-        }
-        Ok(())
+            }
+        };
+        Ok(chunks.map(candidate).collect())
     }
 }

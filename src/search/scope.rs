@@ -21,8 +21,8 @@ use crate::{
 /// How many chunks are sampled: the first search of a repository waits for it. A term of one chunk in a
 /// hundred is then seen in about five; four times as many change no figure of the benchmark.
 const SAMPLE: usize = 500;
-/// How many of them are read at a time, so that other work gets its turn.
-const PAGE: usize = 125;
+/// After so many of them other work gets its turn.
+const TURN: usize = 125;
 /// A sample is taken again when the number of chunks has changed by more than one in so many.
 const TOLERANCE: u64 = 10;
 /// The most by which a term's weight is changed, either way.
@@ -96,17 +96,11 @@ impl Sample {
         store: &dyn VectorStore,
     ) -> Result<Self, StoreError> {
         let mut sample = Self { population, size: 0, counts: HashMap::new() };
-        let mut after = None;
-        for _ in 0..SAMPLE / PAGE {
-            let page = store.chunks(root, after, PAGE).await?;
-            let is_last = page.len() < PAGE;
-            after = page.last().map(|stored| stored.id);
-            for stored in &page {
+        for some in store.chunks(root, None, SAMPLE).await?.chunks(TURN) {
+            for stored in some {
                 sample.add(&stored.record);
             }
-            if is_last {
-                break;
-            }
+            tokio::task::yield_now().await;
         }
         Ok(sample)
     }

@@ -16,7 +16,9 @@ use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::{Chunk, Health, Lease, Scored, Size, StoreError, Stored, VectorStore};
+use super::{
+    Among, Chunk, Health, Lease, Remembered, Scored, Size, StoreError, Stored, VectorStore,
+};
 use crate::{
     domain::{FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
@@ -164,6 +166,10 @@ impl VectorStore for DeferredStore {
         self.read(move |store| async move { store.roots().await })
     }
 
+    fn remembered(&self) -> Option<Remembered> {
+        self.store()?.remembered()
+    }
+
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(move |store| async move { store.put_root(root).await })
     }
@@ -262,6 +268,24 @@ impl VectorStore for DeferredStore {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         self.read(move |store| async move { store.lexical(terms, of, limit).await })
+    }
+
+    fn nearest_among(
+        &self,
+        to: Vec<f32>,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read(move |store| async move { store.nearest_among(to, among, limit).await })
+    }
+
+    fn lexical_among(
+        &self,
+        terms: Sparse,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read(move |store| async move { store.lexical_among(terms, among, limit).await })
     }
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {

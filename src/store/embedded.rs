@@ -250,9 +250,9 @@ impl VectorStore for Embedded {
         to: Vec<f32>,
         Among { owner, ids }: Among,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         let search = move |state: &State| {
-            state.nearest(&to, Of { root: Some(owner), among: Some(&ids) }, limit).map(Some)
+            state.nearest(&to, Of { root: Some(owner), among: Some(&ids) }, limit)
         };
         self.read("search", search)
     }
@@ -262,9 +262,9 @@ impl VectorStore for Embedded {
         terms: Sparse,
         Among { owner, ids }: Among,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         let search = move |state: &State| {
-            state.lexical(&terms, Of { root: Some(owner), among: Some(&ids) }, limit).map(Some)
+            state.lexical(&terms, Of { root: Some(owner), among: Some(&ids) }, limit)
         };
         self.read("search", search)
     }

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
-use super::{Chunk, Health, Lease, Scored, Size, StoreError, Stored, VectorStore};
+use super::{
+    Among, Chunk, Health, Lease, Remembered, Scored, Size, StoreError, Stored, VectorStore,
+};
 use crate::{
     domain::{FileRecord, Host, Root, RootId, Sparse},
     error::{Code, chain},
@@ -97,6 +99,10 @@ impl VectorStore for Observed {
 
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
         self.read(move |store| store.roots())
+    }
+
+    fn remembered(&self) -> Option<Remembered> {
+        self.inner.remembered()
     }
 
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -193,6 +199,24 @@ impl VectorStore for Observed {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         self.read(move |store| store.lexical(terms.clone(), of, limit))
+    }
+
+    fn nearest_among(
+        &self,
+        to: Vec<f32>,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read(move |store| store.nearest_among(to.clone(), among.clone(), limit))
+    }
+
+    fn lexical_among(
+        &self,
+        terms: Sparse,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read(move |store| store.lexical_among(terms.clone(), among.clone(), limit))
     }
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
@@ -342,6 +366,24 @@ mod tests {
 
         fn lease(&self, _: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
             async { Ok(Lease::granted()) }.boxed()
+        }
+
+        fn nearest_among(
+            &self,
+            _: Vec<f32>,
+            _: Among,
+            _: usize,
+        ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+            self.ends()
+        }
+
+        fn lexical_among(
+            &self,
+            _: Sparse,
+            _: Among,
+            _: usize,
+        ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+            self.ends()
         }
 
         fn is_leased(&self, _: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {

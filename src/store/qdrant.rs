@@ -21,7 +21,10 @@ mod write;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, try_join_all},
+};
 use qdrant_client::qdrant::{Filter, points_selector::PointsSelectorOneOf};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +54,7 @@ const READ_RETRY: Duration = Duration::from_secs(8);
 const OPEN_RETRY: Duration = Duration::from_secs(3);
 const OPEN_WAIT: Duration = Duration::from_secs(20);
 
-/// No more chunks are named one by one in a search: each takes forty bytes of the message.
+/// No more chunks are named one by one in a message: each takes forty bytes of it.
 const MAX_NAMED: usize = 50_000;
 
 /// A store that a Qdrant server keeps.
@@ -370,10 +373,10 @@ impl VectorStore for Qdrant {
         to: Vec<f32>,
         among: Among,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         async move {
-            let Some(filter) = filter(&among) else { return Ok(None) };
-            self.server.nearest(to, Some(filter), limit).await.map(Some)
+            let search = |filter| self.server.nearest(to.clone(), Some(filter), limit);
+            in_parts(&among, limit, search).await
         }
         .boxed()
     }
@@ -383,10 +386,10 @@ impl VectorStore for Qdrant {
         terms: Sparse,
         among: Among,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         async move {
-            let Some(filter) = filter(&among) else { return Ok(None) };
-            self.server.lexical(terms, Some(filter), limit).await.map(Some)
+            let search = |filter| self.server.lexical(terms.clone(), Some(filter), limit);
+            in_parts(&among, limit, search).await
         }
         .boxed()
     }
@@ -433,7 +436,20 @@ impl VectorStore for Qdrant {
     }
 }
 
-/// Selects some chunks, unless they are too many.
-fn filter(among: &Among) -> Option<Filter> {
-    (among.ids.len() <= MAX_NAMED).then(|| convert::among(among))
+/// Searches among some chunks, in as many messages as these take to name.
+async fn in_parts<F>(
+    among: &Among,
+    limit: usize,
+    search: impl Fn(Filter) -> F,
+) -> Result<Vec<Scored>, StoreError>
+where
+    F: Future<Output = Result<Vec<Scored>, StoreError>>,
+{
+    let ids: Vec<Uuid> = among.ids.iter().copied().collect();
+    let parts: Vec<_> =
+        ids.chunks(MAX_NAMED).map(|some| search(convert::among(among.owner, some))).collect();
+    let mut found = try_join_all(parts).await?.concat();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    found.truncate(limit);
+    Ok(found)
 }

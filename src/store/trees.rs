@@ -11,11 +11,13 @@
 mod family;
 mod ids;
 mod inner;
+mod kept;
+mod memory;
 mod view;
 
 use std::{
     collections::{BTreeSet, HashMap},
-    future::Future,
+    future::{Future, ready},
     sync::Arc,
 };
 
@@ -26,13 +28,18 @@ use futures_util::{
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::{Among, Chunk, Health, Lease, MAX_PAGE, Scored, Size, StoreError, Stored, VectorStore};
+use super::{
+    Among, Chunk, Health, Lease, MAX_PAGE, Remembered, Scored, Size, StoreError, Stored,
+    VectorStore,
+};
 use crate::{
     domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
 };
 use ids::Ids;
 use inner::Inner;
+use kept::Kept;
+use memory::{Files, Memory};
 use view::View;
 
 /// How much more is asked for where too much fell out.
@@ -42,22 +49,26 @@ const MANY: usize = 2_000;
 /// How often what was changed while it was read is read again.
 const TRIES: usize = 3;
 
-/// Wraps an engine.
+/// Wraps an engine. Clones share it.
+#[derive(Clone)]
 pub struct Trees {
     inner: Arc<Inner>,
     /// Held while a change is being made.
     order: Arc<Mutex<()>>,
-    ids: Ids,
+    ids: Arc<Ids>,
+    memory: Arc<Memory>,
+    /// Whether reads may return what is remembered.
+    is_remembering: bool,
     tasks: Tasks,
 }
 
 impl Trees {
     /// Wraps `engine`. Where other processes write to it, too, it `is_shared`, and what roots have is looked up
-    /// each time.
+    /// each time, but for who uses [`VectorStore::remembered`].
     pub fn over(engine: Arc<dyn VectorStore>, is_shared: bool, tasks: Tasks) -> Self {
         let inner = Inner::over(engine, is_shared);
-        let (order, ids) = Default::default();
-        Self { inner: Arc::new(inner), order, ids, tasks }
+        let (order, ids, memory) = Default::default();
+        Self { inner: Arc::new(inner), order, ids, memory, is_remembering: false, tasks }
     }
 
     /// Makes a change, after those asked for before, to its end also when the caller goes away: what is known of
@@ -99,7 +110,7 @@ impl Trees {
     ) -> Result<Vec<Scored>, StoreError>
     where
         F: Future<Output = Result<Vec<Scored>, StoreError>>,
-        G: Future<Output = Result<Option<Vec<Scored>>, StoreError>>,
+        G: Future<Output = Result<Vec<Scored>, StoreError>>,
     {
         let owner = self.owner(of).await?;
         let limit = limit.min(MAX_PAGE);
@@ -113,7 +124,7 @@ impl Trees {
             {
                 let parts = (self.inner.as_ref(), &self.tasks);
                 let ids = self.ids.of(parts, (root, owner), before).await?;
-                found = read_among(Among { owner, ids }, limit).await?;
+                found = Some(read_among(Among { owner, ids }, limit).await?);
             }
             let (found, is_all) = if let Some(found) = found {
                 (found, true)
@@ -173,8 +184,32 @@ impl Trees {
         Ok(seen.collect())
     }
 
+    /// Returns the files of a root, if they are remembered and may be used, and has them read otherwise, so that they
+    /// are there the next time.
+    fn remembered_files(&self, root: RootId) -> Option<Arc<Files>> {
+        if !self.is_remembering {
+            return None;
+        }
+        let known = self.memory.files(root);
+        if known.is_none()
+            && let Some(changed_at) = self.memory.begin(root)
+        {
+            let (inner, memory) = (Arc::clone(&self.inner), Arc::clone(&self.memory));
+            let stopping = self.tasks.stopping().clone();
+            let read = async move { inner.engine.files(root).await.ok() };
+            self.tasks.spawn(async move {
+                let files = stopping.run_until_cancelled(read).await.flatten();
+                memory.learn(root, changed_at, files);
+            });
+        }
+        known
+    }
+
     /// Returns what a root has of some paths.
     async fn view(&self, root: RootId, paths: &BTreeSet<&str>) -> Result<View, StoreError> {
+        if let Some(files) = self.remembered_files(root) {
+            return Ok(View::Remembered(files));
+        }
         if let Some(view) = self.inner.views.get(root) {
             return Ok(view);
         }
@@ -183,33 +218,6 @@ impl Trees {
         let view = self.inner.view(root, paths).await;
         drop(turn);
         view
-    }
-}
-
-/// A chunk as it is read.
-trait Kept: Send {
-    fn record(&self) -> &ChunkRecord;
-    fn set(&mut self, root: RootId, also: Vec<RootId>);
-}
-
-impl Kept for Scored {
-    fn record(&self) -> &ChunkRecord {
-        &self.record
-    }
-
-    fn set(&mut self, root: RootId, also: Vec<RootId>) {
-        self.record.root = root;
-        self.also = also;
-    }
-}
-
-impl Kept for Stored {
-    fn record(&self) -> &ChunkRecord {
-        &self.record
-    }
-
-    fn set(&mut self, root: RootId, _: Vec<RootId>) {
-        self.record.root = root;
     }
 }
 
@@ -228,10 +236,16 @@ impl VectorStore for Trees {
             let roots = self.inner.engine.roots().await?;
             if self.inner.families.is_shared() {
                 self.inner.families.learn(&roots, changes);
+                self.memory.follow(&roots);
             }
             Ok(roots)
         }
         .boxed()
+    }
+
+    fn remembered(&self) -> Option<Remembered> {
+        let roots = self.memory.roots()?;
+        Some(Remembered { roots, store: Arc::new(Self { is_remembering: true, ..self.clone() }) })
     }
 
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -252,7 +266,10 @@ impl VectorStore for Trees {
     }
 
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.inner.engine.files(of)
+        match self.remembered_files(of) {
+            Some(files) => ready(Ok(files.values().cloned().collect())).boxed(),
+            None => self.inner.engine.files(of),
+        }
     }
 
     fn files_at(
@@ -260,7 +277,13 @@ impl VectorStore for Trees {
         root: RootId,
         paths: Vec<String>,
     ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.inner.engine.files_at(root, paths)
+        match self.remembered_files(root) {
+            Some(files) => {
+                let there = paths.iter().filter_map(|path| files.get(path));
+                ready(Ok(there.cloned().collect())).boxed()
+            }
+            None => self.inner.engine.files_at(root, paths),
+        }
     }
 
     fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -392,6 +415,24 @@ impl VectorStore for Trees {
             self.enough(of, limit, read, read_among).await
         }
         .boxed()
+    }
+
+    fn nearest_among(
+        &self,
+        to: Vec<f32>,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.inner.engine.nearest_among(to, among, limit)
+    }
+
+    fn lexical_among(
+        &self,
+        terms: Sparse,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.inner.engine.lexical_among(terms, among, limit)
     }
 
     fn holders(

@@ -299,7 +299,7 @@ impl VectorStore for Faulty {
         to: Vec<f32>,
         among: Among,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         self.inner.nearest_among(to, among, limit)
     }
 
@@ -308,7 +308,7 @@ impl VectorStore for Faulty {
         terms: Sparse,
         among: Among,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         self.inner.lexical_among(terms, among, limit)
     }
 

@@ -89,6 +89,7 @@ mod reembed;
 mod release;
 mod revisions;
 mod revocation;
+mod same_answers;
 mod sealed;
 mod search;
 mod search_names;

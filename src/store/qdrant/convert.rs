@@ -11,7 +11,7 @@ use qdrant_client::qdrant::{
 use serde_json::{Map, Number};
 use uuid::Uuid;
 
-use super::super::{Among, Vectors};
+use super::super::Vectors;
 use crate::domain::RootId;
 
 /// Name of the dense vector.
@@ -41,9 +41,9 @@ pub(super) fn of_root(root: RootId) -> message::Filter {
 }
 
 /// Selects some of what is kept under an owner.
-pub(super) fn among(Among { owner, ids }: &Among) -> message::Filter {
-    let mut filter = of_root(*owner);
-    let has_id = ids.iter().copied().map(id).collect();
+pub(super) fn among(owner: RootId, ids: &[Uuid]) -> message::Filter {
+    let mut filter = of_root(owner);
+    let has_id = point_ids(ids);
     let one_of = ConditionOneOf::HasId(HasIdCondition { has_id });
     filter.must.push(Condition { condition_one_of: Some(one_of) });
     filter

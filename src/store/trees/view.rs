@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
+use super::memory::Files;
 use crate::domain::{FileRecord, RootId};
 
 /// What one root has of some paths, or of all.
@@ -13,6 +14,8 @@ use crate::domain::{FileRecord, RootId};
 pub(super) enum View {
     /// All that it has, by the hashes of path and version.
     Known(Arc<Known>),
+    /// The same of a root of a shared store, as it was remembered.
+    Remembered(Arc<Files>),
     /// What was read for one question.
     Read(HashMap<String, String>),
 }
@@ -35,6 +38,7 @@ impl View {
     pub(super) fn has(&self, path: &str, version: &str) -> bool {
         match self {
             Self::Known(known) => known.read().get(&known.hash(path)) == Some(&known.hash(version)),
+            Self::Remembered(files) => files.get(path).is_some_and(|file| file.version == version),
             Self::Read(versions) => versions.get(path).is_some_and(|known| known == version),
         }
     }

@@ -3,6 +3,7 @@
 //! and to be away.
 
 pub(crate) mod fixture;
+mod rounds;
 mod service;
 mod shards;
 mod words;
@@ -28,6 +29,7 @@ use tonic::{
     transport::{Identity, Server, ServerTlsConfig, server::TcpIncoming},
 };
 
+use rounds::Rounds;
 use service::Service;
 use shards::Shards;
 
@@ -45,6 +47,7 @@ struct Inner {
     doors: Vec<Door>,
     rules: Mutex<Vec<Rule>>,
     has_gone_wrong: AtomicBool,
+    rounds: Rounds,
     calls: Mutex<HashMap<String, usize>>,
     key: Mutex<Option<String>>,
     /// A certificate and its key, where connections are encrypted.
@@ -115,6 +118,7 @@ impl StandIn {
             doors: (0..doors).map(door).collect(),
             rules: Mutex::default(),
             has_gone_wrong: AtomicBool::new(false),
+            rounds: Rounds::default(),
             calls: Mutex::default(),
             key: Mutex::default(),
             identity,
@@ -162,6 +166,12 @@ impl StandIn {
             made == call && collection.contains(of)
         });
         matching.map(|(_, count)| count).sum()
+    }
+
+    /// From now on counts round trips: what is asked before an answer comes is one. Returns how many there were
+    /// since this was last called.
+    pub(crate) fn count_rounds(&self) -> usize {
+        self.inner.rounds.count()
     }
 
     /// Names of the collections there are.

@@ -36,6 +36,7 @@ impl Service {
         {
             return Err(Status::unauthenticated("Must provide an API key"));
         }
+        inner.rounds.join().await;
         let problem = inner.problem(call, &collection);
         match problem {
             Some(Problem::Refuse(code)) => {

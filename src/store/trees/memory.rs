@@ -1,0 +1,166 @@
+//! What the roots of a shared store had when they were last read, so that not every search asks for it.
+//!
+//! A run writes its root before it changes anything of it and again when it ends. A root that reads as before therefore
+//! has the files that it had.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::domain::{FileRecord, Root, RootId, Timestamp};
+
+/// The most files of all roots that are remembered, which take about 300 bytes each.
+const MAX_FILES: usize = 200_000;
+
+/// The files of one root by their paths.
+pub(super) type Files = HashMap<String, FileRecord>;
+
+/// The roots as they were last read, and the files of some.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    roots: Option<Arc<Vec<Root>>>,
+    files: HashMap<RootId, Entry>,
+}
+
+/// The files of a root that last changed at a time.
+#[derive(Debug)]
+struct Entry {
+    changed_at: Timestamp,
+    /// `None` while they are being read, or where they are too many.
+    files: Option<Arc<Files>>,
+}
+
+impl Memory {
+    /// Returns the roots as they were last read.
+    pub(super) fn roots(&self) -> Option<Arc<Vec<Root>>> {
+        self.state().roots.clone()
+    }
+
+    /// Takes over all roots, as they were read, and forgets the files of those that changed.
+    pub(super) fn follow(&self, roots: &[Root]) {
+        let mut state = self.state();
+        if state.roots.as_ref().is_some_and(|known| known.as_slice() == roots) {
+            return;
+        }
+        let changes: HashMap<RootId, Timestamp> =
+            roots.iter().filter_map(|root| Some((root.id, last_change(root)?))).collect();
+        state.files.retain(|id, entry| changes.get(id) == Some(&entry.changed_at));
+        state.roots = Some(Arc::new(roots.to_vec()));
+    }
+
+    /// Returns the files of a root, if they are remembered.
+    pub(super) fn files(&self, of: RootId) -> Option<Arc<Files>> {
+        self.state().files.get(&of)?.files.clone()
+    }
+
+    /// Returns when a root last changed if the caller is to read its files and [`Self::learn`] them. This is said once.
+    pub(super) fn begin(&self, of: RootId) -> Option<Timestamp> {
+        let mut state = self.state();
+        let root = state.roots.as_ref()?.iter().find(|root| root.id == of)?;
+        let changed_at = last_change(root)?;
+        if state.files.contains_key(&of) {
+            return None;
+        }
+        state.files.insert(of, Entry { changed_at, files: None });
+        Some(changed_at)
+    }
+
+    /// Takes over the files of a root that last changed at a time, unless it has changed since or there is no room.
+    /// Without files, they are to be read again.
+    pub(super) fn learn(&self, of: RootId, changed_at: Timestamp, files: Option<Vec<FileRecord>>) {
+        let mut state = self.state();
+        if state.files.get(&of).is_none_or(|entry| entry.changed_at != changed_at) {
+            return;
+        }
+        let Some(files) = files else {
+            state.files.remove(&of);
+            return;
+        };
+        let known: usize =
+            state.files.values().flat_map(|entry| &entry.files).map(|files| files.len()).sum();
+        if known + files.len() <= MAX_FILES {
+            let files = files.into_iter().map(|file| (file.path.clone(), file)).collect();
+            state.files.insert(of, Entry { changed_at, files: Some(Arc::new(files)) });
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns when the files of a root last began to change; `None` while a run may be changing them.
+fn last_change(root: &Root) -> Option<Timestamp> {
+    root.changed_at.filter(|_| root.last_run.is_completed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::LastRun;
+
+    fn root(changed_at: u64) -> Root {
+        let changed_at = serde_json::from_value(changed_at.into()).unwrap();
+        Root { changed_at, ..Root::of("/app".into()) }
+    }
+
+    fn file(root: &Root) -> FileRecord {
+        let (path, version) = ("a.rs".to_owned(), "16-0".to_owned());
+        FileRecord { root: root.id, path, version, size: 1, modified_ns: 1, chunks: 1 }
+    }
+
+    #[test]
+    fn files_are_remembered_until_their_root_changes() {
+        let memory = Memory::default();
+        let app = root(1);
+        assert!(memory.roots().is_none() && memory.begin(app.id).is_none());
+        memory.follow(std::slice::from_ref(&app));
+        let begun = memory.begin(app.id).unwrap();
+        assert!(memory.begin(app.id).is_none() && memory.files(app.id).is_none());
+        memory.learn(app.id, begun, Some(vec![file(&app)]));
+        let renamed = Root { name: "other".to_owned(), ..app.clone() };
+        memory.follow(std::slice::from_ref(&renamed));
+        assert_eq!(memory.files(app.id).unwrap().len(), 1);
+        assert_eq!(*memory.roots().unwrap(), [renamed]);
+        for changed in [root(2), Root { last_run: LastRun::Interrupted, ..app.clone() }] {
+            memory.follow(std::slice::from_ref(&app));
+            if let Some(begun) = memory.begin(app.id) {
+                memory.learn(app.id, begun, Some(vec![file(&app)]));
+            }
+            assert!(memory.files(app.id).is_some());
+            memory.follow(&[changed]);
+            assert!(memory.files(app.id).is_none());
+        }
+    }
+
+    #[test]
+    fn files_that_were_read_while_their_root_changed_are_not_taken_over() {
+        let memory = Memory::default();
+        let app = root(1);
+        memory.follow(std::slice::from_ref(&app));
+        let begun = memory.begin(app.id).unwrap();
+        memory.follow(&[root(2)]);
+        memory.learn(app.id, begun, Some(vec![file(&app)]));
+        assert!(memory.files(app.id).is_none());
+        // They can be read again, as after a failure.
+        let begun = memory.begin(app.id).unwrap();
+        memory.learn(app.id, begun, None);
+        let begun = memory.begin(app.id).unwrap();
+        memory.learn(app.id, begun, Some(vec![file(&app); MAX_FILES + 1]));
+        assert!(memory.files(app.id).is_none() && memory.begin(app.id).is_none());
+    }
+
+    #[test]
+    fn the_files_of_a_root_that_an_older_version_wrote_are_not_remembered() {
+        let memory = Memory::default();
+        let app = Root { changed_at: None, ..root(1) };
+        memory.follow(std::slice::from_ref(&app));
+        assert!(memory.begin(app.id).is_none());
+    }
+}

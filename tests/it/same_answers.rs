@@ -1,0 +1,260 @@
+//! The same answers from both engines, over the sources of real crates and in every scope; and how many round trips each
+//! takes where a server has the store.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use codeinfo::{
+    config::PathMap,
+    embed::Builtin,
+    ingest::State,
+    search::{Query, Search, SearchError},
+    task::Tasks,
+};
+use futures_util::{StreamExt, join, stream};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    ingest_qdrant::{Process, environment},
+    real_source::copy,
+    support::{
+        process::{Environment, Program, crate_source, fresh},
+        qdrant::{StandIn, fixture::Fixture},
+    },
+    trees::{commit_all, git},
+};
+
+/// Real repositories of different size and style.
+const CRATES: [&str; 3] = ["ignore", "tokio-stream", "hyper"];
+/// How many questions are asked in each scope.
+const QUESTIONS: usize = 100;
+/// By how much the score of a hit may differ: each engine rounds vectors in its own way, which moves neighbours that are
+/// about as near.
+const TOLERANCE: f64 = 5e-3;
+/// So many questions are asked at a time.
+const AT_ONCE: usize = 4;
+
+/// The repositories, of which the first has a tag and another work tree.
+struct Sources {
+    folder: TempDir,
+}
+
+impl Sources {
+    async fn new() -> Self {
+        let sources = Self { folder: fresh() };
+        for name in CRATES {
+            copy(&crate_source(name).await, &sources.at(name));
+            commit_all(&sources.at(name), "Publish");
+        }
+        let (main, tree) = (sources.at(CRATES[0]), sources.at("tree"));
+        git(&main, &["tag", "v1"]);
+        change(&main, 3);
+        commit_all(&main, "Change");
+        git(&main, &["worktree", "add", "--quiet", "-b", "other", tree.to_str().unwrap(), "v1"]);
+        change(&tree, 4);
+        sources
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    async fn index(&self, server: &Program) {
+        for name in CRATES.into_iter().chain(["tree", "ignore@v1"]) {
+            let ended = server.ingest(&self.at(name)).await;
+            assert_eq!(ended["state"], "completed", "{ended}");
+        }
+    }
+
+    /// Returns questions that the comments of a repository are answers to.
+    fn questions(&self, name: &str) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
+        read_sources(&self.at(name), &mut texts);
+        for text in texts.values() {
+            let comments = text.lines().filter_map(|line| line.trim().strip_prefix("/// "));
+            lines.extend(comments.filter(|line| 30 < line.len()).map(str::to_owned));
+        }
+        // From all over the repository.
+        let step = (lines.len() / QUESTIONS).max(1);
+        lines.into_iter().step_by(step).take(QUESTIONS).collect()
+    }
+}
+
+fn read_sources(folder: &Path, texts: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            read_sources(&path, texts);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            texts.insert(path.clone(), fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// Changes every so many-th source.
+fn change(folder: &Path, every: usize) {
+    let mut texts = BTreeMap::new();
+    read_sources(folder, &mut texts);
+    for (path, text) in texts.into_iter().step_by(every) {
+        let added = "\n/// Tells whether a pattern was changed since it was read.\nfn is_changed() -> bool {\n    false\n}\n";
+        fs::write(path, text.replace("self", "this") + added).unwrap();
+    }
+}
+
+/// Returns a scope of each kind, by what a search says of it.
+fn scopes() -> [(&'static str, Value); 5] {
+    [
+        ("everything", json!({})),
+        ("repository", json!({ "repository": CRATES[0] })),
+        ("work tree", json!({ "repository": "tree" })),
+        ("commit", json!({ "repository": "ignore@v1" })),
+        ("between", json!({ "between": ["ignore@v1", "ignore"] })),
+    ]
+}
+
+/// Shows a figure to who runs the test with `--nocapture`.
+#[expect(clippy::print_stdout, reason = "figures are read by people")]
+fn show(figure: &str) {
+    println!("{figure}");
+}
+
+async fn find(server: &Program, scope: &Value, query: &str) -> Value {
+    let mut body = scope.clone();
+    (body["query"], body["limit"]) = (query.into(), 5.into());
+    let found = server.api("/tools/vector-search", &body).await;
+    assert!(found["results"].is_array(), "{found}");
+    found
+}
+
+/// Returns the places of hits with their scores.
+fn hits(found: &Value) -> Vec<(String, f64)> {
+    let hits = found["results"].as_array().unwrap().iter();
+    let place = |hit: &Value| format!("{} {}:{}", hit["repo"], hit["relPath"], hit["startLine"]);
+    hits.map(|hit| (place(hit), hit["score"].as_f64().unwrap())).collect()
+}
+
+/// Serves the embedded store.
+async fn embedded(data: &TempDir) -> Program {
+    let environment: Environment = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let paths: [&Path; 0] = [];
+    Program::serve(data.path(), &paths, &environment).await
+}
+
+/// How the hits of both engines differ in one scope.
+#[derive(Debug, Default)]
+struct Difference {
+    asked: usize,
+    other_order: usize,
+    greatest: f64,
+}
+
+impl Difference {
+    fn add(&mut self, one: &[(String, f64)], other: &[(String, f64)]) {
+        let places = |hits: &[(String, f64)]| -> Vec<String> {
+            hits.iter().map(|(place, _)| place.clone()).collect()
+        };
+        self.asked += 1;
+        self.other_order += usize::from(places(one) != places(other));
+        let scores: BTreeMap<&String, f64> = one.iter().map(|(at, score)| (at, *score)).collect();
+        for (place, score) in other {
+            let apart = scores.get(place).map_or(0.0, |known| (known - score).abs());
+            self.greatest = self.greatest.max(apart);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_answers_like_the_embedded_store_in_every_scope() {
+    let sources = Sources::new().await;
+    let mut fixture = Fixture::new();
+    // As hosts with other files have it: ids of repositories are not those of the embedded store.
+    fixture.settings.shared_paths = false;
+    let (data, other) = (fresh(), fresh());
+    let paths: [&Path; 0] = [];
+    let engines =
+        [embedded(&data).await, Program::serve(other.path(), &paths, &environment(&fixture)).await];
+    for engine in &engines {
+        sources.index(engine).await;
+    }
+    let mut differences: BTreeMap<&str, Difference> = BTreeMap::new();
+    for (name, scope) in &scopes() {
+        let asked = CRATES.into_iter().filter(|asked| *name == "everything" || *asked == CRATES[0]);
+        let questions = stream::iter(asked.flat_map(|asked| sources.questions(asked)));
+        let answers = questions.map(|query| {
+            let [one, two] = engines.each_ref();
+            async move { join!(find(one, scope, &query), find(two, scope, &query)) }
+        });
+        for (one, two) in answers.buffered(AT_ONCE).collect::<Vec<_>>().await {
+            differences.entry(name).or_default().add(&hits(&one), &hits(&two));
+        }
+    }
+    let is_same = |Difference { asked, other_order, greatest }: &Difference| {
+        QUESTIONS / 2 < *asked && other_order * 50 <= *asked && *greatest <= TOLERANCE
+    };
+    assert!(differences.values().all(is_same), "{differences:#?}");
+    show(&format!("{differences:#?}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_of_a_server_takes_two_round_trips() {
+    let sources = Sources::new().await;
+    let stand_in = StandIn::start();
+    let fixture = Fixture::of(&stand_in);
+    let (data, paths): (_, [&Path; 0]) = (fresh(), []);
+    let server = Program::serve(data.path(), &paths, &environment(&fixture)).await;
+    sources.index(&server).await;
+    stand_in.count_rounds();
+    for (name, scope) in scopes() {
+        let mut least = usize::MAX;
+        // What the first ones learn is there for those after them.
+        for query in sources.questions(CRATES[0]).iter().take(8) {
+            stand_in.count_rounds();
+            find(&server, &scope, query).await;
+            let rounds = stand_in.count_rounds();
+            show(&format!("{name}: {rounds}"));
+            least = least.min(rounds);
+        }
+        assert!(0 < least && least <= 2, "{name}: {least}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_process_changes_is_found_by_the_next_search() {
+    let stand_in = StandIn::start();
+    let fixture = Fixture::of(&stand_in);
+    let (reader, writer) =
+        (Process::new(&fixture, "reader").await, Process::new(&fixture, "writer").await);
+    let folder = fresh();
+    let text = |name: &str| format!("/// Fills the tank to the mark.\nfn {name}() {{}}\n");
+    fs::write(folder.path().join("tank.rs"), text("fill_0")).unwrap();
+    fs::write(folder.path().join("mill.rs"), "/// Grinds the corn.\nfn grind() {}\n").unwrap();
+    writer.ingest(folder.path()).await;
+    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let search = Search::new(Arc::clone(&reader.store), embedder, PathMap::default());
+    let query = Query::new("fill the tank to the mark", None, Some(2)).unwrap();
+    let look_ups = || stand_in.calls("get", "_files_") + stand_in.calls("scroll", "_files_");
+    for change in 1..4 {
+        // Until the reader looks nothing up any more.
+        loop {
+            let before = look_ups();
+            search.find(&query).await.unwrap();
+            if before == look_ups() {
+                break;
+            }
+        }
+        let name = format!("fill_{change}");
+        fs::write(folder.path().join("tank.rs"), text(&name)).unwrap();
+        assert_eq!(writer.ingest(folder.path()).await.state, State::Completed);
+        let found = search.find(&query).await.unwrap();
+        assert_eq!(found.hits[0].symbol.as_deref(), Some(name.as_str()));
+        assert!(found.hits.iter().all(|hit| hit.symbol.as_deref() != Some("fill_0")));
+    }
+    writer.ingest.remove(folder.path().to_str().unwrap()).await.unwrap();
+    assert!(matches!(search.find(&query).await, Err(SearchError::IngestRequired)));
+}
