@@ -22,6 +22,7 @@ mod trees;
 use std::{collections::HashSet, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse};
@@ -114,12 +115,25 @@ pub enum OnMismatch {
 }
 
 /// What an engine reports of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
     /// The version of the server, where the engine is one.
     pub version: Option<String>,
     /// How many chunks there are; about as many while they are being changed.
     pub chunks: u64,
+    /// How many copies each part has, where the engine is a cluster.
+    pub copies: Vec<CollectionCopies>,
+}
+
+/// How many copies a collection of a cluster has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectionCopies {
+    /// Its name on the server.
+    pub collection: String,
+    /// Copies of the shard that has the fewest, without those that lack data.
+    pub copies: u32,
+    /// Copies that the settings ask for.
+    pub wanted: u32,
 }
 
 /// How much room something takes.

@@ -15,7 +15,7 @@ use crate::{
         CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
         UnreadRepo, WholeHealth,
     },
-    store::{self, StoreError},
+    store::{self, CollectionCopies, StoreError},
 };
 
 /// How long a part may take to prove that it works before it counts as failed.
@@ -126,6 +126,8 @@ async fn store(services: &Services) -> StoreHealth {
         ok: false,
         reason: Some(reason),
         chunks: None,
+        copies: Vec::new(),
+        warning: None,
         slow,
     };
     if let Err(error) = services.store.check_writes() {
@@ -137,9 +139,10 @@ async fn store(services: &Services) -> StoreHealth {
         return failed(backend, error.to_string(), is_slow);
     }
     match tokio::time::timeout(TIMEOUT, services.store.health()).await {
-        Ok(Ok(store::Health { version, chunks })) => {
+        Ok(Ok(store::Health { version, chunks, copies })) => {
             let (chunks, reason) = (Some(chunks), services.store.damage());
-            StoreHealth { backend, version, ok: reason.is_none(), reason, chunks, slow: false }
+            let (ok, warning, slow) = (reason.is_none(), warn_of_copies(&copies), false);
+            StoreHealth { backend, version, ok, reason, chunks, copies, warning, slow }
         }
         Ok(Err(error)) => {
             warn!(error = %chain(&error), "store failed its check");
@@ -147,6 +150,20 @@ async fn store(services: &Services) -> StoreHealth {
         }
         Err(_) => failed(backend, slow(), true),
     }
+}
+
+/// Says what to do where a cluster keeps fewer copies than the settings ask for.
+fn warn_of_copies(copies: &[CollectionCopies]) -> Option<String> {
+    let lacking = || copies.iter().filter(|part| part.copies < part.wanted);
+    let wanted = lacking().next()?.wanted;
+    let listed: Vec<String> =
+        lacking().map(|part| format!("`{}` has {}", part.collection, part.copies)).collect();
+    let listed = listed.join(", ");
+    Some(format!(
+        "too few copies for `QDRANT_REPLICATION={wanted}` ({listed}), so that searches fail when a node with the \
+         last one is lost; start nodes that are away, and copy shards to nodes that joined later with \
+         `replicate_shard`: `codeinfo docs qdrant` says how"
+    ))
 }
 
 async fn embedder(services: &Services) -> EmbedderHealth {

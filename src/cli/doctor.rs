@@ -32,12 +32,14 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
     let mut well = true;
     let (backend, chunks) = ([store.backend, text(&store.version)].join(" "), store.chunks);
     let chunks = chunks.unwrap_or(0);
-    well &= check(
-        "store",
-        store.ok,
-        &format!("{}, {}", backend.trim(), print::count_things(chunks, "chunk")),
-        &text(&store.reason),
-    )?;
+    let least = store.copies.iter().min_by_key(|part| part.copies);
+    let copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
+    let (chunks_held, copies) = (print::count_things(chunks, "chunk"), text(&copies));
+    let detail = format!("{}, {chunks_held}{copies}", backend.trim());
+    well &= check("store", store.ok, &detail, &text(&store.reason))?;
+    if let Some(warning) = &store.warning {
+        remark("store", warning)?;
+    }
     let dimensions = embedder.dimensions.unwrap_or(0);
     well &= check(
         "embedder",

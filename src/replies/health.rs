@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{codex::Network, config::Sandbox};
+use crate::{codex::Network, config::Sandbox, store::CollectionCopies};
 
 /// Each part of the server, and whether all work.
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,6 +82,12 @@ pub struct StoreHealth {
     pub reason: Option<String>,
     /// `null` when the store does not know.
     pub chunks: Option<u64>,
+    /// Of a store that is a cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<CollectionCopies>,
+    /// What will fail later, and what to do before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// Whether its answer is still awaited, so that asking again may return more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub slow: bool,

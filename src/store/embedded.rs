@@ -289,7 +289,7 @@ impl VectorStore for Embedded {
 
     fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
         let chunks = self.current.get().count(None);
-        futures_util::future::ready(Ok(Health { version: None, chunks })).boxed()
+        futures_util::future::ready(Ok(Health { chunks, ..Health::default() })).boxed()
     }
 
     fn damage(&self) -> Option<String> {

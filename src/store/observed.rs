@@ -391,7 +391,7 @@ mod tests {
         }
 
         fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
-            async { Ok(Health { version: None, chunks: 0 }) }.boxed()
+            async { Ok(Health::default()) }.boxed()
         }
 
         fn check_writes(&self) -> Result<(), StoreError> {

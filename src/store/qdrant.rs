@@ -8,6 +8,7 @@
 
 mod control;
 mod convert;
+mod copies;
 mod error;
 mod graph;
 mod hnsw;
@@ -236,6 +237,11 @@ impl Server {
     }
 
     async fn health(&self) -> Result<Health, CallError> {
+        // At each node once: what another one serves is not away.
+        self.link.retry(Duration::ZERO, || self.look_at_health()).await
+    }
+
+    async fn look_at_health(&self) -> Result<Health, CallError> {
         let health = |node: Node| async move {
             node.server().health_check(qdrant_client::qdrant::HealthCheckRequest {}).await
         };
@@ -249,8 +255,9 @@ impl Server {
             };
             async move { node.points().count(request).await }
         });
-        let chunks = counted.await?.result.unwrap_or_default().count;
-        Ok(Health { version: Some(version), chunks })
+        let (counted, copies) = tokio::try_join!(counted, self.copies(&names))?;
+        let chunks = counted.result.unwrap_or_default().count;
+        Ok(Health { version: Some(version), chunks, copies })
     }
 }
 

@@ -409,3 +409,34 @@ async fn a_server_starts_without_its_store_and_finds_it_later() {
     assert!(said.contains(&expected), "{said}");
     assert!(program.terminate().await.success());
 }
+#[tokio::test(flavor = "multi_thread")]
+async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
+    let stand_in = StandIn::with_doors(2);
+    let fixture = Fixture::of(&stand_in);
+    let mut environment = environment(&fixture);
+    environment.push(("QDRANT_REPLICATION".to_owned(), "2".to_owned()));
+    let data = fresh();
+    let paths: [&Path; 0] = [];
+    let program = Program::serve(data.path(), &paths, &environment).await;
+    let doctor = async || {
+        let said = run(data.path(), &environment, &["doctor"]).await.stdout;
+        String::from_utf8(said).unwrap()
+    };
+    let said = doctor().await;
+    let well = format!("ok    store: qdrant {VERSION}, 0 chunks, 2 of 2 copies\n");
+    assert!(said.contains(&well) && !said.contains("note  store"), "{said}");
+    let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
+    stand_in.set_copies("_chunks_", 1);
+    let store = program.read("/health").await["store"].take();
+    let listed = json!({ "collection": chunks, "copies": 1, "wanted": 2 });
+    assert_eq!((&store["ok"], &store["copies"][0]), (&json!(true), &listed));
+    let warning = store["warning"].as_str().unwrap();
+    let expected =
+        format!("too few copies for `QDRANT_REPLICATION=2` (`{chunks}` has 1), so that ");
+    assert!(warning.starts_with(&expected), "{warning}");
+    let said = doctor().await;
+    assert!(said.contains("0 chunks, 1 of 2 copies\n"), "{said}");
+    assert!(said.contains(&format!("note  store: {warning}\n")), "{said}");
+    assert!(warning.ends_with("`codeinfo docs qdrant` says how"), "{warning}");
+    assert!(program.terminate().await.success());
+}

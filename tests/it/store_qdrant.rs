@@ -142,7 +142,10 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
     // It is found without a restart.
     stand_in.open(0);
     let health = store.health().await.unwrap();
-    assert_eq!((health.version.as_deref(), health.chunks), (Some(VERSION), 0));
+    assert_eq!(
+        (health.version.as_deref(), health.chunks, health.copies),
+        (Some(VERSION), 0, vec![])
+    );
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     assert_eq!(store.health().await.unwrap().chunks, 1);
 }
@@ -230,6 +233,23 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
     let error = store.count(None).await.unwrap_err();
     assert!(error.to_string().contains("1 of 1 read operations failed"), "{error}");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn copies_in_a_cluster_are_counted_by_the_shard_that_has_fewest() {
+    let stand_in = StandIn::with_doors(3);
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.shards = Some(2);
+    fixture.settings.replication = 2;
+    let store = fixture.open().await;
+    let copies = async || {
+        let copies = store.health().await.unwrap().copies;
+        copies.into_iter().map(|part| (part.copies, part.wanted)).collect::<Vec<_>>()
+    };
+    // Of chunks, files, roots, and of the records of leases.
+    assert_eq!(copies().await, [(2, 2), (2, 2), (2, 2), (3, 2)]);
+    stand_in.set_copies("_chunks_", 1);
+    assert_eq!(copies().await, [(1, 2), (2, 2), (2, 2), (3, 2)]);
 }
 
 #[tokio::test]

@@ -129,7 +129,8 @@ impl Server {
             .await
     }
 
-    fn control(&self) -> String {
+    /// Returns the name of the collection of these records.
+    pub(super) fn control(&self) -> String {
         names::control(&self.settings.collection)
     }
 }

@@ -114,7 +114,7 @@ impl StandIn {
             is_cut_off: AtomicBool::new(false),
         };
         let inner = Arc::new(Inner {
-            shards: Shards::default(),
+            shards: Shards::on_nodes(u32::try_from(doors).unwrap()),
             doors: (0..doors).map(door).collect(),
             rules: Mutex::default(),
             has_gone_wrong: AtomicBool::new(false),
@@ -177,6 +177,11 @@ impl StandIn {
     /// Names of the collections there are.
     pub(crate) fn collections(&self) -> Vec<String> {
         self.inner.shards.names()
+    }
+
+    /// Says that collections with `of` in their names have so many whole copies of their last shard.
+    pub(crate) fn set_copies(&self, of: &str, whole: u32) {
+        self.inner.shards.set_copies(of, whole);
     }
 
     /// Deletes a collection, as somebody else may.

@@ -130,12 +130,12 @@ impl Collections for Service {
         collection_exists: CollectionExistsRequest => CollectionExistsResponse,
         get: GetCollectionInfoRequest => GetCollectionInfoResponse,
         update: UpdateCollection => CollectionOperationResponse,
+        collection_cluster_info: CollectionClusterInfoRequest => CollectionClusterInfoResponse,
     }
     absent! {
         update_aliases: ChangeAliases => CollectionOperationResponse,
         list_collection_aliases: ListCollectionAliasesRequest => ListAliasesResponse,
         list_aliases: ListAliasesRequest => ListAliasesResponse,
-        collection_cluster_info: CollectionClusterInfoRequest => CollectionClusterInfoResponse,
         update_collection_cluster_setup: UpdateCollectionClusterSetupRequest
             => UpdateCollectionClusterSetupResponse,
         create_shard_key: CreateShardKeyRequest => CreateShardKeyResponse,

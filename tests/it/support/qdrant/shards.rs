@@ -9,7 +9,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -27,9 +27,10 @@ use tonic::Status;
 use super::words;
 
 /// The collections by name.
-#[derive(Default)]
 pub(super) struct Shards {
     all: Mutex<BTreeMap<String, Arc<Shard>>>,
+    /// How many nodes there are, each of which may have a copy.
+    nodes: u32,
 }
 
 struct Shard {
@@ -40,6 +41,10 @@ struct Shard {
     dense: BTreeMap<String, usize>,
     /// How many links each point is to have.
     links: AtomicU64,
+    /// How many copies there are said to be, and how many of them are whole in the last one of `shards`.
+    copies: u32,
+    whole: AtomicU32,
+    shards: u32,
     _folder: TempDir,
 }
 
@@ -51,6 +56,45 @@ impl Shard {
 }
 
 impl Shards {
+    pub(super) fn on_nodes(nodes: u32) -> Self {
+        Self { all: Mutex::default(), nodes }
+    }
+
+    /// Says that collections with `of` in their names have so many whole copies of their last shard.
+    pub(super) fn set_copies(&self, of: &str, whole: u32) {
+        for (_, shard) in self.all.lock().unwrap().iter().filter(|(name, _)| name.contains(of)) {
+            shard.whole.store(whole, Ordering::SeqCst);
+        }
+    }
+
+    pub(super) fn collection_cluster_info(
+        &self,
+        asked: message::CollectionClusterInfoRequest,
+    ) -> Result<message::CollectionClusterInfoResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let mut info = message::CollectionClusterInfoResponse::default();
+        for shard_id in 0..shard.shards {
+            let is_last = shard_id + 1 == shard.shards;
+            let whole = if is_last { shard.whole.load(Ordering::SeqCst) } else { shard.copies };
+            let state = |copy| {
+                let is_whole = copy < whole;
+                if is_whole { message::ReplicaState::Active } else { message::ReplicaState::Dead }
+            };
+            info.local_shards.push(message::LocalShardInfo {
+                shard_id,
+                state: state(0).into(),
+                ..Default::default()
+            });
+            info.remote_shards.extend((1..shard.copies).map(|copy| message::RemoteShardInfo {
+                shard_id,
+                peer_id: copy.into(),
+                state: state(copy).into(),
+                shard_key: None,
+            }));
+        }
+        Ok(info)
+    }
+
     pub(super) fn names(&self) -> Vec<String> {
         self.all.lock().unwrap().keys().cloned().collect()
     }
@@ -72,7 +116,7 @@ impl Shards {
             let said = format!("Wrong input: Collection `{name}` already exists!");
             return Err(Status::already_exists(said));
         }
-        all.insert(name, Arc::new(shard(asked)?));
+        all.insert(name, Arc::new(shard(asked, self.nodes)?));
         Ok(message::CollectionOperationResponse { result: true, time: 0.0 })
     }
 
@@ -271,7 +315,7 @@ impl Get<message::GetCollectionInfoRequest, message::GetCollectionInfoResponse> 
     }
 }
 
-fn shard(asked: message::CreateCollection) -> Result<Shard, Status> {
+fn shard(asked: message::CreateCollection, nodes: u32) -> Result<Shard, Status> {
     let log = WalOptions { segment_capacity: 1 << 20, ..WalOptions::default() };
     let mut config = EdgeConfigBuilder::new().wal_options(log);
     let mut dense = BTreeMap::new();
@@ -300,7 +344,10 @@ fn shard(asked: message::CreateCollection) -> Result<Shard, Status> {
     let folder = TempDir::new()?;
     let engine = EdgeShard::load(folder.path(), Some(config.build())).map_err(failed)?;
     let links = asked.hnsw_config.and_then(|links| links.m).unwrap_or(16).into();
-    Ok(Shard { engine, changing: Mutex::default(), dense, links, _folder: folder })
+    let copies = asked.replication_factor.unwrap_or(1).min(nodes);
+    let shards = asked.shard_number.unwrap_or(1);
+    let (whole, changing) = (copies.into(), Mutex::default());
+    Ok(Shard { engine, changing, dense, links, copies, whole, shards, _folder: folder })
 }
 
 /// As the server: without `wait` it only says that it will make the change.
