@@ -47,8 +47,14 @@ pub enum SearchError {
     #[error("cannot embed the query: {0}")]
     Embed(#[from] EmbedError),
     /// The store failed.
-    #[error("cannot search the store: {0}")]
-    Store(#[from] StoreError),
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl From<StoreError> for SearchError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.during("search"))
+    }
 }
 
 impl SearchError {

@@ -83,7 +83,7 @@ impl Embedded {
         let model = model.to_owned();
         let wanted = Wanted { model, dimensions, on_mismatch, repairs, compare, seal_chunks };
         let at = folder.to_owned();
-        let writer = blocking(&tasks, "open", move || open::open(&at, &wanted)).await?;
+        let writer = blocking(&tasks, "open the index", move || open::open(&at, &wanted)).await?;
         let (current, roster) = (writer.current().clone(), writer.roster().clone());
         let writer = Arc::new(Mutex::new(writer));
         let merger = Merger::of(Arc::clone(&writer));
@@ -100,7 +100,7 @@ impl Embedded {
         tasks: &Tasks,
     ) -> Result<Option<(String, usize)>, StoreError> {
         let folder = folder.to_owned();
-        blocking(tasks, "open", move || open::recorded(&folder)).await
+        blocking(tasks, "open the index", move || open::recorded(&folder)).await
     }
 
     /// Runs a read of the present state.
@@ -163,19 +163,19 @@ impl VectorStore for Embedded {
     }
 
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("write a root", move |writer| writer.put_root(root)).boxed()
+        self.write("write the list of repositories", move |writer| writer.put_root(root)).boxed()
     }
 
     fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("remove a root", move |writer| writer.remove_root(root)).boxed()
+        self.write("remove the repository", move |writer| writer.remove_root(root)).boxed()
     }
 
     fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("remove a root", move |writer| writer.remove_tree(root)).boxed()
+        self.write("remove the repository", move |writer| writer.remove_tree(root)).boxed()
     }
 
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.read("read files", move |state| state.files(of))
+        self.read("read the index", move |state| state.files(of))
     }
 
     fn files_at(
@@ -183,15 +183,15 @@ impl VectorStore for Embedded {
         root: RootId,
         paths: Vec<String>,
     ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.read("read files", move |state| state.files_at(root, &paths))
+        self.read("read the index", move |state| state.files_at(root, &paths))
     }
 
     fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.read("read chunks", move |state| state.chunks_with(&ids))
+        self.read("read the index", move |state| state.chunks_with(&ids))
     }
 
     fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("write files", move |writer| writer.put_files(files)).boxed()
+        self.write("write the index", move |writer| writer.put_files(files)).boxed()
     }
 
     fn remove_files(
@@ -203,14 +203,14 @@ impl VectorStore for Embedded {
             writer.remove_files(root, &paths);
             Ok(())
         };
-        self.write("remove files", remove).boxed()
+        self.write("write the index", remove).boxed()
     }
 
     fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
         let checked = check::chunks(&chunks, self.dimensions);
         async move {
             checked?;
-            self.write("write chunks", move |writer| writer.put_chunks(chunks)).await
+            self.write("write the index", move |writer| writer.put_chunks(chunks)).await
         }
         .boxed()
     }
@@ -220,7 +220,7 @@ impl VectorStore for Embedded {
             writer.remove_chunks(ids);
             Ok(())
         };
-        self.write("remove chunks", remove).boxed()
+        self.write("write the index", remove).boxed()
     }
 
     fn chunks(
@@ -229,11 +229,11 @@ impl VectorStore for Embedded {
         after: Option<Uuid>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.read("read chunks", move |state| state.chunks(of, after, limit))
+        self.read("read the index", move |state| state.chunks(of, after, limit))
     }
 
     fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.read("count chunks", move |state| Ok(state.count(of)))
+        self.read("count the chunks", move |state| Ok(state.count(of)))
     }
 
     fn nearest(
@@ -307,7 +307,7 @@ impl VectorStore for Embedded {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("flush", Writer::commit).boxed()
+        self.write("write the index to disk", Writer::commit).boxed()
     }
 }
 

@@ -121,23 +121,23 @@ pub enum StoreError {
         reason: &'static str,
     },
     /// The engine refused or failed.
-    #[error("the store failed to {action}: {reason}")]
+    #[error("cannot {action}: {reason}")]
     Engine {
-        /// What was attempted, such as `upsert points`.
+        /// What was attempted, as people know it, such as `write the index`.
         action: &'static str,
         /// The engine's words.
         reason: String,
     },
-    /// No node of the server answers.
+    /// Nodes of the server do not answer, and no other one could do it.
     #[error(
-        "the store failed to {action}: Qdrant at `{url}` cannot be reached ({reason}); see that it \
-         runs and that `QDRANT_URL` names its gRPC port, 6334 unless it was changed"
+        "cannot {action}: Qdrant at {urls} cannot be reached ({reason}); see that it runs and that \
+         `QDRANT_URL` names its gRPC port, 6334 unless it was changed"
     )]
     Unreachable {
-        /// What was attempted, such as `upsert points`.
+        /// What was attempted, as people know it, such as `write the index`.
         action: &'static str,
-        /// The node asked last.
-        url: String,
+        /// The nodes that do not answer, each in backticks.
+        urls: String,
         /// What happened.
         reason: String,
     },
@@ -204,6 +204,16 @@ impl StoreError {
     /// Returns that the data folder cannot be used.
     pub fn folder(path: &Path, reason: &impl ToString) -> Self {
         Self::Folder { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    /// Returns the failure as one of `action`, which needed what was attempted.
+    #[must_use]
+    pub fn during(self, action: &'static str) -> Self {
+        match self {
+            Self::Engine { reason, .. } => Self::Engine { action, reason },
+            Self::Unreachable { urls, reason, .. } => Self::Unreachable { action, urls, reason },
+            other => other,
+        }
     }
 
     /// Returns the kind of failure.

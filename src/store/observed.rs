@@ -71,7 +71,7 @@ impl Observed {
     async fn retry(&self) -> Result<(), StoreError> {
         let failed = self.failed_write.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(reason) = failed {
-            return Err(StoreError::Engine { action: "make its last change", reason });
+            return Err(StoreError::Engine { action: "make the last change", reason });
         }
         let read = self.failed_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(read) = read {

@@ -100,9 +100,9 @@ impl Qdrant {
         match tokio::time::timeout(OPEN_WAIT, opening).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) if error.may_pass(1, 1) => {
-                warn!(reason = %error.into_store_error("open"), "starting without the store");
+                warn!(reason = %error.into_store_error("open the index"), "starting without the store");
             }
-            Ok(Err(error)) => return Err(error.into_store_error("open")),
+            Ok(Err(error)) => return Err(error.into_store_error("open the index")),
             Err(_) => warn!("starting without the store, which does not answer in time"),
         }
         Ok(Self { server, order: Arc::default(), tasks })
@@ -142,7 +142,7 @@ impl Qdrant {
         async move {
             let points = points?;
             let write = move |server: Arc<Server>| async move { server.upsert(into, points).await };
-            self.change("upsert points", write).await
+            self.change(into.write_action(), write).await
         }
         .boxed()
     }
@@ -158,7 +158,7 @@ impl Qdrant {
             }
             Ok(())
         };
-        self.change("delete points", delete).boxed()
+        self.change("write the index", delete).boxed()
     }
 
     fn delete_named(
@@ -180,7 +180,7 @@ impl Server {
     /// Returns the names of the collections, as soon as the server is ready.
     async fn ready(&self, retry_for: Duration) -> Result<Arc<Names>, StoreError> {
         let names = self.link.retry(retry_for.min(self.settings.retry), || self.names()).await;
-        names.map_err(|error| error.into_store_error("answer"))
+        names.map_err(|error| error.into_store_error("use the index"))
     }
 
     /// Reads. Somebody waits, so that it is tried again for a short time only.
@@ -288,7 +288,7 @@ impl VectorStore for Qdrant {
             let point = records::root(root, server.host(), &names.generation)?;
             server.upsert(Collection::Roots, vec![point]).await
         };
-        self.change("upsert points", write).boxed()
+        self.change(Collection::Roots.write_action(), write).boxed()
     }
 
     fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -419,8 +419,10 @@ impl VectorStore for Qdrant {
     }
 
     fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
-        async { self.server.health().await.map_err(|error| error.into_store_error("answer")) }
-            .boxed()
+        async {
+            self.server.health().await.map_err(|error| error.into_store_error("use the index"))
+        }
+        .boxed()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

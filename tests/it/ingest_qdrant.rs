@@ -146,7 +146,7 @@ async fn a_run_that_waits_for_its_store_says_so() {
             None => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     };
-    let waiting = "trying again: the store failed to answer: Qdrant at `http://127.0.0.1:";
+    let waiting = "trying again: cannot use the index: Qdrant at `http://127.0.0.1:";
     assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
     stand_in.open(0);
     let mut status = process.ingest.watch(run).unwrap();
@@ -170,7 +170,7 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it()
     let failed = process.ingest(repository.path()).await;
     assert_eq!(failed.state, State::Error);
     let error = failed.last_error.unwrap();
-    assert!(error.contains("failed to upsert points: Qdrant at `http://127.0.0.1:"), "{error}");
+    assert!(error.starts_with("cannot write the index: Qdrant at `http://127.0.0.1:"), "{error}");
     assert!(error.contains("cannot be reached"), "{error}");
 
     stand_in.open(0);
@@ -359,7 +359,9 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
     };
     let untrusted = doctor(&environment).await;
     let store = untrusted.lines().find(|line| line.starts_with("FAIL  store: ")).unwrap();
-    assert!(store.contains("certificate"), "{store}");
+    let distrusted =
+        "cannot be reached (its certificate is not trusted: UnknownIssuer; see `SSL_CERT_FILE`)";
+    assert!(store.contains(distrusted), "{store}");
     assert!(!untrusted.contains("nothing is indexed"), "nobody knows: {untrusted}");
     environment.push(("SSL_CERT_FILE".to_owned(), tls("ca.pem").to_str().unwrap().to_owned()));
     let trusted = doctor(&environment).await;
@@ -370,6 +372,13 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
     let store = refused.lines().find(|line| line.starts_with("FAIL  store: Qdrant at ")).unwrap();
     assert!(store.contains("set `QDRANT_API_KEY`"), "{store}");
     assert!(refused.contains("ok    embedder: "), "{refused}");
+    let unencrypted = StandIn::start();
+    environment[1].1 = unencrypted.urls().concat().replace("http://", "https://");
+    let plain = doctor(&environment).await;
+    assert!(
+        plain.contains("cannot be reached (it speaks no TLS, which `https://` asks for)"),
+        "{plain}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -392,11 +401,13 @@ async fn a_server_starts_without_its_store_and_finds_it_later() {
     let search = program.api("/tools/vector-search", &json!({ "query": "pump" })).await;
     assert_eq!(start["error"], "STORE_UNAVAILABLE", "{start}");
     assert_eq!(search["error"], "STORE_UNAVAILABLE", "{search}");
+    let message = search["message"].as_str().unwrap();
+    assert!(message.starts_with("cannot search: Qdrant at `http://"), "{message}");
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     let doctor = run(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert_eq!(doctor.status.code(), Some(1));
-    assert!(said.contains("FAIL  store: the store failed to answer: Qdrant at `http://"), "{said}");
+    assert!(said.contains("FAIL  store: cannot use the index: Qdrant at `http://"), "{said}");
 
     stand_in.open(0);
     assert_eq!(program.ingest(repository.path()).await["state"], "completed");

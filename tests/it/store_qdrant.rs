@@ -236,6 +236,105 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
 }
 
 #[tokio::test]
+async fn nodes_that_are_away_are_named_whichever_was_asked_last() {
+    let stand_in = StandIn::with_doors(3);
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    let store = fixture.open().await;
+    let urls: Vec<String> = stand_in.urls().iter().map(|url| format!("`{url}`")).collect();
+    let failures = async || {
+        [
+            store.count(None).await.err().unwrap(),
+            store.put_chunks(vec![chunk(1, "a", "x", vector(1), &[])]).await.err().unwrap(),
+            store.health().await.err().unwrap(),
+        ]
+        .map(|error| error.to_string())
+    };
+    stand_in.shut(0);
+    // Without its peer a node may say that it cannot, or that it is not available.
+    let unavailable = Problem::Refuse(tonic::Code::Unavailable);
+    stand_in.rule(Rule { call: "", of: "", after: 0, times: usize::MAX, problem: unavailable });
+    for message in failures().await {
+        assert!(
+            message.contains(&format!("Qdrant at {} cannot be reached (", urls[0])),
+            "{message}"
+        );
+        assert!(message.contains("another node: told to answer Unavailable"), "{message}");
+    }
+    stand_in.forgive();
+    stand_in.cut_off(1);
+    stand_in.cut_off(2);
+    for message in failures().await {
+        assert!(
+            message.contains(&format!("Qdrant at {} cannot be reached (", urls[0])),
+            "{message}"
+        );
+        assert!(message.contains("another node: 1 of 1 read operations failed"), "{message}");
+    }
+    stand_in.shut(2);
+    let both = format!("Qdrant at {} and {} cannot be reached (", urls[0], urls[2]);
+    for message in failures().await {
+        assert!(message.contains(&both), "{message}");
+    }
+    // One that is back is no longer blamed.
+    stand_in.cut_off(0);
+    stand_in.open(0);
+    for message in failures().await {
+        assert!(
+            message.contains(&format!("Qdrant at {} cannot be reached (", urls[2])),
+            "{message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_refused_is_said_to_be_and_no_more() {
+    let stand_in = StandIn::start();
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    stand_in.shut(0);
+    let address = fixture.settings.urls[0].strip_prefix("http://").unwrap();
+    while tokio::net::TcpStream::connect(address).await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let error = fixture.open().await.count(None).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot count the chunks: Qdrant at `http://{address}` cannot be reached (connection refused); see \
+             that it runs and that `QDRANT_URL` names its gRPC port, 6334 unless it was changed"
+        )
+    );
+}
+
+#[tokio::test]
+async fn failures_say_what_could_not_be_done_in_words_that_people_know() {
+    let stand_in = StandIn::start();
+    let fixture = Fixture::of(&stand_in);
+    let store = fixture.open().await;
+    let problem = Problem::Refuse(tonic::Code::InvalidArgument);
+    stand_in.rule(Rule { call: "", of: "", after: 0, times: usize::MAX, problem });
+    let term = || Sparse { indices: vec![1], values: vec![1.0] };
+    let failures = [
+        ("search", store.nearest(vector(1).to_vec(), None, 1).await.err()),
+        ("search", store.lexical(term(), None, 1).await.err()),
+        ("read the list of repositories", store.roots().await.err()),
+        ("read the index", store.files(root("a")).await.err()),
+        ("read the index", store.chunks_with(vec![id(1)]).await.err()),
+        ("count the chunks", store.count(None).await.err()),
+        ("write the list of repositories", store.put_root(a_root("one")).await.err()),
+        ("write the index", store.put_chunks(vec![chunk(1, "a", "x", vector(1), &[])]).await.err()),
+        ("write the index", store.remove_chunks(vec![id(1)]).await.err()),
+        ("see who changes the repository", store.lease(root("a")).await.err()),
+        ("use the index", store.health().await.err()),
+    ];
+    for (action, error) in failures {
+        let error = error.unwrap();
+        assert_eq!(error.to_string(), format!("cannot {action}: told to answer InvalidArgument"));
+    }
+}
+
+#[tokio::test]
 async fn copies_in_a_cluster_are_counted_by_the_shard_that_has_fewest() {
     let stand_in = StandIn::with_doors(3);
     let mut fixture = Fixture::of(&stand_in);
@@ -282,7 +381,7 @@ async fn what_may_pass_is_tried_again_and_the_rest_reported_at_once() {
         let before = upserts();
         rule(1, Problem::Refuse(code));
         let error = store.put_chunks(one()).await.unwrap_err();
-        let expected = format!("the store failed to upsert points: told to answer {code:?}");
+        let expected = format!("cannot write the index: told to answer {code:?}");
         assert_eq!((error.to_string(), upserts() - before), (expected, 1));
     }
     // A server that fails by itself is not asked for ever.

@@ -48,7 +48,7 @@ impl Held {
             "`{}` was removed or replaced while it was in use; restart to make it again",
             folder.display()
         );
-        Err(StoreError::Engine { action: "use its folder", reason })
+        Err(StoreError::Engine { action: "use the index", reason })
     }
 }
 

@@ -1,6 +1,10 @@
 //! Why a call of the server failed, and whether another try may help.
 
-use std::{error::Error, time::Duration};
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+    time::Duration,
+};
 
 use tonic::{Code, Status};
 
@@ -17,12 +21,13 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// A failure of one call.
 #[derive(Debug, Clone)]
 pub(super) enum CallError {
-    /// Nobody answered: another node may, or this one in a moment.
-    Away { url: String, reason: String },
+    /// No answer, or none that helps: another node may have one, or this one in a moment. Nodes are named in
+    /// backticks; `is_lost` where the connection failed, which says that the node is away and no other one.
+    Away { urls: String, reason: String, is_lost: bool },
     /// The server is at its limit and may have said when to come again.
     Exhausted { reason: String, pause: Option<Duration> },
-    /// The server failed.
-    Troubled { reason: String },
+    /// The server failed, in some cases because it `lacks` another node, named in backticks.
+    Troubled { reason: String, lacks: Option<String> },
     /// There is no such collection.
     Missing { reason: String },
     /// The key is not good for this.
@@ -38,17 +43,22 @@ pub(super) enum CallError {
 impl CallError {
     /// Reads a status, which is the server's, or tonic's own when the connection failed.
     pub(super) fn of(status: &Status, url: &str) -> Self {
-        let (url, reason) = (url.to_owned(), words(status));
         // What a server says has no cause on this side.
-        if status.source().is_some() {
-            return Self::Away { url, reason };
+        if let Some(cause) = status.source() {
+            let urls = format!("`{url}`");
+            return Self::Away { urls, reason: explain(cause), is_lost: true };
         }
+        let (url, reason) = (url.to_owned(), words(status));
+        let lacks = lacking_peer(&reason);
         match status.code() {
             Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Aborted => {
-                Self::Away { url, reason }
+                Self::Away { urls: format!("`{url}`"), reason, is_lost: false }
             }
             Code::ResourceExhausted => Self::Exhausted { reason, pause: pause(status) },
-            Code::Internal | Code::Unknown | Code::DataLoss => Self::Troubled { reason },
+            Code::Internal | Code::Unknown | Code::DataLoss => {
+                let reason = if lacks.is_some() { format!("by its peer `{url}`") } else { reason };
+                Self::Troubled { reason, lacks }
+            }
             Code::NotFound => Self::Missing { reason },
             Code::Unauthenticated | Code::PermissionDenied => Self::Denied { url, reason },
             Code::Ok
@@ -94,36 +104,116 @@ impl CallError {
     /// Says what was attempted.
     pub(super) fn into_store_error(self, action: &'static str) -> StoreError {
         match self {
-            Self::Away { url, reason } => StoreError::Unreachable { action, url, reason },
+            Self::Away { urls, reason, .. } => StoreError::Unreachable { action, urls, reason },
+            Self::Troubled { reason, lacks: Some(urls) } => {
+                StoreError::Unreachable { action, urls, reason }
+            }
             Self::Denied { url, reason } => StoreError::Denied { url, reason },
             Self::Mismatch { stored, wanted } => StoreError::ModelMismatch { stored, wanted },
             Self::OtherPaths { is_shared } => StoreError::PathsMismatch { is_shared },
             Self::Exhausted { reason, .. }
-            | Self::Troubled { reason }
+            | Self::Troubled { reason, lacks: None }
             | Self::Missing { reason }
             | Self::Refused { reason } => StoreError::Engine { action, reason },
         }
     }
 }
 
-/// Returns the message with its causes, each once.
+/// Returns what the server said, or what another node said that it quotes.
 fn words(status: &Status) -> String {
-    let mut words = match status.message() {
-        "" => status.code().description().to_owned(),
-        message => message.to_owned(),
+    let message = match status.message() {
+        "" => status.code().description(),
+        message => message,
     };
-    let mut cause = status.source();
+    let quoted = message.rsplit_once("message: \"").and_then(|(_, rest)| rest.split('"').next());
+    let words = quoted.filter(|quoted| !quoted.is_empty()).unwrap_or(message);
+    words.trim_start_matches("Service internal error: ").to_owned()
+}
+
+/// Returns the node that the server says it could not reach.
+fn lacking_peer(words: &str) -> Option<String> {
+    let (_, rest) = words.split_once("Failed to connect to ")?;
+    Some(format!("`{}`", rest.split([',', ' ']).next()?.trim_end_matches('/')))
+}
+
+/// Says in plain words why a connection failed, by its first cause that says so.
+fn explain(failure: &(dyn Error + 'static)) -> String {
+    let (mut cause, mut text) = (Some(failure), String::new());
     while let Some(error) = cause {
-        let text = error.to_string();
-        if !words.contains(&text) {
-            words.extend([": ", &text]);
+        let io = error.downcast_ref::<io::Error>();
+        if let Some(words) = io.and_then(|error| explain_kind(error.kind())) {
+            return words.to_owned();
         }
-        cause = error.source();
+        text = error.to_string();
+        // An error of input and output hides what it wraps from `source`.
+        let wrapped = io.and_then(io::Error::get_ref);
+        cause = wrapped.map_or_else(|| error.source(), |wrapped| Some(wrapped));
     }
-    words
+    if let Some(fault) = text.strip_prefix("invalid peer certificate: ") {
+        return format!("its certificate is not trusted: {fault}; see `SSL_CERT_FILE`");
+    }
+    if text.contains("InvalidContentType") {
+        return "it speaks no TLS, which `https://` asks for".to_owned();
+    }
+    if text.starts_with("failed to lookup address") {
+        return "its host name is not known".to_owned();
+    }
+    text
+}
+
+fn explain_kind(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ConnectionRefused => "connection refused",
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof => "the connection was lost",
+        ErrorKind::TimedOut => "no answer in time",
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "no network leads there",
+        _ => return None,
+    })
 }
 
 fn pause(status: &Status) -> Option<Duration> {
     let seconds: u64 = status.metadata().get("retry-after")?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_PAUSE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_another_one_lacks_is_named() {
+        let said = "Service internal error: 1 of 1 read operations failed: Service internal error: Tonic status \
+                    error: status: Unavailable, message: \"Failed to connect to http://b:6335/, error: transport \
+                    error\", details: [], metadata: MetadataMap { headers: {} }";
+        let error =
+            CallError::of(&Status::internal(said), "http://a:6334").into_store_error("search");
+        let expected = "cannot search: Qdrant at `http://b:6335` cannot be reached (by its peer `http://a:6334`)";
+        assert!(error.to_string().starts_with(expected), "{error}");
+        let said = "Service internal error: no active replica";
+        let error =
+            CallError::of(&Status::internal(said), "http://a:6334").into_store_error("search");
+        assert_eq!(error.to_string(), "cannot search: no active replica");
+    }
+
+    /// A cause as transports wrap them.
+    #[derive(Debug, thiserror::Error)]
+    #[error("tcp connect error")]
+    struct Connect(#[source] io::Error);
+
+    #[test]
+    fn a_failed_connection_is_explained_by_its_cause() {
+        let lookup = "failed to lookup address information: Name or service not known";
+        for (cause, expected) in [
+            (io::Error::from(ErrorKind::ConnectionRefused), "connection refused"),
+            (io::Error::from(ErrorKind::BrokenPipe), "the connection was lost"),
+            (io::Error::new(ErrorKind::TimedOut, "deadline has elapsed"), "no answer in time"),
+            (io::Error::other(lookup), "its host name is not known"),
+            (io::Error::other("keep-alive timed out"), "keep-alive timed out"),
+        ] {
+            assert_eq!(explain(&Connect(cause)), expected);
+        }
+    }
 }

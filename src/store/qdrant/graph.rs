@@ -17,13 +17,13 @@ impl Server {
             Ok(Some(collection)) => match self.set_hnsw(&collection).await {
                 Ok(()) => info!(collection, "the server builds its approximate index from now on"),
                 Err(error) => {
-                    let reason = error.into_store_error("build its approximate index");
+                    let reason = error.into_store_error("have the approximate index built");
                     warn!(%reason, "the server has no approximate index yet");
                 }
             },
             Ok(None) => {}
             Err(error) => {
-                let reason = error.into_store_error("inspect its approximate index");
+                let reason = error.into_store_error("look at the approximate index");
                 warn!(%reason, "the server may have no approximate index yet");
             }
         }

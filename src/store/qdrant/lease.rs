@@ -162,7 +162,7 @@ impl Server {
             self.names().await?;
             self.record(id).await
         });
-        read.await.map_err(|error| error.into_store_error("read a lease"))
+        read.await.map_err(|error| error.into_store_error("see who changes the repository"))
     }
 
     async fn take_lease(
@@ -175,7 +175,7 @@ impl Server {
             let term = term(self.settings.lease);
             Ok::<_, CallError>((term, self.swap(id, expected, wanted).await?))
         });
-        swap.await.map_err(|error| error.into_store_error("take a lease"))
+        swap.await.map_err(|error| error.into_store_error("reserve the repository"))
     }
 
     pub(super) async fn is_leased(&self, root: RootId) -> Result<bool, StoreError> {

@@ -10,7 +10,7 @@
 use std::{
     future::Future,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -72,6 +72,16 @@ pub(super) struct Node {
     url: Arc<str>,
     channel: Channel,
     key: Key,
+    /// How it failed when it was last asked, if it did.
+    failure: Arc<Mutex<Option<NodeFailure>>>,
+}
+
+/// How a node failed.
+#[derive(Clone)]
+struct NodeFailure {
+    /// Whether it could not be reached; else it answered that it cannot.
+    is_lost: bool,
+    reason: String,
 }
 
 /// Adds the API key to each call.
@@ -88,6 +98,22 @@ impl Interceptor for Key {
 }
 
 impl Node {
+    /// Notes how a call of it ended.
+    fn note_failure(&self, error: Option<&CallError>) {
+        let failure = match error {
+            Some(CallError::Away { is_lost, reason, .. }) => Some((*is_lost, reason)),
+            Some(CallError::Troubled { lacks: None, reason }) => Some((false, reason)),
+            _ => None,
+        };
+        let failure =
+            failure.map(|(is_lost, reason)| NodeFailure { is_lost, reason: reason.clone() });
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+    }
+
+    fn last_failure(&self) -> Option<NodeFailure> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(super) fn points(&self) -> PointsClient<Service> {
         PointsClient::with_interceptor(self.channel.clone(), self.key.clone())
             .max_decoding_message_size(MAX_REPLY)
@@ -122,7 +148,8 @@ impl Link {
         for (place, url) in settings.urls.iter().enumerate() {
             let endpoint = Endpoint::from_shared(url.clone()).and_then(|at| prepared(at, url));
             let channel = endpoint.map_err(|error| unusable(&chain(&error)))?.connect_lazy();
-            nodes.push(Node { place, url: url.as_str().into(), channel, key: Key(key.clone()) });
+            let (url, key) = (url.as_str().into(), Key(key.clone()));
+            nodes.push(Node { place, url, channel, key, failure: Arc::default() });
         }
         let (current, timeout) = (AtomicUsize::new(0), settings.timeout);
         Ok(Self { nodes, current, timeout, stopping, stalls: Stalls::default() })
@@ -151,13 +178,17 @@ impl Link {
             return Err(CallError::refused("no node is known"));
         };
         let error = match tokio::time::timeout(limit, attempt(node.clone())).await {
-            Ok(Ok(response)) => return Ok(response.into_inner()),
+            Ok(Ok(response)) => {
+                node.note_failure(None);
+                return Ok(response.into_inner());
+            }
             Ok(Err(status)) => CallError::of(&status, &node.url),
             Err(_) => {
                 let reason = format!("no answer within {} s", limit.as_secs_f32());
-                CallError::Away { url: node.url.to_string(), reason }
+                CallError::Away { urls: format!("`{}`", node.url), reason, is_lost: false }
             }
         };
+        node.note_failure(Some(&error));
         if matches!(error, CallError::Away { .. } | CallError::Troubled { .. }) {
             // Unless another call has moved on already. A failing node may have lost all others.
             let next = (node.place + 1) % self.nodes.len();
@@ -187,7 +218,8 @@ impl Link {
             if is_over || !error.may_pass(tries, rounds) {
                 return None;
             }
-            _stalled = Some(self.stalls.retry(error.clone().into_store_error("answer")));
+            let named = self.name_absent(error.clone());
+            _stalled = Some(self.stalls.retry(named.into_store_error("use the index")));
             Some(pause)
         };
         let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
@@ -197,7 +229,30 @@ impl Link {
                 () = abandoned.cancelled() => {}
             }
         };
-        retry(attempt, wait, in_vain).await
+        retry(attempt, wait, in_vain).await.map_err(|error| self.name_absent(error))
+    }
+
+    /// Blames nodes that cannot be reached, where others fail for lack of them, whichever was asked last.
+    fn name_absent(&self, error: CallError) -> CallError {
+        if !matches!(error, CallError::Away { .. } | CallError::Troubled { .. }) {
+            return error;
+        }
+        let (mut urls, mut reasons, mut answer) = (Vec::new(), Vec::new(), None);
+        for node in &self.nodes {
+            match node.last_failure() {
+                Some(NodeFailure { is_lost: true, reason }) => {
+                    urls.push(format!("`{}`", node.url));
+                    reasons.push(reason);
+                }
+                Some(NodeFailure { is_lost: false, reason }) => answer = Some(reason),
+                None => {}
+            }
+        }
+        let Some(last) = urls.pop() else { return error };
+        reasons.dedup();
+        reasons.extend(answer.map(|answer| format!("another node: {answer}")));
+        let urls = if urls.is_empty() { last } else { format!("{} and {last}", urls.join(", ")) };
+        CallError::Away { urls, reason: reasons.join("; "), is_lost: true }
     }
 }
 
@@ -233,5 +288,5 @@ fn is_open(url: &str) -> bool {
 }
 
 fn unusable(reason: &str) -> StoreError {
-    StoreError::Engine { action: "prepare a connection", reason: reason.to_owned() }
+    StoreError::Engine { action: "prepare the connection to Qdrant", reason: reason.to_owned() }
 }

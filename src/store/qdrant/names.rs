@@ -25,6 +25,22 @@ pub(super) enum Collection {
 
 impl Collection {
     pub(super) const ALL: [Self; 3] = [Self::Chunks, Self::Files, Self::Roots];
+
+    /// Returns what people know a read of it as.
+    pub(super) fn read_action(self) -> &'static str {
+        match self {
+            Self::Chunks | Self::Files => "read the index",
+            Self::Roots => "read the list of repositories",
+        }
+    }
+
+    /// Returns what people know a change of it as.
+    pub(super) fn write_action(self) -> &'static str {
+        match self {
+            Self::Chunks | Self::Files => "write the index",
+            Self::Roots => "write the list of repositories",
+        }
+    }
 }
 
 /// The embedding model of a process.

@@ -82,7 +82,7 @@ impl Server {
                 with_payload: Some(payloads(true)),
                 ..Default::default()
             };
-            let page = self.read("scroll", |node, names| {
+            let page = self.read(from.read_action(), |node, names| {
                 let collection_name = names.of(from);
                 let request = ScrollPoints { collection_name, ..request.clone() };
                 async move { node.points().scroll(request).await }
@@ -124,7 +124,7 @@ impl Server {
                 with_payload: Some(payloads(true)),
                 ..Default::default()
             };
-            let points = self.read("read payloads", |node, names| {
+            let points = self.read(from.read_action(), |node, names| {
                 let request = GetPoints { collection_name: names.of(from), ..request.clone() };
                 async move { node.points().get(request).await }
             });
@@ -140,7 +140,7 @@ impl Server {
     pub(super) async fn count(&self, of: Option<RootId>) -> Result<u64, StoreError> {
         let filter = of.map(convert::of_root);
         let request = CountPoints { filter, exact: Some(true), ..Default::default() };
-        let counted = self.read("count", |node, names| {
+        let counted = self.read("count the chunks", |node, names| {
             let collection_name = names.of(Collection::Chunks);
             let request = CountPoints { collection_name, ..request.clone() };
             async move { node.points().count(request).await }

@@ -140,7 +140,9 @@ impl Server {
         let expected = current.as_ref().map(|record| record.token.as_str());
         match self.swap(MODEL, expected, &self.new_record()).await? {
             Some(record) => self.check(&record).map(|()| record),
-            None => Err(CallError::Troubled { reason: "a record was not kept".to_owned() }),
+            None => {
+                Err(CallError::Troubled { reason: "a record was not kept".to_owned(), lacks: None })
+            }
         }
     }
 

@@ -41,7 +41,7 @@ impl Server {
             ..Default::default()
         });
         let send = |request: UpsertPoints| async move {
-            self.write("upsert points", |node, names| {
+            self.write(into.write_action(), |node, names| {
                 let request = UpsertPoints { collection_name: names.of(into), ..request.clone() };
                 async move { applied(node.points().upsert(request).await) }
             })
@@ -60,7 +60,7 @@ impl Server {
             points: Some(PointsSelector { points_selector_one_of: Some(selected) }),
             ..Default::default()
         };
-        self.write("delete points", |node, names| {
+        self.write(from.write_action(), |node, names| {
             let request = DeletePoints { collection_name: names.of(from), ..request.clone() };
             async move { applied(node.points().delete(request).await) }
         })
