@@ -92,6 +92,8 @@ struct Shared {
     runs: Mutex<Runs>,
     /// Wakes the workers.
     queued: Notify,
+    /// Wakes who begins runs again that lost the store.
+    lost: Notify,
     /// How the watcher does.
     watches: Watches,
     /// Languages of roots.
@@ -156,8 +158,9 @@ impl Ingest {
         };
         let runs = Mutex::new(Runs::new(bounds));
         let (watches, counted, additions) = Default::default();
-        let queued = Notify::new();
-        let shared = Arc::new(Shared { deps, runs, queued, watches, counted, additions });
+        let (queued, lost) = Default::default();
+        let shared = Arc::new(Shared { deps, runs, queued, lost, watches, counted, additions });
+        shared.deps.tasks.spawn(mend::resume(Arc::clone(&shared)));
         for lane in Lane::ALL {
             shared.deps.tasks.spawn(worker::work(Arc::clone(&shared), lane));
         }

@@ -200,7 +200,7 @@ mod tests {
         let error = |roots: &[Root], reference: Option<&str>| {
             Scope::of("?", (reference, None), roots, &PathMap::default()).unwrap_err().to_string()
         };
-        let failed = LastRun::Failed { reason: "not readable".to_owned() };
+        let failed = LastRun::Failed { reason: "not readable".to_owned(), resumes: false };
         let (full, empty) = (root("full", 1, LastRun::Completed), root("empty", 0, failed));
         let hurt = root("hurt", 0, LastRun::Damaged);
         let discarded = root("discarded", 0, LastRun::Discarded);

@@ -12,6 +12,9 @@ pub enum LastRun {
     Failed {
         /// Why, for people.
         reason: String,
+        /// Whether it is continued without being asked for, as the store was away.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumes: bool,
     },
     /// The run has begun and not ended: it was killed, or a process is at work on it. A record that
     /// says nothing is of a former version, and read like this.
@@ -33,7 +36,7 @@ impl LastRun {
     pub fn error(&self) -> Option<&str> {
         match self {
             Self::Completed => None,
-            Self::Failed { reason } => Some(reason),
+            Self::Failed { reason, .. } => Some(reason),
             Self::Interrupted => Some("the last run was interrupted; ingest again to complete it"),
             Self::Damaged => Some("its index was damaged; ingest again to repair it"),
             Self::Discarded => {

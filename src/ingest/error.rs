@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     beneath::Fault,
-    domain::{Revision, RunId},
+    domain::{LastRun, Revision, RunId},
     embed::EmbedError,
     error::Code,
     private_places::PrivatePlace,
@@ -143,6 +143,24 @@ impl IngestError {
     /// Says that no root is called `reference`, as far as it is shown.
     pub(super) fn unknown(reference: &str) -> Self {
         Self::RootNotFound(reference.chars().take(200).collect())
+    }
+
+    /// Whether the run is continued when the store is back, which was away.
+    pub(super) fn resumes(&self) -> bool {
+        let Self::Store(error) = self else { return false };
+        matches!(error, StoreError::Unreachable { .. } | StoreError::LeaseLost { .. })
+    }
+
+    /// Returns what a root says of a run that failed so.
+    pub(super) fn to_last_run(&self) -> LastRun {
+        LastRun::Failed { reason: self.explain(), resumes: self.resumes() }
+    }
+
+    /// Returns why a run failed, for people.
+    pub(super) fn explain(&self) -> String {
+        let promise =
+            if self.resumes() { "; the run begins again when the index can be used" } else { "" };
+        format!("{self}{promise}")
     }
 
     /// Returns the kind of failure.

@@ -2,12 +2,14 @@
 //!
 //! What fails is tried again, after a second, then less and less often down to once a minute. The list of
 //! roots to repair is kept apart from the store, so that the next start continues a repair that is killed.
+//!
+//! A run that failed because the store was away begins again when it is back; one that failed otherwise does not.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
-use super::{Ingest, State, error::IngestError, job, plan::Mode};
+use super::{Ingest, Shared, State, error::IngestError, job, pipeline::Job, plan::Mode};
 use crate::{
     domain::{LastRun, Root, RootId},
     task::Backoff,
@@ -41,6 +43,49 @@ pub(super) async fn mend(ingest: Ingest) {
     stopping.run_until_cancelled(mending).await;
 }
 
+/// Begins runs again that lost the store, once it is back, until the process stops.
+pub(super) async fn resume(shared: Arc<Shared>) {
+    let resuming = async {
+        let mut failures = 0;
+        loop {
+            if !shared.runs().has_lost() {
+                failures = 0;
+                shared.lost.notified().await;
+                continue;
+            }
+            failures += 1;
+            tokio::time::sleep(RETRY.wait(failures)).await;
+            match shared.deps.store.roots().await {
+                Ok(_) => resume_once(&shared).await,
+                Err(error) => debug!(%error, "the store is still away"),
+            }
+        }
+    };
+    shared.deps.tasks.stopping().run_until_cancelled(resuming).await;
+}
+
+/// Begins what was lost again, and waits until all of it has ended.
+async fn resume_once(shared: &Shared) {
+    let begun: Vec<_> = {
+        let mut runs = shared.runs();
+        let lost = runs.take_lost();
+        let mut begin = |job: Job| match shared.admit(&mut runs, job.clone()) {
+            Ok(run) => runs.watch(run).ok(),
+            Err(IngestError::QueueFull(_)) => {
+                runs.lose(job);
+                None
+            }
+            // It is removed, or a run of it works already.
+            Err(_) => None,
+        };
+        lost.into_iter().filter_map(&mut begin).collect()
+    };
+    info!(runs = begun.len(), "the store is back, beginning runs again that lost it");
+    for mut run in begun {
+        drop(run.wait_for(|status| status.state.is_final()).await);
+    }
+}
+
 /// Tries to repair the roots that are left, or all that are damaged; returns those that could not be,
 /// or `None` where that cannot be read.
 async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
@@ -68,6 +113,7 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
             failed.insert(id);
             continue;
         }
+        let resumes = matches!(root.last_run, LastRun::Failed { .. });
         info!(root.name = %name, "completing what is damaged or incomplete");
         let ended = repair(ingest, root).await;
         // One that a user cancels is not begun again.
@@ -77,14 +123,17 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
                 // It may have another id by now.
                 return None;
             }
-            failed.insert(id);
+            // One that fails for want of the store again is left to `resume`, and one that fails otherwise to people.
+            if !resumes {
+                failed.insert(id);
+            }
         }
     }
     Some(failed)
 }
 
-/// Whether a run of `root` begins by itself: its index is damaged, discarded or gone, its last run was killed, or a
-/// former version, which did not look for secrets, made it. A root of another host is completed there. One of an
+/// Whether a run of `root` begins by itself: its index is damaged, discarded or gone, its last run was killed or lost
+/// the store, or a former version, which did not look for secrets, made it. A root of another host is completed there. One of an
 /// unknown host that was discarded, or whose takeover was interrupted, is taken over by a host that has its folder.
 fn needs_run(root: &Root, is_store_empty: bool) -> bool {
     if let Some(host) = &root.host {
@@ -97,7 +146,7 @@ fn needs_run(root: &Root, is_store_empty: bool) -> bool {
             let is_gone = is_store_empty && 0 < root.counts.chunks;
             root.last_ingest_at.is_some() && (root.private_files.is_none() || is_gone)
         }
-        LastRun::Failed { .. } => false,
+        LastRun::Failed { resumes, .. } => resumes,
     }
 }
 

@@ -479,7 +479,7 @@ impl Run<'_> {
             },
             Err(error) => {
                 let root = before.unwrap_or_else(|| self.root.clone());
-                Root { last_run: LastRun::Failed { reason: error.to_string() }, ..root }
+                Root { last_run: error.to_last_run(), ..root }
             }
         };
         let noting = self.target.store.put_root(Root { changed_at: self.root.changed_at, ..root });

@@ -50,6 +50,8 @@ pub(super) struct Runs {
     ended: HashMap<RootId, Ended>,
     /// Roots that the watcher is to ask for again, because another process was at work on them.
     deferred: HashSet<RootId>,
+    /// Runs to begin again once the store is back, which was away.
+    lost: HashMap<RootId, Job>,
     /// Roots that are being removed; no run of theirs starts.
     removing: HashSet<RootId>,
     /// The names that roots got in this process, so that two runs that wait cannot get the same.
@@ -145,6 +147,7 @@ impl Runs {
             finished_by_watch: VecDeque::new(),
             ended: HashMap::new(),
             deferred: HashSet::new(),
+            lost: HashMap::new(),
             removing: HashSet::new(),
             names: HashMap::new(),
             past: Past::default(),
@@ -251,6 +254,7 @@ impl Runs {
             }
         }
         if let Some(root) = self.entries.get(&run).map(|entry| &entry.job.root) {
+            self.lost.remove(&root.id);
             let before = root.last_ingest_at;
             self.ended.insert(root.id, Ended { state, before });
         }
@@ -315,6 +319,7 @@ impl Runs {
     /// Opens a root for new runs again; its name is free when it is gone.
     pub(super) fn reopen(&mut self, root: RootId) {
         self.removing.remove(&root);
+        self.lost.remove(&root);
         self.names.remove(&root);
         self.ended.remove(&root);
         self.past.forget(root);
@@ -391,6 +396,21 @@ impl Runs {
     /// Takes the roots that the watcher is to ask for again.
     pub(super) fn take_deferred(&mut self) -> HashSet<RootId> {
         std::mem::take(&mut self.deferred)
+    }
+
+    /// Notes a run to begin again once the store is back.
+    pub(super) fn lose(&mut self, job: Job) {
+        self.lost.insert(job.root.id, job);
+    }
+
+    /// Whether runs are to begin again.
+    pub(super) fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// Takes the runs that are to begin again.
+    pub(super) fn take_lost(&mut self) -> Vec<Job> {
+        self.lost.drain().map(|(_, job)| job).collect()
     }
 
     /// Whether a root other than `root` got this name in this process.

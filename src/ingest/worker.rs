@@ -52,7 +52,8 @@ async fn run(shared: &Arc<Shared>, next: Next) {
     info!(run.id = %run, root.name = %name, root.path = %job.root.path.display(), "run started");
     let progress = Progress::new(sender.clone());
     let (at_end, started_at) = (progress.clone(), Timestamp::now());
-    let (root, origin) = (job.root.id, job.origin);
+    let (root, origin, again) = (job.root.id, job.origin, job.clone());
+    let mut is_lost = false;
     let deps = shared.deps.clone();
     let cancelled = cancel.clone();
     let running = async move { pipeline::run(&deps, job, progress, cancel).await };
@@ -78,7 +79,8 @@ async fn run(shared: &Arc<Shared>, next: Next) {
             error!(run.id = %run, root.name = %name, error = %failure, cause, "run failed");
             let message = format!("`{name}` could not be indexed: {failure}");
             shared.deps.failures.note("runs", (failure.code().as_str(), &message), None);
-            (State::Error, Some(failure.to_string()))
+            is_lost = failure.resumes();
+            (State::Error, Some(failure.explain()))
         }
     };
     let (counts, notes) = {
@@ -102,6 +104,10 @@ async fn run(shared: &Arc<Shared>, next: Next) {
     let mut runs = shared.runs();
     runs.note(root, past, part.as_deref());
     runs.end(run, state, failure);
+    if is_lost {
+        runs.lose(again);
+        shared.lost.notify_one();
+    }
     drop(runs);
     // Another run of the same root may have waited for this one.
     shared.queued.notify_waiters();

@@ -42,12 +42,14 @@ async fn what_is_not_whole_is_completed_by_itself_and_nothing_else() {
     changed(
         &bench,
         "unreadable",
-        saying(LastRun::Failed { reason: "it is not readable".to_owned() }),
+        saying(LastRun::Failed { reason: "it is not readable".to_owned(), resumes: false }),
     )
     .await;
+    let lost = LastRun::Failed { reason: "it was away".to_owned(), resumes: true };
+    changed(&bench, "lost", saying(lost)).await;
     changed(&bench, "well", |root| root).await;
     repaired(&bench).await;
-    for name in ["killed", "damaged", "former"] {
+    for name in ["killed", "damaged", "former", "lost"] {
         let root = root(&bench, name).await;
         assert_eq!((root.counts.files, &root.last_run), (2, &LastRun::Completed), "{name}");
         assert_eq!(root.private_files, Some(Vec::new()), "{name}");
@@ -78,6 +80,17 @@ async fn what_could_not_be_completed_is_tried_again() {
         let root = root(&bench, name).await;
         assert_eq!((root.counts.files, &root.last_run), (2, &LastRun::Completed), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_run_that_lost_the_store_and_then_fails_otherwise_is_left_to_people() {
+    let bench = Bench::new().await;
+    let lost = LastRun::Failed { reason: "it was away".to_owned(), resumes: true };
+    let gone = changed(&bench, "gone", saying(lost)).await;
+    fs::remove_dir_all(&gone.0).unwrap();
+    repaired(&bench).await;
+    let last_run = root(&bench, "gone").await.last_run;
+    assert!(matches!(&last_run, LastRun::Failed { resumes: false, .. }), "{last_run:?}");
 }
 
 #[tokio::test]

@@ -29,6 +29,9 @@ use crate::{
     },
 };
 
+/// Far more than any wait here takes.
+const LIMIT: Duration = Duration::from_mins(3);
+
 /// One process of several: a store and an ingest of its own.
 pub(crate) struct Process {
     pub(crate) store: Arc<dyn VectorStore>,
@@ -68,6 +71,16 @@ impl Process {
 
     async fn roots(&self) -> Vec<Root> {
         self.store.roots().await.unwrap()
+    }
+
+    /// Waits until the only repository says so of its last run.
+    async fn until_last_run(&self, is_reached: impl Fn(&LastRun) -> bool) {
+        let reaching = async {
+            while !self.roots().await.first().is_some_and(|root| is_reached(&root.last_run)) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(LIMIT, reaching).await.unwrap();
     }
 }
 
@@ -155,7 +168,7 @@ async fn a_run_that_waits_for_its_store_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it() {
+async fn a_run_whose_store_is_gone_fails_clearly_and_begins_again_when_it_is_back() {
     let stand_in = StandIn::start();
     let mut fixture = fixture(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
@@ -172,16 +185,11 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it()
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("cannot write the index: Qdrant at `http://127.0.0.1:"), "{error}");
     assert!(error.contains("cannot be reached"), "{error}");
+    assert!(error.ends_with("the run begins again when the index can be used"), "{error}");
 
     stand_in.open(0);
-    // Nothing of before is lost but what has its new content already.
-    let between = process.chunks().await;
-    assert!(before.len() <= between.len(), "{} of {}", between.len(), before.len());
-    let note = process.roots().await[0].last_run.error().unwrap().to_owned();
-    assert!(note.contains("interrupted") || note == error, "{note}");
-    let last = process.ingest(repository.path()).await;
-    assert_eq!((last.state, &last.last_error), (State::Completed, &None));
-    assert_eq!(process.roots().await[0].last_run, LastRun::Completed);
+    process.until_last_run(LastRun::is_completed).await;
+    assert_ne!(process.chunks().await, before);
     let other = Fixture::of(&stand_in);
     let undisturbed = Process::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
@@ -189,9 +197,65 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
+async fn a_first_run_that_wrote_nothing_begins_again_too() {
     let stand_in = StandIn::start();
     let mut fixture = fixture(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    let process = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    // After what is read to accept the run.
+    let problem = Problem::Refuse(tonic::Code::Unavailable);
+    stand_in.rule(Rule { call: "scroll", of: "_roots_", after: 1, times: usize::MAX, problem });
+    let failed = process.ingest(repository.path()).await;
+    assert_eq!(failed.state, State::Error, "{failed:?}");
+    stand_in.forgive();
+    process.until_last_run(LastRun::is_completed).await;
+    assert_eq!(process.roots().await[0].counts.files, 120);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_run_fails_by_decides_whether_it_begins_again() {
+    let stand_in = StandIn::start();
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    let process = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    let fail_with = |code| {
+        let problem = Problem::Refuse(code);
+        stand_in.rule(Rule {
+            call: "upsert",
+            of: "_chunks_",
+            after: 1,
+            times: usize::MAX,
+            problem,
+        });
+    };
+    // The next process continues it, and this one tries again.
+    fail_with(tonic::Code::Unavailable);
+    process.ingest(repository.path()).await;
+    let resumes = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: true, .. });
+    process.until_last_run(resumes).await;
+    let tried = stand_in.calls("upsert", "_chunks_");
+    while stand_in.calls("upsert", "_chunks_") == tried {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // One that the server refuses would be refused again.
+    stand_in.forgive();
+    fail_with(tonic::Code::InvalidArgument);
+    let is_final = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: false, .. });
+    process.until_last_run(is_final).await;
+    let tried = stand_in.calls("upsert", "_chunks_");
+    Process::new(&fixture, "a").await.ingest.repair().await.unwrap();
+    assert_eq!(stand_in.calls("upsert", "_chunks_"), tried);
+    assert!(is_final(&process.roots().await[0].last_run));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
+    let stand_in = StandIn::with_doors(2);
+    let mut fixture = fixture(&stand_in);
+    let [a_url, b_url] = <[String; 2]>::try_from(stand_in.urls()).unwrap();
+    fixture.settings.urls = vec![a_url];
     fixture.settings.lease = Duration::from_secs(6);
     // Longer than the lease, so that it is the lease that ends the run.
     fixture.settings.retry = Duration::from_secs(20);
@@ -202,7 +266,9 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     assert_eq!(failed.state, State::Error);
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("the lease of the repository was lost"), "{error}");
-    stand_in.open(0);
+    // For the other process only: this one would begin again.
+    stand_in.open(1);
+    fixture.settings.urls = vec![b_url];
     fixture.settings.lease = Duration::from_mins(1);
     // Started again on the same data folder, so that it need not wait for its own former lease.
     let b = Process::new(&fixture, "a").await;
@@ -212,10 +278,15 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     assert!(writes < stand_in.calls("upsert", "_files_"));
     let chunks = b.chunks().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
-    // What the first one knows is what the second one wrote.
-    assert_eq!(a.roots().await, b.roots().await);
-    let shown = a.ingest.roots().await.unwrap();
-    assert_eq!((shown[0].state, &shown[0].root.last_run), (State::Completed, &LastRun::Completed));
+    // The first one knows what the second one wrote, and begins again to find nothing to do.
+    stand_in.open(0);
+    let skipping = async {
+        while a.ingest.roots().await.unwrap()[0].state != State::Skipped {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, skipping).await.unwrap();
+    assert_eq!((a.roots().await, a.chunks().await), (b.roots().await, chunks));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -420,6 +491,7 @@ async fn a_server_starts_without_its_store_and_finds_it_later() {
     assert!(said.contains(&expected), "{said}");
     assert!(program.terminate().await.success());
 }
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
     let stand_in = StandIn::with_doors(2);

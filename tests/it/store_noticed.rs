@@ -258,7 +258,7 @@ async fn a_root_that_is_still_to_be_repaired_refuses_nothing_and_is_named() {
         assert!(said.ends_with("repairing: one"), "{to:?}: {said}");
         // Why it could not be repaired stays, until somebody tries again.
         let mut roots = store.roots().await.unwrap();
-        let away = LastRun::Failed { reason: "it is away".to_owned() };
+        let away = LastRun::Failed { reason: "it is away".to_owned(), resumes: false };
         let expected = if to == SERVER { &LastRun::Damaged } else { &away };
         assert_eq!(&roots[0].last_run, expected, "{to:?}");
         roots[0].last_run = away;

@@ -54,7 +54,7 @@ pub(crate) async fn records_come_back_whole(store: Store) {
         name: ODD.to_owned(),
         description: Some(ODD.to_owned()),
         counts: Counts { files: most, chunks: most, embedded: most },
-        last_run: LastRun::Failed { reason: ODD.to_owned() },
+        last_run: LastRun::Failed { reason: ODD.to_owned(), resumes: true },
         repository: None,
         revision: None,
         origin: None,
@@ -87,7 +87,10 @@ pub(crate) async fn chunks_files_and_roots_do_not_mix(store: Store) {
 pub(crate) async fn roots_are_replaced_and_ordered_by_name(store: Store) {
     let (one, two) = (
         a_root("one"),
-        Root { last_run: LastRun::Failed { reason: "gone".into() }, ..a_root("two") },
+        Root {
+            last_run: LastRun::Failed { reason: "gone".into(), resumes: false },
+            ..a_root("two")
+        },
     );
     store.put_root(two.clone()).await.unwrap();
     store.put_root(Root { name: "zzz".to_owned(), ..one.clone() }).await.unwrap();
