@@ -44,6 +44,8 @@ use view::View;
 
 /// How much more is asked for where too much fell out.
 const MORE: usize = 4;
+/// How much more is asked for at first of a server, of a root that has other trees beside it.
+const MARGIN: usize = 2;
 /// From so many on, the chunks of the one root that is asked about are looked for by their ids.
 const MANY: usize = 2_000;
 /// How often what was changed while it was read is read again.
@@ -112,9 +114,12 @@ impl Trees {
         F: Future<Output = Result<Vec<Scored>, StoreError>>,
         G: Future<Output = Result<Vec<Scored>, StoreError>>,
     {
-        let owner = self.owner(of).await?;
+        let family = self.inner.family().await?;
+        let owner = of.map(|root| family.owner(root));
         let limit = limit.min(MAX_PAGE);
-        let mut wanted = limit;
+        let is_tree = owner.is_some_and(|owner| 1 < family.of(owner).count());
+        // Asking a server for more takes another round trip.
+        let mut wanted = if is_tree && self.is_remembering { MARGIN * limit } else { limit };
         let mut tries = 0;
         loop {
             let before = self.inner.views.changes(of);
@@ -145,11 +150,6 @@ impl Trees {
             }
             wanted = (wanted * MORE).min(MAX_PAGE);
         }
-    }
-
-    async fn owner(&self, of: Option<RootId>) -> Result<Option<RootId>, StoreError> {
-        let Some(root) = of else { return Ok(None) };
-        Ok(Some(self.inner.family().await?.owner(root)))
     }
 
     /// Leaves those that a root has, or any of them, and says which.
@@ -441,7 +441,8 @@ impl VectorStore for Trees {
         of: Option<RootId>,
     ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
         async move {
-            let owner = self.owner(of).await?;
+            let family = self.inner.family().await?;
+            let owner = of.map(|root| family.owner(root));
             match self.inner.engine.holders(terms, owner).await? {
                 Some(found) => Ok(Some(self.seen(of, found).await?)),
                 None => Ok(None),

@@ -41,6 +41,10 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// that vanished is noticed in the sum of both.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
+/// Bytes that the server may send ahead in one reply, and in all. The protocol's own 64 KiB make a reply of a hundred
+/// chunks wait for acknowledgements, each a round trip.
+const STREAM_WINDOW: u32 = 8 << 20;
+const CONNECTION_WINDOW: u32 = 32 << 20;
 /// The largest reply: a page of the largest chunks stays far below.
 const MAX_REPLY: usize = 256 << 20;
 /// The pause before the second try. It doubles up to one of so many shares of the time for retries: a longer one
@@ -274,7 +278,8 @@ fn prepared(endpoint: Endpoint, url: &str) -> Result<Endpoint, tonic::transport:
         .http2_keep_alive_interval(KEEP_ALIVE)
         .keep_alive_timeout(KEEP_ALIVE_ANSWER)
         .keep_alive_while_idle(true)
-        .http2_adaptive_window(true);
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
     if url.starts_with("https://") {
         return endpoint.tls_config(ClientTlsConfig::new().with_native_roots());
     }
