@@ -210,16 +210,16 @@ async fn a_search_of_a_server_takes_two_round_trips() {
     sources.index(&server).await;
     stand_in.count_rounds();
     for (name, scope) in scopes() {
-        let mut least = usize::MAX;
-        // What the first ones learn is there for those after them.
-        for query in sources.questions(CRATES[0]).iter().take(8) {
+        let mut rounds = Vec::new();
+        for query in sources.questions(CRATES[0]).iter().take(9) {
             stand_in.count_rounds();
             find(&server, &scope, query).await;
-            let rounds = stand_in.count_rounds();
-            show(&format!("{name}: {rounds}"));
-            least = least.min(rounds);
+            rounds.push(stand_in.count_rounds());
         }
-        assert!(0 < least && least <= 2, "{name}: {least}");
+        show(&format!("{name}: {rounds:?}"));
+        // What the first ones learn is there for those after them, and some ask for names that are looked up.
+        rounds.sort_unstable();
+        assert!(0 < rounds[0] && rounds[rounds.len() / 2] <= 2, "{name}: {rounds:?}");
     }
 }
 
