@@ -123,6 +123,8 @@ pub struct Health {
     pub chunks: u64,
     /// How many copies each part has, where the engine is a cluster.
     pub copies: Vec<CollectionCopies>,
+    /// A warning that names nodes that cannot be reached, where others can.
+    pub unreachable: Option<String>,
 }
 
 /// How many copies a collection of a cluster has.

@@ -139,9 +139,12 @@ async fn store(services: &Services) -> StoreHealth {
         return failed(backend, error.to_string(), is_slow);
     }
     match tokio::time::timeout(TIMEOUT, services.store.health()).await {
-        Ok(Ok(store::Health { version, chunks, copies })) => {
+        Ok(Ok(store::Health { version, chunks, copies, unreachable })) => {
             let (chunks, reason) = (Some(chunks), services.store.damage());
-            let (ok, warning, slow) = (reason.is_none(), warn_of_copies(&copies), false);
+            let warnings: Vec<String> =
+                unreachable.into_iter().chain(warn_of_copies(&copies)).collect();
+            let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
+            let (ok, slow) = (reason.is_none(), false);
             StoreHealth { backend, version, ok, reason, chunks, copies, warning, slow }
         }
         Ok(Err(error)) => {

@@ -255,9 +255,11 @@ impl Server {
             };
             async move { node.points().count(request).await }
         });
-        let (counted, copies) = tokio::try_join!(counted, self.copies(&names))?;
+        let looking = async { Ok(self.link.find_unreachable().await) };
+        let (counted, copies, unreachable) =
+            tokio::try_join!(counted, self.copies(&names), looking)?;
         let chunks = counted.result.unwrap_or_default().count;
-        Ok(Health { version: Some(version), chunks, copies })
+        Ok(Health { version: Some(version), chunks, copies, unreachable })
     }
 }
 

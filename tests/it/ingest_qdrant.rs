@@ -521,5 +521,11 @@ async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
     assert!(said.contains("0 chunks, 1 of 2 copies\n"), "{said}");
     assert!(said.contains(&format!("note  store: {warning}\n")), "{said}");
     assert!(warning.ends_with("`codeinfo docs qdrant` says how"), "{warning}");
+    stand_in.set_copies("_chunks_", 2);
+    stand_in.shut(1);
+    let lost = format!("Qdrant at `{}` cannot be reached (", stand_in.urls()[1]);
+    let said = doctor().await;
+    assert!(said.contains(&format!("note  store: {lost}")), "{said}");
+    assert!(said.contains("; other nodes serve\n"), "{said}");
     assert!(program.terminate().await.success());
 }

@@ -16,8 +16,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::future::join_all;
 use qdrant_client::qdrant::{
-    collections_client::CollectionsClient, points_client::PointsClient, qdrant_client::QdrantClient,
+    HealthCheckRequest, collections_client::CollectionsClient, points_client::PointsClient,
+    qdrant_client::QdrantClient,
 };
 use tokio_util::sync::CancellationToken;
 use tonic::{
@@ -102,6 +104,23 @@ impl Interceptor for Key {
 }
 
 impl Node {
+    /// Calls it, and notes how that ended.
+    async fn call<T, F>(&self, limit: Duration, attempt: impl Fn(Self) -> F) -> Result<T, CallError>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        let answer = match tokio::time::timeout(limit, attempt(self.clone())).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(CallError::of(&status, &self.url)),
+            Err(_) => {
+                let reason = format!("no answer within {} s", limit.as_secs_f32());
+                Err(CallError::Away { urls: format!("`{}`", self.url), reason, is_lost: false })
+            }
+        };
+        self.note_failure(answer.as_ref().err());
+        answer
+    }
+
     /// Notes how a call of it ended.
     fn note_failure(&self, error: Option<&CallError>) {
         let failure = match error {
@@ -181,18 +200,10 @@ impl Link {
         let Some(node) = self.nodes.get(place) else {
             return Err(CallError::refused("no node is known"));
         };
-        let error = match tokio::time::timeout(limit, attempt(node.clone())).await {
-            Ok(Ok(response)) => {
-                node.note_failure(None);
-                return Ok(response.into_inner());
-            }
-            Ok(Err(status)) => CallError::of(&status, &node.url),
-            Err(_) => {
-                let reason = format!("no answer within {} s", limit.as_secs_f32());
-                CallError::Away { urls: format!("`{}`", node.url), reason, is_lost: false }
-            }
+        let error = match node.call(limit, attempt).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
         };
-        node.note_failure(Some(&error));
         if matches!(error, CallError::Away { .. } | CallError::Troubled { .. }) {
             // Unless another call has moved on already. A failing node may have lost all others.
             let next = (node.place + 1) % self.nodes.len();
@@ -234,6 +245,22 @@ impl Link {
             }
         };
         retry(attempt, wait, in_vain).await.map_err(|error| self.name_absent(error))
+    }
+
+    /// Asks each node for its version. Returns a warning that names those that cannot be reached.
+    pub(super) async fn find_unreachable(&self) -> Option<String> {
+        let ask = |node: &Node| {
+            let node = node.clone();
+            async move {
+                let ask = |node: Node| async move {
+                    node.server().health_check(HealthCheckRequest {}).await
+                };
+                node.call(CONNECT.min(self.timeout), ask).await.err()
+            }
+        };
+        let failed = join_all(self.nodes.iter().map(ask)).await.into_iter().flatten().next()?;
+        let CallError::Away { urls, reason, .. } = self.name_absent(failed) else { return None };
+        Some(format!("Qdrant at {urls} cannot be reached ({reason}); other nodes serve"))
     }
 
     /// Blames nodes that cannot be reached, where others fail for lack of them, whichever was asked last.
