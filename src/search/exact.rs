@@ -66,12 +66,12 @@ impl Search {
         candidates: &[Candidate],
     ) -> Result<(Vec<ExactName>, Vec<Candidate>), SearchError> {
         let looking = list_names(text, intent, candidates).into_iter().map(|readings| async {
-            for name in readings {
-                if let Some(holders) = self.find_holders(&name, intent, sight).await? {
-                    return Ok::<_, SearchError>(Some((name, holders)));
-                }
-            }
-            Ok(None)
+            let finding: Vec<_> =
+                readings.iter().map(|name| self.find_holders(name, intent, sight)).collect();
+            let found = try_join_all(finding).await?;
+            let first =
+                readings.into_iter().zip(found).find_map(|(name, found)| Some((name, found?)));
+            Ok::<_, SearchError>(first)
         });
         let found = try_join_all(looking).await?.into_iter().flatten();
         let (names, holders): (Vec<ExactName>, Vec<Vec<Scored>>) = found.unzip();

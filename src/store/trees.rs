@@ -39,13 +39,14 @@ use crate::{
 use ids::Ids;
 use inner::Inner;
 use kept::Kept;
-use memory::{Files, Memory};
+use memory::Memory;
 use view::View;
 
 /// How much more is asked for where too much fell out.
 const MORE: usize = 4;
-/// How much more is asked for at first of a server, of a root that has other trees beside it.
-const MARGIN: usize = 2;
+/// The same of a server, and the least that is asked of it for a root that has other trees beside it.
+const MORE_OF_SERVER: usize = 16;
+const MIN_OF_SERVER: usize = 32;
 /// From so many on, the chunks of the one root that is asked about are looked for by their ids.
 const MANY: usize = 2_000;
 /// How often what was changed while it was read is read again.
@@ -117,22 +118,22 @@ impl Trees {
         let family = self.inner.family().await?;
         let owner = of.map(|root| family.owner(root));
         let limit = limit.min(MAX_PAGE);
-        let is_tree = owner.is_some_and(|owner| 1 < family.of(owner).count());
-        // Asking a server for more takes another round trip.
-        let mut wanted = if is_tree && self.is_remembering { MARGIN * limit } else { limit };
+        let has_others = owner.is_some_and(|owner| 1 < family.of(owner).count());
+        let (mut wanted, mut more) = (limit, MORE);
+        if has_others && self.is_remembering && 0 < limit {
+            // Asking a server for more takes another round trip.
+            (wanted, more) = ((2 * limit).max(MIN_OF_SERVER), MORE_OF_SERVER);
+        }
         let mut tries = 0;
         loop {
             let before = self.inner.views.changes(of);
-            let mut found = None;
-            if let (Some(root), Some(owner)) = (of, owner)
-                && (MANY.max(limit) < wanted || Ids::are_kept(&self.inner, owner).await?)
-            {
-                let parts = (self.inner.as_ref(), &self.tasks);
-                let ids = self.ids.of(parts, (root, owner), before).await?;
-                found = Some(read_among(Among { owner, ids }, limit).await?);
-            }
-            let (found, is_all) = if let Some(found) = found {
-                (found, true)
+            let is_many = MANY.max(limit) < wanted;
+            let among = match of.zip(owner) {
+                Some((root, owner)) => self.among((root, owner), is_many, before).await?,
+                None => None,
+            };
+            let (found, is_all) = if let Some(among) = among {
+                (read_among(among, limit).await?, true)
             } else {
                 let found = read(owner, wanted).await?;
                 let is_all = found.len() < wanted || MAX_PAGE <= wanted;
@@ -148,7 +149,7 @@ impl Trees {
                 kept.truncate(limit);
                 return Ok(kept);
             }
-            wanted = (wanted * MORE).min(MAX_PAGE);
+            wanted = (wanted * more).min(MAX_PAGE);
         }
     }
 
@@ -182,27 +183,6 @@ impl Trees {
             Some(one)
         });
         Ok(seen.collect())
-    }
-
-    /// Returns the files of a root, if they are remembered and may be used, and has them read otherwise, so that they
-    /// are there the next time.
-    fn remembered_files(&self, root: RootId) -> Option<Arc<Files>> {
-        if !self.is_remembering {
-            return None;
-        }
-        let known = self.memory.files(root);
-        if known.is_none()
-            && let Some(changed_at) = self.memory.begin(root)
-        {
-            let (inner, memory) = (Arc::clone(&self.inner), Arc::clone(&self.memory));
-            let stopping = self.tasks.stopping().clone();
-            let read = async move { inner.engine.files(root).await.ok() };
-            self.tasks.spawn(async move {
-                let files = stopping.run_until_cancelled(read).await.flatten();
-                memory.learn(root, changed_at, files);
-            });
-        }
-        known
     }
 
     /// Returns what a root has of some paths.
@@ -267,7 +247,7 @@ impl VectorStore for Trees {
 
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
         match self.remembered_files(of) {
-            Some(files) => ready(Ok(files.values().cloned().collect())).boxed(),
+            Some(files) => ready(Ok(files.by_path.values().cloned().collect())).boxed(),
             None => self.inner.engine.files(of),
         }
     }
@@ -279,7 +259,7 @@ impl VectorStore for Trees {
     ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
         match self.remembered_files(root) {
             Some(files) => {
-                let there = paths.iter().filter_map(|path| files.get(path));
+                let there = paths.iter().filter_map(|path| files.by_path.get(path));
                 ready(Ok(there.cloned().collect())).boxed()
             }
             None => self.inner.engine.files_at(root, paths),

@@ -23,12 +23,6 @@ pub(super) struct Ids {
 type Remembered = HashMap<RootId, (u64, RootId, Arc<HashSet<Uuid>>)>;
 
 impl Ids {
-    /// Whether ids are remembered for the roots of an owner: where these are several, and nobody else changes them.
-    pub(super) async fn are_kept(inner: &Inner, owner: RootId) -> Result<bool, StoreError> {
-        let is_one_of_several = 1 < inner.family().await?.of(owner).count();
-        Ok(is_one_of_several && inner.views.is_kept())
-    }
-
     /// Returns the ids of a root, as they are after so many changes of it.
     pub(super) async fn of(
         &self,

@@ -4,17 +4,85 @@
 //! has the files that it had.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use uuid::Uuid;
+
+use super::{
+    super::{Among, StoreError},
+    Trees,
+};
 use crate::domain::{FileRecord, Root, RootId, Timestamp};
 
-/// The most files of all roots that are remembered, which take about 300 bytes each.
+/// The most files of all roots that are remembered, which take about 300 bytes each and 40 a chunk.
 const MAX_FILES: usize = 200_000;
 
-/// The files of one root by their paths.
-pub(super) type Files = HashMap<String, FileRecord>;
+/// So many chunks are named in each search of a root that has other trees beside it, forty bytes each. More are only
+/// named where the nearest are mostly those of the others.
+const MAX_NAMED: usize = 2_000;
+
+/// What one root has.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// Its files by their paths.
+    pub(super) by_path: HashMap<String, FileRecord>,
+    /// The ids of its chunks.
+    chunk_ids: Arc<HashSet<Uuid>>,
+}
+
+impl Files {
+    /// Takes over the files of a root whose chunks are kept under `owner`.
+    fn of(owner: RootId, files: Vec<FileRecord>) -> Self {
+        let chunk_ids = files.iter().flat_map(|file| file.chunk_ids(owner, 0..file.chunks));
+        let chunk_ids = Arc::new(chunk_ids.collect());
+        let by_path = files.into_iter().map(|file| (file.path.clone(), file)).collect();
+        Self { by_path, chunk_ids }
+    }
+}
+
+impl Trees {
+    /// Returns the files of a root, if they are remembered and may be used, and has them read otherwise, so that they
+    /// are there the next time.
+    pub(super) fn remembered_files(&self, root: RootId) -> Option<Arc<Files>> {
+        if !self.is_remembering {
+            return None;
+        }
+        let known = self.memory.files(root);
+        if known.is_none()
+            && let Some(begun) = self.memory.begin(root)
+        {
+            let (inner, memory) = (Arc::clone(&self.inner), Arc::clone(&self.memory));
+            let tasks = self.tasks.clone();
+            self.tasks.spawn(async move {
+                let read = tasks.stopping().run_until_cancelled(inner.engine.files(root)).await;
+                let learn = move || memory.learn(&begun, read.and_then(Result::ok));
+                drop(tasks.spawn_blocking(learn).await);
+            });
+        }
+        known
+    }
+
+    /// Returns the chunks among which a root of an owner is searched, where they are to be named one by one.
+    pub(super) async fn among(
+        &self,
+        (root, owner): (RootId, RootId),
+        are_others_near: bool,
+        changes: u64,
+    ) -> Result<Option<Among>, StoreError> {
+        let has_others = 1 < self.inner.family().await?.of(owner).count();
+        let remembered = if has_others { self.remembered_files(root) } else { None };
+        let ids = match remembered.map(|files| Arc::clone(&files.chunk_ids)) {
+            Some(ids) if are_others_near || ids.len() <= MAX_NAMED => ids,
+            None if are_others_near || (has_others && self.inner.views.is_kept()) => {
+                self.ids.of((&self.inner, &self.tasks), (root, owner), changes).await?
+            }
+            Some(_) | None => return Ok(None),
+        };
+        Ok(Some(Among { owner, ids }))
+    }
+}
 
 /// The roots as they were last read, and the files of some.
 #[derive(Debug, Default)]
@@ -59,34 +127,33 @@ impl Memory {
         self.state().files.get(&of)?.files.clone()
     }
 
-    /// Returns when a root last changed if the caller is to read its files and [`Self::learn`] them. This is said once.
-    pub(super) fn begin(&self, of: RootId) -> Option<Timestamp> {
+    /// Returns a root if the caller is to read its files and [`Self::learn`] them. This is said once.
+    pub(super) fn begin(&self, of: RootId) -> Option<Root> {
         let mut state = self.state();
-        let root = state.roots.as_ref()?.iter().find(|root| root.id == of)?;
-        let changed_at = last_change(root)?;
+        let root = state.roots.as_ref()?.iter().find(|root| root.id == of)?.clone();
+        let changed_at = last_change(&root)?;
         if state.files.contains_key(&of) {
             return None;
         }
         state.files.insert(of, Entry { changed_at, files: None });
-        Some(changed_at)
+        Some(root)
     }
 
-    /// Takes over the files of a root that last changed at a time, unless it has changed since or there is no room.
-    /// Without files, they are to be read again.
-    pub(super) fn learn(&self, of: RootId, changed_at: Timestamp, files: Option<Vec<FileRecord>>) {
+    /// Takes over the files of a root as it was, unless it has changed since or there is no room. Without files, they
+    /// are to be read again.
+    pub(super) fn learn(&self, root: &Root, files: Option<Vec<FileRecord>>) {
+        let files = files.map(|files| Files::of(root.owner(), files));
         let mut state = self.state();
-        if state.files.get(&of).is_none_or(|entry| entry.changed_at != changed_at) {
-            return;
-        }
+        let current = state.files.get(&root.id).map(|entry| entry.changed_at);
+        let Some(changed_at) = current.filter(|at| last_change(root) == Some(*at)) else { return };
         let Some(files) = files else {
-            state.files.remove(&of);
+            state.files.remove(&root.id);
             return;
         };
-        let known: usize =
-            state.files.values().flat_map(|entry| &entry.files).map(|files| files.len()).sum();
-        if known + files.len() <= MAX_FILES {
-            let files = files.into_iter().map(|file| (file.path.clone(), file)).collect();
-            state.files.insert(of, Entry { changed_at, files: Some(Arc::new(files)) });
+        let all = state.files.values().flat_map(|entry| &entry.files);
+        let known: usize = all.map(|files| files.by_path.len()).sum();
+        if known + files.by_path.len() <= MAX_FILES {
+            state.files.insert(root.id, Entry { changed_at, files: Some(Arc::new(files)) });
         }
     }
 
@@ -123,15 +190,15 @@ mod tests {
         memory.follow(std::slice::from_ref(&app));
         let begun = memory.begin(app.id).unwrap();
         assert!(memory.begin(app.id).is_none() && memory.files(app.id).is_none());
-        memory.learn(app.id, begun, Some(vec![file(&app)]));
+        memory.learn(&begun, Some(vec![file(&app)]));
         let renamed = Root { name: "other".to_owned(), ..app.clone() };
         memory.follow(std::slice::from_ref(&renamed));
-        assert_eq!(memory.files(app.id).unwrap().len(), 1);
+        assert_eq!(memory.files(app.id).unwrap().by_path.len(), 1);
         assert_eq!(*memory.roots().unwrap(), [renamed]);
         for changed in [root(2), Root { last_run: LastRun::Interrupted, ..app.clone() }] {
             memory.follow(std::slice::from_ref(&app));
             if let Some(begun) = memory.begin(app.id) {
-                memory.learn(app.id, begun, Some(vec![file(&app)]));
+                memory.learn(&begun, Some(vec![file(&app)]));
             }
             assert!(memory.files(app.id).is_some());
             memory.follow(&[changed]);
@@ -146,13 +213,14 @@ mod tests {
         memory.follow(std::slice::from_ref(&app));
         let begun = memory.begin(app.id).unwrap();
         memory.follow(&[root(2)]);
-        memory.learn(app.id, begun, Some(vec![file(&app)]));
+        memory.learn(&begun, Some(vec![file(&app)]));
         assert!(memory.files(app.id).is_none());
         // They can be read again, as after a failure.
         let begun = memory.begin(app.id).unwrap();
-        memory.learn(app.id, begun, None);
+        memory.learn(&begun, None);
         let begun = memory.begin(app.id).unwrap();
-        memory.learn(app.id, begun, Some(vec![file(&app); MAX_FILES + 1]));
+        let file = |number| FileRecord { path: format!("{number}.rs"), ..file(&app) };
+        memory.learn(&begun, Some((0..=MAX_FILES).map(file).collect()));
         assert!(memory.files(app.id).is_none() && memory.begin(app.id).is_none());
     }
 

@@ -38,7 +38,9 @@ impl View {
     pub(super) fn has(&self, path: &str, version: &str) -> bool {
         match self {
             Self::Known(known) => known.read().get(&known.hash(path)) == Some(&known.hash(version)),
-            Self::Remembered(files) => files.get(path).is_some_and(|file| file.version == version),
+            Self::Remembered(files) => {
+                files.by_path.get(path).is_some_and(|file| file.version == version)
+            }
             Self::Read(versions) => versions.get(path).is_some_and(|known| known == version),
         }
     }
