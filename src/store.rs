@@ -93,10 +93,11 @@ pub struct Among {
     pub ids: Arc<HashSet<Uuid>>,
 }
 
-/// The roots of a shared store as they were last read, and the store for who reads on the assumption that they are still
-/// like that: what these roots have may come from memory. While a root reads the same, so do its files, as a run writes
-/// the root before anything else: whoever reads [`VectorStore::roots`] meanwhile, or afterwards, and finds these knows
-/// that the assumption held.
+/// The roots of a shared store as they were last read, and a view of the store that answers from memory what these roots
+/// have.
+///
+/// A run writes its root before it changes any of its files. A caller that reads [`VectorStore::roots`] during its search,
+/// and gets the same roots, has therefore searched what is there.
 #[derive(Clone)]
 pub struct Remembered {
     /// All of them.

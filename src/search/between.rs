@@ -64,7 +64,10 @@ impl Search {
         let names = [first.name.clone(), second.name.clone()];
         let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
         let sides = spawn_blocking(move || {
-            let sides = [Side::of(first, &files.0, &files.1), Side::of(second, &files.1, &files.0)];
+            let sides = [
+                Side::compare(first, &files.0, &files.1),
+                Side::compare(second, &files.1, &files.0),
+            ];
             drop(files);
             sides
         });
@@ -100,7 +103,7 @@ impl Search {
         Ok(found)
     }
 
-    /// Returns the candidates of one tree that the other has not, of so many nearest ones, and whether these are all.
+    /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and whether there are no more.
     async fn find_differing(
         &self,
         side: &Side,
@@ -167,7 +170,7 @@ impl Search {
 
 impl Side {
     /// Compares the files of a tree with those of another one. A file that moved is no other one.
-    fn of(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
+    fn compare(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
         let owner = tree.owner();
         let there: HashMap<&str, &FileRecord> =
             other.iter().map(|file| (file.path.as_str(), file)).collect();

@@ -21,7 +21,7 @@ use crate::{
 /// How many chunks are sampled: the first search of a repository waits for it. A term of one chunk in a
 /// hundred is then seen in about five; four times as many change no figure of the benchmark.
 const SAMPLE: usize = 500;
-/// After so many of them other work gets its turn.
+/// Number of chunks after which other tasks get their turn.
 const TURN: usize = 125;
 /// A sample is taken again when the number of chunks has changed by more than one in so many.
 const TOLERANCE: u64 = 10;

@@ -97,7 +97,7 @@ fn read_sources(folder: &Path, texts: &mut BTreeMap<PathBuf, String>) {
     }
 }
 
-/// Changes every so many-th source.
+/// Changes one source in `every`.
 fn change(folder: &Path, every: usize) {
     let mut texts = BTreeMap::new();
     read_sources(folder, &mut texts);

@@ -19,8 +19,8 @@ use crate::domain::{FileRecord, Root, RootId, Timestamp};
 /// The most files of all roots that are remembered, which take about 300 bytes each and 40 a chunk.
 const MAX_FILES: usize = 200_000;
 
-/// So many chunks are named in each search of a root that has other trees beside it, forty bytes each. More are only
-/// named where the nearest are mostly those of the others.
+/// Maximum number of chunks that every search of a root with other trees names to the server, 40 bytes each. More are
+/// named only where most of the nearest belong to the other trees.
 const MAX_NAMED: usize = 2_000;
 
 /// What one root has.
@@ -34,7 +34,7 @@ pub(super) struct Files {
 
 impl Files {
     /// Takes over the files of a root whose chunks are kept under `owner`.
-    fn of(owner: RootId, files: Vec<FileRecord>) -> Self {
+    fn from_records(owner: RootId, files: Vec<FileRecord>) -> Self {
         let chunk_ids = files.iter().flat_map(|file| file.chunk_ids(owner, 0..file.chunks));
         let chunk_ids = Arc::new(chunk_ids.collect());
         let by_path = files.into_iter().map(|file| (file.path.clone(), file)).collect();
@@ -87,18 +87,18 @@ impl Trees {
 /// The roots as they were last read, and the files of some.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MemoryState {
     roots: Option<Arc<Vec<Root>>>,
-    files: HashMap<RootId, Entry>,
+    files: HashMap<RootId, RememberedFiles>,
 }
 
 /// The files of a root that last changed at a time.
 #[derive(Debug)]
-struct Entry {
+struct RememberedFiles {
     changed_at: Timestamp,
     /// `None` while they are being read, or where they are too many.
     files: Option<Arc<Files>>,
@@ -127,7 +127,8 @@ impl Memory {
         self.state().files.get(&of)?.files.clone()
     }
 
-    /// Returns a root if the caller is to read its files and [`Self::learn`] them. This is said once.
+    /// Returns a root if its files are neither remembered nor being read: the caller then reads them, and calls
+    /// [`Self::learn`].
     pub(super) fn begin(&self, of: RootId) -> Option<Root> {
         let mut state = self.state();
         let root = state.roots.as_ref()?.iter().find(|root| root.id == of)?.clone();
@@ -135,14 +136,14 @@ impl Memory {
         if state.files.contains_key(&of) {
             return None;
         }
-        state.files.insert(of, Entry { changed_at, files: None });
+        state.files.insert(of, RememberedFiles { changed_at, files: None });
         Some(root)
     }
 
     /// Takes over the files of a root as it was, unless it has changed since or there is no room. Without files, they
     /// are to be read again.
     pub(super) fn learn(&self, root: &Root, files: Option<Vec<FileRecord>>) {
-        let files = files.map(|files| Files::of(root.owner(), files));
+        let files = files.map(|files| Files::from_records(root.owner(), files));
         let mut state = self.state();
         let current = state.files.get(&root.id).map(|entry| entry.changed_at);
         let Some(changed_at) = current.filter(|at| last_change(root) == Some(*at)) else { return };
@@ -153,11 +154,13 @@ impl Memory {
         let all = state.files.values().flat_map(|entry| &entry.files);
         let known: usize = all.map(|files| files.by_path.len()).sum();
         if known + files.by_path.len() <= MAX_FILES {
-            state.files.insert(root.id, Entry { changed_at, files: Some(Arc::new(files)) });
+            state
+                .files
+                .insert(root.id, RememberedFiles { changed_at, files: Some(Arc::new(files)) });
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -179,7 +179,7 @@ impl StandIn {
         self.inner.shards.names()
     }
 
-    /// Says that collections with `of` in their names have so many whole copies of their last shard.
+    /// Says that collections with `of` in their names have this number of whole copies of their last shard.
     pub(crate) fn set_copies(&self, of: &str, whole: u32) {
         self.inner.shards.set_copies(of, whole);
     }

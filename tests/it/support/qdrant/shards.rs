@@ -60,7 +60,7 @@ impl Shards {
         Self { all: Mutex::default(), nodes }
     }
 
-    /// Says that collections with `of` in their names have so many whole copies of their last shard.
+    /// Says that collections with `of` in their names have this number of whole copies of their last shard.
     pub(super) fn set_copies(&self, of: &str, whole: u32) {
         for (_, shard) in self.all.lock().unwrap().iter().filter(|(name, _)| name.contains(of)) {
             shard.whole.store(whole, Ordering::SeqCst);
