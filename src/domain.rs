@@ -44,6 +44,13 @@ pub const SEARCH_TOOL: &str = "VectorSearch";
 /// Where the files that [`SEARCH_TOOL`] found stand in the `_meta` of its result, for programs to read.
 pub const FILES_META: &str = "codeinfo/files";
 
+/// Bytes of a tool's result, Codex's own line above it included, that Codex 0.169.0 passes whole to a model that it does
+/// not know. It cuts the middle out of a longer one.
+pub const CODEX_MAX_BYTES: usize = 11_988;
+
+/// Maximum bytes of the text that tools of ours return to Codex. The rest of [`CODEX_MAX_BYTES`] is for Codex's line.
+pub const MAX_TOOL_TEXT_BYTES: usize = 11_500;
+
 /// Where a call says in which folder its client stands, in its `_meta`: of the trees of the repository around that,
 /// this one is meant.
 pub const FOLDER_META: &str = "codeinfo/folder";

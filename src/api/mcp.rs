@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     domain::{
-        FILES_META, FOLDER_META, InvalidId, Root, RootId, SEARCH_TOOL, UnknownRoot, Within,
-        count_things, plain_name,
+        FILES_META, FOLDER_META, InvalidId, MAX_TOOL_TEXT_BYTES, Root, RootId, SEARCH_TOOL,
+        UnknownRoot, Within, count_things, plain_name,
     },
     error::{Code, chain},
     net::HttpError,
@@ -42,10 +42,6 @@ const LIST: &str = "ListIngestedRepositories";
 const CONVERSATION_META: &str = "threadId";
 /// How many chunks are returned where none are asked for: most of them as a few lines.
 const DEFAULT_LIMIT: usize = 8;
-
-/// Most bytes of a reply. Codex cuts the middle out of what it takes for more than 11,988 bytes, its
-/// own line above the text included.
-const MAX_TEXT_BYTES: usize = 11_500;
 
 /// Maximum number of characters of the line that says what was not searched.
 const MAX_UNSEARCHED_CHARS: usize = 600;
@@ -211,7 +207,7 @@ impl RawSearch {
         };
         let known = self.shown.of(conversation);
         let unsearched = self.unsearched(&found, within).await;
-        let max_bytes = MAX_TEXT_BYTES - unsearched.len();
+        let max_bytes = MAX_TOOL_TEXT_BYTES - unsearched.len();
         let excerpt = search::excerpt(&found, query.text(), &freshness, &known, max_bytes);
         self.shown.add(conversation, excerpt.whole);
         info!(
@@ -360,7 +356,7 @@ fn listed(repos: &[Repo]) -> String {
     let mut text = String::new();
     for (place, repo) in repos.iter().enumerate() {
         let line = line(repo);
-        if text.len() + line.len() + RESERVE > MAX_TEXT_BYTES {
+        if text.len() + line.len() + RESERVE > MAX_TOOL_TEXT_BYTES {
             let rest = repos.len() - place;
             // Writing to a `String` cannot fail.
             let _ = write!(text, "({rest} more are indexed; VectorSearch finds in them, too)");

@@ -4,6 +4,8 @@
 use codeinfo_mcp::CLIENT_KEY;
 use serde_json::{Map, Value};
 
+use crate::domain::CODEX_MAX_BYTES;
+
 /// A client that shows less than other ones do.
 struct ClientBound {
     /// A part of the name that it gives itself, in lower case.
@@ -23,11 +25,11 @@ const CLIENTS: [ClientBound; 3] = [
     ClientBound { name: "qwen", max_bytes: 16_000 },
 ];
 
-/// Codex 0.169.0 (`codex-mcp-client`), 2026-11-25: 40,000 bytes for models that it knows, else 11,988, the middle is
-/// cut out.
+/// Codex 0.169.0 (`codex-mcp-client`), 2026-11-25: 40,000 bytes for models that it knows, else [`CODEX_MAX_BYTES`], the
+/// middle is cut out.
 const CODEX: &str = "codex";
 const CODEX_KNOWN_BYTES: usize = 40_000;
-const CODEX_UNKNOWN_BYTES: usize = 11_988 - MARGIN_BYTES;
+const CODEX_UNKNOWN_BYTES: usize = CODEX_MAX_BYTES - MARGIN_BYTES;
 /// How the names of models begin that Codex knows.
 const CODEX_MODELS: [&str; 4] = ["gpt-5.5", "gpt-5.6", "gpt-6", "gpt-daybreak"];
 /// Where Codex names its model in `_meta` of a call.

@@ -35,8 +35,8 @@ struct Side {
     others: HashMap<String, Vec<Uuid>>,
 }
 
-/// What chunks are searched with.
-struct Question {
+/// The two forms of a query that chunks are compared with.
+struct QueryVectors {
     vector: Vec<f32>,
     terms: Sparse,
     lists: fuse::Lists,
@@ -55,7 +55,7 @@ impl Search {
         let [first, second] = self.trees([first, second], roots).await?;
         let intent = Intent::of(query.text()).within(query.text(), &first.name);
         let intent = intent.with_near(|word| self.embedder.near(word));
-        let question = Question {
+        let vectors = QueryVectors {
             vector: self.embedder.query(query.text().to_owned()).await?,
             terms: self.terms(query.text(), &intent, Some(&first), roots).await?,
             lists: rank::lists(intent.kind, &self.weights),
@@ -75,8 +75,8 @@ impl Search {
         let mut limit = CANDIDATES;
         let differing = loop {
             let ((mut differing, is_first_all), (of_second, is_second_all)) = try_join!(
-                self.find_differing(&sides[0], &question, query, limit),
-                self.find_differing(&sides[1], &question, query, limit)
+                self.find_differing(&sides[0], &vectors, query, limit),
+                self.find_differing(&sides[1], &vectors, query, limit)
             )?;
             differing.extend(of_second);
             let is_all = is_first_all && is_second_all;
@@ -107,7 +107,7 @@ impl Search {
     async fn find_differing(
         &self,
         side: &Side,
-        Question { vector, terms, lists }: &Question,
+        QueryVectors { vector, terms, lists }: &QueryVectors,
         query: &Query,
         limit: usize,
     ) -> Result<(Vec<Candidate>, bool), SearchError> {

@@ -129,7 +129,7 @@ impl Trees {
             let before = self.inner.views.changes(of);
             let is_many = MANY.max(limit) < wanted;
             let among = match of.zip(owner) {
-                Some((root, owner)) => self.among((root, owner), is_many, before).await?,
+                Some((root, owner)) => self.among(root, owner, is_many, before).await?,
                 None => None,
             };
             let (found, is_all) = if let Some(among) = among {

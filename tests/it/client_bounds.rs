@@ -1,6 +1,7 @@
 //! Results as large as their client shows them whole: by the name of its greeting, over both transports, and as
 //! the real Codex shows them.
 
+use codeinfo::domain::MAX_TOOL_TEXT_BYTES;
 use serde_json::{Value, json};
 
 use crate::{
@@ -107,6 +108,28 @@ async fn codex_shows_its_model_the_whole_result() {
         assert!(shown.contains(" The end.\""), "{shown}");
         serde_json::from_str::<Value>(&shown).unwrap();
     }
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn the_longest_reply_of_a_search_reaches_the_model_whole() {
+    let search = Item::Searches(json!({ "query": "opens the valve", "limit": 20 }));
+    let replies = [Reply::Items(vec![search]), Reply::Items(vec![says("Done.")])];
+    let world = World::replay(replies).await;
+    let function = |number: usize| {
+        let body = format!("    open_valve_of_boiler({number});\n").repeat(60);
+        format!("/// Opens the valve of boiler {number}.\nfn open_{number}() {{\n{body}}}\n\n")
+    };
+    let text: String = (0..60).map(function).collect();
+    std::fs::write(world.folder.path().join("boiler/src/valves.rs"), text).unwrap();
+    let server = world.serve_with(&[]).await;
+    server.question(json!({ "question": "What opens the valve?" })).await;
+    let input = world.model.requests().pop().unwrap()["input"].clone();
+    let mut items = input.as_array().unwrap().iter();
+    let output = items.find(|item| item["type"] == "function_call_output").unwrap();
+    let text = output["output"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
+    assert!((10_000..=MAX_TOOL_TEXT_BYTES).contains(&text.len()), "{}: {text}", text.len());
+    assert!(!output.to_string().contains("truncated"), "{output}");
     server.terminate().await;
 }
 

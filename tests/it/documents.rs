@@ -53,6 +53,23 @@ fn every_page_below_docs_is_linked_from_the_readme() {
 }
 
 #[test]
+fn each_failure_names_its_code_and_the_test_that_shows_it() {
+    let page = text("docs/failures.md");
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
+    let mut count = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [_, _, _, code, test] = cells[..] else { panic!("{row}") };
+        assert!(root().join(code.trim_matches('`')).is_file(), "{row}");
+        let (file, name) = test.trim_matches('`').split_once("::").unwrap();
+        let test = text(&format!("tests/it/{file}.rs"));
+        assert!(test.contains(&format!("fn {name}()")), "{row}");
+        count += 1;
+    }
+    assert!(20 < count, "{count}");
+}
+
+#[test]
 fn every_route_is_described() {
     let routes = ["src/api/route.rs", "src/api/route/for_page.rs"].map(text).concat();
     let described = without_names(&text("docs/http-api.md"));

@@ -128,7 +128,7 @@ impl Harness {
     pub(crate) async fn look(&self) -> Seen {
         let mut roots = self.store.roots().await.unwrap();
         for root in &mut roots {
-            (root.last_ingest_at, root.counts.embedded) = (None, 0);
+            (root.last_ingest_at, root.changed_at, root.counts.embedded) = (None, None, 0);
         }
         let mut answers = Vec::new();
         for question in QUESTIONS {

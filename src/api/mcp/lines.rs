@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use super::MAX_TEXT_BYTES;
 use crate::{
     decode::TextEncoding,
-    domain::{FileSummary, LineRange, plain_line, plain_name},
+    domain::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name},
     evidence::{File, FileLines, State},
 };
 
@@ -32,7 +31,7 @@ pub(super) fn text(read: &FileLines) -> (String, LineRange) {
         let line = line.trim_end();
         let (shown, cut) = line.split_at(line.floor_char_boundary(MAX_LINE_BYTES));
         let more = if cut.is_empty() { "" } else { " ⋯" };
-        if text.len() + shown.len() + RESERVE > MAX_TEXT_BYTES {
+        if text.len() + shown.len() + RESERVE > MAX_TOOL_TEXT_BYTES {
             break;
         }
         if !shown.is_empty() {

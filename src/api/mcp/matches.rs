@@ -2,12 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{
-    MAX_TEXT_BYTES,
-    uses::{label, quoted, searched, summarize_lines},
-};
+use super::uses::{label, quoted, searched, summarize_lines};
 use crate::{
-    domain::{FileSummary, plain_line, plain_name},
+    domain::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name},
     evidence::{Group, MAX_SHOWN, MatchedName, Matches},
 };
 
@@ -36,7 +33,7 @@ pub(super) fn render_matches(matches: &Matches) -> (String, Vec<FileSummary>) {
         write_count(matches.files, "file"),
         write_count(matches.distinct, "name"),
     );
-    let room = MAX_TEXT_BYTES - RESERVE;
+    let room = MAX_TOOL_TEXT_BYTES - RESERVE;
     let mut shown = 0;
     for name in matches.names.iter().take(MAX_SHOWN) {
         let entry = render_name(name);

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::MAX_TEXT_BYTES;
 use crate::{
-    domain::{count_things, plain_line, plain_name},
+    domain::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name},
     evidence::{Entry, Folder, Member, Outline},
 };
 
@@ -41,7 +40,7 @@ pub(super) fn text(outline: &Outline) -> String {
 /// Writes a line for each definition, indented as in the file, after the lines that it goes over. Inner ones are left
 /// out first, and then the last.
 fn file(header: &str, all: &[Entry]) -> String {
-    let most = MAX_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
+    let most = MAX_TOOL_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
     let deepest = all.iter().map(|entry| entry.depth).max().unwrap_or(0);
     if let Some(lines) = HEAD_BYTES.iter().find_map(|bytes| fitting(all, deepest, *bytes, most)) {
         return closed(header, &lines, 0, None);
@@ -112,7 +111,7 @@ fn folder(found: &Folder) -> String {
             count_things(found.files as u64, "file")
         )
     };
-    let most = MAX_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
+    let most = MAX_TOOL_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
     for names in NAMES {
         let lines: Vec<String> = found.members.iter().map(|one| member(one, names)).collect();
         if lines.iter().map(String::len).sum::<usize>() <= most {
@@ -210,7 +209,7 @@ mod tests {
         let deep: Vec<Entry> = (0..200_000).map(|depth| entry(depth, "function a(){")).collect();
         let text = file("deep.js\n", &deep);
         let shown = text.lines().count() - 2;
-        assert!(text.len() < MAX_TEXT_BYTES && shown > 400, "{} bytes, {shown}", text.len());
+        assert!(text.len() < MAX_TOOL_TEXT_BYTES && shown > 400, "{} bytes, {shown}", text.len());
         assert!(text.ends_with(&format!("({} inner definitions left out)", 200_000 - shown)));
         let wide: Vec<Entry> = (0..1000).map(|at| entry(at % 2, &"a".repeat(50))).collect();
         assert!(file("wide.js\n", &wide).contains(" definitions left out, inner ones and those"));
@@ -232,7 +231,7 @@ mod tests {
         let left_out = "🦓".repeat(1000);
         let found = Folder { path: name(0), files: 1000, members, others, left_out };
         let text = folder(&found);
-        assert!(text.len() <= MAX_TEXT_BYTES, "{} bytes", text.len());
+        assert!(text.len() <= MAX_TOOL_TEXT_BYTES, "{} bytes", text.len());
         assert!(text.contains("(not shown: 29🦓"), "{text}");
         assert!(text.contains(", …; call Outline for a folder)\n(left out"), "{text}");
     }

@@ -2,9 +2,9 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::{MAX_TEXT_BYTES, lines::summarize_file};
+use super::lines::summarize_file;
 use crate::{
-    domain::{FileSummary, LineRange, plain_line, plain_name},
+    domain::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name},
     evidence::{File, Group, MAX_SHOWN, Searched, Shown, Uses},
 };
 
@@ -28,7 +28,7 @@ pub(super) fn text(uses: &Uses) -> (String, Vec<FileSummary>) {
     }
     let mut text = shown(uses, MAX_SHOWN, usize::MAX);
     let mut lines = MAX_SHOWN;
-    while text.len() > MAX_TEXT_BYTES && lines > 1 {
+    while text.len() > MAX_TOOL_TEXT_BYTES && lines > 1 {
         text = shown(uses, lines, SHORT_LINE);
         lines -= 1;
     }

@@ -7,11 +7,9 @@ use serde_json::{Map, Value};
 use super::super::discovery::{Domain, Entry, Index, Parameter, Ranked, Tool, quoted, signature};
 use super::super::quote;
 use super::{BROWSE, DISCOVER, EXECUTE, SCHEMA};
-use crate::domain::{plain_json, plain_word};
+use crate::domain::{MAX_TOOL_TEXT_BYTES, plain_json, plain_word};
 
-/// Most bytes of a reply: what a reply of our search has.
-const MAX_REPLY_BYTES: usize = 12_000;
-/// What of them is left to our own words.
+/// What of the maximum is left to our own words.
 const NOTE_BYTES: usize = 700;
 const MAX_DESCRIPTION_CHARS: usize = 2000;
 const MAX_SHOWN_NAME_CHARS: usize = 80;
@@ -77,9 +75,9 @@ pub(super) fn schema(entry: &Entry, input_schema: &Map<String, Value>) -> String
     let mut text = signature(entry);
     let description = quoted(&entry.description, MAX_DESCRIPTION_CHARS);
     let _ = write!(text, "\nDescription: {description}\n{WHOSE}\n");
-    let input_schema = &quote::quote_members(input_schema, MAX_REPLY_BYTES, 0);
+    let input_schema = &quote::quote_members(input_schema, MAX_TOOL_TEXT_BYTES, 0);
     let whole = plain_json(&Value::Object(input_schema.clone()).to_string());
-    let room = MAX_REPLY_BYTES.saturating_sub(text.len() + NOTE_BYTES);
+    let room = MAX_TOOL_TEXT_BYTES.saturating_sub(text.len() + NOTE_BYTES);
     if whole.len() <= room {
         let _ = write!(text, "Input schema: {whole}");
         return text;
@@ -118,7 +116,7 @@ fn described(parameter: &Parameter) -> String {
 
 /// Returns as many lines as fit into a reply beside our own words, and how many these are.
 fn fitting(lines: impl Iterator<Item = String>) -> (String, usize) {
-    fitting_within(MAX_REPLY_BYTES - NOTE_BYTES, lines)
+    fitting_within(MAX_TOOL_TEXT_BYTES - NOTE_BYTES, lines)
 }
 
 fn fitting_within(bytes: usize, lines: impl Iterator<Item = String>) -> (String, usize) {

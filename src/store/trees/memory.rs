@@ -67,7 +67,8 @@ impl Trees {
     /// Returns the chunks among which a root of an owner is searched, where they are to be named one by one.
     pub(super) async fn among(
         &self,
-        (root, owner): (RootId, RootId),
+        root: RootId,
+        owner: RootId,
         are_others_near: bool,
         changes: u64,
     ) -> Result<Option<Among>, StoreError> {
