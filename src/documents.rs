@@ -1,13 +1,14 @@
 //! The documents for users, which are part of the program.
 
 /// The pages by name, without the one for contributors.
-pub(crate) const PAGES: [(&str, &str); 15] = [
+pub(crate) const PAGES: [(&str, &str); 16] = [
     ("capacity", include_str!("../docs/capacity.md")),
     ("check", include_str!("../docs/check.md")),
     ("clients", include_str!("../docs/clients.md")),
     ("codex", include_str!("../docs/codex.md")),
     ("containers", include_str!("../docs/containers.md")),
     ("embedding", include_str!("../docs/embedding.md")),
+    ("failures", include_str!("../docs/failures.md")),
     ("http-api", include_str!("../docs/http-api.md")),
     ("indexing", include_str!("../docs/indexing.md")),
     ("install", include_str!("../docs/install.md")),

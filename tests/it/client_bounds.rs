@@ -112,12 +112,15 @@ async fn codex_shows_its_model_the_whole_result() {
 }
 
 #[tokio::test]
-async fn the_longest_reply_of_a_search_reaches_the_model_whole() {
-    let search = Item::Searches(json!({ "query": "opens the valve", "limit": 20 }));
-    let replies = [Reply::Items(vec![search]), Reply::Items(vec![says("Done.")])];
+async fn the_longest_reply_of_a_tool_reaches_the_model_whole() {
+    let arguments = json!({ "path": "boiler/src/valves.rs", "first": 1, "last": 200 });
+    let call = Item::Calls("mcp__codeinfo_search".to_owned(), "ReadLines".to_owned(), arguments);
+    let replies = [Reply::Items(vec![call]), Reply::Items(vec![says("Done.")])];
     let world = World::replay(replies).await;
     let function = |number: usize| {
-        let body = format!("    open_valve_of_boiler({number});\n").repeat(60);
+        let body =
+            format!("    open_the_valve_of_the_boiler_until_nothing_is_left_in_it({number});\n")
+                .repeat(60);
         format!("/// Opens the valve of boiler {number}.\nfn open_{number}() {{\n{body}}}\n\n")
     };
     let text: String = (0..60).map(function).collect();
