@@ -254,6 +254,7 @@ async fn what_another_process_changes_is_found_by_the_next_search() {
     let query = Query::new("fill the tank to the mark", None, Some(2)).unwrap();
     let look_ups = || stand_in.calls("get", "_files_") + stand_in.calls("scroll", "_files_");
     for change in 1..4 {
+        let mut searches = 0;
         // Until the reader looks nothing up any more.
         loop {
             let before = look_ups();
@@ -261,6 +262,8 @@ async fn what_another_process_changes_is_found_by_the_next_search() {
             if before == look_ups() {
                 break;
             }
+            searches += 1;
+            assert!(searches < 10_000, "its files are not remembered");
         }
         let name = format!("fill_{change}");
         fs::write(folder.path().join("tank.rs"), text(&name)).unwrap();
