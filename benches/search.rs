@@ -5,7 +5,8 @@
 use std::{env, ffi::OsString, iter, path::PathBuf, sync::Arc};
 
 use codeinfo::{
-    config::{self, PathMap},
+    config,
+    domain::PathMap,
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},

@@ -17,6 +17,7 @@ mod repos;
 mod repository;
 mod route;
 mod sessions;
+mod settings;
 mod source;
 mod status;
 mod stored;
@@ -36,16 +37,17 @@ use serde_json::{Value, json};
 use crate::{
     chat::Chat,
     codex::Codex,
-    config::{Http, Page, PathMap, Setting, SpecReader},
+    domain::PathMap,
     embed::Embedder,
     evidence::Evidence,
     gateway::Gateway,
     ingest::Ingest,
     mcp_http::{self, Placed, Relays},
-    net::{self, Handler, Request, Response, Rights, reply},
+    net::{self, Handler, HttpSettings, Request, Response, Rights, reply},
     search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
     telemetry::{Failures, Metrics},
+    toolkit::SpecReader,
     vault::Vault,
 };
 use error::ApiError;
@@ -53,6 +55,7 @@ use mcp::RawSearch;
 use route::{Route, route};
 
 pub use page::is_of_page;
+pub use settings::{EditorLink, EffectiveSetting, PageSettings, SettingSource};
 pub use turns::Turns;
 
 /// What the API stands on.
@@ -67,8 +70,8 @@ pub struct Services {
     /// The turns that people watch on the page.
     pub turns: Turns,
     pub path_map: PathMap,
-    pub page: Page,
-    pub settings: Vec<Setting>,
+    pub page: PageSettings,
+    pub settings: Vec<EffectiveSetting>,
     /// What went wrong of late.
     pub failures: Failures,
     /// Port of the MCP server, as `GET /health` reports it.
@@ -87,7 +90,7 @@ pub struct Api {
 
 struct Parts {
     services: Arc<Services>,
-    http: Http,
+    http: HttpSettings,
     rpc: Bounds,
     started: Instant,
     start_schema: Schema,
@@ -105,7 +108,7 @@ struct Parts {
 
 impl Api {
     /// Builds the handler; fails only when a schema of ours is invalid.
-    pub fn new(services: Services, http: &Http) -> Result<Self, SchemaError> {
+    pub fn new(services: Services, http: &HttpSettings) -> Result<Self, SchemaError> {
         let services = Arc::new(services);
         let parts = Parts {
             http: http.clone(),
@@ -257,7 +260,7 @@ impl Parts {
         match of {
             Route::ToolkitMcp { name } => {
                 let bearer = request.bearer();
-                let bearer = bearer.as_ref().map(crate::config::Secret::expose);
+                let bearer = bearer.as_ref().map(crate::domain::Secret::expose);
                 let turn = mcp::toolkits::Toolkits::of(&services.gateway, bearer, name).await?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(turn);
                 Ok(mcp_http::post(&endpoint, request, &self.rpc).await?)

@@ -40,13 +40,13 @@ use crate::{
     archive::ConversationOwners,
     cite::Checker,
     codex::{Codex, CodexError, Model, Presence},
-    config::{self, PathMap, Requested},
-    domain::{ConversationId, Principal, Question, RootId},
+    domain::{ConversationId, PathMap, Principal, Question, RootId},
     gateway::{Gateway, RequestError},
     root_link::find_root,
     store::VectorStore,
     task::Tasks,
     telemetry::{self, Timed},
+    toolkit::Requested,
 };
 
 /// Asks questions of Codex. Clones share conversations and bounds.
@@ -54,7 +54,7 @@ use crate::{
 pub struct Chat {
     codex: Codex,
     search_url: String,
-    search_key: Option<config::Secret>,
+    search_key: Option<crate::domain::Secret>,
     /// Knows the repositories that can be asked about.
     store: Arc<dyn VectorStore>,
     paths: PathMap,
@@ -133,7 +133,7 @@ impl Chat {
     /// `http://127.0.0.1:5010/mcp`; `store` knows the repositories that can be asked about.
     pub fn new(
         codex: Codex,
-        settings: &config::Codex,
+        settings: &crate::codex::CodexSettings,
         search_url: String,
         store: Arc<dyn VectorStore>,
         tasks: Tasks,
@@ -171,7 +171,7 @@ impl Chat {
 
     /// Has Codex prove itself to the search with `key`.
     #[must_use]
-    pub fn searching_with(self, key: config::Secret) -> Self {
+    pub fn searching_with(self, key: crate::domain::Secret) -> Self {
         Self { search_key: Some(key), ..self }
     }
 

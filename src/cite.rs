@@ -53,8 +53,7 @@ use self::{
     statement::CitedStatement,
 };
 use crate::{
-    config::PathMap,
-    domain::{FileRecord, LineRange, Root, Within},
+    domain::{FileRecord, LineRange, PathMap, Root, Within},
     embed::{EmbedError, StaticModel},
     store::VectorStore,
 };

@@ -3,6 +3,7 @@
 mod bubblewrap;
 mod cell;
 mod changes;
+mod codex_config;
 mod confinement;
 mod ephemeral;
 mod error;
@@ -12,6 +13,7 @@ mod fence;
 mod files;
 mod idle;
 mod inherit;
+mod other_variables;
 mod pipes;
 mod presence;
 mod probe;
@@ -41,6 +43,7 @@ use tracing::{info, warn};
 
 pub use self::{
     cell::{Confinement, Network},
+    codex_config::is_search,
     ephemeral::{
         EphemeralError, EphemeralOpening, EphemeralQuestion, EphemeralReply, EphemeralThread,
     },
@@ -48,10 +51,11 @@ pub use self::{
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     extra::Extra,
     fence::{Readable, Unread},
+    other_variables::OtherVariables,
     presence::{Presence, Unavailable},
     protocol::Model,
     sandbox::{Boxed, Sandboxed},
-    settings::is_search,
+    settings::{ApprovalPolicy, CodexSettings, EFFORTS, NetworkAccess, SandboxMode, WebSearchMode},
     thread::{Opening, Running, Thread},
     turn_error::{TurnError, TurnErrorKind},
 };
@@ -62,10 +66,7 @@ use self::{
     slot::{Need, Slot},
     thread::Place,
 };
-use crate::{
-    config,
-    task::{Probe, Tasks},
-};
+use crate::task::{Probe, Tasks};
 
 /// Longest check whether Codex is usable.
 const MAX_PROBE: Duration = Duration::from_secs(15);
@@ -79,7 +80,7 @@ const BELIEVED: Duration = Duration::from_secs(5);
 pub struct Codex(Arc<Inner>);
 
 struct Inner {
-    settings: config::Codex,
+    settings: CodexSettings,
     tasks: Tasks,
     counters: Arc<Counters>,
     slot: Slot,
@@ -114,7 +115,7 @@ pub struct Counts {
 }
 
 impl Codex {
-    pub fn new(settings: config::Codex, tasks: Tasks) -> Self {
+    pub fn new(settings: CodexSettings, tasks: Tasks) -> Self {
         let counters = Arc::new(Counters::default());
         Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
             let inner = Weak::clone(inner);
@@ -208,7 +209,7 @@ impl Codex {
     /// Returns which of `readable` the model's shell does not read. To be asked while Codex can be used.
     pub async fn unread(&self, readable: Vec<Readable>) -> Result<Vec<Unread>, CodexError> {
         let settings = &self.0.settings;
-        if settings.sandbox == config::Sandbox::DangerFullAccess {
+        if settings.sandbox == SandboxMode::DangerFullAccess {
             return Ok(Vec::new());
         }
         let is_fresh = |(of, _): &Asked, age| *of == readable && age < settings.presence_ttl;

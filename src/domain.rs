@@ -9,11 +9,13 @@ mod host;
 mod id;
 mod last_run;
 mod omission;
+mod path_map;
 pub mod paths;
 mod plain;
 mod principal;
 mod question;
 mod root;
+mod secret;
 mod segment;
 mod sparse;
 mod timestamp;
@@ -29,10 +31,12 @@ pub use last_run::LastRun;
 pub use omission::{
     OmissionRule, OmittedGroup, OmittedPaths, count_paths, explain_omission, list_omissions,
 };
+pub use path_map::PathMap;
 pub use plain::{count_things, plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Origin, Revision, Root, UnknownRoot};
+pub use secret::Secret;
 pub use segment::{CitationCounts, CitedRepository, ClaimCounts, DoubtfulPlace, Segment};
 pub use sparse::{Sparse, inverse_document_frequency};
 pub use timestamp::Timestamp;

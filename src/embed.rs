@@ -5,12 +5,14 @@ mod builtin;
 mod error;
 pub mod lexical;
 mod service;
+mod settings;
 
 use futures_util::future::BoxFuture;
 
 pub use builtin::{Builtin, DIMENSIONS, StaticModel};
 pub use error::EmbedError;
 pub use service::{Service, ServiceError};
+pub use settings::EmbeddingSettings;
 
 use crate::domain::ChunkRecord;
 

@@ -32,8 +32,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use crate::{
     beneath::FolderCheck,
-    config::PathMap,
-    domain::{Root, Within},
+    domain::{PathMap, Root, Within},
     store::VectorStore,
 };
 

@@ -44,14 +44,13 @@ pub use self::{
 };
 use self::{cache::Results, grants::Grants};
 use crate::{
-    config::{self, Requested, Spec, SpecReader},
     domain::{Principal, Root},
     embed::StaticModel,
     error::chain,
     store::VectorStore,
     task::Tasks,
     telemetry::Metrics,
-    toolkit::{Pool, State, Status},
+    toolkit::{Pool, Requested, SpecReader, State, Status, ToolkitSpec},
     vault::{Slot, Vault},
 };
 
@@ -64,7 +63,7 @@ pub struct Gateway(Arc<Inner>);
 
 /// What the gateway stands on.
 pub struct Parts {
-    pub settings: config::Toolkits,
+    pub settings: crate::toolkit::ToolkitSettings,
     pub layers: Arc<Layers>,
     pub allowed: Arc<Allowed>,
     pub reader: Arc<SpecReader>,
@@ -160,7 +159,8 @@ impl Gateway {
         });
         let keys: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
         let changed: Vec<Member> = keys.iter().filter_map(|key| members.pop(key)).collect();
-        let mut specs: Vec<Spec> = changed.iter().map(|member| member.spec().clone()).collect();
+        let mut specs: Vec<ToolkitSpec> =
+            changed.iter().map(|member| member.spec().clone()).collect();
         // The same connection may be in use under another name, or by requests that carry it.
         specs.retain(|spec| {
             let is_stored = entries.iter().any(|(_, entry)| entry.spec() == Some(spec));
@@ -309,7 +309,7 @@ impl Gateway {
         }
     }
 
-    fn settings(&self) -> &config::Toolkits {
+    fn settings(&self) -> &crate::toolkit::ToolkitSettings {
         &self.0.parts.settings
     }
 

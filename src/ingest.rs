@@ -24,6 +24,7 @@ mod revision;
 mod root;
 mod runs;
 mod scope;
+mod settings;
 mod skip;
 mod standing;
 mod status;
@@ -53,8 +54,7 @@ use self::{
     watch::Watches,
 };
 use crate::{
-    config::{self, PathMap},
-    domain::{LastRun, Root, RunId},
+    domain::{LastRun, PathMap, Root, RunId},
     embed::Embedder,
     private_places::PrivatePlaces,
     store::VectorStore,
@@ -71,6 +71,7 @@ pub use past::PastRun;
 pub use path_form::explain_form;
 pub use root::{Request, RootStatus, can_be_indexed};
 pub use scope::Scope;
+pub use settings::IngestSettings;
 pub use skip::{Missing, Reason, Skipped};
 pub use standing::Standing;
 pub use status::{RunCounts, State, Status};
@@ -130,7 +131,7 @@ impl Ingest {
     pub fn new(
         store: Arc<dyn VectorStore>,
         embedder: Arc<dyn Embedder>,
-        limits: config::Ingest,
+        limits: IngestSettings,
         tasks: Tasks,
     ) -> Self {
         let bounds = Bounds {

@@ -15,9 +15,8 @@ use hyper::Method;
 
 use crate::{
     chat::Chat,
-    config::Http,
     mcp_http::{self, Relays},
-    net::{self, Handler, Request, Response},
+    net::{self, Handler, HttpSettings, Request, Response},
     telemetry::Failures,
 };
 use protocol::Questions;
@@ -34,7 +33,7 @@ impl Mcp {
     /// Builds the handler; fails only when the tool's schema is invalid.
     pub fn new(
         chat: Chat,
-        http: &Http,
+        http: &HttpSettings,
         relays: Relays,
         failures: Failures,
     ) -> Result<Self, SchemaError> {

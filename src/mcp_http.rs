@@ -12,9 +12,8 @@ use hyper::{StatusCode, header::HeaderValue};
 use uuid::Uuid;
 
 use crate::{
-    config::Http,
     domain::Principal,
-    net::{self, Request, Response, reply, sse},
+    net::{self, HttpSettings, Request, Response, reply, sse},
 };
 
 pub use self::{
@@ -27,8 +26,8 @@ pub use self::{
 const SESSION: &str = "mcp-session-id";
 
 /// Returns what holds for all messages to an edge.
-pub fn bounds(http: &Http) -> Bounds {
-    let Http { max_batch, keep_alive, .. } = *http;
+pub fn bounds(http: &HttpSettings) -> Bounds {
+    let HttpSettings { max_batch, keep_alive, .. } = *http;
     Bounds { max_batch, keep_alive, calls: Calls::default() }
 }
 

@@ -17,6 +17,7 @@ mod record;
 pub mod reply;
 mod request;
 mod serve;
+mod settings;
 mod slots;
 mod socket;
 pub mod sse;
@@ -35,6 +36,7 @@ pub use path::segments;
 pub use record::Quiet;
 pub use request::{Request, RequestId};
 pub use serve::{Listener, serve};
+pub use settings::{AllowedNames, HttpSettings};
 pub use websocket::{Happened, WebSocket, websocket};
 
 /// The one body type of replies.

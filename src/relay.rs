@@ -22,7 +22,7 @@ use self::{
     link::{Link, Room},
     streams::{Input, Line, Output},
 };
-use crate::{config::Secret, git::find_repository, mcp_http::Relay, task::Tasks};
+use crate::{domain::Secret, git::find_repository, mcp_http::Relay, task::Tasks};
 
 /// How long the server may take to answer what can be answered at once, after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);

@@ -8,10 +8,7 @@ use std::{
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use url::Url;
 
-use crate::{
-    config::PathMap,
-    domain::{Root, UnknownRoot},
-};
+use crate::domain::{PathMap, Root, UnknownRoot};
 
 /// Maximum lookups at one time: each waits as long as a file system that is away lets it.
 const MAX_LOOKUPS: usize = 4;

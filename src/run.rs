@@ -21,7 +21,8 @@ use self::{offer::offer_to_index, read_only::copy_unwritable_index};
 use crate::{
     app::{Server, StartError, Visibility, private_places},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
-    config::{self, Config, Secret},
+    config::{self, Config},
+    domain::Secret,
     error::chain,
     git::find_repository,
     install,

@@ -42,8 +42,7 @@ use uuid::Uuid;
 
 use crate::{
     beneath::FolderCheck,
-    config::PathMap,
-    domain::{FileSummary, Hit, Root, RootId, Sparse},
+    domain::{FileSummary, Hit, PathMap, Root, RootId, Sparse},
     embed::{Embedder, lexical},
     root_link::find_root,
     store::{Remembered, Scored, VectorStore},

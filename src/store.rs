@@ -17,6 +17,7 @@ mod lock;
 mod observed;
 mod place;
 mod qdrant;
+mod settings;
 mod trees;
 
 use std::{collections::HashSet, sync::Arc};
@@ -36,6 +37,7 @@ pub use lock::{Holder, Lock, holder};
 pub use observed::Observed;
 pub use place::Place;
 pub use qdrant::Qdrant;
+pub use settings::{EmbeddedStoreSettings, QdrantSettings};
 pub use trees::Trees;
 
 /// The most chunks one read returns; a larger limit is cut to it.

@@ -4,6 +4,7 @@ mod failures;
 mod log_file;
 mod metrics;
 mod panics;
+mod settings;
 
 use std::{
     io::{self, IsTerminal, Stderr, StderrLock, Write},
@@ -16,7 +17,6 @@ use tracing_subscriber::{
     fmt::{MakeWriter, writer::BoxMakeWriter},
 };
 
-use crate::config::{Log, LogFormat};
 pub use failures::{Failed, Failures, TURN_FAILED};
 use log_file::{LOG_FILE, LogFile};
 pub use metrics::{
@@ -24,6 +24,7 @@ pub use metrics::{
     ToolkitUse,
 };
 pub use panics::{TOO_MANY, report_panics};
+pub use settings::{LogFormat, LogSettings};
 
 /// The log could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +44,12 @@ pub fn milliseconds(elapsed: Duration) -> u64 {
 
 /// Returns the file that the log is written to; `None` where it goes to standard error, as no person reads that, or
 /// one asked for the log.
-pub fn log_file(log: &Log, data_dir: &Path) -> Option<PathBuf> {
+pub fn log_file(log: &LogSettings, data_dir: &Path) -> Option<PathBuf> {
     (io::stderr().is_terminal() && !log.chosen).then(|| data_dir.join(LOG_FILE))
 }
 
 /// Starts logging for the whole process.
-pub fn start(log: &Log, data_dir: &Path) -> Result<(), TelemetryError> {
+pub fn start(log: &LogSettings, data_dir: &Path) -> Result<(), TelemetryError> {
     let file = log_file(log, data_dir);
     let has_colours = file.is_none() && io::stderr().is_terminal();
     let writer = match file {

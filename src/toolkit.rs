@@ -13,6 +13,7 @@ mod pipes;
 mod process;
 mod reason;
 mod session;
+mod spec;
 mod state;
 mod timing;
 mod usage;
@@ -37,14 +38,14 @@ pub use self::{
     catalogue::{CallResult, Catalogue, Tool},
     client::Client,
     error::ToolkitError,
+    spec::{
+        AgentTools, AllowedTools, Document, Entry, InvalidName, Requested, SpecReader, ToolkitName,
+        ToolkitSandbox, ToolkitSettings, ToolkitSpec, Transport, first_file,
+    },
     state::{State, Status},
     timing::Timing,
 };
-use crate::{
-    config::{Spec, ToolkitName},
-    domain::Principal,
-    task::Tasks,
-};
+use crate::{domain::Principal, task::Tasks};
 
 /// Most processes of toolkits at a time, and most of one token.
 const MAX_PROCESSES: usize = 32;
@@ -59,7 +60,7 @@ const RETIRE_MARGIN: Duration = Duration::from_secs(10);
 /// The name of a principal.
 type Owner = String;
 /// What equal clients have in common.
-type Key = (Option<Owner>, Spec);
+type Key = (Option<Owner>, ToolkitSpec);
 
 /// Connections to toolkits. Clones share them. Its processes end with `tasks`.
 #[derive(Clone)]
@@ -89,7 +90,7 @@ pub struct Start<'a> {
     /// Whose it is; `None` where it is configured.
     pub owner: Option<&'a str>,
     pub name: &'a ToolkitName,
-    pub spec: &'a Spec,
+    pub spec: &'a ToolkitSpec,
 }
 
 /// A command with all that it is given.
@@ -118,7 +119,12 @@ impl Pool {
 
     /// Returns the client of `spec` for `owner`: `None` for those that are configured, which all share,
     /// else the principal whose request carries it. Equal ones share one client. Starts nothing.
-    pub fn client(&self, owner: Option<&str>, name: &ToolkitName, spec: &Spec) -> Arc<Client> {
+    pub fn client(
+        &self,
+        owner: Option<&str>,
+        name: &ToolkitName,
+        spec: &ToolkitSpec,
+    ) -> Arc<Client> {
         let key = (owner.map(str::to_owned), spec.clone());
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if clients.len() >= MAX_CLIENTS && !clients.contains_key(&key) {
@@ -157,7 +163,7 @@ impl Pool {
     }
 
     /// Stops the clients of `owner` with these specs once nobody holds them any more. Returns at once.
-    pub fn retire(&self, owner: &str, specs: &[Spec]) {
+    pub fn retire(&self, owner: &str, specs: &[ToolkitSpec]) {
         for client in self.extract_clients(owner, |spec| specs.contains(spec)) {
             self.retiring().push(Arc::downgrade(&client));
             let (stopping, tick) = (self.0.tasks.stopping().clone(), self.0.timing.tick);
@@ -174,7 +180,11 @@ impl Pool {
     }
 
     /// Forgets the clients of `owner` with specs that match, and returns them.
-    fn extract_clients(&self, owner: &str, matches: impl Fn(&Spec) -> bool) -> Vec<Arc<Client>> {
+    fn extract_clients(
+        &self,
+        owner: &str,
+        matches: impl Fn(&ToolkitSpec) -> bool,
+    ) -> Vec<Arc<Client>> {
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let extracted =
             clients.extract_if(|(of, spec), _| of.as_deref() == Some(owner) && matches(spec));

@@ -10,6 +10,7 @@ mod generations;
 mod owner;
 mod process_key;
 mod seal;
+mod secret_key;
 mod sessions;
 mod tokens;
 
@@ -19,13 +20,11 @@ pub use configs::{Configs, Kept, Slot, Stored};
 pub use error::VaultError;
 pub use owner::owner_key;
 pub use process_key::ProcessKey;
+pub use secret_key::{InvalidKey, SecretKey};
 pub use sessions::{PageSessions, SessionHalves};
 pub use tokens::{KnownBearer, Listed, Made, OnLiving, TokenKind, Tokens};
 
-use crate::{
-    config::{Secret, SecretKey},
-    task::Tasks,
-};
+use crate::{domain::Secret, task::Tasks};
 
 /// The folder of all this below the data folder.
 const FOLDER: &str = "vault";

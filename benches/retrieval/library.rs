@@ -3,7 +3,8 @@
 use std::{ffi::OsString, fmt, fs, path::Path, sync::Arc, time::Instant};
 
 use codeinfo::{
-    config::{self, PathMap},
+    config,
+    domain::PathMap,
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::Search,

@@ -14,8 +14,7 @@ use super::{
 };
 use crate::{
     chat::{Ask, Event, Failure, Outcome, Turn},
-    codex::Presence,
-    config::EFFORTS,
+    codex::{EFFORTS, Presence},
     domain::{ConversationId, MAX_QUESTION_BYTES, Question},
     net::{Admission, Response, reply, sse},
     replies::{

@@ -4,7 +4,7 @@ use hyper::StatusCode;
 
 use super::Services;
 use crate::{
-    config::{Setting, Source},
+    api::{EffectiveSetting, SettingSource},
     net::{Response, reply},
     replies::{ListedFailure, ListedSetting, RecentFailures, Settings},
     secret,
@@ -17,12 +17,13 @@ pub(super) fn settings(services: &Services) -> Response {
     reply::json(StatusCode::OK, &Settings { settings })
 }
 
-fn listed(Setting { name, value, source, secret }: Setting) -> ListedSetting {
+fn listed(setting: EffectiveSetting) -> ListedSetting {
+    let EffectiveSetting { name, value, source, secret } = setting;
     let source = match source {
-        Source::Default => "default",
-        Source::Environment => "environment",
-        Source::File => "file",
-        Source::Argument => "argument",
+        SettingSource::Default => "default",
+        SettingSource::Environment => "environment",
+        SettingSource::File => "file",
+        SettingSource::Argument => "argument",
     };
     // Whoever wrote a key into a setting that is none did not mean it for others.
     let harmless = |value: String| secret::redact("", None, &value).text.into_owned();

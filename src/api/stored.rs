@@ -6,10 +6,11 @@ use url::{Host, Url};
 
 use super::{Services, error::ApiError};
 use crate::{
-    config::{Entry, Fence, NetworkAccess, SpecReader, ToolkitName, Transport},
+    codex::NetworkAccess,
     domain::{Principal, is_internal_address},
     net::{Request, Response, reply},
     replies::ConfigStored,
+    toolkit::{Entry, SpecReader, ToolkitName, ToolkitSandbox, Transport},
     vault::{Slot, Stored},
 };
 
@@ -122,7 +123,7 @@ pub(super) fn checked(
 fn warn_of_network(toolkit: &(ToolkitName, Entry)) -> Option<String> {
     let (name, Entry::Is(spec)) = toolkit else { return None };
     let is_process = matches!(spec.transport, Transport::Stdio { .. });
-    let is_open = spec.network == NetworkAccess::Open && spec.sandbox != Fence::Off;
+    let is_open = spec.network == NetworkAccess::Open && spec.sandbox != ToolkitSandbox::Off;
     (is_process && is_open).then(|| {
         format!(
             "`{name}` has `\"network\": \"open\"`: it reaches every service of this machine and of the \
@@ -146,12 +147,14 @@ fn beyond((name, entry): &(ToolkitName, Entry)) -> Option<String> {
         }
     };
     let member = match (spec.sandbox, working_dir) {
-        (Fence::Off, _) => "sandbox",
+        (ToolkitSandbox::Off, _) => "sandbox",
         (_, Some(_)) => "workingDir",
-        (Fence::ReadOnly | Fence::WorkspaceWrite, None) if spec.network == NetworkAccess::Open => {
+        (ToolkitSandbox::ReadOnly | ToolkitSandbox::WorkspaceWrite, None)
+            if spec.network == NetworkAccess::Open =>
+        {
             "network"
         }
-        (Fence::ReadOnly | Fence::WorkspaceWrite, None) => return None,
+        (ToolkitSandbox::ReadOnly | ToolkitSandbox::WorkspaceWrite, None) => return None,
     };
     refused(member)
 }

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
 use crate::{
-    config::Secret,
-    domain::Principal,
+    domain::{Principal, Secret},
     net::{Request, Response, reply},
     replies::{ListedToken, Revoked, TokenList, TokenMade},
     vault::{OnLiving, TokenKind},

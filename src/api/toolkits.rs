@@ -11,8 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Services, error::ApiError};
 use crate::{
-    config::PathMap,
-    domain::{Principal, Root},
+    domain::{PathMap, Principal, Root},
     error::{Code, chain},
     gateway::{Directory, Filter, Gateway, Member, Proposal, Source, Wanted},
     net::{Request, Response, reply},

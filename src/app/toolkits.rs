@@ -6,13 +6,13 @@ use codeinfo_mcp::SchemaError;
 
 use crate::{
     codex::Codex,
-    config::{Config, SpecReader},
+    config::Config,
     embed::StaticModel,
     gateway::{Allowed, Gateway, Parts, launch::Sandboxes, layers::Layers, trusted::Trusted},
     store::VectorStore,
     task::Tasks,
     telemetry::Metrics,
-    toolkit::Pool,
+    toolkit::{Pool, SpecReader},
     vault::Vault,
 };
 

@@ -8,8 +8,7 @@ use std::path::Path;
 use super::{ChatError, mention::has_name, reach};
 use crate::{
     codex::Readable,
-    config::PathMap,
-    domain::{LastRun, Root, RootId, UnknownRoot, Within, plain_name},
+    domain::{LastRun, PathMap, Root, RootId, UnknownRoot, Within, plain_name},
 };
 
 /// Most repositories that are pointed out because a question names them.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::config::ToolkitName;
+use crate::toolkit::ToolkitName;
 
 /// The meta-tool that executes a tool of a toolkit.
 const EXECUTE: &str = "execute_tool";

@@ -9,12 +9,9 @@ use super::{
     fault::Fault,
     parse::{Certainty, Citation},
 };
-use crate::{
-    config::PathMap,
-    domain::{
-        FileRecord, Root, Within,
-        paths::{clean, ends_with},
-    },
+use crate::domain::{
+    FileRecord, PathMap, Root, Within,
+    paths::{clean, ends_with},
 };
 
 /// So many files are named where a path may mean several, or another.

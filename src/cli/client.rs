@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::CliError;
-use crate::{config::Secret, error::chain, net::reply::ErrorReply, tls};
+use crate::{domain::Secret, error::chain, net::reply::ErrorReply, tls};
 
 /// How long any single reply may take; streams of `/chat` are not bound by it.
 const TIMEOUT: Duration = Duration::from_mins(2);

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::{CliError, Client, print};
 use crate::{
-    codex::Network,
-    config::Sandbox,
+    codex::{Network, SandboxMode},
     gateway::Directory,
     replies::{Health, Repos, SandboxHealth, UnreadRepo},
     toolkit::State,
@@ -117,7 +116,7 @@ async fn toolkits(client: &Client) -> Result<bool, CliError> {
 /// Prints how the model's shell is confined.
 fn sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
     let SandboxHealth { mode, network, ok, reason, hint, unread } = sandbox;
-    if *mode == Sandbox::DangerFullAccess {
+    if *mode == SandboxMode::DangerFullAccess {
         remark("sandbox", "off (danger-full-access): the model's shell reads and writes all")?;
         return Ok(true);
     }

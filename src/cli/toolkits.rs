@@ -15,12 +15,11 @@ use super::{
     print,
 };
 use crate::{
-    config::first_file,
     gateway::{Directory, Origin, ToolState, ToolkitEntry, launch::is_installed},
     git::find_work_tree,
     install::ask_person,
     replies::{AllowedFile, ConfigStored, ToolAnswer},
-    toolkit::State,
+    toolkit::{State, first_file},
 };
 
 /// Where a repository has its toolkits.

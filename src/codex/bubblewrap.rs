@@ -14,7 +14,7 @@ use std::{
 use tracing::warn;
 use uuid::Uuid;
 
-use crate::{atomic, config, program};
+use crate::{atomic, program};
 
 /// Folder of the script and its copies below the data folder.
 const FOLDER: &str = "sandbox";
@@ -54,7 +54,7 @@ exec "$bwrap" "$@"
 
 /// Writes the script, and returns the search path on which Codex finds it first: that of `settings` where there
 /// is nothing to wrap. `codex` are the files of Codex.
-pub(super) fn install(settings: &config::Codex, codex: &[PathBuf]) -> OsString {
+pub(super) fn install(settings: &crate::codex::CodexSettings, codex: &[PathBuf]) -> OsString {
     let folder = settings.data_dir.join(FOLDER);
     let Some(text) = script(&settings.path, codex, &folder) else { return settings.path.clone() };
     if let Err(error) = write_script(&folder, &text) {

@@ -9,12 +9,12 @@ use super::{
     presence::Unavailable,
     scratch::{Scratch, Scratches},
 };
-use crate::config::Sandbox;
+use crate::codex::SandboxMode;
 
 /// How the model's shell is confined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxMode,
     pub network: Network,
     /// Why no command can run, if none can.
     pub error: Option<Unavailable>,

@@ -8,17 +8,13 @@ use uuid::Uuid;
 
 use super::{
     cell::{Cell, Confinement, Network},
+    codex_config::NO_SANDBOX,
     error::CodexError,
     presence::Unavailable,
     protocol::{CommandEnded, FeatureList, ThreadOpened, ThreadSettings},
     server::Server,
-    settings::NO_SANDBOX,
 };
-use crate::{
-    config::{self, Sandbox},
-    domain::ConversationId,
-    foreign::redact,
-};
+use crate::{codex::SandboxMode, domain::ConversationId, foreign::redact};
 
 /// Exit status of the command that tries the sandbox where it read what it must not.
 const READS_ALL: i32 = 77;
@@ -67,9 +63,12 @@ impl Server {
 
 /// Finds out what `server` can do. A Codex that does not know permissions is refused: it would let
 /// the shell read everything.
-async fn find_out(server: &Server, settings: &config::Codex) -> Result<Confinement, CodexError> {
+async fn find_out(
+    server: &Server,
+    settings: &crate::codex::CodexSettings,
+) -> Result<Confinement, CodexError> {
     let sandbox = settings.sandbox;
-    if sandbox == Sandbox::DangerFullAccess {
+    if sandbox == SandboxMode::DangerFullAccess {
         warn!("CODEX_SANDBOX is danger-full-access: the model's shell is not confined");
         if !settings.network {
             warn!("CODEX_NETWORK=off has no effect with CODEX_SANDBOX=danger-full-access");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::config::Secret;
+use crate::domain::Secret;
 
 /// An MCP endpoint of ours that a thread may use beside the search.
 #[derive(Debug, Clone)]

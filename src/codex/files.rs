@@ -12,7 +12,7 @@ use std::{
 use tokio::{fs, io::AsyncReadExt};
 
 use super::error::CodexError;
-use crate::{config, foreign::redact, program};
+use crate::{foreign::redact, program};
 
 /// Files in `CODEX_HOME` that Codex reads at its start only, and the system's settings: what is asked once
 /// of a process depends on them.
@@ -39,7 +39,7 @@ impl Stamp {
 
 /// Finds the Codex binary: the one that is set, as a path or as a name on the search path, else
 /// `codex` on the search path.
-pub(super) async fn binary(settings: &config::Codex) -> Result<PathBuf, CodexError> {
+pub(super) async fn binary(settings: &crate::codex::CodexSettings) -> Result<PathBuf, CodexError> {
     let missing = |reason: &str| Err(CodexError::NotFound(reason.to_owned()));
     match &settings.bin {
         Some(set) if set.is_relative() => match on_path(settings, set).await {
@@ -60,7 +60,7 @@ const MAX_FIRST_LINE_BYTES: u64 = 256;
 
 /// Fails where the binary is a script and the program that its first line names is missing.
 pub(super) async fn require_interpreter(
-    settings: &config::Codex,
+    settings: &crate::codex::CodexSettings,
     binary: &Path,
 ) -> Result<(), CodexError> {
     let mut start = Vec::new();
@@ -86,7 +86,7 @@ pub(super) async fn require_interpreter(
 /// What names of programs end with where a name says nothing: on Windows npm installs scripts.
 const EXTENSIONS: &[&str] = if cfg!(windows) { &["exe", "cmd"] } else { &[""] };
 
-async fn on_path(settings: &config::Codex, name: &Path) -> Option<PathBuf> {
+async fn on_path(settings: &crate::codex::CodexSettings, name: &Path) -> Option<PathBuf> {
     for folder in std::env::split_paths(&settings.path) {
         for extension in EXTENSIONS {
             let mut candidate = folder.join(name);

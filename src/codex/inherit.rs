@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::fs;
 
 use super::files::SYSTEM_CONFIG;
-use crate::{config, private_places::PrivatePlaces};
+use crate::private_places::PrivatePlaces;
 
 /// What programs need to run, to find their user's files and to reach the network.
 const PASSED: [&str; 40] = [
@@ -61,7 +61,7 @@ const PASSED: [&str; 40] = [
 const PASSED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// Returns what Codex is started with. Everything else of our environment, keys above all, stays here.
-pub(super) async fn variables(settings: &config::Codex) -> BTreeMap<String, String> {
+pub(super) async fn variables(settings: &crate::codex::CodexSettings) -> BTreeMap<String, String> {
     let mut configuration = UserFile::default();
     for file in [home(settings).map(|home| home.join("config.toml")), Some(SYSTEM_CONFIG.into())] {
         let Some(file) = file else { continue };
@@ -80,14 +80,14 @@ pub(super) async fn variables(settings: &config::Codex) -> BTreeMap<String, Stri
 }
 
 /// Returns Codex's own folder, as far as it is known before Codex runs.
-pub(super) fn home(settings: &config::Codex) -> Option<PathBuf> {
+pub(super) fn home(settings: &crate::codex::CodexSettings) -> Option<PathBuf> {
     let default = || settings.environment.get("HOME").map(|home| Path::new(home).join(".codex"));
     settings.home.clone().or_else(default)
 }
 
 /// Returns the places of the user, those of the product, and `own`, which no command reads.
 pub(super) fn private_places(
-    settings: &config::Codex,
+    settings: &crate::codex::CodexSettings,
     own: impl IntoIterator<Item = PathBuf>,
 ) -> PrivatePlaces {
     let home = settings.environment.get("HOME").map(PathBuf::from);

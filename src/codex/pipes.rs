@@ -15,7 +15,6 @@ use tracing::{debug, warn};
 
 use super::{error::CodexError, server::Shared};
 use crate::{
-    config,
     foreign::{Line, Lines, redact},
     task::Tasks,
 };
@@ -44,7 +43,7 @@ pub(super) struct Start<'a> {
     /// All that it gets of our environment.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) path: OsString,
-    pub(super) settings: &'a config::Codex,
+    pub(super) settings: &'a crate::codex::CodexSettings,
 }
 
 /// Starts the process and the tasks that serve its pipes.

@@ -10,7 +10,6 @@ use super::{
     server::Server,
     thread,
 };
-use crate::config;
 
 /// Most pages of models that are read; Codex 0.169 needs one.
 const MAX_PAGES: usize = 8;
@@ -19,7 +18,7 @@ const MAX_PAGES: usize = 8;
 /// turn does.
 pub(super) async fn probe(
     server: &Server,
-    settings: &config::Codex,
+    settings: &crate::codex::CodexSettings,
 ) -> Result<Presence, CodexError> {
     let config = thread::user_config(server, settings).await?;
     let account: AccountRead = server.call("account/read", &json!({})).await?;

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::{
     Codex, CodexError, Readable, bubblewrap, cell,
+    codex_config::{command_network, toml},
     fence::{Fence, Surroundings, is_plain},
     files, inherit,
     server::program,
-    settings::{command_network, toml},
 };
-use crate::config::NetworkAccess;
+use crate::codex::NetworkAccess;
 
 /// What a command may do.
 #[derive(Debug, Clone)]

@@ -27,17 +27,16 @@ pub(super) use self::shared::{OnEnd, Shared, ThreadEvent};
 use super::{
     bubblewrap,
     cell::{self, Confinement, Network},
+    codex_config::{self, Base},
     error::CodexError,
     fence::{Fence, Surroundings},
     files::Stamp,
     idle::Idle,
     inherit, pipes,
     protocol::{self, Initialized, Model, RpcError, UserConfig},
-    settings::{self, Base},
     vendor,
 };
 use crate::{
-    config,
     domain::ConversationId,
     task::{Probe, Tasks},
 };
@@ -64,7 +63,7 @@ pub(super) struct Server {
     lines: mpsc::Sender<Vec<u8>>,
     shared: Arc<Shared>,
     next_id: AtomicU64,
-    pub(super) settings: config::Codex,
+    pub(super) settings: crate::codex::CodexSettings,
     pub(super) tasks: Tasks,
     /// Version of Codex, such as `0.169.0`.
     pub(super) version: String,
@@ -95,7 +94,7 @@ impl Server {
     /// was asked to.
     pub(super) async fn start(
         binary: PathBuf,
-        settings: &config::Codex,
+        settings: &crate::codex::CodexSettings,
         counters: Arc<Counters>,
         tasks: &Tasks,
         on_end: OnEnd,
@@ -119,7 +118,7 @@ impl Server {
         let names = variables.keys().cloned().collect();
         let start = pipes::Start {
             binary: &binary,
-            arguments: settings::arguments(settings, &base),
+            arguments: codex_config::arguments(settings, &base),
             variables,
             path: path(program.as_deref(), settings, tasks).await,
             settings,
@@ -284,7 +283,7 @@ impl Server {
 }
 
 /// Builds what a process may do that no thread says otherwise of.
-fn base(program: Option<&[PathBuf]>, settings: &config::Codex) -> Base {
+fn base(program: Option<&[PathBuf]>, settings: &crate::codex::CodexSettings) -> Base {
     let program = program.unwrap_or_default().to_owned();
     let surroundings = Surroundings { program, ..Surroundings::default() };
     let (mut fence, _) = Fence::around(&[], &surroundings);
@@ -295,7 +294,11 @@ fn base(program: Option<&[PathBuf]>, settings: &config::Codex) -> Base {
 }
 
 /// Returns the search path of the process, on which it finds our wrapper of its sandbox.
-async fn path(program: Option<&[PathBuf]>, settings: &config::Codex, tasks: &Tasks) -> OsString {
+async fn path(
+    program: Option<&[PathBuf]>,
+    settings: &crate::codex::CodexSettings,
+    tasks: &Tasks,
+) -> OsString {
     let (program, ours) = (program.unwrap_or_default().to_owned(), settings.clone());
     let installed = tasks.spawn_blocking(move || bubblewrap::install(&ours, &program)).await;
     installed.unwrap_or_else(|_| settings.path.clone())

@@ -18,10 +18,7 @@ use super::{
     presence::Unavailable,
     server::{Counters, Server},
 };
-use crate::{
-    config,
-    task::{Backoff, Tasks},
-};
+use crate::task::{Backoff, Tasks};
 
 /// A process that lived this long has started well; its end does not slow the next start.
 const STEADY: Duration = Duration::from_secs(30);
@@ -40,7 +37,7 @@ pub(super) enum Need {
 
 /// The process in use. Former processes live on until their last turn ends.
 pub(super) struct Slot {
-    settings: config::Codex,
+    settings: crate::codex::CodexSettings,
     tasks: Tasks,
     counters: Arc<Counters>,
     /// Hears how a process that had started well ended.
@@ -62,7 +59,7 @@ struct State {
 
 impl Slot {
     pub(super) fn new(
-        settings: config::Codex,
+        settings: crate::codex::CodexSettings,
         tasks: Tasks,
         counters: Arc<Counters>,
         on_end: Arc<dyn Fn(String) + Send + Sync>,

@@ -23,6 +23,7 @@ use tracing::{debug, warn};
 use super::{
     bubblewrap,
     cell::Cell,
+    codex_config::{self, Given},
     ephemeral::EphemeralOpening,
     error::CodexError,
     event::{Ending, Event, Usage},
@@ -36,10 +37,9 @@ use super::{
     },
     scratch::Scratches,
     server::{Server, ThreadEvent},
-    settings::{self, Given},
     turn_error::TurnErrorKind,
 };
-use crate::{config, domain::ConversationId};
+use crate::domain::ConversationId;
 
 /// What Codex says of a thread that another process has open.
 const HELD: &str = "already has an active writer";
@@ -65,7 +65,7 @@ pub struct Opening {
     /// Address of the MCP endpoint that searches.
     pub search_url: String,
     /// What it wants to see as a bearer, where it wants one.
-    pub search_key: Option<config::Secret>,
+    pub search_key: Option<crate::domain::Secret>,
     /// Further MCP endpoints of ours, which it can do without.
     pub extras: Vec<Extra>,
     /// What the model reads before the question.
@@ -77,7 +77,7 @@ pub struct Opening {
 /// Where a thread is opened: on a process, with the scratch folders of ours.
 pub(super) struct Place<'a> {
     pub(super) server: Arc<Server>,
-    pub(super) settings: &'a config::Codex,
+    pub(super) settings: &'a crate::codex::CodexSettings,
     pub(super) scratches: &'a Scratches,
     pub(super) sight: &'a Sight,
 }
@@ -85,7 +85,7 @@ pub(super) struct Place<'a> {
 /// A thread that is loaded and about to run a turn.
 pub struct Thread {
     server: Arc<Server>,
-    settings: config::Codex,
+    settings: crate::codex::CodexSettings,
     id: ConversationId,
     model: String,
     /// What it was opened with.
@@ -112,7 +112,7 @@ impl Thread {
         let given = place.given(opening).await?;
         let cell = place.cell()?;
         let Place { server, settings, .. } = place;
-        let (asked, extras) = (settings::thread(settings, &given, &cell), given.extra_names());
+        let (asked, extras) = (codex_config::thread(settings, &given, &cell), given.extra_names());
         let opened: ThreadOpened = server.call("thread/start", &asked).await?;
         let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
             method: "thread/start",
@@ -165,7 +165,7 @@ impl Thread {
         let tokens = loaded.as_ref().and_then(|loaded| loaded.tokens);
         // A loaded thread ignores what it is resumed with.
         let kept = loaded.filter(|loaded| {
-            loaded.settings == settings::thread(place.settings, &given, &loaded.cell)
+            loaded.settings == codex_config::thread(place.settings, &given, &loaded.cell)
         });
         let cell = if let Some(kept) = kept {
             kept.cell
@@ -174,7 +174,7 @@ impl Thread {
             place.cell()?
         };
         let Place { server, settings, .. } = place;
-        let (asked, extras) = (settings::thread(settings, &given, &cell), given.extra_names());
+        let (asked, extras) = (codex_config::thread(settings, &given, &cell), given.extra_names());
         let events = server.subscribe(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
         let opening = async {
@@ -236,8 +236,8 @@ impl Thread {
             model: self.opened_with.model.clone(),
             effort: effort.unwrap_or_else(|| self.settings.effort.clone()),
             summary: "auto",
-            approval_policy: settings::approval(&self.settings),
-            sandbox_policy: settings::sandbox_policy(&self.settings),
+            approval_policy: codex_config::approval(&self.settings),
+            sandbox_policy: codex_config::sandbox_policy(&self.settings),
         };
         match self.begin(&start).await {
             Ok(started) => Ok(Running { thread: self, turn: started.turn.id, retried: false }),
@@ -403,7 +403,7 @@ impl Place<'_> {
             None => model(server, settings, config).await?,
         };
         let theirs = config.mcp_servers.clone().unwrap_or_default();
-        let name = settings::search_name(&theirs).ok_or_else(|| {
+        let name = codex_config::search_name(&theirs).ok_or_else(|| {
             let reason = "every name for the search server is taken in mcp_servers";
             CodexError::Configuration(reason.to_owned())
         })?;
@@ -454,7 +454,7 @@ impl Place<'_> {
 /// changes has the process replaced.
 pub(super) async fn user_config<'a>(
     server: &'a Server,
-    settings: &config::Codex,
+    settings: &crate::codex::CodexSettings,
 ) -> Result<&'a UserConfig, CodexError> {
     let asked = json!({ "includeLayers": false, "cwd": settings.workdir });
     let read = || async {
@@ -471,7 +471,7 @@ pub(super) async fn user_config<'a>(
 /// leaves it to Codex, which is right for a provider of the user's own: its models are its own.
 pub(super) async fn model(
     server: &Server,
-    settings: &config::Codex,
+    settings: &crate::codex::CodexSettings,
     config: &UserConfig,
 ) -> Result<Option<String>, CodexError> {
     if let Some(model) = &settings.model {
@@ -481,6 +481,7 @@ pub(super) async fn model(
     if own_provider && config.model.is_some() {
         return Ok(None);
     }
-    let offered = server.models().await?.iter().any(|model| model.id == settings::PREFERRED_MODEL);
-    Ok(offered.then(|| settings::PREFERRED_MODEL.to_owned()))
+    let offered =
+        server.models().await?.iter().any(|model| model.id == codex_config::PREFERRED_MODEL);
+    Ok(offered.then(|| codex_config::PREFERRED_MODEL.to_owned()))
 }

@@ -19,9 +19,14 @@ use serde::{Deserialize, de::IntoDeserializer};
 
 pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
 use self::raw::Raw;
-use super::{
-    Approval, Codex, Config, EFFORTS, Environment, Guard, Http, Ingest, Log, LogFormat, PathMap,
-    Relays, Sandbox, Secret, Store, WebSearch,
+use super::{Config, RelaySettings};
+use crate::{
+    codex::{ApprovalPolicy, CodexSettings, EFFORTS, OtherVariables, SandboxMode, WebSearchMode},
+    domain::{PathMap, Secret},
+    ingest::IngestSettings,
+    net::{AllowedNames, HttpSettings},
+    store::EmbeddedStoreSettings,
+    telemetry::{LogFormat, LogSettings},
 };
 
 /// A setting that cannot be used, in one line that names the variable.
@@ -80,7 +85,7 @@ pub fn from_pairs(
     path: OsString,
 ) -> Result<Config, ConfigError> {
     let set: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
-    let environment = Environment::new(set.iter().cloned());
+    let environment = OtherVariables::new(set.iter().cloned());
     let mut config = check(envy::from_iter(set.iter().cloned())?, path)?;
     config.settings = listed::listed(&set, &config);
     config.codex.environment = environment;
@@ -107,7 +112,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
             .zip(raw.host_ingest_dir.clone())
             .map(|(server, client)| PathMap::new(server, client))
             .unwrap_or_default(),
-        guard: Guard {
+        guard: AllowedNames {
             hosts: hosts(&raw.allowed_hosts, host),
             origins: lower(&raw.allowed_origins),
         },
@@ -116,18 +121,18 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
         conversations_kept: page::conversations_kept(raw.conversations_kept)?,
         page: page::page(&raw)?,
-        relays: Relays {
+        relays: RelaySettings {
             auto_index: choice("AUTO_INDEX", raw.auto_index.as_ref(), Switch::Off)? == Switch::On,
             idle_exit: seconds("IDLE_EXIT_SECS", raw.idle_exit_secs, 600)?,
             until_idle: false,
         },
         handed: Vec::new(),
         settings: Vec::new(),
-        store: Store { seal_chunks: 4096, background_merge: true, repairs: true },
+        store: EmbeddedStoreSettings { seal_chunks: 4096, background_merge: true, repairs: true },
         qdrant: qdrant::qdrant(&raw)?,
         embedding: embedding::embedding(&raw)?,
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
-        log: Log {
+        log: LogSettings {
             level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),
             chosen: raw.log_level.is_some(),
             format: choice("LOG_FORMAT", raw.log_format.as_ref(), LogFormat::Text)?,
@@ -140,8 +145,8 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
     })
 }
 
-fn http(raw: &Raw) -> Result<Http, ConfigError> {
-    Ok(Http {
+fn http(raw: &Raw) -> Result<HttpSettings, ConfigError> {
+    Ok(HttpSettings {
         max_body_bytes: positive("MAX_BODY_BYTES", raw.max_body_bytes, 1024 * 1024)?,
         max_connections: positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
         max_batch: positive("MAX_BATCH", raw.max_batch, 64)?,
@@ -154,8 +159,8 @@ fn http(raw: &Raw) -> Result<Http, ConfigError> {
     })
 }
 
-fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
-    Ok(Ingest {
+fn ingest(raw: &Raw) -> Result<IngestSettings, ConfigError> {
+    Ok(IngestSettings {
         max_file_bytes: raw.max_file_bytes.unwrap_or(1024 * 1024),
         max_queued_runs: positive("MAX_QUEUED_RUNS", raw.max_queued_runs, 256)?,
         max_finished_runs: 256,
@@ -163,20 +168,25 @@ fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
     })
 }
 
-fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, ConfigError> {
+fn codex(
+    raw: Raw,
+    path: OsString,
+    data_dir: &std::path::Path,
+) -> Result<CodexSettings, ConfigError> {
     let network = choice("CODEX_NETWORK", raw.codex_network.as_ref(), Switch::On)?;
     let shell = choice("CODEX_SHELL", raw.codex_shell.as_ref(), Switch::On)? == Switch::On;
-    let web_search = choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearch::Live)?;
+    let web_search =
+        choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearchMode::Live)?;
     let private = choice("CODEX_PRIVATE", raw.codex_private.as_ref(), Switch::Off)? == Switch::On;
-    let sandbox = choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?;
-    if private && sandbox == Sandbox::DangerFullAccess {
+    let sandbox = choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), SandboxMode::WorkspaceWrite)?;
+    if private && sandbox == SandboxMode::DangerFullAccess {
         return Err(invalid(
             "CODEX_PRIVATE",
             "needs a sandbox: with `CODEX_SANDBOX=danger-full-access` nothing keeps the model's shell \
              from the network",
         ));
     }
-    Ok(Codex {
+    Ok(CodexSettings {
         no_proxy: [raw.no_proxy.as_deref(), Some("127.0.0.1,localhost,::1")]
             .into_iter()
             .flatten()
@@ -184,7 +194,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
             .join(","),
         bin: raw.codex_bin.map(bare_or_absolute).transpose()?,
         path,
-        environment: Environment::default(),
+        environment: OtherVariables::default(),
         data_dir: data_dir.to_owned(),
         home: raw.codex_home.map(|home| require_absolute("CODEX_HOME", home)).transpose()?,
         workdir: match raw.codex_workdir {
@@ -195,10 +205,10 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
         effort: effort(raw.codex_effort)?,
         claim_check: choice("CLAIM_CHECK", raw.claim_check.as_ref(), Switch::On)? == Switch::On,
         sandbox,
-        approval: choice("CODEX_APPROVAL", raw.codex_approval.as_ref(), Approval::OnFailure)?,
+        approval: choice("CODEX_APPROVAL", raw.codex_approval.as_ref(), ApprovalPolicy::OnFailure)?,
         shell,
         network: network == Switch::On && !private,
-        web_search: if private { WebSearch::Disabled } else { web_search },
+        web_search: if private { WebSearchMode::Disabled } else { web_search },
         turn_timeout: seconds("CODEX_TURN_TIMEOUT_SECS", raw.codex_turn_timeout_secs, 1800)?,
         request_timeout: seconds("CODEX_REQUEST_TIMEOUT_SECS", raw.codex_request_timeout_secs, 60)?,
         presence_ttl: seconds("CODEX_PRESENCE_SECS", raw.codex_presence_secs, 30)?,

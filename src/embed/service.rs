@@ -36,7 +36,7 @@ use self::{
 };
 use super::{Document, EmbedError, Embedder, Model};
 use crate::{
-    config::Embedding,
+    embed::EmbeddingSettings,
     task::{self, Stalls, Tasks},
 };
 
@@ -75,7 +75,7 @@ struct Embedded {
 
 impl Service {
     /// Prepares to ask a service; nobody is asked yet. Work ends when `tasks` stop.
-    pub fn new(settings: Embedding, tasks: Tasks) -> Result<Self, EmbedError> {
+    pub fn new(settings: EmbeddingSettings, tasks: Tasks) -> Result<Self, EmbedError> {
         let model = Model { name: settings.model.clone(), version: version(&settings) };
         let dimensions = settings.dimensions.map_or_else(OnceLock::new, OnceLock::from);
         let (batch, concurrency) = (settings.batch, settings.concurrency);
@@ -161,7 +161,7 @@ impl Embedder for Service {
 
 /// Returns what, beside its name, decides which vector the model gives a text to be found: the length
 /// asked for and the prefix. The prefix of queries does not, as no vector of a query is kept.
-fn version(settings: &Embedding) -> String {
+fn version(settings: &EmbeddingSettings) -> String {
     let mut parts = vec!["service".to_owned()];
     parts.extend(settings.dimensions.map(|length| length.to_string()));
     if !settings.document_prefix.is_empty() {

@@ -14,11 +14,12 @@ use super::{
     layers::{Found, REPOSITORY_FILE, find_repository},
 };
 use crate::{
-    config::{
-        Allow, Entry, Fence, NetworkAccess, Secret, Spec, SpecReader, ToolkitName, Transport,
-    },
-    domain::plain_line,
+    codex::NetworkAccess,
+    domain::{Secret, plain_line},
     error::Code,
+    toolkit::{
+        AllowedTools, Entry, SpecReader, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
+    },
 };
 
 /// Most files that are allowed at a time.
@@ -178,17 +179,17 @@ fn said((name, value): (&String, &Secret)) -> String {
 }
 
 /// Says what a toolkit may do that others may not by default.
-fn beyond(spec: &Spec) -> Vec<String> {
+fn beyond(spec: &ToolkitSpec) -> Vec<String> {
     let mut beyond = Vec::new();
     if let Transport::Stdio { working_dir, .. } = &spec.transport {
         match spec.sandbox {
-            Fence::ReadOnly => {}
-            Fence::WorkspaceWrite => beyond.push("writes its working folder".to_owned()),
-            Fence::Off => {
+            ToolkitSandbox::ReadOnly => {}
+            ToolkitSandbox::WorkspaceWrite => beyond.push("writes its working folder".to_owned()),
+            ToolkitSandbox::Off => {
                 beyond.push("runs OUTSIDE the sandbox: it may do all that you may".to_owned());
             }
         }
-        if spec.network == NetworkAccess::Open && spec.sandbox != Fence::Off {
+        if spec.network == NetworkAccess::Open && spec.sandbox != ToolkitSandbox::Off {
             beyond.push("reaches services of this machine and around it".to_owned());
         }
         if let Some(folder) = working_dir {
@@ -196,11 +197,11 @@ fn beyond(spec: &Spec) -> Vec<String> {
         }
     }
     match &spec.allow {
-        Allow::ReadOnly => {}
-        Allow::All => {
+        AllowedTools::ReadOnly => {}
+        AllowedTools::All => {
             beyond.push("all its tools may be called, also those that change things".to_owned());
         }
-        Allow::Named(tools) => {
+        AllowedTools::Named(tools) => {
             let tools: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
             beyond.push(format!("these tools may be called: {}", tools.join(", ")));
         }

@@ -21,10 +21,9 @@ use super::{
     paths, quote, text,
 };
 use crate::{
-    config::{Fence, Transport},
     domain::Principal,
     telemetry::{Outcome, REQUEST, ToolCall, milliseconds},
-    toolkit::ToolkitError,
+    toolkit::{ToolkitError, ToolkitSandbox, Transport},
 };
 
 /// What a model reads once its calls are used up.
@@ -225,7 +224,7 @@ impl Gateway {
     /// Returns why the paths in `arguments` are refused, if they are.
     async fn outside(&self, member: &Member, arguments: &Map<String, Value>) -> Option<String> {
         let Transport::Stdio { working_dir, .. } = &member.spec().transport else { return None };
-        if member.spec().sandbox == Fence::Off {
+        if member.spec().sandbox == ToolkitSandbox::Off {
             return None;
         }
         let mut folders = self.roots().await;

@@ -12,7 +12,7 @@ use super::{
     meta::{self, Call, Reply},
     quote,
 };
-use crate::{config::ToolkitName, toolkit::Tool as Listed};
+use crate::toolkit::{Tool as Listed, ToolkitName};
 
 impl Gateway {
     /// Indexes tools off the runtime's threads: a thousand take a tenth of a second.

@@ -15,8 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{discovery::Index, member::Member};
 use crate::{
-    config::Secret,
-    domain::ConversationId,
+    domain::{ConversationId, Secret},
     vault::{self, VaultError},
 };
 

@@ -20,13 +20,12 @@ use uuid::Uuid;
 
 pub use self::program::is_installed;
 use crate::{
-    codex::{Codex, CodexError, Readable, Sandboxed},
-    config::{self, Fence, NetworkAccess, Secret, Spec, Transport},
-    domain::{Principal, Root},
+    codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed},
+    domain::{Principal, Root, Secret},
     private_places::{PrivatePlaces, ResolvedPlaces},
     store::VectorStore,
     task::Tasks,
-    toolkit::{Launch, Launcher, Start},
+    toolkit::{Launch, Launcher, Start, ToolkitSandbox, ToolkitSpec, Transport},
 };
 
 /// Folder of toolkits below the data folder.
@@ -48,7 +47,7 @@ const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED 
 /// Starts toolkits in the sandbox of Codex.
 pub struct Sandboxes {
     codex: Codex,
-    settings: config::Codex,
+    settings: crate::codex::CodexSettings,
     store: Arc<dyn VectorStore>,
     tasks: Tasks,
 }
@@ -62,7 +61,7 @@ struct Own {
 impl Sandboxes {
     pub fn new(
         codex: Codex,
-        settings: config::Codex,
+        settings: crate::codex::CodexSettings,
         store: Arc<dyn VectorStore>,
         tasks: Tasks,
     ) -> Self {
@@ -82,7 +81,7 @@ impl Sandboxes {
             reads_scripts: start.owner.is_none_or(|owner| owner == Principal::owner().as_str()),
         };
         let (command, args) = (command.clone(), args.clone());
-        let is_fenced = start.spec.sandbox != Fence::Off;
+        let is_fenced = start.spec.sandbox != ToolkitSandbox::Off;
         let (own_home, private) = (own.home.clone(), self.private_places());
         let found = self.tasks.spawn_blocking(move || {
             let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
@@ -96,7 +95,7 @@ impl Sandboxes {
         });
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
         let env = self.variables(start.spec, env, &own);
-        if start.spec.sandbox == Fence::Off {
+        if start.spec.sandbox == ToolkitSandbox::Off {
             let (program, args) = (found.program, found.args);
             return Ok(Launch { program, args, env, dir, own: None });
         }
@@ -113,7 +112,7 @@ impl Sandboxes {
     /// Returns all variables that the process has.
     fn variables(
         &self,
-        spec: &Spec,
+        spec: &ToolkitSpec,
         named: &BTreeMap<String, Secret>,
         own: &Own,
     ) -> BTreeMap<String, String> {
@@ -121,8 +120,10 @@ impl Sandboxes {
         let given = |name: &str| environment.get(name).map(str::to_owned);
         let text = |path: &Path| Some(path.to_string_lossy().into_owned());
         let (home, temporary) = match spec.sandbox {
-            Fence::Off => (given("HOME"), given("TMPDIR")),
-            Fence::ReadOnly | Fence::WorkspaceWrite => (text(&own.home), text(&own.temporary)),
+            ToolkitSandbox::Off => (given("HOME"), given("TMPDIR")),
+            ToolkitSandbox::ReadOnly | ToolkitSandbox::WorkspaceWrite => {
+                (text(&own.home), text(&own.temporary))
+            }
         };
         let path = Some(self.settings.path.to_string_lossy().into_owned());
         let few = [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
@@ -133,7 +134,7 @@ impl Sandboxes {
 
     async fn fenced(
         &self,
-        spec: &Spec,
+        spec: &ToolkitSpec,
         found: program::Found,
         env: BTreeMap<String, String>,
         (own, dir): (Own, PathBuf),
@@ -149,7 +150,7 @@ impl Sandboxes {
         if dir != own.home {
             // Keys in it are kept from it, as they are in an indexed folder.
             readable.push(Readable { folder: dir.clone(), private_files: Vec::new() });
-            if spec.sandbox == Fence::WorkspaceWrite {
+            if spec.sandbox == ToolkitSandbox::WorkspaceWrite {
                 writable.push(dir.clone());
             }
         }

@@ -24,11 +24,12 @@ use merge::Section;
 
 use super::allowed::{Allowed, Standing};
 use crate::{
-    config::{
-        AgentTools, Config, Document, Entry, Environment, PathMap, Requested, Spec, SpecReader,
-        ToolkitName, Transport,
+    codex::OtherVariables,
+    config::Config,
+    domain::{PathMap, hash::sha256, plain_line},
+    toolkit::{
+        AgentTools, Document, Entry, Requested, SpecReader, ToolkitName, ToolkitSpec, Transport,
     },
-    domain::{hash::sha256, plain_line},
 };
 
 /// Files whose toolkits are kept, to be read again only when they change.
@@ -39,7 +40,7 @@ pub struct Layers {
     reader: Arc<SpecReader>,
     allowed: Arc<Allowed>,
     user_file: Option<PathBuf>,
-    environment: Environment,
+    environment: OtherVariables,
     path_map: PathMap,
     max: usize,
     parsed: Mutex<LruCache<PathBuf, Parsed>>,
@@ -80,7 +81,7 @@ pub struct Resolved {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     pub name: ToolkitName,
-    pub spec: Spec,
+    pub spec: ToolkitSpec,
     pub origin: Origin,
 }
 

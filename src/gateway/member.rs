@@ -16,11 +16,12 @@ use super::{
     trusted::{self, Pins, Trusted, Verdict},
 };
 use crate::{
-    config::{Allow, Spec, ToolkitName},
     domain::Principal,
     error::chain,
     task::Tasks,
-    toolkit::{Catalogue, Client, Status, Tool, ToolkitError},
+    toolkit::{
+        AllowedTools, Catalogue, Client, Status, Tool, ToolkitError, ToolkitName, ToolkitSpec,
+    },
 };
 
 /// Most bytes of the name of a tool: what services of models take.
@@ -33,7 +34,7 @@ pub struct Member(Arc<Inner>);
 struct Inner {
     name: ToolkitName,
     origin: Origin,
-    spec: Spec,
+    spec: ToolkitSpec,
     /// Which connection it is.
     key: String,
     client: Arc<Client>,
@@ -78,7 +79,7 @@ pub(super) struct Offer {
 impl Member {
     pub(super) fn new(
         (name, origin, key): (ToolkitName, Origin, String),
-        spec: Spec,
+        spec: ToolkitSpec,
         client: Arc<Client>,
         (trusted, tasks): (Arc<Trusted>, Tasks),
     ) -> Self {
@@ -95,7 +96,7 @@ impl Member {
         self.0.origin
     }
 
-    pub fn spec(&self) -> &Spec {
+    pub fn spec(&self) -> &ToolkitSpec {
         &self.0.spec
     }
 
@@ -246,13 +247,13 @@ impl Inner {
     fn offer(&self, tool: &Tool, verdict: Verdict) -> Result<Offer, String> {
         let toolkit = &self.name;
         let reason = match &self.spec.allow {
-            Allow::ReadOnly if !tool.read_only => {
+            AllowedTools::ReadOnly if !tool.read_only => {
                 Some("it may change things, and `allow` of the toolkit is \"readonly\"")
             }
-            Allow::Named(names) if !names.contains(&tool.name) => {
+            AllowedTools::Named(names) if !names.contains(&tool.name) => {
                 Some("`allow` of the toolkit does not name it")
             }
-            Allow::ReadOnly | Allow::All | Allow::Named(_) => None,
+            AllowedTools::ReadOnly | AllowedTools::All | AllowedTools::Named(_) => None,
         };
         if let Some(reason) = reason {
             return Err(reason.to_owned());

@@ -7,7 +7,7 @@
 use codeinfo_mcp::About;
 use serde_json::{Map, Value};
 
-use crate::{config::ToolkitName, domain::plain_name};
+use crate::{domain::plain_name, toolkit::ToolkitName};
 
 /// Most characters of a description of a tool, of one of a parameter, and of a name or title.
 const MAX_DESCRIPTION: usize = 2000;

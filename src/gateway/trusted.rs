@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::kept::{Kept, KeptError};
 use crate::{
-    config::Spec,
     domain::{Principal, hash::sha256},
+    toolkit::ToolkitSpec,
 };
 
 /// Most toolkits that are kept, and most tools of one, twice those that it may have at a time.
@@ -89,7 +89,7 @@ impl Trusted {
     pub fn check(
         &self,
         name: impl Display,
-        spec: &Spec,
+        spec: &ToolkitSpec,
         tools: &[Tool<'_>],
     ) -> Result<Vec<Verdict>, KeptError> {
         self.kept.change(|kept| Ok(self.pins(kept, &name, spec)?.check(tools)))
@@ -99,7 +99,7 @@ impl Trusted {
     pub fn trust(
         &self,
         name: impl Display,
-        spec: &Spec,
+        spec: &ToolkitSpec,
         tools: &[Tool<'_>],
     ) -> Result<(), KeptError> {
         self.kept.change(|kept| {
@@ -114,7 +114,7 @@ impl Trusted {
         &self,
         kept: &'a mut Toolkits,
         name: &impl Display,
-        spec: &Spec,
+        spec: &ToolkitSpec,
     ) -> Result<&'a mut Pins, KeptError> {
         let program = spec.program();
         let name = name.to_string();

@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     codex::Extra,
-    config::{AgentTools, Requested, Secret, ToolkitName},
-    domain::{ConversationId, Principal},
+    domain::{ConversationId, Principal, Secret},
     telemetry::ToolkitUse,
+    toolkit::{AgentTools, Requested, ToolkitName},
 };
 
 /// What Codex calls the endpoint with the tools that discover others.

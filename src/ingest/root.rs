@@ -9,9 +9,7 @@ use super::{
     error::IngestError, names, pipeline::Deps, pulse::Pulse, revision, runs::Runs, status::State,
 };
 use crate::{
-    config::PathMap,
-    domain::plain_name,
-    domain::{Host, LastRun, Revision, Root, RootId, RunId},
+    domain::{Host, LastRun, PathMap, Revision, Root, RootId, RunId, plain_name},
     git::Git,
     private_places::{PrivatePlaces, ResolvedPlaces},
     secret,

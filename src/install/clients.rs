@@ -389,12 +389,12 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Environment;
+    use crate::codex::OtherVariables;
 
     /// The files of all clients on a platform, from the environment that it has.
     fn files(platform: Platform, variables: &[(&str, &str)]) -> Vec<String> {
         let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let environment = Environment::new(pairs);
+        let environment = OtherVariables::new(pairs);
         let places = Places::new(platform, &environment).unwrap();
         CLIENTS.iter().map(|client| client.file(&places).display().to_string()).collect()
     }
@@ -429,6 +429,6 @@ mod tests {
         );
         let unset = files(Platform::Windows, &[home]);
         assert_eq!(unset.get(4).unwrap(), "C:/Users/nobody/AppData/Roaming/Code/User/mcp.json");
-        assert!(Places::new(Platform::Windows, &Environment::default()).is_none());
+        assert!(Places::new(Platform::Windows, &OtherVariables::default()).is_none());
     }
 }

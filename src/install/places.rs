@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{config::Environment, program::is_program};
+use crate::{codex::OtherVariables, program::is_program};
 
 /// Which rules for folders hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,13 +27,13 @@ impl Platform {
 #[derive(Debug)]
 pub struct Places<'a> {
     pub platform: Platform,
-    environment: &'a Environment,
+    environment: &'a OtherVariables,
     home: PathBuf,
 }
 
 impl<'a> Places<'a> {
     /// Returns `None` where the environment names no home folder.
-    pub fn new(platform: Platform, environment: &'a Environment) -> Option<Self> {
+    pub fn new(platform: Platform, environment: &'a OtherVariables) -> Option<Self> {
         let variable = if platform == Platform::Windows { "USERPROFILE" } else { "HOME" };
         let home = environment.get(variable)?.into();
         Some(Self { platform, environment, home })

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     chat::{Ask, Chat, Event, Source, Turn},
-    config::ToolkitName,
     domain::plain_name,
+    toolkit::ToolkitName,
 };
 
 /// Where a call is.

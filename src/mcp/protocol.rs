@@ -16,11 +16,10 @@ use super::{
 use crate::{
     chat::{Ask, Chat},
     codex::{Presence, Unavailable},
-    config::Http,
     domain::{FOLDER_META, Principal, plain_name},
     error::chain,
     mcp_http::{Place, Relays},
-    net::Admission,
+    net::{Admission, HttpSettings},
     telemetry::Failures,
 };
 
@@ -68,7 +67,7 @@ pub(super) struct Questions {
 impl Questions {
     pub(super) fn new(
         chat: Chat,
-        http: &Http,
+        http: &HttpSettings,
         relays: Relays,
         failures: Failures,
     ) -> Result<Self, SchemaError> {

@@ -12,8 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     chat::Chat,
-    config::PathMap,
-    domain::{Principal, RootId, plain_name},
+    domain::{PathMap, Principal, RootId, plain_name},
     error::chain,
     ingest::{self, Ingest, RootStatus, State},
     net::{HttpError, Request},

@@ -10,7 +10,6 @@ use hyper::{
 };
 
 use super::HttpError;
-use crate::config;
 
 /// What a browser says of a request that no page of another site caused: a page of the listener did, or
 /// the person, by typing the address.
@@ -26,13 +25,13 @@ const HTTP_PORT: u16 = 80;
 /// own and the configured ones. A page of another program of this machine is foreign, too.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
-    allowed: config::Guard,
+    allowed: crate::net::AllowedNames,
     /// The port of the listener.
     port: u16,
 }
 
 impl Guard {
-    pub(super) fn new(allowed: &config::Guard, port: u16) -> Self {
+    pub(super) fn new(allowed: &crate::net::AllowedNames, port: u16) -> Self {
         Self { allowed: allowed.clone(), port }
     }
 
@@ -132,10 +131,8 @@ fn is_loopback(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::Guard;
-    use crate::config;
-
     fn guard() -> Guard {
-        let allowed = config::Guard {
+        let allowed = crate::net::AllowedNames {
             hosts: vec!["codeinfo".to_owned()],
             origins: vec!["https://tools.example".to_owned(), "http://localhost:6274".to_owned()],
         };

@@ -13,7 +13,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Activity, Admission, HttpError, Rights, body, gate, slots::Slot};
-use crate::{config::Secret, domain::Principal, task::Tasks};
+use crate::{
+    domain::{Principal, Secret},
+    task::Tasks,
+};
 
 const OWNER_NEEDED: &str = "only the owner of the server may do that: with the owner's key, as the command line \
                             shows it, on the page that `codeinfo open` opens, or \

@@ -41,7 +41,7 @@ use super::{
     socket::Socket,
 };
 use crate::{
-    config::{self, Http},
+    net::HttpSettings,
     task::Tasks,
     telemetry::{self, Timed},
 };
@@ -83,8 +83,8 @@ pub struct Listener {
 pub fn serve<H: Handler>(
     listener: Listener,
     handler: H,
-    http: &Http,
-    guard: &config::Guard,
+    http: &HttpSettings,
+    guard: &crate::net::AllowedNames,
     tasks: Tasks,
 ) -> io::Result<()> {
     let Listener { socket, name, requests, gate, activity } = listener;
@@ -101,7 +101,7 @@ pub fn serve<H: Handler>(
 
 struct Server<H> {
     handler: H,
-    http: Http,
+    http: HttpSettings,
     guard: Guard,
     gate: Gate,
     accounts: PeerAccounts,

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{codex::Network, config::Sandbox, store::CollectionCopies};
+use crate::{
+    codex::{Network, SandboxMode},
+    store::CollectionCopies,
+};
 
 /// Each part of the server, and whether all work.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,7 +55,7 @@ pub struct CodexHealth {
 /// How the model's shell is confined.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SandboxHealth {
-    pub mode: Sandbox,
+    pub mode: SandboxMode,
     pub network: Network,
     /// Whether a command runs in it.
     pub ok: bool,

@@ -15,11 +15,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    cli::Hook,
-    config::{self, Secret},
-    git::find_repository,
-    replies::Repos,
-    store, vault,
+    cli::Hook, config, domain::Secret, git::find_repository, replies::Repos, store, vault,
 };
 
 /// Text for the model, 600 bytes at most.

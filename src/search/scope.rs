@@ -132,7 +132,6 @@ mod tests {
         *,
     };
     use crate::{
-        config,
         store::{Chunk, Embedded, OnMismatch, Vectors},
         task::Tasks,
     };
@@ -172,7 +171,11 @@ mod tests {
     #[tokio::test]
     async fn a_word_weighs_by_how_rare_it_is_in_the_repository_that_is_asked_about() {
         let folder = tempfile::TempDir::new().unwrap();
-        let settings = config::Store { seal_chunks: 4096, background_merge: false, repairs: true };
+        let settings = crate::store::EmbeddedStoreSettings {
+            seal_chunks: 4096,
+            background_merge: false,
+            repairs: true,
+        };
         let (at, refuse) = (folder.path().join("store"), OnMismatch::Refuse);
         let opened = Embedded::open(&at, "test@1", 1, refuse, &settings, Tasks::default());
         let store = opened.await.unwrap();

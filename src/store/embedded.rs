@@ -40,7 +40,6 @@ use super::{
     Among, Chunk, Health, Lease, OnMismatch, Scored, Size, StoreError, Stored, VectorStore, check,
 };
 use crate::{
-    config,
     domain::{FileRecord, Root, RootId, Sparse},
     task::Tasks,
 };
@@ -73,10 +72,11 @@ impl Embedded {
         model: &str,
         dimensions: usize,
         on_mismatch: OnMismatch,
-        settings: &config::Store,
+        settings: &crate::store::EmbeddedStoreSettings,
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
-        let config::Store { repairs, seal_chunks, background_merge } = *settings;
+        let crate::store::EmbeddedStoreSettings { repairs, seal_chunks, background_merge } =
+            *settings;
         // What a command does not read, the next server compares.
         let is_brief = !background_merge && !repairs;
         let compare = if is_brief { Compare::Memory } else { Compare::All };

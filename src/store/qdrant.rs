@@ -37,7 +37,6 @@ use super::{
     VectorStore, check,
 };
 use crate::{
-    config,
     domain::{FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
 };
@@ -69,7 +68,7 @@ pub struct Qdrant {
 /// What the tasks of a store share.
 struct Server {
     link: Link,
-    settings: config::Qdrant,
+    settings: crate::store::QdrantSettings,
     model: Model,
     on_mismatch: OnMismatch,
     identity: Identity,
@@ -81,7 +80,7 @@ impl Qdrant {
     /// would not help: another model, a refused key. Must be called on a runtime.
     #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
-        settings: &config::Qdrant,
+        settings: &crate::store::QdrantSettings,
         model: &str,
         dimensions: usize,
         on_mismatch: OnMismatch,

@@ -13,7 +13,7 @@ use super::{
     session::{Fault, InUse},
     state::{Inner, MAX_CALLS, Phase, Status},
 };
-use crate::config::{Spec, ToolkitName};
+use crate::toolkit::{ToolkitName, ToolkitSpec};
 
 /// The connection to one toolkit, which is started when it is needed.
 pub struct Client(Arc<Inner>);
@@ -32,7 +32,7 @@ impl Client {
         self.0.owner.as_deref()
     }
 
-    pub fn spec(&self) -> &Spec {
+    pub fn spec(&self) -> &ToolkitSpec {
         &self.0.spec
     }
 

@@ -22,7 +22,10 @@ use tokio::net::lookup_host;
 use url::{Host, Url};
 
 use super::{MAX_MESSAGE_BYTES, Timing};
-use crate::{config::Secret, domain::is_internal_address, tls};
+use crate::{
+    domain::{Secret, is_internal_address},
+    tls,
+};
 
 /// Why an address is refused.
 const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \

@@ -24,7 +24,7 @@ use super::{
     state::{Inner, Next, Phase},
     usage::Bounds,
 };
-use crate::config::Transport;
+use crate::toolkit::Transport;
 
 type Service = RunningService<RoleClient, Handler>;
 

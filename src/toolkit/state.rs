@@ -23,9 +23,9 @@ use super::{
     words::Words,
 };
 use crate::{
-    config::{Spec, ToolkitName, Transport},
     domain::{Principal, Timestamp},
     task::Tasks,
+    toolkit::{ToolkitName, ToolkitSpec, Transport},
 };
 
 /// A server that ended so often within [`Timing::window`] is not started again by itself.
@@ -84,7 +84,7 @@ pub(super) enum Phase {
 pub(super) struct Inner {
     pub(super) owner: Option<Owner>,
     pub(super) name: ToolkitName,
-    pub(super) spec: Spec,
+    pub(super) spec: ToolkitSpec,
     pub(super) launcher: Arc<dyn Launcher>,
     pub(super) tasks: Tasks,
     pub(super) timing: Timing,
@@ -129,7 +129,7 @@ pub(super) enum Next {
 
 impl Inner {
     pub(super) fn new(
-        (owner, name, spec): (Option<Owner>, ToolkitName, Spec),
+        (owner, name, spec): (Option<Owner>, ToolkitName, ToolkitSpec),
         (launcher, tasks, timing): (Arc<dyn Launcher>, Tasks, Timing),
         (processes, share): (Arc<Semaphore>, Option<Arc<Semaphore>>),
     ) -> Self {

@@ -12,8 +12,8 @@ use tokio::time::sleep;
 
 use super::{Launch, Timing};
 use crate::{
-    config::{Fence, Spec},
     task::Tasks,
+    toolkit::{ToolkitSandbox, ToolkitSpec},
 };
 
 /// Bytes of a MiB.
@@ -39,8 +39,8 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn new(spec: &Spec, launch: &Launch, timing: &Timing, tasks: &Tasks) -> Self {
-        let default = |value| (spec.sandbox != Fence::Off).then_some(value);
+    pub(super) fn new(spec: &ToolkitSpec, launch: &Launch, timing: &Timing, tasks: &Tasks) -> Self {
+        let default = |value| (spec.sandbox != ToolkitSandbox::Off).then_some(value);
         let home_mib = spec.home_mb.unwrap_or(HOME_MIB);
         Self {
             memory_mib: spec.memory_mb.or(default(MEMORY_MIB)),

@@ -5,10 +5,10 @@ use url::Url;
 
 use super::http;
 use crate::{
-    config::{Secret, Spec, Transport},
-    domain::plain_line,
+    domain::{Secret, plain_line},
     foreign::redact,
     secret,
+    toolkit::{ToolkitSpec, Transport},
 };
 
 /// Most characters of a refusal, which the model reads and which may name paths and tools.
@@ -25,7 +25,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn of(spec: &Spec) -> Self {
+    pub(super) fn of(spec: &ToolkitSpec) -> Self {
         let (Transport::Stdio { env: values, .. } | Transport::Http { headers: values, .. }) =
             &spec.transport;
         let values = values.values().map(Secret::expose);

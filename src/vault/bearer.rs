@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::VaultError;
-use crate::config::Secret;
+use crate::domain::Secret;
 
 /// How tokens begin, so that scanners find them; `secret/token.rs` knows it, too.
 pub(super) const TOKEN: &str = "codeinfo_pat_";

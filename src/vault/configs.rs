@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{
     atomic::{self, Readers},
-    config::SecretKey,
     domain::{Principal, Timestamp},
     task::Tasks,
+    vault::SecretKey,
 };
 
 const CONFIGS: &str = "configs";

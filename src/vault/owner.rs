@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{VaultError, bearer};
 use crate::{
     atomic::{self, Readers},
-    config::Secret,
+    domain::Secret,
 };
 
 const FILE: &str = "owner.key";

@@ -2,7 +2,7 @@
 //! the process.
 
 use super::{VaultError, bearer::Fingerprint};
-use crate::config::Secret;
+use crate::domain::Secret;
 
 /// A bearer that was made by this process and is known to it alone. Clones are the same key.
 #[derive(Debug, Clone)]

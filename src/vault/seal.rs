@@ -4,7 +4,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest, Sha256};
 
 use super::{VaultError, bearer};
-use crate::config::SecretKey;
+use crate::vault::SecretKey;
 
 /// How a sealed version begins: what it is, and how it is sealed.
 const MAGIC: &[u8; 8] = b"CICONF\0\x01";
@@ -93,7 +93,7 @@ fn bound(head: &[u8], place: Place<'_>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{Place, Unopened, open, seal};
-    use crate::config::SecretKey;
+    use crate::vault::SecretKey;
 
     const PLACE: Place<'_> =
         Place { namespace: "mcp", name: "config", principal: "ann", version: 7 };

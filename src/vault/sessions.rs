@@ -11,7 +11,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{VaultError, bearer::Fingerprint, fresh_key};
-use crate::config::Secret;
+use crate::domain::Secret;
 
 /// How long a code may be used.
 const CODE_LIFE: Duration = Duration::from_mins(1);

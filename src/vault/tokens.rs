@@ -20,8 +20,7 @@ use tracing::{info, warn};
 use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, generations, owner, private_folder};
 use crate::{
     atomic::{self, Readers},
-    config::Secret,
-    domain::{Principal, Timestamp},
+    domain::{Principal, Secret, Timestamp},
     error::chain,
     task::Tasks,
 };

@@ -4,8 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use codeinfo::{
     cite::{Checker, CitationState, Fault, LookupScope, Report, faults},
-    config::PathMap,
-    domain::{LineRange, Within},
+    domain::{LineRange, PathMap, Within},
 };
 use insta::assert_snapshot;
 use serde_json::Value;

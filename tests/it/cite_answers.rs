@@ -10,8 +10,7 @@ use std::{
 
 use codeinfo::{
     cite::{Checked, Checker, CitationState, LookupScope, faults},
-    config::PathMap,
-    domain::LineRange,
+    domain::{LineRange, PathMap},
 };
 
 use crate::ingest_bench::{Bench, Repo};

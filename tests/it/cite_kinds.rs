@@ -4,7 +4,7 @@ use std::{fmt::Write, sync::Arc};
 
 use codeinfo::{
     cite::{Checker, CitationState, LookupScope},
-    config::PathMap,
+    domain::PathMap,
 };
 
 use crate::ingest_bench::Bench;

@@ -9,7 +9,7 @@ use std::{
 
 use codeinfo::{
     cite::{Checked, Checker, CitationState, Fault, LookupScope, Report},
-    config::PathMap,
+    domain::PathMap,
 };
 
 use crate::{

@@ -5,7 +5,6 @@ use std::{fs, path::Path, time::Duration};
 use codeinfo::{
     chat::Event,
     codex::{Codex, Presence, Unavailable},
-    config,
     error::Code,
     task::Tasks,
 };
@@ -18,7 +17,7 @@ use crate::support::{
     process::Program,
 };
 
-fn codex(settings: config::Codex) -> Codex {
+fn codex(settings: codeinfo::codex::CodexSettings) -> Codex {
     Codex::new(settings, Tasks::default())
 }
 
@@ -76,7 +75,7 @@ async fn a_binary_that_is_none_is_said_to_be_none() {
     let folder = folder();
     let mut settings = settings(&folder);
     settings.bin = Some(folder.path().join("nowhere"));
-    let reason_of = |settings: &config::Codex| {
+    let reason_of = |settings: &codeinfo::codex::CodexSettings| {
         let codex = codex(settings.clone());
         async move { reason(codex.check().await) }
     };
@@ -136,7 +135,8 @@ async fn the_key_of_a_provider_counts_from_the_environment_and_from_the_env_file
     fs::write(home.join(".env"), "MODEL_KEY=k\n").unwrap();
     assert_eq!(reason(missing.usable().await), "available");
     fs::remove_file(home.join(".env")).unwrap();
-    settings.environment = config::Environment::new([("MODEL_KEY".to_owned(), "k".to_owned())]);
+    settings.environment =
+        codeinfo::codex::OtherVariables::new([("MODEL_KEY".to_owned(), "k".to_owned())]);
     assert_eq!(reason(codex(settings).check().await), "available");
 }
 

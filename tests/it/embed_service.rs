@@ -6,8 +6,8 @@ use std::{
 };
 
 use codeinfo::{
-    config::{self, Embedding},
-    embed::{Document, EmbedError, Embedder, Service},
+    config,
+    embed::{Document, EmbedError, Embedder, EmbeddingSettings, Service},
     error::Code,
     ingest::State,
     task::Tasks,
@@ -26,13 +26,13 @@ const TOO_LARGE: &str = "input (900 tokens) is too large to process. increase th
     (current batch size: 512)";
 
 /// Settings as a user makes them, with shorter waits.
-fn settings(url: &str, more: &[(&str, &str)]) -> Embedding {
+fn settings(url: &str, more: &[(&str, &str)]) -> EmbeddingSettings {
     let mut pairs =
         vec![("DATA_DIR", "/data"), ("EMBEDDING_URL", url), ("EMBEDDING_MODEL", "stand-in")];
     pairs.extend(more);
     let pairs = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let settings = config::from_pairs(pairs, "/usr/bin".into()).unwrap().embedding.unwrap();
-    Embedding { backoff: Duration::from_millis(5), ..settings }
+    EmbeddingSettings { backoff: Duration::from_millis(5), ..settings }
 }
 
 fn service(url: &str, more: &[(&str, &str)]) -> Service {

@@ -3,8 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use codeinfo::{
-    config::PathMap,
-    domain::{Root, Within},
+    domain::{PathMap, Root, Within},
     evidence::{Asked, Evidence, EvidenceError, Group, MAX_SHOWN, NamePattern, Outline, Uses},
 };
 use regex::Regex;

@@ -3,8 +3,7 @@
 use std::{collections::BTreeSet, fs, sync::Arc};
 
 use codeinfo::{
-    config::PathMap,
-    domain::{LastRun, Root, RootId, Within},
+    domain::{LastRun, PathMap, Root, RootId, Within},
     embed::Builtin,
     evidence::{Asked, Evidence, State as LinesState},
     ingest::State,

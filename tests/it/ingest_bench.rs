@@ -13,7 +13,6 @@ use std::{
 };
 
 use codeinfo::{
-    config,
     domain::{FileRecord, Host, Root, RootId, RunId, Sparse},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
@@ -29,7 +28,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 /// Bounds of the runs; none passes another that people asked for.
-pub(crate) const LIMITS: config::Ingest = config::Ingest {
+pub(crate) const LIMITS: codeinfo::ingest::IngestSettings = codeinfo::ingest::IngestSettings {
     max_file_bytes: 1024 * 1024,
     max_queued_runs: 2,
     max_finished_runs: 64,
@@ -57,10 +56,14 @@ impl Bench {
     pub(crate) async fn with_limits(
         embedder: Arc<dyn Embedder>,
         tasks: Tasks,
-        limits: config::Ingest,
+        limits: codeinfo::ingest::IngestSettings,
     ) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
-        let settings = config::Store { seal_chunks: 4096, background_merge: true, repairs: true };
+        let settings = codeinfo::store::EmbeddedStoreSettings {
+            seal_chunks: 4096,
+            background_merge: true,
+            repairs: true,
+        };
         let model = embedder.model().clone();
         let inner = Embedded::open(
             &folder.path().join("store"),

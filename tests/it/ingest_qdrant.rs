@@ -9,7 +9,6 @@ use std::{
 };
 
 use codeinfo::{
-    config,
     domain::{LastRun, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State, Status},
@@ -51,7 +50,8 @@ impl Process {
         let opened = fixture.open_for(&id, dimensions, owner, &tasks).await;
         let engine = faults.before(opened.unwrap(), None);
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, true, tasks.clone()));
-        let limits = config::Ingest { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
+        let limits =
+            codeinfo::ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
         let ingest = Ingest::new(Arc::clone(&store), Arc::new(embedder), limits, tasks);
         Self { store, ingest }
     }

@@ -3,7 +3,6 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use codeinfo::{
-    config,
     domain::{Counts, LastRun, Root},
     embed::{Builtin, lexical},
     error::Code,
@@ -401,7 +400,7 @@ async fn too_many_waiting_runs_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_takes_long_holds_up_no_other_repository() {
     let tasks = Tasks::default();
-    let limits = config::Ingest { run_patience: Duration::ZERO, ..LIMITS };
+    let limits = codeinfo::ingest::IngestSettings { run_patience: Duration::ZERO, ..LIMITS };
     let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
     let bench = Bench::with_limits(embedder, tasks, limits).await;
     bench.faults.hold();

@@ -10,7 +10,7 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use codeinfo::{
-    config::PathMap,
+    domain::PathMap,
     embed::{Builtin, Embedder},
     ingest::State,
     search::{Freshness, Query, Search, excerpt},

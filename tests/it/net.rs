@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo::{
-    config::{Guard, Http},
     net::{
-        self, Activity, Admission, Asked, Handler, Listener, Request, Response, Rights, reply, sse,
+        self, Activity, Admission, AllowedNames, Asked, Handler, HttpSettings, Listener, Request,
+        Response, Rights, reply, sse,
     },
     task::Tasks,
     telemetry::Timed,
@@ -94,8 +94,8 @@ struct Server {
 }
 
 impl Server {
-    async fn start(change: impl FnOnce(&mut Http)) -> Self {
-        let mut http = Http {
+    async fn start(change: impl FnOnce(&mut HttpSettings)) -> Self {
+        let mut http = HttpSettings {
             max_body_bytes: 1024,
             max_connections: 64,
             max_batch: 4,
@@ -117,7 +117,7 @@ impl Server {
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();
         let work = Work { news: sender, release: release.clone() };
-        net::serve(listener, work, &http, &Guard::default(), tasks.clone()).unwrap();
+        net::serve(listener, work, &http, &AllowedNames::default(), tasks.clone()).unwrap();
         Self { address, news, release, tasks }
     }
 
@@ -266,7 +266,7 @@ async fn answered(client: &mut TcpStream) {
 }
 
 /// Has a server so many slots, of which none is freed by the end of a time.
-fn crowded(slots: usize) -> impl FnOnce(&mut Http) {
+fn crowded(slots: usize) -> impl FnOnce(&mut HttpSettings) {
     move |http| {
         http.max_connections = slots;
         (http.first_byte_timeout, http.read_timeout) = (TIMEOUT * 100, TIMEOUT * 100);

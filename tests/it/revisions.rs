@@ -6,8 +6,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use codeinfo::{
     cite::{Checker, LookupScope, faults},
-    config::PathMap,
-    domain::{Root, RootId, Within},
+    domain::{PathMap, Root, RootId, Within},
     embed::Builtin,
     evidence::{Asked, Evidence, State as FileState},
     ingest::{IngestError, Request, State, Status, Watching},

@@ -9,7 +9,7 @@ use std::{
 };
 
 use codeinfo::{
-    config::PathMap,
+    domain::PathMap,
     embed::Builtin,
     ingest::State,
     search::{Query, Search, SearchError},

@@ -6,8 +6,7 @@ mod places;
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use codeinfo::{
-    codex::{Confinement, Network},
-    config::{Environment, Sandbox},
+    codex::{Confinement, Network, OtherVariables, SandboxMode},
     domain::ConversationId,
     error::Code,
     ingest::discover::discover,
@@ -75,7 +74,7 @@ async fn besieged() -> Harness {
     let harness = Harness::with(obedient().await, "", |settings| {
         let home = settings.data_dir.parent().unwrap().join("user");
         settings.environment =
-            Environment::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
+            OtherVariables::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
     })
     .await;
     let repo = harness.repo();
@@ -277,8 +276,11 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
     let methods = harness.search.methods();
     assert!(!methods.contains(&"attack".to_owned()), "{methods:?} after {before}");
     let confinement = harness.codex.confinement().unwrap();
-    let expected =
-        Confinement { sandbox: Sandbox::WorkspaceWrite, network: Network::Proxied, error: None };
+    let expected = Confinement {
+        sandbox: SandboxMode::WorkspaceWrite,
+        network: Network::Proxied,
+        error: None,
+    };
     assert_eq!(confinement, expected);
 }
 
@@ -376,7 +378,7 @@ async fn roots_around_and_inside_what_is_hidden_come_out_right() {
 
 #[tokio::test]
 async fn scratch_folders_in_the_data_folder_work_where_everything_around_is_indexed() {
-    for sandbox in [Sandbox::ReadOnly, Sandbox::WorkspaceWrite] {
+    for sandbox in [SandboxMode::ReadOnly, SandboxMode::WorkspaceWrite] {
         let harness = Harness::with(obedient().await, "", |settings| {
             settings.sandbox = sandbox;
             settings.workdir = settings.data_dir.join("codex-workdir");

@@ -3,8 +3,7 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use codeinfo::{
-    config::{self, PathMap},
-    domain::{ChunkRecord, Root, RootId},
+    domain::{ChunkRecord, PathMap, Root, RootId},
     embed::{Builtin, Document, Embedder, lexical},
     error::Code,
     search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt},
@@ -31,7 +30,11 @@ impl Library {
         let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
         let (model, dimensions) = (embedder.model().clone(), embedder.dimensions().unwrap());
-        let settings = config::Store { seal_chunks: 4096, background_merge: true, repairs: true };
+        let settings = codeinfo::store::EmbeddedStoreSettings {
+            seal_chunks: 4096,
+            background_merge: true,
+            repairs: true,
+        };
         let at = &folder.path().join("store");
         let refuse = OnMismatch::Refuse;
         let store = Embedded::open(at, &model.id(), dimensions, refuse, &settings, tasks).await;

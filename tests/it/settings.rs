@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use codeinfo::{
-    config::{Config, Embedding, Environment, PathMap, Source, from_pairs},
-    domain::Root,
+    api::SettingSource,
+    codex::OtherVariables,
+    config::{Config, from_pairs},
+    domain::{PathMap, Root},
+    embed::EmbeddingSettings,
 };
 
 fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
@@ -37,9 +40,9 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!(config.codex.effort, "high");
     assert_eq!(config.codex.turn_timeout.as_secs(), 1800);
     assert!(config.codex.network);
-    assert_eq!(config.codex.web_search, codeinfo::config::WebSearch::Live);
-    assert_eq!(config.codex.sandbox, codeinfo::config::Sandbox::WorkspaceWrite);
-    assert_eq!(config.codex.approval, codeinfo::config::Approval::OnFailure);
+    assert_eq!(config.codex.web_search, codeinfo::codex::WebSearchMode::Live);
+    assert_eq!(config.codex.sandbox, codeinfo::codex::SandboxMode::WorkspaceWrite);
+    assert_eq!(config.codex.approval, codeinfo::codex::ApprovalPolicy::OnFailure);
 }
 
 #[test]
@@ -47,7 +50,7 @@ fn one_setting_keeps_private_code_on_the_machine() {
     let pairs = [("CODEX_PRIVATE", "true"), ("CODEX_NETWORK", "on"), ("CODEX_WEB_SEARCH", "live")];
     let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
     assert!(!config.codex.network);
-    assert_eq!(config.codex.web_search, codeinfo::config::WebSearch::Disabled);
+    assert_eq!(config.codex.web_search, codeinfo::codex::WebSearchMode::Disabled);
     let unfenced = [("CODEX_PRIVATE", "true"), ("CODEX_SANDBOX", "danger-full-access")];
     assert_eq!(
         read(&[&[("DATA_DIR", "/data")], unfenced.as_slice()].concat()).unwrap_err(),
@@ -182,7 +185,7 @@ fn an_address_that_others_reach_demands_a_word_on_who_is_answered() {
     assert!(fault.starts_with("`AUTH` is `never`"), "{fault}");
 }
 
-fn service(pairs: &[(&str, &str)]) -> Result<Embedding, String> {
+fn service(pairs: &[(&str, &str)]) -> Result<EmbeddingSettings, String> {
     let mut all = vec![("DATA_DIR", "/data"), ("EMBEDDING_MODEL", "nomic-embed-text")];
     all.extend(pairs);
     read(&all).map(|config| config.embedding.unwrap())
@@ -365,14 +368,14 @@ fn defaults_that_are_shown_are_those_that_count() {
         ("EMBEDDING_MODEL", "m"),
     ];
     let plain = read(&others).unwrap();
-    let defaults = plain.settings.iter().filter(|setting| setting.source == Source::Default);
+    let defaults = plain.settings.iter().filter(|setting| setting.source == SettingSource::Default);
     let shown: Vec<(&str, &str)> = defaults
         .filter_map(|setting| Some((setting.name.as_str(), setting.value.as_deref()?)))
         .collect();
     assert!(shown.len() > 40, "{shown:?}");
     let alike = |mut config: Config| {
         (config.settings, config.log.chosen) = (Vec::new(), false);
-        config.codex.environment = Environment::default();
+        config.codex.environment = OtherVariables::default();
         format!("{config:#?}")
     };
     let set = read(&[&others[..], &shown].concat()).unwrap();

@@ -14,8 +14,7 @@ use std::{
 };
 
 use codeinfo::{
-    config::{self, PathMap},
-    domain::{LastRun, Root},
+    domain::{LastRun, PathMap, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},
@@ -98,13 +97,18 @@ pub(crate) struct Harness {
 impl Harness {
     pub(crate) async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
         let tasks = Tasks::default();
-        let settings = config::Store { seal_chunks, background_merge: true, repairs: true };
+        let settings = codeinfo::store::EmbeddedStoreSettings {
+            seal_chunks,
+            background_merge: true,
+            repairs: true,
+        };
         let (model, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
         let open = || Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
         let engine = Arc::new(crate::store_embedded::retried(open).await.unwrap());
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
-        let limits = config::Ingest { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
+        let limits =
+            codeinfo::ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
         let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);
         let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), limits, tasks.clone());
         let search = Search::new(Arc::clone(&store), embedder, PathMap::default());

@@ -8,7 +8,6 @@ use std::{
 };
 
 use codeinfo::{
-    config,
     domain::{LastRun, Root, Sparse},
     error::Code,
     store::{Embedded, Holder, Lock, OnMismatch, Size, StoreError, holder},
@@ -172,7 +171,11 @@ async fn what_a_command_leaves_is_merged_by_the_next_server() {
 async fn vectors_of_another_length_are_those_of_another_model() {
     let folder = Folder::new();
     drop(open(folder.path()).await.unwrap());
-    let settings = config::Store { seal_chunks: 9, background_merge: true, repairs: true };
+    let settings = codeinfo::store::EmbeddedStoreSettings {
+        seal_chunks: 9,
+        background_merge: true,
+        repairs: true,
+    };
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
     let wider = DIMENSIONS + 1;
     let opened = Embedded::open(folder.path(), MODEL, wider, refuse, &settings, tasks).await;
@@ -497,7 +500,8 @@ pub(crate) async fn open_to(
     [background_merge, repairs]: [bool; 2],
 ) -> Result<Store, StoreError> {
     let seal_chunks = SEAL.try_into().unwrap();
-    let settings = config::Store { seal_chunks, background_merge, repairs };
+    let settings =
+        codeinfo::store::EmbeddedStoreSettings { seal_chunks, background_merge, repairs };
     let open =
         || Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, Tasks::default());
     Ok(Arc::new(retried(open).await?))

@@ -9,8 +9,7 @@ use std::{
 };
 
 use codeinfo::{
-    config::{self, Secret},
-    domain::{RootId, Sparse},
+    domain::{RootId, Secret, Sparse},
     error::Code,
     store::{Chunk, Embedded, OnMismatch, Scored, StoreError},
     task::Tasks,
@@ -38,7 +37,11 @@ async fn both_engines_find_the_same_in_the_same_order() {
     let folder = tempfile::TempDir::new().unwrap();
     let fixture = Fixture::new();
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
-    let exact = config::Store { seal_chunks: 4096, background_merge: true, repairs: true };
+    let exact = codeinfo::store::EmbeddedStoreSettings {
+        seal_chunks: 4096,
+        background_merge: true,
+        repairs: true,
+    };
     let at = folder.path().join("store");
     let embedded = Embedded::open(&at, MODEL, WIDE, refuse, &exact, tasks.clone());
     let embedded: Store = Arc::new(embedded.await.unwrap());

@@ -2,10 +2,7 @@
 
 use std::{process::Stdio, time::Instant};
 
-use codeinfo::{
-    config::Transport,
-    toolkit::{State, Timing, ToolkitError},
-};
+use codeinfo::toolkit::{State, Timing, ToolkitError, Transport};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},

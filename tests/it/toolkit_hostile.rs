@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use codeinfo::{
-    config::Spec,
-    toolkit::{Client, State, Timing, ToolkitError},
-};
+use codeinfo::toolkit::{Client, State, Timing, ToolkitError, ToolkitSpec};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -79,7 +76,10 @@ async fn nothing_that_a_server_started_outlives_it() {
 }
 
 /// Ends a stubborn toolkit of a revoked owner, which `meanwhile` may have begun to end otherwise.
-async fn revoke_stubborn(case: &str, meanwhile: impl AsyncFn(&Toolkits, &Spec, Arc<Client>)) {
+async fn revoke_stubborn(
+    case: &str,
+    meanwhile: impl AsyncFn(&Toolkits, &ToolkitSpec, Arc<Client>),
+) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
     // With the waits of earnest, of three seconds each.

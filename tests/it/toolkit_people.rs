@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use codeinfo::config::{Fence, Spec};
+use codeinfo::toolkit::{ToolkitSandbox, ToolkitSpec};
 use serde_json::{Value, json};
 use tokio::time::Duration;
 
@@ -21,7 +21,8 @@ use crate::{
 async fn a_call_keeps_to_the_indexed_folders_and_a_repeated_one_is_not_made_twice() {
     let world = World::replay([]).await;
     let kit = scripted(&["repeatable"]);
-    let kit = Spec { sandbox: Fence::ReadOnly, cache: Duration::from_mins(5), ..kit };
+    let kit =
+        ToolkitSpec { sandbox: ToolkitSandbox::ReadOnly, cache: Duration::from_mins(5), ..kit };
     let server = world.serve_toolkits(&[("kit", &kit)], &[]).await;
     let (data, environment) = (world.folder.path().join("data"), world.environment());
     let call = async |tool: &str, arguments: &Value| {
@@ -62,7 +63,7 @@ async fn a_call_keeps_to_the_indexed_folders_and_a_repeated_one_is_not_made_twic
 #[tokio::test]
 async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
     let world = World::replay([]).await;
-    let off = Spec { enabled: false, ..scripted(&["off"]) };
+    let off = ToolkitSpec { enabled: false, ..scripted(&["off"]) };
     let server = world.serve_toolkits(&[("kit", &scripted(&[])), ("off", &off)], &[]).await;
     let (data, environment) = (world.folder.path().join("data"), world.environment());
     let command = async |arguments: &[&str]| {

@@ -3,12 +3,12 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
 use codeinfo::{
-    codex::Codex,
-    config::{self, Environment, Fence, NetworkAccess, Secret, Spec, Transport},
+    codex::{Codex, NetworkAccess, OtherVariables},
+    domain::Secret,
     gateway::launch::Sandboxes,
     store::VectorStore,
     task::Tasks,
-    toolkit::{Client, State},
+    toolkit::{Client, State, ToolkitSandbox, ToolkitSpec, Transport},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -34,7 +34,7 @@ impl Place {
         Self::with(|_| ()).await
     }
 
-    async fn with(change: impl FnOnce(&mut config::Codex)) -> Self {
+    async fn with(change: impl FnOnce(&mut codeinfo::codex::CodexSettings)) -> Self {
         let folder = harness::folder();
         let at = |name: &str| folder.path().join(name);
         for made in ["work", "user/.ssh", "user/.codex", "data"] {
@@ -46,7 +46,8 @@ impl Place {
         fs::write(at("work/notes.txt"), "a note").unwrap();
         let mut settings = harness::settings(&folder);
         let user = ("HOME".to_owned(), at("user").display().to_string());
-        settings.environment = Environment::new([user, ("OTHER_KEY".to_owned(), "k3y".to_owned())]);
+        settings.environment =
+            OtherVariables::new([user, ("OTHER_KEY".to_owned(), "k3y".to_owned())]);
         change(&mut settings);
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
@@ -60,14 +61,14 @@ impl Place {
     }
 
     /// The scripted server in a fence, with `work` as its working folder.
-    fn spec(&self, sandbox: Fence) -> Spec {
-        let mut spec = Spec { sandbox, network: NetworkAccess::None, ..scripted(&[]) };
+    fn spec(&self, sandbox: ToolkitSandbox) -> ToolkitSpec {
+        let mut spec = ToolkitSpec { sandbox, network: NetworkAccess::None, ..scripted(&[]) };
         let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
         *working_dir = Some(self.at("work"));
         spec
     }
 
-    fn client(&self, spec: &Spec) -> Arc<Client> {
+    fn client(&self, spec: &ToolkitSpec) -> Arc<Client> {
         self.toolkits.client(spec)
     }
 }
@@ -89,7 +90,7 @@ async fn writes(client: &Client, path: &Path) -> bool {
 #[tokio::test]
 async fn a_toolkit_reads_what_is_indexed_and_its_own_and_nothing_else() {
     let place = Place::new().await;
-    let client = place.client(&place.spec(Fence::ReadOnly));
+    let client = place.client(&place.spec(ToolkitSandbox::ReadOnly));
     assert!(reads(&client, &place.at("repo/src/parse.rs")).await.is_ok());
     assert_eq!(reads(&client, Path::new("notes.txt")).await.as_deref(), Ok("a note"));
     for secret in ["user/.ssh/id_rsa", "user/.codex/auth.json", "data/secret.key", "data/store"] {
@@ -104,8 +105,8 @@ async fn a_toolkit_reads_what_is_indexed_and_its_own_and_nothing_else() {
 #[tokio::test]
 async fn a_toolkit_writes_its_own_folder_and_its_working_folder_only_if_it_may() {
     let place = Place::new().await;
-    let reader = place.client(&place.spec(Fence::ReadOnly));
-    let worker = place.client(&place.spec(Fence::WorkspaceWrite));
+    let reader = place.client(&place.spec(ToolkitSandbox::ReadOnly));
+    let worker = place.client(&place.spec(ToolkitSandbox::WorkspaceWrite));
     for client in [&reader, &worker] {
         assert!(!writes(client, &place.at("repo/new.rs")).await);
         // What is not there for it, it may make for itself.
@@ -137,7 +138,7 @@ async fn a_toolkit_reads_no_private_place_of_a_home_folder_that_is_indexed() {
     let mut indexed = harness::root(&home);
     indexed.private_files = Some(Vec::new());
     place.store.put_root(indexed).await.unwrap();
-    let client = place.client(&place.spec(Fence::ReadOnly));
+    let client = place.client(&place.spec(ToolkitSandbox::ReadOnly));
     let mut read = Vec::new();
     for path in PLACES {
         read.extend(reads(&client, &home.join(path)).await.is_ok().then_some(path));
@@ -162,7 +163,7 @@ async fn a_toolkit_starts_from_where_programs_are_installed_and_not_from_a_priva
         let run = format!("#!{} -u\n{}", system_python(), fs::read_to_string(&script).unwrap());
         fs::write(&program, run).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let mut spec = place.spec(Fence::ReadOnly);
+        let mut spec = place.spec(ToolkitSandbox::ReadOnly);
         let Transport::Stdio { command, args, .. } = &mut spec.transport else { unreachable!() };
         (*command, *args) = (program.display().to_string(), Vec::new());
         let client = place.client(&spec);
@@ -185,9 +186,10 @@ async fn a_toolkit_without_network_reaches_not_even_this_machine() {
     let place = Place::new().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = json!({ "port": listener.local_addr().unwrap().port() });
-    let off = place.client(&place.spec(Fence::ReadOnly));
+    let off = place.client(&place.spec(ToolkitSandbox::ReadOnly));
     assert!(does(&off, "connect", port.clone()).await.is_err());
-    let with = |network| place.client(&Spec { network, ..place.spec(Fence::ReadOnly) });
+    let with =
+        |network| place.client(&ToolkitSpec { network, ..place.spec(ToolkitSandbox::ReadOnly) });
     let proxied = with(NetworkAccess::Proxied);
     assert!(does(&proxied, "connect", port.clone()).await.is_err());
     let open = with(NetworkAccess::Open);
@@ -198,7 +200,7 @@ async fn a_toolkit_without_network_reaches_not_even_this_machine() {
 #[tokio::test]
 async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
     let place = Place::new().await;
-    let mut spec = place.spec(Fence::ReadOnly);
+    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
     let Transport::Stdio { env, .. } = &mut spec.transport else { unreachable!() };
     // What would have a program of the toolkit's choice run outside the sandbox.
     let path = format!("{}:/usr/bin:/bin", place.at("work").display());
@@ -229,7 +231,7 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
 #[tokio::test]
 async fn a_toolkit_beyond_a_bound_ends_and_says_which_and_what_to_set() {
     let place = Place::new().await;
-    let mut spec = place.spec(Fence::ReadOnly);
+    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
     (spec.memory_mb, spec.home_mb, spec.max_processes) = (Some(400), Some(100), Some(200));
     let home = place.toolkits.client(&spec);
     let env: Value = serde_json::from_str(&does(&home, "env", json!({})).await.unwrap()).unwrap();
@@ -262,7 +264,7 @@ async fn a_toolkit_beyond_a_bound_ends_and_says_which_and_what_to_set() {
 #[tokio::test]
 async fn file_systems_in_memory_are_bounded_in_the_sandbox() {
     let place = Place::new().await;
-    let mut spec = place.spec(Fence::ReadOnly);
+    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
     // Only what the sandbox itself bounds.
     spec.memory_mb = Some(1 << 20);
     let client = place.client(&spec);
@@ -281,7 +283,7 @@ async fn published_servers_run_in_the_sandbox_from_where_they_are_installed() {
     let place = Place::new().await;
     let repo = place.at("repo").canonicalize().unwrap();
     let mut spec = published("server-filesystem", &[repo.to_str().unwrap()]);
-    spec.sandbox = Fence::ReadOnly;
+    spec.sandbox = ToolkitSandbox::ReadOnly;
     let client = place.client(&spec);
     let file = repo.join("src/parse.rs");
     let found = client.call("read_text_file", arguments(json!({ "path": file }))).await.unwrap();
@@ -309,7 +311,7 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
     let plain = fs::read_to_string(repo.join(".git/config")).unwrap();
     // Without a network, too, where Python's own loops of events once did not start.
     let mut spec = published_python("mcp-server-git", "2026.10.19");
-    (spec.sandbox, spec.network) = (Fence::ReadOnly, NetworkAccess::None);
+    (spec.sandbox, spec.network) = (ToolkitSandbox::ReadOnly, NetworkAccess::None);
     for settings in [
         "[user]\n\tname = Ada\n\temail = ada@example.org\n[commit]\n\tgpgsign = false\n",
         "[filter \"lfs\"]\n\trequired = true\n[diff]\n\ttool = vimdiff\n[alias]\n\tst = status\n",
@@ -325,7 +327,7 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
             assert!(said.as_ref().is_ok_and(|said| said.contains(expected)), "{settings}{said:?}");
         }
         client.stop().await;
-        let reader = place.client(&place.spec(Fence::ReadOnly));
+        let reader = place.client(&place.spec(ToolkitSandbox::ReadOnly));
         let read = reads(&reader, &repo.join(".git/config")).await.unwrap();
         assert!(read.starts_with(&plain), "{read}");
         assert!(!read.contains("hunter2") && !read.contains("aHVu"), "{read}");
@@ -338,13 +340,13 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
 async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
     // Without Codex, too.
     let place = Place::with(|settings| settings.bin = Some("/nowhere/codex".into())).await;
-    let off = place.client(&place.spec(Fence::Off));
+    let off = place.client(&place.spec(ToolkitSandbox::Off));
     assert!(reads(&off, &place.at("user/.ssh/id_rsa")).await.is_ok());
     let env: Value = serde_json::from_str(&does(&off, "env", json!({})).await.unwrap()).unwrap();
     assert_eq!(env["HOME"], json!(place.at("user")));
     assert_eq!(env.get("OTHER_KEY"), None);
 
-    let fenced = place.client(&place.spec(Fence::ReadOnly));
+    let fenced = place.client(&place.spec(ToolkitSandbox::ReadOnly));
     let error = fenced.catalogue().await.unwrap_err().to_string();
     assert_eq!(
         error,
@@ -359,7 +361,7 @@ async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
 #[tokio::test]
 async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured() {
     let place = Place::new().await;
-    let mut spec = place.spec(Fence::ReadOnly);
+    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
     // A token has a script read only where it may read anyway.
     let elsewhere = place.toolkits.pool.client(Some("ada"), &name("kit"), &spec);
     assert!(elsewhere.catalogue().await.is_err());
@@ -388,7 +390,7 @@ async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured(
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let place = Place::new().await;
-    let mut spec = place.spec(Fence::ReadOnly);
+    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
     let Transport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
     *command = "no-such-program".to_owned();
     let error = place.client(&spec).catalogue().await.unwrap_err().to_string();
@@ -397,7 +399,7 @@ async fn a_program_that_is_not_there_is_named() {
         "toolkit kit is not running: `no-such-program` not found: install it, or put its folder on \
          PATH"
     );
-    let mut spec = place.spec(Fence::ReadOnly);
+    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
     let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
     *working_dir = Some(place.at("nowhere"));
     let error = place.client(&spec).catalogue().await.unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, time::Instant};
 
-use codeinfo::config::Spec;
+use codeinfo::toolkit::ToolkitSpec;
 use serde_json::{Map, Value, json};
 use tokio::time::{Duration, sleep};
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Returns the JSON of a document with these toolkits.
-pub(crate) fn document(toolkits: &[(&str, &Spec)]) -> Value {
+pub(crate) fn document(toolkits: &[(&str, &ToolkitSpec)]) -> Value {
     let servers: Map<String, Value> =
         toolkits.iter().map(|(name, spec)| ((*name).to_owned(), spec.whole())).collect();
     json!({ "mcpServers": servers })
@@ -27,7 +27,7 @@ impl World {
     /// Serves with these toolkits in the user's file, and further variables.
     pub(crate) async fn serve_toolkits(
         &self,
-        toolkits: &[(&str, &Spec)],
+        toolkits: &[(&str, &ToolkitSpec)],
         more: &[(&str, &str)],
     ) -> Program {
         let file = self.folder.path().join("toolkits.json");
@@ -228,10 +228,11 @@ async fn a_server_that_is_killed_in_mid_call_is_an_error_and_the_next_call_works
 #[tokio::test]
 async fn more_toolkits_than_may_be_leave_the_rest_out_and_name_it() {
     let world = World::replay([Reply::Items(vec![says("Yes.")])]).await;
-    let kits: Vec<(String, Spec)> = (0..17)
+    let kits: Vec<(String, ToolkitSpec)> = (0..17)
         .map(|number| (format!("kit{number:02}"), scripted(&[&format!("{number}")])))
         .collect();
-    let kits: Vec<(&str, &Spec)> = kits.iter().map(|(name, spec)| (name.as_str(), spec)).collect();
+    let kits: Vec<(&str, &ToolkitSpec)> =
+        kits.iter().map(|(name, spec)| (name.as_str(), spec)).collect();
     let server = world.serve_toolkits(&kits, &[]).await;
     let frames = chat(&server, &json!({ "question": "?" })).await;
     let warnings = named(&frames, "warning");
@@ -277,7 +278,7 @@ async fn calls_of_one_turn_run_at_the_same_time_where_that_is_allowed() {
     let world =
         World::replay([Reply::Items(vec![long(), long()]), Reply::Items(vec![says("Both.")])])
             .await;
-    let everything = Spec { parallel: true, ..published("server-everything", &[]) };
+    let everything = ToolkitSpec { parallel: true, ..published("server-everything", &[]) };
     let server = world.serve_toolkits(&[("everything", &everything)], &[]).await;
     // What the first turn starts is not measured.
     let status = run(

@@ -8,8 +8,9 @@ use std::{
 };
 
 use codeinfo::{
-    config::{self, Requested, SpecReader},
+    config,
     gateway::{Allowed, Asked, Layers, Origin, Resolved, Standing},
+    toolkit::{Requested, SpecReader},
 };
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value, json};

@@ -2,9 +2,12 @@
 
 use std::{fmt::Write, path::Path, sync::LazyLock, time::Duration};
 
-use codeinfo::config::{
-    Allow, Document, Entry, Environment, Fence, NetworkAccess, Requested, Spec, SpecReader,
-    Transport, first_file,
+use codeinfo::{
+    codex::{NetworkAccess, OtherVariables},
+    toolkit::{
+        AllowedTools, Document, Entry, Requested, SpecReader, ToolkitSandbox, ToolkitSpec,
+        Transport, first_file,
+    },
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -14,10 +17,10 @@ fn reader() -> &'static SpecReader {
     &READER
 }
 
-fn environment() -> Environment {
+fn environment() -> OtherVariables {
     let pairs = [("TOKEN", "t0p"), ("EMPTY", ""), ("LINE", "a\nb"), ("SECRET_KEY", "ours")];
     let long = [("LONG".to_owned(), "x".repeat(16 * 1024))];
-    Environment::new(
+    OtherVariables::new(
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().chain(long),
     )
 }
@@ -30,7 +33,7 @@ fn faults(toolkit: &Value) -> Vec<String> {
     stored(toolkit).unwrap_err()
 }
 
-fn spec(document: &Document) -> &Spec {
+fn spec(document: &Document) -> &ToolkitSpec {
     match document.toolkits.as_deref() {
         Some([(_, Entry::Is(spec))]) => spec,
         other => panic!("{other:?}"),
@@ -59,15 +62,15 @@ fn a_toolkit_has_the_defaults_of_the_design() {
         env: std::collections::BTreeMap::new(),
         working_dir: None,
     };
-    let expected = Spec {
+    let expected = ToolkitSpec {
         transport,
         name: None,
         description: None,
         enabled: true,
         timeout: Duration::from_mins(1),
-        sandbox: Fence::ReadOnly,
+        sandbox: ToolkitSandbox::ReadOnly,
         network: NetworkAccess::Proxied,
-        allow: Allow::ReadOnly,
+        allow: AllowedTools::ReadOnly,
         cache: Duration::ZERO,
         parallel: false,
         memory_mb: None,
@@ -447,7 +450,7 @@ fn digests_tell_programs_and_specs_apart() {
 
 #[test]
 fn the_first_file_is_read_and_has_two_examples_that_are_off() {
-    let none = Environment::default();
+    let none = OtherVariables::default();
     let folder = Some(Path::new("/repo"));
     let document = reader().file(first_file().as_bytes(), &none, folder).unwrap();
     let toolkits = document.toolkits.unwrap();
@@ -463,7 +466,7 @@ fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     let pairs = [("ISSUES_TOKEN".to_owned(), "t".to_owned())];
     let on = first_file().replace(r#""enabled": false"#, r#""enabled": true"#);
     let folder = Some(Path::new("/repo"));
-    let document = reader().file(on.as_bytes(), &Environment::new(pairs), folder).unwrap();
+    let document = reader().file(on.as_bytes(), &OtherVariables::new(pairs), folder).unwrap();
     for (_, entry) in document.toolkits.unwrap() {
         assert!(matches!(entry, Entry::Is(spec) if spec.enabled));
     }

@@ -3,8 +3,8 @@
 use std::{fs, path::Path, str::FromStr};
 
 use codeinfo::{
-    config::{Entry, Spec, SpecReader, ToolkitName},
     gateway::{Pins, Trusted, Verdict, trusted::Tool},
+    toolkit::{Entry, SpecReader, ToolkitName, ToolkitSpec},
 };
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn name(text: &str) -> ToolkitName {
     ToolkitName::from_str(text).unwrap()
 }
 
-fn spec(toolkit: &Value) -> Spec {
+fn spec(toolkit: &Value) -> ToolkitSpec {
     let document = json!({"mcpServers": {"one": toolkit}});
     let document = SpecReader::new().unwrap().stored(document).unwrap();
     match document.toolkits.unwrap().remove(0).1 {
@@ -21,7 +21,7 @@ fn spec(toolkit: &Value) -> Spec {
     }
 }
 
-fn program() -> Spec {
+fn program() -> ToolkitSpec {
     spec(&json!({"command": "git-mcp"}))
 }
 
@@ -29,7 +29,7 @@ fn tool<'a>(name: &'a str, description: &'a str, input_schema: &'a Value) -> Too
     Tool { name, title: None, description: Some(description), input_schema, annotations: None }
 }
 
-fn check(data: &Path, toolkit: &str, spec: &Spec, tools: &[Tool<'_>]) -> Vec<Verdict> {
+fn check(data: &Path, toolkit: &str, spec: &ToolkitSpec, tools: &[Tool<'_>]) -> Vec<Verdict> {
     // Each time as another process would.
     Trusted::new(data).check(name(toolkit), spec, tools).unwrap()
 }

@@ -14,8 +14,7 @@ use std::{
 };
 
 use codeinfo::{
-    config::PathMap,
-    domain::{Hit, LastRun, Root, RootId, Within, hash},
+    domain::{Hit, LastRun, PathMap, Root, RootId, Within, hash},
     embed::{Builtin, Embedder},
     evidence::{Asked, Evidence},
     ingest::{State, Status},

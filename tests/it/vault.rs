@@ -10,10 +10,9 @@ use std::{
 };
 
 use codeinfo::{
-    config::{Secret, SecretKey},
-    domain::Principal,
+    domain::{Principal, Secret},
     task::Tasks,
-    vault::{OnLiving, ProcessKey, Slot, TokenKind, Vault, VaultError, owner_key},
+    vault::{OnLiving, ProcessKey, SecretKey, Slot, TokenKind, Vault, VaultError, owner_key},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

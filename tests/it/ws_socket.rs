@@ -3,10 +3,9 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo::{
-    config::{Guard, Http},
     net::{
-        self, Activity, Admission, Handler, Happened, Listener, Request, Response, Rights,
-        WebSocket,
+        self, Activity, Admission, AllowedNames, Handler, Happened, HttpSettings, Listener,
+        Request, Response, Rights, WebSocket,
     },
     task::Tasks,
     telemetry::Timed,
@@ -62,8 +61,8 @@ struct Server {
 }
 
 impl Server {
-    async fn start(size: usize, change: impl FnOnce(&mut Http)) -> Self {
-        let mut http = Http {
+    async fn start(size: usize, change: impl FnOnce(&mut HttpSettings)) -> Self {
+        let mut http = HttpSettings {
             max_body_bytes: 1024,
             max_connections: 64,
             max_batch: 4,
@@ -86,7 +85,7 @@ impl Server {
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());
         let echo = Echo { size, over: sender };
-        net::serve(listener, echo, &http, &Guard::default(), tasks.clone()).unwrap();
+        net::serve(listener, echo, &http, &AllowedNames::default(), tasks.clone()).unwrap();
         Self { address, over, _tasks: tasks }
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     chat::{Server, Source},
     codex::{Ending, Event as Heard},
-    config::ToolkitName,
+    toolkit::ToolkitName,
 };
 
 /// Plays events and returns what was reported, one line each.

@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::{
-    super::{Embedding, Secret},
-    ConfigError, Raw, invalid, positive, seconds,
-};
+use super::{ConfigError, Raw, invalid, positive, seconds};
+use crate::{domain::Secret, embed::EmbeddingSettings};
 
 /// The longest vectors that can be asked for: what the engines take.
 const MAX_DIMENSIONS: usize = 65_536;
 
 /// Returns the service to embed with; `None` means the built-in model.
-pub(super) fn embedding(raw: &Raw) -> Result<Option<Embedding>, ConfigError> {
+pub(super) fn embedding(raw: &Raw) -> Result<Option<EmbeddingSettings>, ConfigError> {
     let Some(url) = &raw.embedding_url else {
         return match raw.embedding_model {
             Some(_) => {
@@ -35,7 +33,7 @@ pub(super) fn embedding(raw: &Raw) -> Result<Option<Embedding>, ConfigError> {
     if dimensions.is_some_and(|length| length == 0 || MAX_DIMENSIONS < length) {
         return Err(invalid("EMBEDDING_DIMENSIONS", "must be between 1 and 65536"));
     }
-    Ok(Some(Embedding {
+    Ok(Some(EmbeddingSettings {
         url: url.into(),
         is_local,
         model: model.to_owned(),

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::{handover, raw::ALL};
-use crate::config::{Config, Setting, Source};
+use crate::{
+    api::{EffectiveSetting, SettingSource},
+    config::Config,
+};
 
 /// The most characters of a value that are shown.
 const MAX_VALUE: usize = 500;
@@ -11,29 +14,34 @@ const MAX_VALUE: usize = 500;
 const KEPT_IN_A_FILE: &str = "SECRET_KEY";
 
 /// Returns every setting, in the order of `.env.example`. `set` are the variables that are not blank.
-pub(super) fn listed(set: &[(String, String)], config: &Config) -> Vec<Setting> {
+pub(super) fn listed(set: &[(String, String)], config: &Config) -> Vec<EffectiveSetting> {
     ALL.iter().map(|(name, default)| one(&name.to_uppercase(), default, set, config)).collect()
 }
 
-fn one(name: &str, default: &str, set: &[(String, String)], config: &Config) -> Setting {
+fn one(name: &str, default: &str, set: &[(String, String)], config: &Config) -> EffectiveSetting {
     // As `envy` reads them: in any case, and the last one counts.
     let given = set.iter().rev().find(|(variable, _)| variable.to_uppercase() == name);
     let given = given.map(|(_, value)| value.trim());
     let source = match given {
-        Some(_) => Source::Environment,
-        None if name == KEPT_IN_A_FILE => Source::File,
-        None => Source::Default,
+        Some(_) => SettingSource::Environment,
+        None if name == KEPT_IN_A_FILE => SettingSource::File,
+        None => SettingSource::Default,
     };
     if handover::names_key(name) {
-        let is_set = given.is_some() || source == Source::File;
-        return Setting { name: name.to_owned(), value: None, source, secret: Some(is_set) };
+        let is_set = given.is_some() || source == SettingSource::File;
+        return EffectiveSetting {
+            name: name.to_owned(),
+            value: None,
+            source,
+            secret: Some(is_set),
+        };
     }
     let value = match given {
         Some(value) => Some(shown(name, value)),
         None if default.is_empty() => found(name, config),
         None => Some(default.to_owned()),
     };
-    Setting { name: name.to_owned(), value, source, secret: None }
+    EffectiveSetting { name: name.to_owned(), value, source, secret: None }
 }
 
 /// Returns the defaults that depend on the machine, or on other settings.

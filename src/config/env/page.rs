@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{ConfigError, Raw, invalid};
-use crate::config::{Editor, Page};
+use crate::api::{EditorLink, PageSettings};
 
 /// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
 const CONVERSATIONS_KEPT: usize = 200;
@@ -40,8 +40,11 @@ const OPENED_BY_BROWSERS: [&str; 13] = [
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";
 
-pub(super) fn page(raw: &Raw) -> Result<Page, ConfigError> {
-    Ok(Page { folder_roots: folder_roots(raw)?, editor: editor(raw.editor_link.as_deref())? })
+pub(super) fn page(raw: &Raw) -> Result<PageSettings, ConfigError> {
+    Ok(PageSettings {
+        folder_roots: folder_roots(raw)?,
+        editor: editor(raw.editor_link.as_deref())?,
+    })
 }
 
 pub(super) fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigError> {
@@ -78,18 +81,18 @@ fn folder_roots(raw: &Raw) -> Result<Vec<PathBuf>, ConfigError> {
 }
 
 /// Returns the editor that the page opens files in.
-fn editor(text: Option<&str>) -> Result<Editor, ConfigError> {
+fn editor(text: Option<&str>) -> Result<EditorLink, ConfigError> {
     let text = text.map_or("vscode", str::trim);
     if text == NONE {
-        return Ok(Editor { name: NONE, link: None });
+        return Ok(EditorLink { name: NONE, link: None });
     }
     let known = EDITORS.iter().find(|(name, _)| *name == text);
     if let Some((name, link)) = known {
-        return Ok(Editor { name, link: Some((*link).to_owned()) });
+        return Ok(EditorLink { name, link: Some((*link).to_owned()) });
     }
     match fault_of_link(text) {
         Some(reason) => Err(invalid("EDITOR_LINK", &reason)),
-        None => Ok(Editor { name: "other", link: Some(text.to_owned()) }),
+        None => Ok(EditorLink { name: "other", link: Some(text.to_owned()) }),
     }
 }
 

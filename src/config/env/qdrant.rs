@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use super::{
-    super::{Qdrant, Secret},
-    ConfigError, Raw, Switch, choice, invalid, seconds,
-};
+use super::{ConfigError, Raw, Switch, choice, invalid, seconds};
+use crate::{domain::Secret, store::QdrantSettings};
 
 /// Port of Qdrant's gRPC interface, for addresses without one.
 const GRPC: u16 = 6334;
@@ -21,7 +19,7 @@ const MAX_COPIES: u32 = 64;
 const MAX_SHARDS: u32 = 4096;
 
 /// Reads the settings of the server; `None` when no address is set.
-pub(super) fn qdrant(raw: &Raw) -> Result<Option<Qdrant>, ConfigError> {
+pub(super) fn qdrant(raw: &Raw) -> Result<Option<QdrantSettings>, ConfigError> {
     let Some(addresses) = &raw.qdrant_url else { return Ok(None) };
     let urls: Result<Vec<String>, String> = addresses.split(',').map(url).collect();
     let urls = urls.map_err(|reason| invalid("QDRANT_URL", &reason))?;
@@ -38,7 +36,7 @@ pub(super) fn qdrant(raw: &Raw) -> Result<Option<Qdrant>, ConfigError> {
         let most = (LEASE / 2).as_secs();
         return Err(invalid("QDRANT_RETRY_SECS", &format!("must be at most {most} seconds")));
     }
-    Ok(Some(Qdrant {
+    Ok(Some(QdrantSettings {
         urls,
         api_key: raw.qdrant_api_key.as_deref().map(key).transpose()?,
         collection: prefix(raw.qdrant_collection.as_deref().unwrap_or("codeinfo"))?,

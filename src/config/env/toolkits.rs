@@ -5,7 +5,10 @@ use std::net::IpAddr;
 use serde::Deserialize;
 
 use super::{ConfigError, Raw, Switch, absolute, choice, invalid, positive};
-use crate::config::{InvalidKey, SecretKey, Toolkits};
+use crate::{
+    toolkit::ToolkitSettings,
+    vault::{InvalidKey, SecretKey},
+};
 
 /// Who may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -18,14 +21,14 @@ enum Auth {
     Required,
 }
 
-pub(super) fn toolkits(raw: &Raw) -> Result<Toolkits, ConfigError> {
+pub(super) fn toolkits(raw: &Raw) -> Result<ToolkitSettings, ConfigError> {
     let enabled = choice("TOOLKITS_ENABLED", raw.toolkits_enabled.as_ref(), Switch::On)?;
     let file = match raw.toolkits_file.clone() {
         Some(file) => Some(absolute("TOOLKITS_FILE", file)?),
         None => directories::ProjectDirs::from("", "", "codeinfo")
             .map(|folders| folders.config_dir().join("toolkits.json")),
     };
-    Ok(Toolkits {
+    Ok(ToolkitSettings {
         enabled: enabled == Switch::On,
         file,
         max: positive("TOOLKITS_MAX", raw.toolkits_max, 16)?,

@@ -16,8 +16,8 @@ use super::{
     wire::{self, Request},
 };
 use crate::{
-    config::{Embedding, Secret},
-    embed::EmbedError,
+    domain::Secret,
+    embed::{EmbedError, EmbeddingSettings},
     task::Tasks,
     tls,
 };
@@ -49,12 +49,12 @@ pub(super) enum Then {
 #[derive(Debug)]
 pub(super) struct Client {
     http: reqwest::Client,
-    settings: Embedding,
+    settings: EmbeddingSettings,
     tasks: Tasks,
 }
 
 impl Client {
-    pub(super) fn new(settings: Embedding, tasks: Tasks) -> Result<Self, EmbedError> {
+    pub(super) fn new(settings: EmbeddingSettings, tasks: Tasks) -> Result<Self, EmbedError> {
         tls::install();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
@@ -78,7 +78,7 @@ impl Client {
         Ok(Self { http, settings, tasks })
     }
 
-    pub(super) fn settings(&self) -> &Embedding {
+    pub(super) fn settings(&self) -> &EmbeddingSettings {
         &self.settings
     }
 
@@ -89,7 +89,7 @@ impl Client {
 
     /// Embeds inputs with one request.
     pub(super) async fn ask(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, AskError> {
-        let Embedding { url, model, key, dimensions, .. } = &self.settings;
+        let EmbeddingSettings { url, model, key, dimensions, .. } = &self.settings;
         let body =
             Request { model, input: inputs, encoding_format: "float", dimensions: *dimensions };
         let mut request = self.http.post(url).json(&body);

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    config::ToolkitName,
     domain::{plain_name, plain_word},
+    toolkit::ToolkitName,
 };
 
 /// The domain of tools that belong to no toolkit.

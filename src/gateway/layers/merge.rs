@@ -3,7 +3,7 @@
 use std::collections::{HashMap, hash_map};
 
 use super::{Chosen, Origin};
-use crate::config::{Entry, Requested, ToolkitName};
+use crate::toolkit::{Entry, Requested, ToolkitName};
 
 /// The toolkits of one layer.
 #[derive(Debug, Clone)]

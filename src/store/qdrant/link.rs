@@ -32,7 +32,6 @@ use tracing::warn;
 
 use super::{super::StoreError, error::CallError};
 use crate::{
-    config,
     error::chain,
     task::{Backoff, Stalls, retry},
 };
@@ -155,7 +154,7 @@ impl Node {
 impl Link {
     /// Prepares the connections; the first call opens one. Must be called on a runtime.
     pub(super) fn new(
-        settings: &config::Qdrant,
+        settings: &crate::store::QdrantSettings,
         stopping: CancellationToken,
     ) -> Result<Self, StoreError> {
         let key = settings.api_key.as_ref().map(|key| key.expose().parse()).transpose();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use codeinfo::config::Environment;
+use codeinfo::codex::OtherVariables;
 
 use super::{first, next, obedient};
 use crate::{
@@ -15,7 +15,7 @@ async fn the_shell_reads_no_private_place_of_a_home_folder_that_is_indexed() {
     let harness = Harness::with(obedient().await, "", |settings| {
         let home = settings.data_dir.parent().unwrap().join("user");
         settings.environment =
-            Environment::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
+            OtherVariables::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
     })
     .await;
     let home = harness.repo().parent().unwrap().join("user");

@@ -1,8 +1,7 @@
 //! What every vector store keeps of roots and files, and that records come back as they were written.
 
 use codeinfo::{
-    config::PathMap,
-    domain::{ChunkRecord, Counts, FileRecord, LastRun, Root, RootId},
+    domain::{ChunkRecord, Counts, FileRecord, LastRun, PathMap, Root, RootId},
     store::{Chunk, Stored},
 };
 use uuid::Uuid;

@@ -10,7 +10,6 @@ use std::{
 use codeinfo::{
     chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
     codex::{Codex, Presence},
-    config,
     domain::{ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash},
     store::{Embedded, OnMismatch, VectorStore},
     task::Tasks,
@@ -29,7 +28,7 @@ pub(crate) struct Harness {
     pub(crate) codex: Codex,
     pub(crate) chat: Chat,
     pub(crate) tasks: Tasks,
-    pub(crate) settings: config::Codex,
+    pub(crate) settings: codeinfo::codex::CodexSettings,
     /// What is indexed: the folder `repo`, see [`Harness::repo`].
     pub(crate) store: Arc<dyn VectorStore>,
     folder: TempDir,
@@ -45,7 +44,7 @@ impl Harness {
     pub(crate) async fn with(
         model: Model,
         more: &str,
-        change: impl FnOnce(&mut config::Codex),
+        change: impl FnOnce(&mut codeinfo::codex::CodexSettings),
     ) -> Self {
         let folder = folder();
         let mut settings = settings(&folder);
@@ -133,7 +132,11 @@ pub enum Fault {
 pub(crate) async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
-    let settings = config::Store { seal_chunks: 4096, background_merge: false, repairs: true };
+    let settings = codeinfo::store::EmbeddedStoreSettings {
+        seal_chunks: 4096,
+        background_merge: false,
+        repairs: true,
+    };
     let (at, tasks) = (folder.path().join("data/store"), Tasks::default());
     let store = Embedded::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks).await.unwrap();
     fs::create_dir_all(repo.join("src")).unwrap();
@@ -164,23 +167,23 @@ pub(crate) fn root(folder: &Path) -> Root {
     }
 }
 
-pub(crate) fn settings(folder: &TempDir) -> config::Codex {
-    config::Codex {
+pub(crate) fn settings(folder: &TempDir) -> codeinfo::codex::CodexSettings {
+    codeinfo::codex::CodexSettings {
         no_proxy: "127.0.0.1".to_owned(),
         bin: Some(codex::binary().to_owned()),
         path: std::env::var_os("PATH").unwrap(),
-        environment: config::Environment::default(),
+        environment: codeinfo::codex::OtherVariables::default(),
         home: None,
         workdir: folder.path().join("workdir"),
         data_dir: folder.path().join("data"),
         model: None,
         effort: "high".to_owned(),
         claim_check: false,
-        sandbox: config::Sandbox::WorkspaceWrite,
-        approval: config::Approval::OnFailure,
+        sandbox: codeinfo::codex::SandboxMode::WorkspaceWrite,
+        approval: codeinfo::codex::ApprovalPolicy::OnFailure,
         shell: true,
         network: true,
-        web_search: config::WebSearch::Live,
+        web_search: codeinfo::codex::WebSearchMode::Live,
         turn_timeout: Duration::from_mins(2),
         request_timeout: Duration::from_mins(1),
         presence_ttl: Duration::from_secs(30),

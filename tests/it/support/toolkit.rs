@@ -8,9 +8,13 @@ use std::{
 };
 
 use codeinfo::{
-    config::{Allow, Fence, NetworkAccess, Secret, Spec, ToolkitName, Transport},
+    codex::NetworkAccess,
+    domain::Secret,
     task::{Backoff, Tasks},
-    toolkit::{CallResult, Client, Launch, Launcher, Pool, Start, Timing},
+    toolkit::{
+        AllowedTools, CallResult, Client, Launch, Launcher, Pool, Start, Timing, ToolkitName,
+        ToolkitSandbox, ToolkitSpec, Transport,
+    },
 };
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value};
@@ -62,7 +66,7 @@ impl Toolkits {
         Self { pool, tasks }
     }
 
-    pub(crate) fn client(&self, spec: &Spec) -> Arc<Client> {
+    pub(crate) fn client(&self, spec: &ToolkitSpec) -> Arc<Client> {
         self.pool.client(None, &name("kit"), spec)
     }
 
@@ -97,7 +101,7 @@ pub(crate) fn name(text: &str) -> ToolkitName {
 }
 
 /// The server in `tests/toolkits/server.py`, asked to misbehave as `words` say.
-pub(crate) fn scripted(words: &[&str]) -> Spec {
+pub(crate) fn scripted(words: &[&str]) -> ToolkitSpec {
     let script = script("server.py").display().to_string();
     let words = words.iter().map(|word| (*word).to_owned());
     stdio("python3", [script].into_iter().chain(words).collect())
@@ -114,7 +118,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A published server, which runs on Node.
-pub(crate) fn published(server: &str, arguments: &[&str]) -> Spec {
+pub(crate) fn published(server: &str, arguments: &[&str]) -> ToolkitSpec {
     let package = format!("@modelcontextprotocol/{server}");
     let folder = format!("{server}-{VERSION}");
     let folder = install::npm(&folder, &format!("{package}@{VERSION}"), Parts::Needed);
@@ -125,32 +129,32 @@ pub(crate) fn published(server: &str, arguments: &[&str]) -> Spec {
 }
 
 /// A published server, which runs on Python.
-pub(crate) fn published_python(package: &str, version: &str) -> Spec {
+pub(crate) fn published_python(package: &str, version: &str) -> ToolkitSpec {
     let requirement = format!("{package}=={version}");
     let python = install::python(&format!("{package}-{version}"), &requirement);
     stdio(python.with_file_name(package).to_str().unwrap(), Vec::new())
 }
 
-pub(crate) fn stdio(command: &str, args: Vec<String>) -> Spec {
+pub(crate) fn stdio(command: &str, args: Vec<String>) -> ToolkitSpec {
     let env = BTreeMap::from([("KEY".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
     spec(Transport::Stdio { command: command.to_owned(), args, env, working_dir: None })
 }
 
-pub(crate) fn http(port: u16) -> Spec {
+pub(crate) fn http(port: u16) -> ToolkitSpec {
     let headers = BTreeMap::from([("X-Key".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
     spec(Transport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers })
 }
 
-fn spec(transport: Transport) -> Spec {
-    Spec {
+fn spec(transport: Transport) -> ToolkitSpec {
+    ToolkitSpec {
         transport,
         name: None,
         description: None,
         enabled: true,
         timeout: Duration::from_mins(1),
-        sandbox: Fence::Off,
+        sandbox: ToolkitSandbox::Off,
         network: NetworkAccess::Open,
-        allow: Allow::All,
+        allow: AllowedTools::All,
         cache: Duration::ZERO,
         parallel: false,
         memory_mb: None,

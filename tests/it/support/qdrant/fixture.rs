@@ -11,8 +11,7 @@ use std::{
 };
 
 use codeinfo::{
-    config::{self, Secret},
-    domain::Host,
+    domain::{Host, Secret},
     store::{Identity, OnMismatch, Qdrant, StoreError},
     task::Tasks,
 };
@@ -30,7 +29,7 @@ static SHARED: LazyLock<StandIn> = LazyLock::new(StandIn::start);
 
 /// Collections whose names nobody else uses.
 pub(crate) struct Fixture {
-    pub(crate) settings: config::Qdrant,
+    pub(crate) settings: codeinfo::store::QdrantSettings,
 }
 
 impl Fixture {
@@ -56,7 +55,7 @@ impl Fixture {
     }
 
     fn at(urls: Vec<String>) -> Self {
-        let settings = config::Qdrant {
+        let settings = codeinfo::store::QdrantSettings {
             urls,
             api_key: None,
             collection: format!("test-{}", Uuid::new_v4().simple()),
@@ -180,13 +179,17 @@ impl Drop for Fixture {
     }
 }
 
-fn client(settings: &config::Qdrant) -> Result<qdrant_client::Qdrant, qdrant_client::QdrantError> {
+fn client(
+    settings: &codeinfo::store::QdrantSettings,
+) -> Result<qdrant_client::Qdrant, qdrant_client::QdrantError> {
     let mut client = qdrant_client::Qdrant::from_url(&settings.urls[0]).skip_compatibility_check();
     client.api_key = settings.api_key.as_ref().map(|key| key.expose().to_owned());
     client.build()
 }
 
-async fn delete_collections(settings: &config::Qdrant) -> Result<(), qdrant_client::QdrantError> {
+async fn delete_collections(
+    settings: &codeinfo::store::QdrantSettings,
+) -> Result<(), qdrant_client::QdrantError> {
     let client = client(settings)?;
     for collection in client.list_collections().await?.collections {
         if collection.name.starts_with(&settings.collection) {

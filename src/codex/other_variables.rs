@@ -7,9 +7,9 @@ const OWN_KEYS: [&str; 3] = ["EMBEDDING_API_KEY", "QDRANT_API_KEY", "SECRET_KEY"
 
 /// Variables by name, without the keys of ours. Values may be keys of others and are not shown.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct OtherVariables(BTreeMap<String, String>);
 
-impl Environment {
+impl OtherVariables {
     pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let others = pairs.into_iter().filter(|(name, _)| !OWN_KEYS.contains(&name.as_str()));
         Self(others.collect())
@@ -25,7 +25,7 @@ impl Environment {
     }
 }
 
-impl fmt::Debug for Environment {
+impl fmt::Debug for OtherVariables {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.0.keys()).finish()
     }

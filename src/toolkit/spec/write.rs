@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Allow, DEFAULT_TIMEOUT, Fence, NetworkAccess, Spec, Transport};
-use crate::{config::Secret, domain::hash::sha256};
+use super::{AllowedTools, DEFAULT_TIMEOUT, NetworkAccess, ToolkitSandbox, ToolkitSpec, Transport};
+use crate::domain::{Secret, hash::sha256};
 
 /// Stands for a value in lists.
 const HIDDEN: &str = "(hidden)";
 
-impl Spec {
+impl ToolkitSpec {
     /// Returns the toolkit as its document has it, with all values. What is as it is by default is left out.
     pub fn whole(&self) -> Value {
         self.written(|secret| secret.expose().to_owned(), str::to_owned)
@@ -70,7 +70,7 @@ impl Spec {
             ("description", self.description.as_ref().map(|text| json!(text))),
             ("enabled", (!self.enabled).then(|| json!(false))),
             ("timeout", (self.timeout != DEFAULT_TIMEOUT).then(|| json!(self.timeout.as_secs()))),
-            ("sandbox", (self.sandbox != Fence::ReadOnly).then(|| json!(self.sandbox))),
+            ("sandbox", (self.sandbox != ToolkitSandbox::ReadOnly).then(|| json!(self.sandbox))),
             ("network", network(self.network)),
             ("allow", allow(&self.allow)),
             ("cacheSecs", (!self.cache.is_zero()).then(|| json!(self.cache.as_secs()))),
@@ -96,10 +96,10 @@ fn network(network: NetworkAccess) -> Option<Value> {
     }
 }
 
-fn allow(allow: &Allow) -> Option<Value> {
+fn allow(allow: &AllowedTools) -> Option<Value> {
     match allow {
-        Allow::ReadOnly => None,
-        Allow::All => Some(json!("all")),
-        Allow::Named(tools) => Some(json!(tools)),
+        AllowedTools::ReadOnly => None,
+        AllowedTools::All => Some(json!("all")),
+        AllowedTools::Named(tools) => Some(json!(tools)),
     }
 }

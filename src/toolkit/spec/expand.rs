@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::schema::MAX_VALUE_CHARS;
-use crate::config::Environment;
+use crate::codex::OtherVariables;
 
 /// The members of a toolkit in whose texts variables are read; names of members never are.
 const MEMBERS: [&str; 6] = ["command", "args", "env", "workingDir", "url", "headers"];
 const MAX_NAME_CHARS: usize = 80;
 
 /// Puts the values of variables in their places. Returns what is wrong, without any value.
-pub(super) fn expand(toolkit: &mut Value, environment: &Environment) -> Vec<String> {
+pub(super) fn expand(toolkit: &mut Value, environment: &OtherVariables) -> Vec<String> {
     let mut faults = Vec::new();
     for member in MEMBERS {
         let Some(value) = toolkit.get_mut(member) else { continue };
@@ -44,7 +44,7 @@ fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
     }
 }
 
-fn expanded(text: &str, environment: &Environment) -> Result<String, String> {
+fn expanded(text: &str, environment: &OtherVariables) -> Result<String, String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

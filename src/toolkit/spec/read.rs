@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Allow, Fence, NetworkAccess, Spec, ToolkitName, Transport, expand::expand, schema,
-    schema::Agent, strict,
+    AllowedTools, NetworkAccess, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
+    expand::expand, schema, schema::Agent, strict,
 };
-use crate::config::{Environment, Secret};
+use crate::{codex::OtherVariables, domain::Secret};
 
 /// Reads documents and requests. Made once, as it compiles schemas.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub struct Document {
 /// What a document says of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    Is(Box<Spec>),
+    Is(Box<ToolkitSpec>),
     /// Only `{"enabled":false}`: it hides the toolkits of that name of lower layers.
     Off,
     /// What is wrong with it, in sentences. It hides others, too, for they are not what was meant.
@@ -43,7 +43,7 @@ pub enum Entry {
 
 impl Entry {
     /// Returns the toolkit where there is one.
-    pub fn spec(&self) -> Option<&Spec> {
+    pub fn spec(&self) -> Option<&ToolkitSpec> {
         match self {
             Self::Is(spec) => Some(spec),
             Self::Off | Self::Broken(_) => None,
@@ -67,7 +67,7 @@ pub struct Requested {
     /// Only these, of those that are configured; `None` takes all.
     pub names: Option<Vec<ToolkitName>>,
     /// Further ones, which only this request has.
-    pub specs: Vec<(ToolkitName, Spec)>,
+    pub specs: Vec<(ToolkitName, ToolkitSpec)>,
 }
 
 impl SpecReader {
@@ -87,7 +87,7 @@ impl SpecReader {
     pub fn file(
         &self,
         text: &[u8],
-        environment: &Environment,
+        environment: &OtherVariables,
         folder: Option<&Path>,
     ) -> Result<Document, Vec<String>> {
         let value = strict::json(text).map_err(|fault| vec![fault])?;
@@ -273,7 +273,7 @@ fn texts(values: Map<String, Value>) -> BTreeMap<String, Secret> {
     values.into_iter().map(|(name, value)| (name, Secret::new(text(value)))).collect()
 }
 
-fn carried(schema: &Schema, value: Value) -> Result<Spec, Vec<String>> {
+fn carried(schema: &Schema, value: Value) -> Result<ToolkitSpec, Vec<String>> {
     if let Some(kind) = value.pointer("/transport/kind").and_then(Value::as_str)
         && kind != "stdio"
     {
@@ -285,7 +285,7 @@ fn carried(schema: &Schema, value: Value) -> Result<Spec, Vec<String>> {
     let transport = Transport::Stdio { command, args, env: texts(env), working_dir: None };
     let mut spec = RawSpec::default().with(transport);
     if let Some(tools) = read.tools {
-        spec.allow = Allow::Named(tools);
+        spec.allow = AllowedTools::Named(tools);
     }
     Ok(spec)
 }
@@ -346,7 +346,7 @@ struct RawSpec {
     description: Option<String>,
     enabled: Option<bool>,
     timeout: Option<u64>,
-    sandbox: Option<Fence>,
+    sandbox: Option<ToolkitSandbox>,
     network: Option<Value>,
     allow: Option<RawAllow>,
     cache_secs: u64,
@@ -364,14 +364,14 @@ enum RawAllow {
 }
 
 impl RawSpec {
-    fn with(self, transport: Transport) -> Spec {
-        Spec {
+    fn with(self, transport: Transport) -> ToolkitSpec {
+        ToolkitSpec {
             transport,
             name: self.name,
             description: self.description,
             enabled: self.enabled.unwrap_or(true),
             timeout: self.timeout.map_or(super::DEFAULT_TIMEOUT, Duration::from_secs),
-            sandbox: self.sandbox.unwrap_or(Fence::ReadOnly),
+            sandbox: self.sandbox.unwrap_or(ToolkitSandbox::ReadOnly),
             // The schema knows switches and `open`.
             network: match self.network {
                 Some(Value::String(_)) => NetworkAccess::Open,
@@ -379,10 +379,10 @@ impl RawSpec {
                 _ => NetworkAccess::Proxied,
             },
             allow: match self.allow {
-                Some(RawAllow::Named(tools)) => Allow::Named(tools),
+                Some(RawAllow::Named(tools)) => AllowedTools::Named(tools),
                 // The schema knows `readonly` and `all`.
-                Some(RawAllow::Word(word)) if word == "all" => Allow::All,
-                Some(RawAllow::Word(_)) | None => Allow::ReadOnly,
+                Some(RawAllow::Word(word)) if word == "all" => AllowedTools::All,
+                Some(RawAllow::Word(_)) | None => AllowedTools::ReadOnly,
             },
             cache: Duration::from_secs(self.cache_secs),
             parallel: self.parallel,

@@ -1,10 +1,10 @@
-//! The bounds of both listeners. Nothing else of the settings is built for the fuzz targets.
+//! Settings of both listeners.
 
 use std::time::Duration;
 
 /// Bounds of both listeners.
 #[derive(Debug, Clone)]
-pub struct Http {
+pub struct HttpSettings {
     /// Largest request body, in bytes.
     pub max_body_bytes: usize,
     /// Most connections open at a time on one listener; further ones wait to be accepted.
@@ -25,10 +25,19 @@ pub struct Http {
     pub keep_alive: Duration,
 }
 
-impl Http {
+impl HttpSettings {
     /// Allows at most `max_connections` open at a time on one listener, and at least one.
     pub fn limit_connections(&mut self, max_connections: u64) {
         let max_connections = usize::try_from(max_connections).unwrap_or(usize::MAX).max(1);
         self.max_connections = self.max_connections.min(max_connections);
     }
+}
+
+/// Who may talk to the listeners, beside loopback names and clients without an `Origin`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedNames {
+    /// Further host names, without port, lower case.
+    pub hosts: Vec<String>,
+    /// Further origins such as `https://tools.example`, lower case.
+    pub origins: Vec<String>,
 }

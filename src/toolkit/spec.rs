@@ -12,11 +12,11 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 pub use first::first_file;
 pub use read::{AgentTools, Document, Entry, Requested, SpecReader};
 
-use super::Secret;
+use crate::{codex::NetworkAccess, domain::Secret};
 
 /// Settings of toolkits.
 #[derive(Debug, Clone)]
-pub struct Toolkits {
+pub struct ToolkitSettings {
     /// Whether there are any. Off, everything is as it is without toolkits.
     pub enabled: bool,
     /// The user's file of toolkits; read again when it changes.
@@ -33,7 +33,7 @@ pub struct Toolkits {
 
 /// One toolkit as it is configured. Two that are equal may share a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Spec {
+pub struct ToolkitSpec {
     pub transport: Transport,
     /// What people call it.
     pub name: Option<String>,
@@ -42,10 +42,10 @@ pub struct Spec {
     pub enabled: bool,
     /// Longest call.
     pub timeout: Duration,
-    pub sandbox: Fence,
+    pub sandbox: ToolkitSandbox,
     /// The network of a process in the sandbox.
     pub network: NetworkAccess,
-    pub allow: Allow,
+    pub allow: AllowedTools,
     /// How long results of tools that only read and are repeatable are kept; zero keeps none unless the
     /// server says how long.
     pub cache: Duration,
@@ -86,26 +86,15 @@ impl Transport {
 /// What a toolkit's process may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fence {
+pub enum ToolkitSandbox {
     ReadOnly,
     WorkspaceWrite,
     Off,
 }
 
-/// What a program in the sandbox reaches over the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NetworkAccess {
-    /// Nothing.
-    None,
-    /// The outside world, through a proxy that refuses this machine and its surroundings.
-    Proxied,
-    /// Whatever this machine reaches, services on it included.
-    Open,
-}
-
 /// Which tools of a toolkit are offered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Allow {
+pub enum AllowedTools {
     /// Those that say that they only read.
     ReadOnly,
     All,

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use super::Secret;
+use crate::domain::Secret;
 
 /// An OpenAI-compatible embedding service.
 #[derive(Debug, Clone)]
-pub struct Embedding {
+pub struct EmbeddingSettings {
     /// Where texts are posted to: the whole URL, ending in `/embeddings` before any query.
     pub url: String,
     /// Whether the URL names this machine, so that no proxy stands between.
     pub is_local: bool,
     /// The model's name, as the service knows it.
     pub model: String,
+    /// Bearer token of the service.
     pub key: Option<Secret>,
     /// How long vectors are to be; `None` leaves it to the model.
     pub dimensions: Option<usize>,
