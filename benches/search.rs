@@ -6,13 +6,12 @@ use std::{env, ffi::OsString, iter, path::PathBuf, sync::Arc};
 
 use codeinfo::{
     config,
-    domain::PathMap,
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},
     store::{Embedded, OnMismatch, VectorStore},
-    task::Tasks,
 };
+use codeinfo_core::{PathMap, task::Tasks};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

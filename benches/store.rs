@@ -6,10 +6,9 @@ use std::hint::black_box;
 
 use codeinfo::{
     config,
-    domain::{RootId, Sparse},
     store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors},
-    task::Tasks,
 };
+use codeinfo_core::{RootId, Sparse, task::Tasks};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::json;
 use tempfile::TempDir;

@@ -37,7 +37,6 @@ use serde_json::{Value, json};
 use crate::{
     chat::Chat,
     codex::Codex,
-    domain::PathMap,
     embed::Embedder,
     evidence::Evidence,
     gateway::Gateway,
@@ -46,9 +45,12 @@ use crate::{
     net::{self, Handler, HttpSettings, Request, Response, Rights, reply},
     search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
-    telemetry::{Failures, Metrics},
     toolkit::SpecReader,
     vault::Vault,
+};
+use codeinfo_core::{
+    PathMap,
+    telemetry::{Failures, Metrics},
 };
 use error::ApiError;
 use mcp::RawSearch;
@@ -260,7 +262,7 @@ impl Parts {
         match of {
             Route::ToolkitMcp { name } => {
                 let bearer = request.bearer();
-                let bearer = bearer.as_ref().map(crate::domain::Secret::expose);
+                let bearer = bearer.as_ref().map(codeinfo_core::Secret::expose);
                 let turn = mcp::toolkits::Toolkits::of(&services.gateway, bearer, name).await?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(turn);
                 Ok(mcp_http::post(&endpoint, request, &self.rpc).await?)

@@ -12,7 +12,9 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{atomic, task::Tasks, telemetry::Metrics};
 use codeinfo_mcp::SchemaError;
+use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -21,7 +23,6 @@ use self::{gate::Bearers, open::open};
 use crate::{
     api::{self, Api, Turns},
     archive::{Archive, ArchiveError, ConversationOwners},
-    atomic,
     chat::Chat,
     codex::Codex,
     config::Config,
@@ -31,11 +32,8 @@ use crate::{
     mcp::Mcp,
     mcp_http::Relays,
     net::{self, Activity, Listener},
-    private_places::PrivatePlaces,
     search::Search,
     store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
-    task::Tasks,
-    telemetry::Metrics,
     vault::{ProcessKey, Vault, VaultError},
 };
 

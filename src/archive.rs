@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{ConversationId, Principal, Timestamp, TurnId, task::Tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -26,11 +27,6 @@ use tracing::warn;
 pub use error::ArchiveError;
 pub use find::Found;
 pub use owners::ConversationOwners;
-
-use crate::{
-    domain::{ConversationId, Principal, Timestamp, TurnId},
-    task::Tasks,
-};
 
 /// The folder of conversations below the data folder.
 const FOLDER: &str = "conversations";

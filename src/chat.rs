@@ -23,6 +23,12 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{
+    ConversationId, PathMap, Principal, Question, RootId,
+    task::Tasks,
+    telemetry::{self, Timed},
+};
+use codeinfo_worktree::root_link::find_root;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -40,12 +46,8 @@ use crate::{
     archive::ConversationOwners,
     cite::Checker,
     codex::{Codex, CodexError, Model, Presence},
-    domain::{ConversationId, PathMap, Principal, Question, RootId},
     gateway::{Gateway, RequestError},
-    root_link::find_root,
     store::VectorStore,
-    task::Tasks,
-    telemetry::{self, Timed},
     toolkit::Requested,
 };
 
@@ -54,7 +56,7 @@ use crate::{
 pub struct Chat {
     codex: Codex,
     search_url: String,
-    search_key: Option<crate::domain::Secret>,
+    search_key: Option<codeinfo_core::Secret>,
     /// Knows the repositories that can be asked about.
     store: Arc<dyn VectorStore>,
     paths: PathMap,
@@ -171,7 +173,7 @@ impl Chat {
 
     /// Has Codex prove itself to the search with `key`.
     #[must_use]
-    pub fn searching_with(self, key: crate::domain::Secret) -> Self {
+    pub fn searching_with(self, key: codeinfo_core::Secret) -> Self {
         Self { search_key: Some(key), ..self }
     }
 
@@ -344,7 +346,7 @@ pub async fn collect(mut turn: Turn) -> Outcome {
         usage: None,
         citations: Vec::new(),
         failure: Some(Failure {
-            code: crate::error::Code::Cancelled,
+            code: codeinfo_core::error::Code::Cancelled,
             message: "the server is stopping".to_owned(),
             hint: "ask again when it is back".to_owned(),
         }),

@@ -36,6 +36,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{FileRecord, LineRange, PathMap, Root, Within};
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{Semaphore, oneshot},
@@ -53,7 +54,6 @@ use self::{
     statement::CitedStatement,
 };
 use crate::{
-    domain::{FileRecord, LineRange, PathMap, Root, Within},
     embed::{EmbedError, StaticModel},
     store::VectorStore,
 };

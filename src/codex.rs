@@ -35,6 +35,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::task::{Probe, Tasks};
 use tokio::{
     sync::{OnceCell, watch},
     time::timeout,
@@ -66,7 +67,6 @@ use self::{
     slot::{Need, Slot},
     thread::Place,
 };
-use crate::task::{Probe, Tasks};
 
 /// Longest check whether Codex is usable.
 const MAX_PROBE: Duration = Duration::from_secs(15);

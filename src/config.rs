@@ -10,15 +10,15 @@ use std::{
 
 pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys, program};
 
+use codeinfo_core::{PathMap, Secret, telemetry::LogSettings};
+
 use crate::{
     api::{EffectiveSetting, PageSettings, SettingSource},
     codex::CodexSettings,
-    domain::{PathMap, Secret},
     embed::EmbeddingSettings,
     ingest::IngestSettings,
     net::{AllowedNames, HttpSettings},
-    store::{EmbeddedStoreSettings, QdrantSettings},
-    telemetry::LogSettings,
+    store::{EmbeddedStoreSettings, QdrantSettings, StoreSettings},
     toolkit::ToolkitSettings,
     vault::SecretKey,
 };
@@ -74,6 +74,15 @@ impl Config {
             (setting.value, setting.source) = (Some("true".to_owned()), SettingSource::Argument);
         }
         self
+    }
+
+    /// Says where the index is.
+    pub fn store_settings(&self) -> StoreSettings {
+        StoreSettings {
+            data_dir: self.data_dir.clone(),
+            embedded: self.store.clone(),
+            qdrant: self.qdrant.clone(),
+        }
     }
 
     pub fn main_address(&self) -> SocketAddr {

@@ -7,14 +7,13 @@ pub mod lexical;
 mod service;
 mod settings;
 
+use codeinfo_core::ChunkRecord;
 use futures_util::future::BoxFuture;
 
 pub use builtin::{Builtin, DIMENSIONS, StaticModel};
 pub use error::EmbedError;
 pub use service::{Service, ServiceError};
 pub use settings::EmbeddingSettings;
-
-use crate::domain::ChunkRecord;
 
 /// Which model makes the dense vectors. Recorded in the store; vectors of two models never mix.
 #[derive(Debug, Clone, PartialEq, Eq)]

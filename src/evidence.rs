@@ -28,15 +28,13 @@ mod word;
 
 use std::{sync::Arc, time::Duration};
 
+use codeinfo_core::{PathMap, Root, Within};
+use codeinfo_worktree::beneath::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-use crate::{
-    beneath::FolderCheck,
-    domain::{PathMap, Root, Within},
-    store::VectorStore,
-};
+use crate::store::VectorStore;
 
-pub use crate::decode::TextEncoding;
+pub use codeinfo_worktree::decode::TextEncoding;
 
 pub use self::{
     classify::{Group, MAX_SHOWN},

@@ -28,6 +28,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use codeinfo_core::{Principal, Root, error::chain, task::Tasks, telemetry::Metrics};
 use codeinfo_mcp::{About, SchemaError};
 use lru::LruCache;
 use serde_json::Value;
@@ -44,12 +45,8 @@ pub use self::{
 };
 use self::{cache::Results, grants::Grants};
 use crate::{
-    domain::{Principal, Root},
     embed::StaticModel,
-    error::chain,
     store::VectorStore,
-    task::Tasks,
-    telemetry::Metrics,
     toolkit::{Pool, Requested, SpecReader, State, Status, ToolkitSpec},
     vault::{Slot, Vault},
 };

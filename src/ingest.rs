@@ -37,6 +37,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::{LastRun, PathMap, Root, RunId, task::Tasks, telemetry::Failures};
+use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::{
     sync::{Notify, watch as channel},
     task::JoinHandle,
@@ -53,14 +55,7 @@ use self::{
     runs::{Bounds, Lane, Runs},
     watch::Watches,
 };
-use crate::{
-    domain::{LastRun, PathMap, Root, RunId},
-    embed::Embedder,
-    private_places::PrivatePlaces,
-    store::VectorStore,
-    task::Tasks,
-    telemetry::Failures,
-};
+use crate::{embed::Embedder, store::VectorStore};
 
 pub use about::{About, LanguageCount};
 pub use adds::Added;

@@ -11,10 +11,9 @@ use std::{
 use clap::Parser;
 use codeinfo::{
     cli::{Arguments, Command, Verdict, citations, completions, docs, harmless},
-    config,
-    error::chain,
-    run, task, telemetry,
+    config, run,
 };
+use codeinfo_core::{error::chain, task, telemetry};
 
 /// Indexing takes and frees memory on many threads; this allocator gives it back, where the system's
 /// keeps more than twice as much.

@@ -17,8 +17,8 @@ use crate::{
     chat::Chat,
     mcp_http::{self, Relays},
     net::{self, Handler, HttpSettings, Request, Response},
-    telemetry::Failures,
 };
+use codeinfo_core::telemetry::Failures;
 use protocol::Questions;
 
 /// The handler of the MCP listener.

@@ -6,15 +6,13 @@ mod relays;
 
 use std::sync::Arc;
 
+use codeinfo_core::Principal;
 use codeinfo_mcp::{Bounds, Calls, Endpoint, Post, Reply};
 use futures_util::stream::BoxStream;
 use hyper::{StatusCode, header::HeaderValue};
 use uuid::Uuid;
 
-use crate::{
-    domain::Principal,
-    net::{self, HttpSettings, Request, Response, reply, sse},
-};
+use crate::net::{self, HttpSettings, Request, Response, reply, sse};
 
 pub use self::{
     placed::Placed,

@@ -14,6 +14,8 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{Secret, task::Tasks};
+use codeinfo_worktree::git::find_repository;
 use futures_util::future::{self, BoxFuture};
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
@@ -22,7 +24,7 @@ use self::{
     link::{Link, Room},
     streams::{Input, Line, Output},
 };
-use crate::{domain::Secret, git::find_repository, mcp_http::Relay, task::Tasks};
+use crate::mcp_http::Relay;
 
 /// How long the server may take to answer what can be answered at once, after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);

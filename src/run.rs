@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{Secret, error::chain, task::Tasks, telemetry};
+use codeinfo_worktree::git::find_repository;
 use tracing::warn;
 
 pub use self::remind::remind;
@@ -22,16 +24,12 @@ use crate::{
     app::{Server, StartError, Visibility, private_places},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
     config::{self, Config},
-    domain::Secret,
-    error::chain,
-    git::find_repository,
     install,
     mcp_http::Relay,
     relay::relay,
     service,
     store::{self, Holder, OnMismatch, StoreError},
-    task::Tasks,
-    telemetry, vault,
+    vault,
 };
 
 /// How long a command waits for the data folder: ten seconds in all.

@@ -35,16 +35,15 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, Sparse};
 use codeinfo_lang::words::STOP_WORDS;
+use codeinfo_worktree::{beneath::FolderCheck, root_link::find_root};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 use uuid::Uuid;
 
 use crate::{
-    beneath::FolderCheck,
-    domain::{FileSummary, Hit, PathMap, Root, RootId, Sparse},
     embed::{Embedder, lexical},
-    root_link::find_root,
     store::{Remembered, Scored, VectorStore},
 };
 

@@ -10,13 +10,13 @@ use std::{
 };
 
 use clap::Subcommand;
+use codeinfo_core::atomic::{self, Readers};
 use tokio::{
     process::Command,
     time::{Instant, sleep},
 };
 
 use crate::{
-    atomic::{self, Readers},
     config::{Config, HANDOVER},
     install::{InstallError, Places, Platform, program},
     store::{self, Holder},

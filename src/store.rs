@@ -22,11 +22,10 @@ mod trees;
 
 use std::{collections::HashSet, sync::Arc};
 
+use codeinfo_core::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse};
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-
-use crate::domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse};
 
 pub use deferred::DeferredStore;
 pub use embedded::Embedded;
@@ -37,7 +36,7 @@ pub use lock::{Holder, Lock, holder};
 pub use observed::Observed;
 pub use place::Place;
 pub use qdrant::Qdrant;
-pub use settings::{EmbeddedStoreSettings, QdrantSettings};
+pub use settings::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};
 pub use trees::Trees;
 
 /// The most chunks one read returns; a larger limit is cut to it.

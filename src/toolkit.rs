@@ -27,6 +27,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{Principal, task::Tasks};
 use futures_util::future::{BoxFuture, join_all};
 use tokio::{
     sync::Semaphore,
@@ -45,7 +46,6 @@ pub use self::{
     state::{State, Status},
     timing::Timing,
 };
-use crate::{domain::Principal, task::Tasks};
 
 /// Most processes of toolkits at a time, and most of one token.
 const MAX_PROCESSES: usize = 32;

@@ -16,6 +16,8 @@ mod tokens;
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_core::{Secret, task::Tasks};
+
 pub use configs::{Configs, Kept, Slot, Stored};
 pub use error::VaultError;
 pub use owner::owner_key;
@@ -23,8 +25,6 @@ pub use process_key::ProcessKey;
 pub use secret_key::{InvalidKey, SecretKey};
 pub use sessions::{PageSessions, SessionHalves};
 pub use tokens::{KnownBearer, Listed, Made, OnLiving, TokenKind, Tokens};
-
-use crate::{domain::Secret, task::Tasks};
 
 /// The folder of all this below the data folder.
 const FOLDER: &str = "vault";
@@ -65,6 +65,6 @@ pub fn fresh_key() -> Result<Secret, VaultError> {
 /// Makes a folder for nobody but its user, below one that is there, and returns its path.
 fn private_folder(above: &Path, name: &str) -> Result<PathBuf, VaultError> {
     let path = above.join(name);
-    let made = crate::atomic::private_folder(&path);
+    let made = codeinfo_core::atomic::private_folder(&path);
     made.map_err(|error| VaultError::file(&path, error)).map(|()| path)
 }

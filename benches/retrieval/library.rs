@@ -4,13 +4,12 @@ use std::{ffi::OsString, fmt, fs, path::Path, sync::Arc, time::Instant};
 
 use codeinfo::{
     config,
-    domain::PathMap,
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::Search,
     store::{Embedded, OnMismatch, VectorStore},
-    task::Tasks,
 };
+use codeinfo_core::{PathMap, task::Tasks};
 use tempfile::TempDir;
 
 use super::Outcome;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use codeinfo_core::{ConversationId, MAX_QUESTION_BYTES, Question};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -15,7 +16,6 @@ use super::{
 use crate::{
     chat::{Ask, Event, Failure, Outcome, Turn},
     codex::{EFFORTS, Presence},
-    domain::{ConversationId, MAX_QUESTION_BYTES, Question},
     net::{Admission, Response, reply, sse},
     replies::{
         Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered,

@@ -4,6 +4,7 @@ mod export;
 
 use std::collections::HashMap;
 
+use codeinfo_core::{ConversationId, Principal, TurnId};
 use hyper::{
     StatusCode,
     header::{CONTENT_DISPOSITION, HeaderValue},
@@ -17,7 +18,6 @@ use super::{
 };
 use crate::{
     archive::{Conversation, KeptTurn, Summary},
-    domain::{ConversationId, Principal, TurnId},
     net::{Response, reply},
     replies::{
         AboutConversation, Conversations, Deleted, DeletedAll, ListedConversation,

@@ -2,6 +2,11 @@
 
 use std::error::Error;
 
+use codeinfo_core::{
+    InvalidId, InvalidPrincipal, InvalidQuestion,
+    error::{Code, chain},
+    telemetry::{Failures, TURN_FAILED},
+};
 use hyper::StatusCode;
 use tracing::{error, warn};
 
@@ -10,14 +15,11 @@ use crate::{
     archive::ArchiveError,
     chat::{ChatError, Event, Outcome},
     codex::{CodexError, Unavailable},
-    domain::{InvalidId, InvalidPrincipal, InvalidQuestion},
-    error::{Code, chain},
     evidence::EvidenceError,
     gateway::RequestError,
     ingest::IngestError,
     net::{self, Response, reply},
     search::SearchError,
-    telemetry::{Failures, TURN_FAILED},
     vault::VaultError,
 };
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_core::Root;
 use hyper::StatusCode;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     parameters::{invalid, pairs, unknown},
 };
 use crate::{
-    domain::Root,
     ingest::{Choice, IngestError},
     net::{Response, reply},
     replies::{Folders, ListedFolder, PageConfig},

@@ -1,5 +1,7 @@
 //! Answers what the page asks for: turns that the server owns, their conversations, and code to look at.
 
+use codeinfo_core::Principal;
+
 use super::{
     Parts, arguments,
     conversations::{self, Parameters},
@@ -8,10 +10,7 @@ use super::{
     route::ForPage,
     source, status, turns,
 };
-use crate::{
-    domain::Principal,
-    net::{Request, Response, Rights},
-};
+use crate::net::{Request, Response, Rights};
 
 impl Parts {
     pub(super) async fn for_page(

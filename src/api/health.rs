@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use codeinfo_core::error::{Code, chain};
 use hyper::StatusCode;
 use serde_json::json;
 use tracing::{debug, warn};
@@ -9,7 +10,6 @@ use tracing::{debug, warn};
 use super::{Detail, Parts, Services, error::ApiError};
 use crate::{
     codex::{Confinement, Presence},
-    error::{Code, chain},
     net::{Response, reply},
     replies::{
         CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use codeinfo_core::{OmissionRule, OmittedGroup, RunId};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,7 +10,6 @@ use tracing::info;
 
 use super::{Services, error::ApiError};
 use crate::{
-    domain::{OmissionRule, OmittedGroup, RunId},
     ingest::{self, RootStatus},
     net::{Response, Rights, reply},
     replies::{ListedRoot, OmittedCount, Removed, RemovedRoot, Roots, Started},

@@ -1,5 +1,6 @@
 //! `POST /search`: what a search finds, for people who look through much of it.
 
+use codeinfo_core::{Hit, Parts};
 use codeinfo_lang::detect;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -7,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
 use crate::{
-    domain::{Hit, Parts},
     net::{Response, reply},
     replies::{ListedHit, Listing, Part},
     search::{Found, MAX_LISTED, MAX_QUERY_BYTES, Query},

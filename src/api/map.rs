@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use codeinfo_core::{FileSummary, LineRange, Principal, TurnId};
 use hyper::StatusCode;
 use serde_json::Value;
 
@@ -13,7 +14,6 @@ use super::{
 use crate::{
     archive::KeptTurn,
     cite::Checked,
-    domain::{FileSummary, LineRange, Principal, TurnId},
     evidence::How,
     net::{Response, reply},
     replies::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn},

@@ -11,9 +11,17 @@ mod uses;
 
 use std::{fmt::Write, path::Path, sync::Arc, time::Instant};
 
+use codeinfo_core::{
+    FILES_META, FOLDER_META, InvalidId, MAX_TOOL_TEXT_BYTES, Root, RootId, SEARCH_TOOL,
+    UnknownRoot, Within, count_things,
+    error::{Code, chain},
+    plain_name,
+    telemetry::ToolCall,
+};
 use codeinfo_mcp::{
     About, Call, CallError, Endpoint, Error, Idempotence, SchemaError, Tool, ToolResult,
 };
+use codeinfo_worktree::root_link::find_root;
 use futures_util::{FutureExt, future, future::BoxFuture};
 use serde_json::{Map, Value, json};
 use tracing::{error, info, warn};
@@ -25,16 +33,9 @@ use super::{
     repos, tools,
 };
 use crate::{
-    domain::{
-        FILES_META, FOLDER_META, InvalidId, MAX_TOOL_TEXT_BYTES, Root, RootId, SEARCH_TOOL,
-        UnknownRoot, Within, count_things, plain_name,
-    },
-    error::{Code, chain},
     net::HttpError,
     replies::Repo,
-    root_link::find_root,
     search::{self, Found, SearchError},
-    telemetry::ToolCall,
 };
 
 const LIST: &str = "ListIngestedRepositories";

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
+use codeinfo_core::telemetry::{ToolkitLabel, ToolkitStart};
 use prometheus_client::{
     encoding::text::encode,
     metrics::{
@@ -16,7 +17,6 @@ use super::{Parts, error::ApiError};
 use crate::{
     codex::Presence,
     net::{self, Response, reply},
-    telemetry::{ToolkitLabel, ToolkitStart},
 };
 
 /// The open standard that grew out of Prometheus' own format.

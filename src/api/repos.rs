@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use codeinfo_core::{Root, RootId, plain_name};
+use codeinfo_worktree::root_link::find_root;
+
 use super::Services;
 use crate::{
-    domain::{Root, RootId, plain_name},
     ingest::{Added, IngestError},
     replies::{Adds, Repo, Repos},
-    root_link::find_root,
     search::SearchError,
 };
 

@@ -1,13 +1,12 @@
 //! Sessions of the page: the owner gets a code, with which the page opens one.
 
+use codeinfo_core::{Principal, error::Code};
 use hyper::{StatusCode, header::SET_COOKIE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
 use crate::{
-    domain::Principal,
-    error::Code,
     net::{HttpError, Request, Response, reply},
     replies::{SessionCode, SessionOpened},
 };

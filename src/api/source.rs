@@ -1,5 +1,6 @@
 //! `GET /source`: lines of an indexed file to look at.
 
+use codeinfo_core::Within;
 use hyper::StatusCode;
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     parameters::{invalid, pairs, unknown},
 };
 use crate::{
-    domain::Within,
     evidence::{Asked, Source, State},
     net::{Response, reply},
     replies::{LineShown, SourceShown},

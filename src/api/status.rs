@@ -1,5 +1,6 @@
 //! `GET /settings` and `GET /failures`: what a server is set to, and what went wrong.
 
+use codeinfo_core::telemetry::Failed;
 use hyper::StatusCode;
 
 use super::Services;
@@ -7,8 +8,6 @@ use crate::{
     api::{EffectiveSetting, SettingSource},
     net::{Response, reply},
     replies::{ListedFailure, ListedSetting, RecentFailures, Settings},
-    secret,
-    telemetry::Failed,
 };
 
 /// Lists the settings with their values and where those are from.
@@ -26,7 +25,7 @@ fn listed(setting: EffectiveSetting) -> ListedSetting {
         SettingSource::Argument => "argument",
     };
     // Whoever wrote a key into a setting that is none did not mean it for others.
-    let harmless = |value: String| secret::redact("", None, &value).text.into_owned();
+    let harmless = |value: String| codeinfo_secrets::redact("", None, &value).text.into_owned();
     let value = secret.is_none().then(|| value.map(harmless));
     let (source, is_secret) = (source.to_owned(), secret.is_some());
     ListedSetting { name, value, source, secret: is_secret, is_set: secret }

@@ -1,5 +1,6 @@
 //! `GET` and `POST /mcp/config`: the configuration of toolkits that a principal keeps here, encrypted.
 
+use codeinfo_core::{Principal, is_internal_address};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use url::{Host, Url};
@@ -7,7 +8,6 @@ use url::{Host, Url};
 use super::{Services, error::ApiError};
 use crate::{
     codex::NetworkAccess,
-    domain::{Principal, is_internal_address},
     net::{Request, Response, reply},
     replies::ConfigStored,
     toolkit::{Entry, SpecReader, ToolkitName, ToolkitSandbox, Transport},

@@ -1,5 +1,6 @@
 //! Tokens: who has one may ask, and keeps a configuration of its own.
 
+use codeinfo_core::{Principal, Secret};
 use futures_util::future::join_all;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -7,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
 use crate::{
-    domain::{Principal, Secret},
     net::{Request, Response, reply},
     replies::{ListedToken, Revoked, TokenList, TokenMade},
     vault::{OnLiving, TokenKind},

@@ -5,14 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_core::{
+    PathMap, Principal, Root,
+    error::{Code, chain},
+};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Services, error::ApiError};
 use crate::{
-    domain::{PathMap, Principal, Root},
-    error::{Code, chain},
     gateway::{Directory, Filter, Gateway, Member, Proposal, Source, Wanted},
     net::{Request, Response, reply},
     replies::{AllowedFile, ProposedToolkit, ToolAnswer},
@@ -243,7 +245,7 @@ async fn find_folder(
     let paths = &services.path_map;
     if let Some(reference) = &parameters.repository {
         let unknown = || {
-            let error = crate::domain::UnknownRoot::new(reference, roots);
+            let error = codeinfo_core::UnknownRoot::new(reference, roots);
             ApiError::Failed { code: Code::RepoNotFound, message: error.to_string() }
         };
         let root = paths.root(roots, reference).ok_or_else(unknown)?;

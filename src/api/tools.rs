@@ -5,16 +5,15 @@ use std::{
     time::Instant,
 };
 
+use codeinfo_core::{Root, telemetry::Outcome};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Services, error::ApiError, repos::repos_compared};
 use crate::{
-    domain::Root,
     net::{Response, reply},
     search::{Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError},
-    telemetry::Outcome,
 };
 
 /// What to search for, over HTTP and over MCP.

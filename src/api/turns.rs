@@ -10,6 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{
+    ConversationId, Principal, Timestamp, TurnId, error::Code, task::Tasks, telemetry::Failures,
+};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde_json::json;
@@ -27,12 +30,8 @@ use super::{
 use crate::{
     archive::{Archive, KeptTurn, Summary, TurnState},
     chat::{Event, Turn},
-    domain::{ConversationId, Principal, Timestamp, TurnId},
-    error::Code,
     net::{Admission, Request, Response, reply, sse},
     replies::{Asked, TurnBegun, TurnStands},
-    task::Tasks,
-    telemetry::Failures,
 };
 
 /// How many bytes of turns that ended stay in memory, and how long: for those who come back to one, also where none

@@ -4,6 +4,7 @@ mod frame;
 
 use std::{future::pending, sync::Arc, time::Instant};
 
+use codeinfo_core::{error::Code, telemetry};
 use codeinfo_mcp::{Schema, SchemaError};
 use futures_util::{StreamExt, TryStreamExt, stream, stream::BoxStream};
 use serde_json::{Value, json};
@@ -17,9 +18,7 @@ use super::{
 };
 use crate::{
     chat::Event,
-    error::Code,
     net::{Admission, Happened, HttpError, WebSocket},
-    telemetry,
 };
 
 /// What validates the messages of clients.

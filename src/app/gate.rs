@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use codeinfo_core::Principal;
+
 use super::wrong_bearers::WrongBearers;
 use crate::{
     api::is_of_page,
-    domain::Principal,
     net::{Admission, Asked, Gate, HttpError, Rights},
     vault::{PageSessions, ProcessKey, TokenKind, Tokens},
 };
@@ -101,9 +102,9 @@ mod tests {
     use super::{Bearers, main, mcp};
     use crate::{
         net::{Asked, Rights},
-        task::Tasks,
         vault::{ProcessKey, Vault},
     };
+    use codeinfo_core::task::Tasks;
 
     #[tokio::test]
     async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use codeinfo_core::task::Tasks;
 use futures_util::FutureExt;
 
 use super::{Groups, Opened, StartError, Visibility};
@@ -9,7 +10,6 @@ use crate::{
     config::Config,
     embed::{Builtin, Embedder, Service},
     store::{DeferredStore, Embedded, Observed, OnMismatch, Place, StoreError, VectorStore},
-    task::Tasks,
 };
 
 /// How long the start waits for an embedding service whose vectors have a length that nobody knows.
@@ -53,7 +53,7 @@ async fn store(
         None => embedder.dimensions(),
         Some(service) => learn(service, config, on_mismatch, tasks).await?,
     };
-    let place = Place::of(config, on_mismatch, &embedder.model().id(), tasks).await?;
+    let place = Place::of(config.store_settings(), on_mismatch, &embedder.model().id(), tasks).await?;
     if let Some(dimensions) = dimensions {
         return Ok(place.open(dimensions).await?);
     }

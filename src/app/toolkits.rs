@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use codeinfo_core::{task::Tasks, telemetry::Metrics};
 use codeinfo_mcp::SchemaError;
 
 use crate::{
@@ -10,8 +11,6 @@ use crate::{
     embed::StaticModel,
     gateway::{Allowed, Gateway, Parts, launch::Sandboxes, layers::Layers, trusted::Trusted},
     store::VectorStore,
-    task::Tasks,
-    telemetry::Metrics,
     toolkit::{Pool, SpecReader},
     vault::Vault,
 };

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::Code;
+use codeinfo_core::error::Code;
 
 /// A failure of the archive.
 #[derive(Debug, thiserror::Error)]

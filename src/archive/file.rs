@@ -7,14 +7,14 @@ use std::{
     path::Path,
 };
 
+use codeinfo_core::{
+    ConversationId,
+    atomic::{self, Readers},
+};
 use serde_json::{Value, json};
 use tracing::warn;
 
 use super::{ArchiveError, Conversation, KeptTurn, Known, Summary, find};
-use crate::{
-    atomic::{self, Readers},
-    domain::ConversationId,
-};
 
 pub(super) const EXTENSION: &str = "jsonl";
 /// What the name of a file ends with that cannot be read.

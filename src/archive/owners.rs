@@ -5,15 +5,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::{
+    ConversationId, Principal,
+    atomic::{self, Readers},
+    task::Tasks,
+};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
 use super::{Archive, ArchiveError, FOLDER};
-use crate::{
-    atomic::{self, Readers},
-    domain::{ConversationId, Principal},
-    task::Tasks,
-};
 
 const FILE: &str = "owners.json";
 /// Maximum number of conversations of tokens; the oldest ones become the owner's.
@@ -115,11 +115,8 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::{ConversationOwners, MAX_CONVERSATIONS};
-    use crate::{
-        archive::Archive,
-        domain::{ConversationId, Principal},
-        task::Tasks,
-    };
+    use crate::archive::Archive;
+    use codeinfo_core::{ConversationId, Principal, task::Tasks};
 
     fn conversation(number: usize) -> ConversationId {
         format!("00000000-0000-4000-8000-{number:012}").parse().unwrap()

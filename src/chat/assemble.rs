@@ -9,6 +9,7 @@ use std::{
     ops::Range,
 };
 
+use codeinfo_core::{FILES_META, FileSummary, SEARCH_TOOL, Segment, Timestamp};
 use serde_json::Value;
 
 pub(super) use self::bound::Bound;
@@ -17,10 +18,7 @@ use super::{
     event::{Event, Stage, Usage},
     source::{Seen, Servers, seen},
 };
-use crate::{
-    codex::{self, Tool},
-    domain::{FILES_META, FileSummary, SEARCH_TOOL, Segment, Timestamp},
-};
+use crate::codex::{self, Tool};
 
 /// The pieces of one turn so far.
 ///

@@ -1,9 +1,8 @@
 //! The repositories that an answer cites, each with the state of its files that was indexed. Pure.
 
-use crate::{
-    cite::Checked,
-    domain::{CitedRepository, Root, Timestamp},
-};
+use codeinfo_core::{CitedRepository, Root, Timestamp};
+
+use crate::cite::Checked;
 
 /// Stands for the commit of a folder: its files may differ from those of the commit that is checked out.
 const WORKING_TREE: &str = "working tree";
@@ -35,7 +34,8 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::{cite::CitationState, domain::Revision};
+    use crate::cite::CitationState;
+    use codeinfo_core::Revision;
 
     fn citation(repo: Option<&str>) -> Checked {
         Checked {

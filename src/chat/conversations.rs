@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
+use codeinfo_core::ConversationId;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use super::error::ChatError;
-use crate::domain::ConversationId;
 
 type Lock = tokio::sync::Mutex<()>;
 

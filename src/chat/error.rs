@@ -1,9 +1,9 @@
 //! Why a question could not be asked.
 
+use codeinfo_core::{ConversationId, UnknownRoot, error::Code};
+
 use crate::{
     codex::{CodexError, Unavailable},
-    domain::{ConversationId, UnknownRoot},
-    error::Code,
     store::StoreError,
 };
 

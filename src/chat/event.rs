@@ -1,15 +1,12 @@
 //! What a turn reports to its caller.
 
+use codeinfo_core::{ConversationId, FileSummary, Segment, Timestamp, error::Code};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::source::Source;
+use crate::cite::Checked;
 pub use crate::codex::Usage;
-use crate::{
-    cite::Checked,
-    domain::{ConversationId, FileSummary, Segment, Timestamp},
-    error::Code,
-};
 
 /// One thing that happened in a turn, whole.
 #[derive(Debug, Clone, PartialEq)]

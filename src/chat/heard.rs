@@ -1,7 +1,8 @@
 //! What was heard of a turn, and the message that is held back since it may be the final one.
 
+use codeinfo_core::Timestamp;
+
 use super::{assemble::Assembly, event::Event};
-use crate::domain::Timestamp;
 
 /// What was heard of a turn.
 pub(super) struct Heard {

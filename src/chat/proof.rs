@@ -1,14 +1,13 @@
 //! What becomes of an answer whose citations and claims were checked: the model puts wrong ones right,
 //! once; citations that stay wrong are struck out, and sentences that stay contradicted are marked. Pure.
 
+use codeinfo_core::{CitationCounts, DoubtfulPlace, LineRange, Root, plain_line};
+
 use super::{
     cited::list_repositories,
     reading::{Contradiction, JudgedClaims},
 };
-use crate::{
-    cite::{self, Checked, CitationState, Fault, Report},
-    domain::{CitationCounts, DoubtfulPlace, LineRange, Root, plain_line},
-};
+use crate::cite::{self, Checked, CitationState, Fault, Report};
 
 /// Most bytes of what is said of wrong citations to the model.
 const MAX_FAULTS: usize = 8000;

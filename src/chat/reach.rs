@@ -1,7 +1,9 @@
 //! Which of the indexed repositories the model's shell may read for a question. Pure.
 
+use codeinfo_core::Root;
+
 use super::mention::has_name;
-use crate::{codex::Readable, domain::Root};
+use crate::codex::Readable;
 
 /// Most repositories that a shell may read. Each costs every command about 5 ms (Codex 0.169), so that
 /// 200 of them make a turn with one command four times as slow; search knows all of them still.
@@ -42,7 +44,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::domain::{Counts, Timestamp};
+    use codeinfo_core::{Counts, Timestamp};
 
     fn root(name: &str, last_ingest_at: Option<Timestamp>) -> Root {
         let path = PathBuf::from("/src").join(name);

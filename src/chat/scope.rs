@@ -5,11 +5,10 @@
 
 use std::path::Path;
 
+use codeinfo_core::{LastRun, PathMap, Root, RootId, UnknownRoot, Within, plain_name};
+
 use super::{ChatError, mention::has_name, reach};
-use crate::{
-    codex::Readable,
-    domain::{LastRun, PathMap, Root, RootId, UnknownRoot, Within, plain_name},
-};
+use crate::codex::Readable;
 
 /// Most repositories that are pointed out because a question names them.
 const MAX_NAMED: usize = 3;
@@ -151,7 +150,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::domain::{Counts, Revision};
+    use codeinfo_core::{Counts, Revision};
 
     fn root(name: &str, chunks: u64, last_run: LastRun) -> Root {
         let path = PathBuf::from("/src").join(name);

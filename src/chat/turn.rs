@@ -4,6 +4,7 @@ mod prove;
 
 use std::{future::Future, time::Duration};
 
+use codeinfo_core::{ConversationId, Root, Segment, Within, error::Code, telemetry};
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, sleep, sleep_until, timeout},
@@ -27,10 +28,7 @@ use crate::{
     codex::{
         CodexError, Ending, EphemeralOpening, Opening, Running, Thread, TurnError, TurnErrorKind,
     },
-    domain::{ConversationId, Root, Segment, Within},
-    error::Code,
     gateway::{TurnToolkits, Wanted},
-    telemetry,
 };
 
 /// Events that may wait for the caller before the turn waits for it.

@@ -4,6 +4,8 @@
 //! words fit them better than the rest of the file. It is wrong only if a name of its own stands nowhere in
 //! the file, or only far from the lines, and its other words do not fit them. Everything else is unconfirmed.
 
+use codeinfo_core::LineRange;
+
 use super::{
     content::Content,
     fault::Fault,
@@ -13,7 +15,7 @@ use super::{
     said::Said,
     statement::CitedStatement,
 };
-use crate::{domain::LineRange, embed::StaticModel};
+use crate::embed::StaticModel;
 
 /// Lines on either side of a range in which a name accuses nobody.
 const TOLERANCE: u32 = 10;

@@ -6,8 +6,9 @@ use std::{
     ops::Range,
 };
 
+use codeinfo_core::{LineRange, plain_line};
+
 use super::{content::Content, parse::Citation, pieces::Pieces, said::sentence_ranges};
-use crate::domain::{LineRange, plain_line};
 
 /// Maximum bytes of a sentence.
 const MAX_SENTENCE_BYTES: usize = 480;

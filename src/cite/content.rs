@@ -7,15 +7,13 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use codeinfo_core::{ChunkRecord, LineRange};
 use codeinfo_lang::{comment, detect, words::folded};
 use memchr::memmem;
 use sha2::{Digest, Sha256};
 
 use super::fit::{CitedPlace, TermLines};
-use crate::{
-    domain::{ChunkRecord, LineRange},
-    embed::StaticModel,
-};
+use crate::embed::StaticModel;
 
 /// So many places of a name are said.
 const MAX_PLACES: usize = 3;

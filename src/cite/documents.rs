@@ -13,6 +13,7 @@ mod target;
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
+use codeinfo_core::LineRange;
 use serde::Serialize;
 
 pub use error::DocumentError;
@@ -37,7 +38,6 @@ use super::{
     said::{self, Said},
     tree::Tree,
 };
-use crate::domain::LineRange;
 
 /// Further citations of one document are not read.
 const MAX_CITATIONS: usize = 10_000;

@@ -1,6 +1,8 @@
 //! What can go wrong in a check.
 
-use crate::{error::Code, store::StoreError};
+use codeinfo_core::error::Code;
+
+use crate::store::StoreError;
 
 /// A failure to check, which says nothing of the citations.
 #[derive(Debug, thiserror::Error)]

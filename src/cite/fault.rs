@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::domain::LineRange;
+use codeinfo_core::LineRange;
 
 /// What is wrong with a citation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,12 +9,10 @@ use std::{
     ops::Range,
 };
 
+use codeinfo_core::LineRange;
 use codeinfo_lang::words::{STOP_WORDS, folded, identifiers, parts, stem};
 
-use crate::{
-    domain::LineRange,
-    embed::{DIMENSIONS, StaticModel},
-};
+use crate::embed::{DIMENSIONS, StaticModel};
 
 /// Lines on either side of a range that count as its surroundings.
 const SURROUNDINGS: usize = 60;

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use codeinfo_core::{ChunkRecord, LineRange};
+
 use super::{
     content::Content,
     fault::Fault,
@@ -9,7 +11,6 @@ use super::{
     parse::Citation,
     said::Said,
 };
-use crate::domain::{ChunkRecord, LineRange};
 
 /// A file as it is now, beside what was indexed of it.
 #[derive(Debug)]

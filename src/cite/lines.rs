@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::domain::LineRange;
+use codeinfo_core::LineRange;
 
 /// More ranges after one path are not read.
 const MAX_RANGES: usize = 16;

@@ -6,7 +6,7 @@ use std::{
     fmt::{self, Write},
 };
 
-use crate::domain::LineRange;
+use codeinfo_core::LineRange;
 
 /// The name of the file, at the root of a work tree.
 pub const LOCK_FILE: &str = "citations.lock";

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use codeinfo_core::LineRange;
 use codeinfo_lang::detect;
 
 use super::{
     lines::{Numbers, lines},
     pieces::{Kind, Piece, Pieces},
 };
-use crate::domain::LineRange;
 
 /// Further citations of a text are not read: a model decides how many there are.
 pub const MAX_CITATIONS: usize = 200;

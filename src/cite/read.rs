@@ -6,12 +6,13 @@ use std::{
     path::Path,
 };
 
-use super::{content::Content, resolve::Place};
-use crate::{
+use codeinfo_core::{FileRecord, Root, hash};
+use codeinfo_worktree::{
     beneath::{self, Beneath},
     decode,
-    domain::{FileRecord, Root, hash},
 };
+
+use super::{content::Content, resolve::Place};
 
 /// Larger files are not read.
 pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;

@@ -5,13 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::{
+    FileRecord, PathMap, Root, Within,
+    paths::{clean, ends_with},
+};
+
 use super::{
     fault::Fault,
     parse::{Certainty, Citation},
-};
-use crate::domain::{
-    FileRecord, PathMap, Root, Within,
-    paths::{clean, ends_with},
 };
 
 /// So many files are named where a path may mean several, or another.

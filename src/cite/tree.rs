@@ -9,15 +9,16 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::LineRange;
+use codeinfo_worktree::{
+    beneath::{self, Beneath},
+    decode,
+};
+
 use super::{
     content::Content,
     judge::Known,
     read::{MAX_BYTES, MAX_FILE_BYTES},
-};
-use crate::{
-    beneath::{self, Beneath},
-    decode,
-    domain::LineRange,
 };
 
 /// A search through all files leaves so much room to those that are cited.

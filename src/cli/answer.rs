@@ -1,5 +1,6 @@
 //! Asks a question and shows the segments as they come.
 
+use codeinfo_core::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use sse_stream::{Sse, SseByteStream};
@@ -7,7 +8,6 @@ use sse_stream::{Sse, SseByteStream};
 use super::{CliError, Client, print};
 use crate::{
     cite::{Checked, CitationState, join_lines},
-    domain::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment},
     replies::{
         Answered, FilesFound, Frame, Origin, Text, ToolResult, TurnBegun, Unanswered, Warned,
     },

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::paths::is_below;
+use codeinfo_worktree::git::find_work_tree;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -16,8 +18,6 @@ use super::{
 };
 use crate::{
     cite::{DocumentError, Documents, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
-    domain::paths::is_below,
-    git::find_work_tree,
     ingest::discover::{self, Ignores},
 };
 

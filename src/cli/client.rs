@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use codeinfo_core::{Secret, error::chain, tls};
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::CliError;
-use crate::{domain::Secret, error::chain, net::reply::ErrorReply, tls};
+use crate::net::reply::ErrorReply;
 
 /// How long any single reply may take; streams of `/chat` are not bound by it.
 const TIMEOUT: Duration = Duration::from_mins(2);

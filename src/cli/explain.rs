@@ -5,13 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::{OmissionRule, count_paths};
+use codeinfo_worktree::{git::find_work_tree, private_places::PrivatePlaces};
+
 use super::{CliError, print};
-use crate::{
-    domain::{OmissionRule, count_paths},
-    git::find_work_tree,
-    ingest::{Explanation, discover, explain_folder},
-    private_places::PrivatePlaces,
-};
+use crate::ingest::{Explanation, discover, explain_folder};
 
 /// Explains folders, or of a file alone whether it is indexed.
 pub fn explain(

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{RunId, error::Code};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 
@@ -17,8 +18,6 @@ use super::{
     print::{self, count_things},
 };
 use crate::{
-    domain::RunId,
-    error::Code,
     ingest::{RunCounts, State, Status, explain_form},
     replies::{ListedRoot, Roots, Started},
 };

@@ -5,12 +5,13 @@ use std::{
     io::{IsTerminal, Write},
 };
 
+use codeinfo_core::plain_name;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{CliError, Client};
-pub(super) use crate::domain::count_things;
-use crate::{domain::plain_name, replies::Repo};
+use crate::replies::Repo;
+pub(super) use codeinfo_core::count_things;
 
 /// Writes a line to standard output.
 pub(super) fn line(text: &str) -> Result<(), CliError> {

@@ -5,13 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::Hit;
 use serde_json::json;
 
 use super::{
     CliError, Client, Search,
     print::{confined, json, line, name, note, reference, title},
 };
-use crate::{domain::Hit, replies::SourceShown, search::Found};
+use crate::{replies::SourceShown, search::Found};
 
 /// Searches over `POST /tools/vector-search`.
 pub(super) async fn search(client: &Client, asked: Search) -> Result<(), CliError> {

@@ -2,10 +2,11 @@
 
 use std::{path::Path, time::Duration};
 
+use codeinfo_core::error::Code;
 use serde_json::Value;
 
 use super::{CliError, Client, print};
-use crate::{error::Code, replies::Health};
+use crate::replies::Health;
 
 /// Says where the listeners are, what is indexed, and whether Codex can be used.
 pub async fn banner(

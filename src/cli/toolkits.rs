@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_worktree::git::find_work_tree;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,6 @@ use super::{
 };
 use crate::{
     gateway::{Directory, Origin, ToolState, ToolkitEntry, launch::is_installed},
-    git::find_work_tree,
     install::ask_person,
     replies::{AllowedFile, ConfigStored, ToolAnswer},
     toolkit::{State, first_file},

@@ -11,10 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::{atomic, program};
 use tracing::warn;
 use uuid::Uuid;
-
-use crate::{atomic, program};
 
 /// Folder of the script and its copies below the data folder.
 const FOLDER: &str = "sandbox";

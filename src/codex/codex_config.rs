@@ -249,7 +249,7 @@ pub(super) struct Given {
     /// Name and address of our search.
     pub(super) search: (&'static str, String),
     pub(super) extras: Vec<Extra>,
-    pub(super) search_key: Option<crate::domain::Secret>,
+    pub(super) search_key: Option<codeinfo_core::Secret>,
     pub(super) model: Option<String>,
     pub(super) prompt: String,
     pub(super) fence: Fence,

@@ -2,6 +2,8 @@
 
 use std::{path::Path, sync::atomic::Ordering};
 
+use codeinfo_core::ConversationId;
+use codeinfo_secrets::foreign::redact;
 use serde_json::{Value, json};
 use tracing::warn;
 use uuid::Uuid;
@@ -14,7 +16,7 @@ use super::{
     protocol::{CommandEnded, FeatureList, ThreadOpened, ThreadSettings},
     server::Server,
 };
-use crate::{codex::SandboxMode, domain::ConversationId, foreign::redact};
+use crate::codex::SandboxMode;
 
 /// Exit status of the command that tries the sandbox where it read what it must not.
 const READS_ALL: i32 = 77;

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use codeinfo_core::ConversationId;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -19,7 +20,6 @@ use super::{
     protocol::{ThreadInfo, TurnStarted},
     server::{Server, ThreadEvent},
 };
-use crate::domain::ConversationId;
 
 /// Maximum bytes of a reply.
 const MAX_REPLY_BYTES: usize = 32 << 10;

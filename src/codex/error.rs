@@ -2,8 +2,10 @@
 
 use std::{io, path::PathBuf};
 
+use codeinfo_core::error::Code;
+use codeinfo_secrets::foreign::redact;
+
 use super::presence::Unavailable;
-use crate::{error::Code, foreign::redact};
 
 const CHECK_VERSION: &str = "see that `codex --version` prints 0.169, which this server was made for, or later (`npm install -g \
      @openai/codex@latest`), and what `codex doctor` finds as the user who runs the server; then ask again";

@@ -4,12 +4,12 @@
 mod bound;
 mod item;
 
+use codeinfo_core::ConversationId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::bound::MAX_TEXT_BYTES;
 use super::turn_error::TurnError;
-use crate::domain::ConversationId;
 
 /// What happened in a turn.
 #[derive(Debug, Clone, PartialEq)]

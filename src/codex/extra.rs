@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::Secret;
+use codeinfo_core::Secret;
 
 /// An MCP endpoint of ours that a thread may use beside the search.
 #[derive(Debug, Clone)]

@@ -14,11 +14,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_worktree::private_places::PrivatePlaces;
 use serde_json::{Map, Value, json};
 
 use self::narrow::narrow;
 pub(super) use self::sight::Sight;
-use crate::private_places::PrivatePlaces;
 
 /// An indexed folder, which the model's shell may read except for some files.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,11 @@ use std::{
     time::SystemTime,
 };
 
+use codeinfo_core::program;
+use codeinfo_secrets::foreign::redact;
 use tokio::{fs, io::AsyncReadExt};
 
 use super::error::CodexError;
-use crate::{foreign::redact, program};
 
 /// Files in `CODEX_HOME` that Codex reads at its start only, and the system's settings: what is asked once
 /// of a process depends on them.

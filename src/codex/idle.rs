@@ -5,8 +5,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::ConversationId;
+
 use super::{cell::Cell, protocol::ThreadSettings};
-use crate::domain::ConversationId;
 
 /// Most idle threads kept; each has a scratch folder, and one that had no turn yet is loaded, which costs
 /// Codex about 4 MB and a connection to our search.

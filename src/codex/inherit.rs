@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_worktree::private_places::PrivatePlaces;
 use serde::Deserialize;
 use tokio::fs;
 
 use super::files::SYSTEM_CONFIG;
-use crate::private_places::PrivatePlaces;
 
 /// What programs need to run, to find their user's files and to reach the network.
 const PASSED: [&str; 40] = [

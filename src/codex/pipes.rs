@@ -4,6 +4,11 @@ use std::{
     collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration,
 };
 
+use codeinfo_core::{
+    lines::{Line, Lines},
+    task::Tasks,
+};
+use codeinfo_secrets::foreign::redact;
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
@@ -14,10 +19,6 @@ use tokio::{
 use tracing::{debug, warn};
 
 use super::{error::CodexError, server::Shared};
-use crate::{
-    foreign::{Line, Lines, redact},
-    task::Tasks,
-};
 
 /// Longest line of standard output: Codex cuts a tool's result at 1 MiB, and JSON may write each
 /// byte as six.

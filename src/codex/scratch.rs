@@ -7,10 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::task::Tasks;
 use tracing::debug;
 use uuid::Uuid;
-
-use crate::task::Tasks;
 
 /// What the name of a process's folder begins with.
 const PREFIX: &str = "process-";

@@ -13,6 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{
+    ConversationId,
+    task::{Probe, Tasks},
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
@@ -35,10 +39,6 @@ use super::{
     inherit, pipes,
     protocol::{self, Initialized, Model, RpcError, UserConfig},
     vendor,
-};
-use crate::{
-    domain::ConversationId,
-    task::{Probe, Tasks},
 };
 
 /// Lines that wait to be written; requests are small and few, so a full queue means that Codex no

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::task::{Backoff, Tasks};
 use tokio::sync::Mutex;
 use tracing::{info, warn};
 
@@ -18,7 +19,6 @@ use super::{
     presence::Unavailable,
     server::{Counters, Server},
 };
-use crate::task::{Backoff, Tasks};
 
 /// A process that lived this long has started well; its end does not slow the next start.
 const STEADY: Duration = Duration::from_secs(30);

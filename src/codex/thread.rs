@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::ConversationId;
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc,
@@ -39,7 +40,6 @@ use super::{
     server::{Server, ThreadEvent},
     turn_error::TurnErrorKind,
 };
-use crate::domain::ConversationId;
 
 /// What Codex says of a thread that another process has open.
 const HELD: &str = "already has an active writer";
@@ -65,7 +65,7 @@ pub struct Opening {
     /// Address of the MCP endpoint that searches.
     pub search_url: String,
     /// What it wants to see as a bearer, where it wants one.
-    pub search_key: Option<crate::domain::Secret>,
+    pub search_key: Option<codeinfo_core::Secret>,
     /// Further MCP endpoints of ours, which it can do without.
     pub extras: Vec<Extra>,
     /// What the model reads before the question.

@@ -1,8 +1,8 @@
 //! Why a turn failed, in words that are safe to show.
 
+use codeinfo_core::error::Code;
+use codeinfo_secrets::foreign::redact;
 use serde_json::Value;
-
-use crate::{error::Code, foreign::redact};
 
 /// A failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,6 +15,10 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{
+    PathMap, Secret,
+    telemetry::{LogFormat, LogSettings},
+};
 use serde::{Deserialize, de::IntoDeserializer};
 
 pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
@@ -22,11 +26,9 @@ use self::raw::Raw;
 use super::{Config, RelaySettings};
 use crate::{
     codex::{ApprovalPolicy, CodexSettings, EFFORTS, OtherVariables, SandboxMode, WebSearchMode},
-    domain::{PathMap, Secret},
     ingest::IngestSettings,
     net::{AllowedNames, HttpSettings},
     store::EmbeddedStoreSettings,
-    telemetry::{LogFormat, LogSettings},
 };
 
 /// A setting that cannot be used, in one line that names the variable.

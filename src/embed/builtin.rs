@@ -10,12 +10,12 @@ mod vocabulary;
 
 use std::sync::Arc;
 
+use codeinfo_core::task::Tasks;
 use futures_util::{FutureExt, future::BoxFuture};
 
 pub use self::table::DIMENSIONS;
 use self::table::{Side, Table};
 use super::{Document, EmbedError, Embedder, Model, NearWord};
-use crate::task::Tasks;
 
 /// How much text one blocking job embeds: a few milliseconds of work, so that stopping is quick.
 const SLICE_BYTES: usize = 256 * 1024;

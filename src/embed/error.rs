@@ -1,7 +1,8 @@
 //! What can go wrong while embedding.
 
+use codeinfo_core::error::Code;
+
 use super::service::ServiceError;
-use crate::error::Code;
 
 /// An embedding failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

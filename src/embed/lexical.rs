@@ -15,11 +15,11 @@ mod terms;
 
 use std::{ffi::OsStr, path::Path};
 
+use codeinfo_core::Sparse;
 use codeinfo_lang::{comment::is_description, detect, words::stem};
 
 use self::terms::Terms;
 use super::Document;
-use crate::domain::Sparse;
 
 /// How soon repeated occurrences stop counting.
 const K1: f32 = 1.2;

@@ -23,6 +23,7 @@ use std::{
     time::Instant,
 };
 
+use codeinfo_core::task::{self, Stalls, Tasks};
 use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use sha2::{Digest, Sha256};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
@@ -35,10 +36,7 @@ use self::{
     retry::{Pause, RetryPolicy},
 };
 use super::{Document, EmbedError, Embedder, Model};
-use crate::{
-    embed::EmbeddingSettings,
-    task::{self, Stalls, Tasks},
-};
+use crate::embed::EmbeddingSettings;
 
 /// How often a single text that is found too long is halved: to an eighth.
 const MAX_CUTS: u32 = 3;

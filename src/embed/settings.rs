@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::Secret;
+use codeinfo_core::Secret;
 
 /// An OpenAI-compatible embedding service.
 #[derive(Debug, Clone)]

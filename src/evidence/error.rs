@@ -1,10 +1,8 @@
 //! Why there is no evidence.
 
-use crate::{
-    domain::{OmissionRule, UnknownRoot, explain_omission, plain_name},
-    error::Code,
-    store::StoreError,
-};
+use codeinfo_core::{OmissionRule, UnknownRoot, error::Code, explain_omission, plain_name};
+
+use crate::store::StoreError;
 
 /// The most characters of a path or name that are repeated.
 const MAX_CHARS: usize = 200;

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use codeinfo_core::FileRecord;
 use codeinfo_lang::{
     landmark::{self, Landmark},
     role::{self, Role},
 };
 
 use super::snapshot::Snapshot;
-use crate::domain::FileRecord;
 
 /// So many files are read, those of most chunks among plain source first, ...
 const MAX_FILES: usize = 150;

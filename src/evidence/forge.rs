@@ -1,9 +1,9 @@
 //! Where a file can be seen on the forge that its repository comes from: read from the files of `.git`, which are
 //! whatever the repository says, without running git.
 
+use codeinfo_core::Root;
+use codeinfo_worktree::git::Git;
 use url::Url;
-
-use crate::{domain::Root, git::Git};
 
 /// A commit of a repository on a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{domain::Host, git::on_the_web};
+    use codeinfo_core::Host;
+    use codeinfo_worktree::git::on_the_web;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 

@@ -6,19 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{FileRecord, LineRange, Root, Within, hash};
 use codeinfo_lang::detect;
+use codeinfo_worktree::{
+    beneath::{self, Beneath},
+    decode::{self, DecodedText, TextEncoding},
+};
 use similar::{Algorithm, DiffOp, DiffTag};
 
 use super::{
     Evidence, EvidenceError,
     place::{File, Place},
     snapshot::Snapshot,
-};
-use crate::{
-    beneath::{self, Beneath},
-    decode::{self, DecodedText, TextEncoding},
-    domain::{FileRecord, LineRange, Root, Within, hash},
-    secret,
 };
 
 /// The most lines of one reply, and how many there are unless more are asked for.
@@ -179,7 +178,7 @@ fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDi
         return OnDisk::Same(number(text.lines().count()), encoding);
     }
     let language = detect::language(&record.path, &text);
-    let censored = secret::censor(&record.path, language, &text);
+    let censored = codeinfo_secrets::censor(&record.path, language, &text);
     let Some(censored) = censored.filter(|_| bytes.len() as u64 <= MAX_FILE_BYTES) else {
         return OnDisk::Unreadable;
     };

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use codeinfo_core::Within;
 use codeinfo_lang::{
     comment::is_comment,
     words::{identifiers, is_import},
 };
-
-use crate::domain::Within;
 
 use super::{Evidence, EvidenceError, place::Place, snapshot::Snapshot};
 

@@ -2,6 +2,8 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use codeinfo_core::Within;
+
 use super::{
     Evidence, EvidenceError, File, Searched,
     classify::{Budget, Group, GroupedPlace, group_places, rank},
@@ -9,7 +11,6 @@ use super::{
     snapshot::Snapshot,
     uses::searched,
 };
-use crate::domain::Within;
 
 /// Maximum number and bytes of the names that are counted one by one; the places of others are counted together.
 const MAX_COUNTED: usize = 20_000;

@@ -1,11 +1,12 @@
 //! What a file or folder defines, and where.
 
+use codeinfo_core::{FileRecord, Root, Within, hash, list_omissions};
+
 use super::{
     Evidence, EvidenceError,
     folder::{self, Folder},
     place::{File, Place},
 };
-use crate::domain::{FileRecord, Root, Within, hash, list_omissions};
 
 /// The first line of a definition may go on over so many lines until its name stands there.
 const HEAD_LINES: usize = 4;

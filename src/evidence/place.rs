@@ -6,17 +6,15 @@ use std::{
     sync::LazyLock,
 };
 
+use codeinfo_core::{
+    FileRecord, Root, Within,
+    paths::{clean, ends_with, is_below},
+    unicode::{compose, list_encodings},
+};
+use codeinfo_worktree::root_link::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
 
 use super::{Evidence, EvidenceError, snapshot::with_content, unsearched};
-use crate::{
-    domain::{
-        FileRecord, Root, Within,
-        paths::{clean, ends_with, is_below},
-        unicode::{compose, list_encodings},
-    },
-    root_link::{follow_link, read_file_url},
-};
 
 /// So many files are named where a path may mean several, or another.
 const MAX_NAMED: usize = 3;

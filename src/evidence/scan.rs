@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::{FileRecord, RootId};
+
 use super::{Evidence, EvidenceError, classify::Budget, snapshot::Snapshot};
-use crate::domain::{FileRecord, RootId};
 
 /// Number of chunks in a batch.
 const BATCH_CHUNKS: usize = 1000;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use codeinfo_core::{FileRecord, Root};
+
 use super::{Evidence, EvidenceError, snapshot::with_content};
-use crate::domain::{FileRecord, Root};
 
 /// How much is in a folder, without the folders in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

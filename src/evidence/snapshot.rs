@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
 use codeinfo_lang::{Language, detect, role::Role};
 use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
-use crate::domain::{ChunkRecord, FileRecord, Root, RootId};
 
 /// A file as it was indexed.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! the web.
 
 use codeinfo_chunk::{Mark, highlight};
+use codeinfo_core::Within;
 use codeinfo_lang::detect;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     forge::{Forge, Permalink},
     lines::{Asked, FileLines, State, Whole},
 };
-use crate::domain::Within;
 
 /// The most lines of one reply, and how many there are unless a last one is named.
 const MAX_LINES: u32 = 2000;

@@ -1,11 +1,11 @@
 //! Says what was left out of an index, so that a reader does not take unindexed code for missing code.
 
+use codeinfo_core::{
+    OmissionRule, OmittedPaths, Root, Within, count_paths, explain_omission, list_omissions,
+};
 use codeinfo_lang::names::{self, MachineFile};
 
 use super::Evidence;
-use crate::domain::{
-    OmissionRule, OmittedPaths, Root, Within, count_paths, explain_omission, list_omissions,
-};
 
 impl Evidence {
     /// Says what of the repositories was not searched for names that are nowhere, since it was left out.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use codeinfo_core::{Root, Timestamp, Within};
 use codeinfo_lang::readings::list_readings;
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     unsearched,
     word::Word,
 };
-use crate::domain::{Root, Timestamp, Within};
 
 /// Where a name is used.
 #[derive(Debug, Clone, PartialEq, Eq)]

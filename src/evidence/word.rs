@@ -2,11 +2,11 @@
 
 use std::{iter, ops::Range};
 
+use codeinfo_core::unicode;
 use codeinfo_lang::words::is_unspaced;
 use memchr::memmem::Finder;
 
 use super::EvidenceError;
-use crate::domain::unicode;
 
 /// Longer names are refused.
 const MAX_BYTES: usize = 500;

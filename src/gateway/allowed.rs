@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::{Secret, error::Code, plain_line};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,8 +16,6 @@ use super::{
 };
 use crate::{
     codex::NetworkAccess,
-    domain::{Secret, plain_line},
-    error::Code,
     toolkit::{
         AllowedTools, Entry, SpecReader, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
     },

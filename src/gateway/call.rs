@@ -6,6 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{
+    Principal,
+    telemetry::{Outcome, REQUEST, ToolCall, milliseconds},
+};
 use codeinfo_mcp::ToolResult;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -20,11 +24,7 @@ use super::{
     member::{Member, Offer, Offers},
     paths, quote, text,
 };
-use crate::{
-    domain::Principal,
-    telemetry::{Outcome, REQUEST, ToolCall, milliseconds},
-    toolkit::{ToolkitError, ToolkitSandbox, Transport},
-};
+use crate::toolkit::{ToolkitError, ToolkitSandbox, Transport};
 
 /// What a model reads once its calls are used up.
 /// Longest check of arguments against a schema; it takes microseconds.

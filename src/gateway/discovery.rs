@@ -10,13 +10,11 @@ mod parameters;
 mod synonyms;
 mod words;
 
+use codeinfo_core::Sparse;
 use codeinfo_lang::words::STOP_WORDS;
 
 use self::{entry::first_sentence, words::Words};
-use crate::{
-    domain::Sparse,
-    embed::{Document, StaticModel, lexical},
-};
+use crate::embed::{Document, StaticModel, lexical};
 
 pub use entry::{Entry, LOCAL, Parameter, quoted, signature};
 pub use parameters::parameters;

@@ -9,15 +9,13 @@ use std::{
     },
 };
 
+use codeinfo_core::{ConversationId, Secret};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{discovery::Index, member::Member};
-use crate::{
-    domain::{ConversationId, Secret},
-    vault::{self, VaultError},
-};
+use crate::vault::{self, VaultError};
 
 /// Most conversations whose grant is remembered. One that is forgotten gets a new one.
 const MAX_CONVERSATIONS: usize = 256;

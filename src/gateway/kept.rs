@@ -8,13 +8,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-
-use crate::{
+use codeinfo_core::{
     atomic::{self, Readers},
-    beneath::{Beneath, read},
     error::Code,
 };
+use codeinfo_worktree::beneath::{Beneath, read};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The most that is read of such a file: more than all bounds of its content together take.
 const MAX_BYTES: u64 = 64 << 20;

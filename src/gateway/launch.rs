@@ -15,16 +15,15 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::{Principal, Root, Secret, task::Tasks};
+use codeinfo_worktree::private_places::{PrivatePlaces, ResolvedPlaces};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 pub use self::program::is_installed;
 use crate::{
     codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed},
-    domain::{Principal, Root, Secret},
-    private_places::{PrivatePlaces, ResolvedPlaces},
     store::VectorStore,
-    task::Tasks,
     toolkit::{Launch, Launcher, Start, ToolkitSandbox, ToolkitSpec, Transport},
 };
 

@@ -19,6 +19,7 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use codeinfo_core::{PathMap, hash::sha256, plain_line};
 pub use find::{Found, REPOSITORY_FILE, find_repository};
 use merge::Section;
 
@@ -26,7 +27,6 @@ use super::allowed::{Allowed, Standing};
 use crate::{
     codex::OtherVariables,
     config::Config,
-    domain::{PathMap, hash::sha256, plain_line},
     toolkit::{
         AgentTools, Document, Entry, Requested, SpecReader, ToolkitName, ToolkitSpec, Transport,
     },

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::{Principal, error::chain, task::Tasks};
 use codeinfo_mcp::{About, Hints, Schema};
 use serde_json::{Value, json};
 
@@ -15,13 +16,8 @@ use super::{
     quote,
     trusted::{self, Pins, Trusted, Verdict},
 };
-use crate::{
-    domain::Principal,
-    error::chain,
-    task::Tasks,
-    toolkit::{
-        AllowedTools, Catalogue, Client, Status, Tool, ToolkitError, ToolkitName, ToolkitSpec,
-    },
+use crate::toolkit::{
+    AllowedTools, Catalogue, Client, Status, Tool, ToolkitError, ToolkitName, ToolkitSpec,
 };
 
 /// Most bytes of the name of a tool: what services of models take.

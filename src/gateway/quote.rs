@@ -4,10 +4,11 @@
 //! None is let through as our own words: each stands in quotation marks, on one line, after a sentence
 //! that says whose words they are.
 
+use codeinfo_core::plain_name;
 use codeinfo_mcp::About;
 use serde_json::{Map, Value};
 
-use crate::{domain::plain_name, toolkit::ToolkitName};
+use crate::toolkit::ToolkitName;
 
 /// Most characters of a description of a tool, of one of a parameter, and of a name or title.
 const MAX_DESCRIPTION: usize = 2000;

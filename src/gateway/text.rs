@@ -1,8 +1,9 @@
 //! The result of a call as one text for the model.
 
+use codeinfo_secrets::redact;
 use serde_json::Value;
 
-use crate::{secret::redact, toolkit::CallResult};
+use crate::toolkit::CallResult;
 
 /// Most bytes of a result. Codex cuts what is longer, and says less of it.
 pub(super) const MAX_RESULT_BYTES: usize = 40_000;
@@ -39,14 +40,14 @@ fn part(content: &Value) -> String {
         "image" => left_out("an image", text("/mimeType"), text("/data")),
         "audio" => left_out("a recording", text("/mimeType"), text("/data")),
         kind => {
-            format!("(a part of the kind `{}` is left out)", crate::domain::plain_name(kind, 40))
+            format!("(a part of the kind `{}` is left out)", codeinfo_core::plain_name(kind, 40))
         }
     }
 }
 
 fn left_out(what: &str, kind: Option<&str>, base64: Option<&str>) -> String {
     let bytes = base64.map_or(0, str::len) / 4 * 3;
-    let kind = crate::domain::plain_name(kind.unwrap_or("an unknown type"), 80);
+    let kind = codeinfo_core::plain_name(kind.unwrap_or("an unknown type"), 80);
     format!("({what} of {kind}, about {bytes} bytes, is left out)")
 }
 

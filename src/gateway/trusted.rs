@@ -8,14 +8,12 @@
 
 use std::{collections::BTreeMap, fmt::Display, path::Path};
 
+use codeinfo_core::{Principal, hash::sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::kept::{Kept, KeptError};
-use crate::{
-    domain::{Principal, hash::sha256},
-    toolkit::ToolkitSpec,
-};
+use crate::toolkit::ToolkitSpec;
 
 /// Most toolkits that are kept, and most tools of one, twice those that it may have at a time.
 const MAX_TOOLKITS: usize = 256;

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use codeinfo_core::{ConversationId, Principal, Secret, telemetry::ToolkitUse};
 use futures_util::future::join_all;
 use tracing::{info, warn};
 
@@ -10,8 +11,6 @@ use super::{
 };
 use crate::{
     codex::Extra,
-    domain::{ConversationId, Principal, Secret},
-    telemetry::ToolkitUse,
     toolkit::{AgentTools, Requested, ToolkitName},
 };
 

@@ -6,13 +6,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use codeinfo_core::{Counts, FileRecord, LastRun, Root, RootId, Timestamp};
 use codeinfo_lang::detect;
 
 use super::{Ingest, IngestError, PastRun, RootStatus, Watching};
-use crate::{
-    domain::{Counts, FileRecord, LastRun, Root, RootId, Timestamp},
-    store::Size,
-};
+use crate::store::Size;
 
 /// The most roots whose languages are remembered.
 const MAX_COUNTED: usize = 256;

@@ -5,8 +5,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use codeinfo_core::{FileRecord, Root, RootId, Timestamp};
+
 use super::{Ingest, IngestError};
-use crate::domain::{FileRecord, Root, RootId, Timestamp};
 
 /// Repositories whose trees have more files in all are not compared: each listing would read them.
 const MAX_FILES: u64 = 300_000;

@@ -18,15 +18,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::{OmittedPaths, Root};
+use codeinfo_worktree::{
+    beneath::{self, Beneath},
+    private_places::ResolvedPlaces,
+};
 use tokio_util::sync::CancellationToken;
 
 use self::ignored::{Rules, Verdict};
 use super::{error::IngestError, pulse::Pulse, skip::Skipped};
-use crate::{
-    beneath::{self, Beneath},
-    domain::{OmittedPaths, Root},
-    private_places::ResolvedPlaces,
-};
 
 pub(super) use walk::Wanted;
 pub(super) use way::Way;

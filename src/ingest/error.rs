@@ -2,14 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::{
-    beneath::Fault,
-    domain::{LastRun, Revision, RunId},
-    embed::EmbedError,
-    error::Code,
-    private_places::PrivatePlace,
-    store::StoreError,
-};
+use codeinfo_core::{LastRun, Revision, RunId, error::Code};
+use codeinfo_worktree::{beneath::Fault, private_places::PrivatePlace};
+
+use crate::{embed::EmbedError, store::StoreError};
 
 /// An ingest failure.
 #[derive(Debug, thiserror::Error)]

@@ -5,6 +5,12 @@ use std::{
     path::Path,
 };
 
+use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths};
+use codeinfo_worktree::{
+    beneath::{self, Beneath},
+    git::Git,
+    private_places::PrivatePlaces,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -13,12 +19,6 @@ use super::{
     inspect::{self, Verdict},
     pulse::Pulse,
     skip::Reason,
-};
-use crate::{
-    beneath::{self, Beneath},
-    domain::{OmissionRule, OmittedGroup, OmittedPaths},
-    git::Git,
-    private_places::PrivatePlaces,
 };
 
 /// Files of a folder that are not indexed.

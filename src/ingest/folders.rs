@@ -10,6 +10,11 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::task::Tasks;
+use codeinfo_worktree::{
+    beneath::{Beneath, Entry, Kind},
+    private_places::{PrivatePlaces, ResolvedPlaces},
+};
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
@@ -17,11 +22,6 @@ use super::{
     error::IngestError,
     pulse::{Pulse, Watchdog},
     root,
-};
-use crate::{
-    beneath::{Beneath, Entry, Kind},
-    private_places::{PrivatePlaces, ResolvedPlaces},
-    task::Tasks,
 };
 
 /// The most folders of one listing.

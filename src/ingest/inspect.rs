@@ -5,14 +5,12 @@ mod minified;
 
 use std::borrow::Cow;
 
+use codeinfo_core::OmissionRule;
 use codeinfo_lang::{Language, detect};
+use codeinfo_secrets::CensoredText;
+use codeinfo_worktree::decode::{self, DecodedText};
 
 use super::skip::Reason;
-use crate::{
-    decode::{self, DecodedText},
-    domain::OmissionRule,
-    secret::{self, CensoredText},
-};
 
 /// What inspecting a file says.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +43,7 @@ pub(super) struct IndexedText<'a> {
 /// Looks into the content of the file at `path`. One that is asked for may be generated or minified.
 pub(super) fn inspect<'a>(path: &str, content: &'a [u8], is_asked_for: bool) -> Verdict<'a> {
     let Some(DecodedText { text, encoding }) = decode::decode(content) else {
-        return if secret::is_secret_path(path) {
+        return if codeinfo_secrets::is_secret_path(path) {
             Verdict::Skipped(Reason::HoldsSecret)
         } else {
             Verdict::LeftOut(OmissionRule::Binary)
@@ -53,7 +51,7 @@ pub(super) fn inspect<'a>(path: &str, content: &'a [u8], is_asked_for: bool) -> 
     };
     let language = detect::language(path, &text);
     // Nothing after this sees a secret: the version alone is of the content as it is.
-    let Some(censored) = secret::censor(path, language, &text) else {
+    let Some(censored) = codeinfo_secrets::censor(path, language, &text) else {
         return Verdict::Skipped(Reason::HoldsSecret);
     };
     let rule = find_rule(path, language, &text).filter(|_| !is_asked_for);

@@ -7,13 +7,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use codeinfo_core::{LastRun, Root, RootId, task::Backoff};
 use tracing::{debug, info, warn};
 
 use super::{Ingest, Shared, State, error::IngestError, job, pipeline::Job, plan::Mode};
-use crate::{
-    domain::{LastRun, Root, RootId},
-    task::Backoff,
-};
 
 /// How often a store that is not open yet is checked.
 const PAUSE: Duration = Duration::from_secs(1);

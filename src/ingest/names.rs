@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use codeinfo_core::{Revision, plain_name};
+
 use super::error::IngestError;
-use crate::domain::{Revision, plain_name};
 
 /// The longest name, in bytes.
 const MAX_BYTES: usize = 200;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::{RootId, Timestamp};
+
 use super::{
     scope::Scope,
     skip::Missing,
     status::{RunCounts, State},
 };
-use crate::domain::{RootId, Timestamp};
 
 /// The most roots of which that is remembered.
 const MAX_ROOTS: usize = 256;

@@ -24,6 +24,8 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{Counts, LastRun, Root, RootId, Timestamp, task::Tasks, telemetry::Failures};
+use codeinfo_worktree::{beneath::Beneath, private_places::PrivatePlaces};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
@@ -41,13 +43,8 @@ use super::{
     status::{Found as AtEnd, Progress, State},
 };
 use crate::{
-    beneath::Beneath,
-    domain::{Counts, LastRun, Root, RootId, Timestamp},
     embed::Embedder,
-    private_places::PrivatePlaces,
     store::{Lease, StoreError, VectorStore},
-    task::Tasks,
-    telemetry::Failures,
 };
 
 /// How many read files may wait for the embedder.

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use codeinfo_core::{FileRecord, hash};
+
 use super::discover::Found;
-use crate::domain::{FileRecord, hash};
 
 /// What the store knows of a root's files, by path.
 pub type Records = HashMap<String, FileRecord>;
@@ -71,7 +72,7 @@ fn is_untouchable(path: &str, untouchable: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RootId;
+    use codeinfo_core::RootId;
 
     fn found(path: &str, size: u64, modified_ns: u64) -> Found {
         Found { path: path.to_owned(), size, modified_ns, is_asked_for: false }

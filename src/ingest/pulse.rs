@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::task::Tasks;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{sleep, timeout},
@@ -22,7 +23,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::error::IngestError;
-use crate::task::Tasks;
 
 /// A disk that spins up, or a server that restarts, answers within this; what is silent for longer
 /// may be so for ever.
@@ -300,7 +300,7 @@ mod tests {
             io::{self, Write},
         };
 
-        use crate::beneath::{self, PIECE};
+        use codeinfo_worktree::beneath::{self, PIECE};
 
         let dog = watchdog(4_000);
         let (content, mut disk) = io::pipe().unwrap();

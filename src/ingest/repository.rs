@@ -7,6 +7,8 @@ use std::{
     sync::{Arc, Mutex as SyncMutex, PoisonError},
 };
 
+use codeinfo_core::{Origin, Revision, Root, RootId};
+use codeinfo_worktree::git::{GIT, Git};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 use url::{Host, Url};
@@ -15,10 +17,6 @@ use super::{
     error::IngestError,
     pulse::{Pulse, Watchdog},
     revision,
-};
-use crate::{
-    domain::{self, Origin, Revision, Root, RootId},
-    git::{GIT, Git},
 };
 
 /// What is known of a tree from the files of git.
@@ -43,7 +41,7 @@ impl Known {
 /// Finds out what a tree at `path` is now. `roots` are all that are known.
 pub(super) async fn of_tree(
     (lookups, stopping): (&Watchdog, &CancellationToken),
-    host: Option<domain::Host>,
+    host: Option<codeinfo_core::Host>,
     path: &Path,
     revision: Option<&Revision>,
     roots: &[Root],
@@ -77,7 +75,7 @@ pub(super) async fn of_tree(
 }
 
 /// Returns the id of the repository of a worktree that is not indexed, without going through its history.
-pub(super) fn looked_up(git: &Git, roots: &[Root], host: Option<&domain::Host>) -> RootId {
+pub(super) fn looked_up(git: &Git, roots: &[Root], host: Option<&codeinfo_core::Host>) -> RootId {
     let store = RootId::on(host, git.main());
     if host.is_none() {
         return store;

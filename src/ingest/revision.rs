@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_core::{Host, Revision, RootId, plain_name};
+use codeinfo_worktree::git::{Git, Unnamed};
+
 use super::error::IngestError;
-use crate::{
-    domain::{Host, Revision, RootId, plain_name},
-    git::{Git, Unnamed},
-};
 
 /// Longer names of commits are none.
 pub(super) const MAX_NAME_BYTES: usize = 200;

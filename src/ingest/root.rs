@@ -5,14 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    error::IngestError, names, pipeline::Deps, pulse::Pulse, revision, runs::Runs, status::State,
-};
-use crate::{
-    domain::{Host, LastRun, PathMap, Revision, Root, RootId, RunId, plain_name},
+use codeinfo_core::{Host, LastRun, PathMap, Revision, Root, RootId, RunId, plain_name};
+use codeinfo_worktree::{
     git::Git,
     private_places::{PrivatePlaces, ResolvedPlaces},
-    secret,
+};
+
+use super::{
+    error::IngestError, names, pipeline::Deps, pulse::Pulse, revision, runs::Runs, status::State,
 };
 
 /// What a user asks to be ingested.
@@ -136,7 +136,7 @@ pub(super) fn refusal(canonical: &Path) -> Option<&'static str> {
     if canonical.to_str().is_none() {
         return Some("is not UTF-8");
     }
-    if secret::is_private_folder(canonical) {
+    if codeinfo_secrets::is_private_folder(canonical) {
         return Some("is, or lies in, a folder for keys and passwords, which is never indexed");
     }
     let is_system = SYSTEM.iter().any(|folder| canonical.starts_with(folder));

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{Root, RootId, RunId, Timestamp};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,6 @@ use super::{
     scope::Scope,
     status::{State, Status},
 };
-use crate::domain::{Root, RootId, RunId, Timestamp};
 
 /// How many ended runs of the watcher are kept: few, and apart from the others, because a busy editor
 /// causes one each second.

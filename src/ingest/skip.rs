@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, io};
 
+use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths, plain_name};
+use codeinfo_worktree::beneath::{self, Fault};
+
 use super::{discover::ignored, scope::Scope};
-use crate::{
-    beneath::{self, Fault},
-    domain::{OmissionRule, OmittedGroup, OmittedPaths, plain_name},
-};
 
 /// Why a file is not indexed, although nothing asked to leave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

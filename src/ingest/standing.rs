@@ -7,13 +7,11 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{Host, Root};
+use codeinfo_worktree::git::{GIT, Git};
 use tracing::{debug, info};
 
 use super::{Ingest, Request, pulse::Pulse, repository};
-use crate::{
-    domain::{Host, Root},
-    git::{GIT, Git},
-};
 
 /// Of so many trees of a repository the nearest is looked for.
 const MAX_TREES: usize = 50;

@@ -6,11 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::RunId;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::{scope::Scope, skip::Missing};
-use crate::domain::RunId;
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

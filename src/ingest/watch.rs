@@ -19,6 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{LastRun, Root, RootId};
 use tracing::{debug, info, warn};
 
 use self::{
@@ -34,7 +35,6 @@ use super::{
     pulse::Watchdog,
     scope::Scope,
 };
-use crate::domain::{LastRun, Root, RootId};
 
 /// How often roots are looked up, and whether their folders are still the same.
 const SYNC: Duration = Duration::from_secs(1);

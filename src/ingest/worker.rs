@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use codeinfo_core::Timestamp;
 use tracing::{error, info};
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
     runs::{Lane, Next},
     status::{Found, Progress, State},
 };
-use crate::{domain::Timestamp, store::StoreError};
+use crate::store::StoreError;
 
 /// Works until the process stops; then ends what waits as cancelled.
 pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use codeinfo_core::error::chain;
+
 use super::{
     content::FileContent,
     error::InstallError,
@@ -10,7 +12,6 @@ use super::{
     state::InstallState,
     talk::{ask_person, say, show},
 };
-use crate::error::chain;
 
 /// A change that is to be made.
 #[derive(Debug)]

@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::atomic::{self, Readers};
+
 use super::error::InstallError;
-use crate::atomic::{self, Readers};
 
 /// Largest file that is changed. Claude Code keeps its history in the file of its servers.
 const MAX_BYTES: u64 = 8 << 20;

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::{codex::OtherVariables, program::is_program};
+use codeinfo_core::program::is_program;
+
+use crate::codex::OtherVariables;
 
 /// Which rules for folders hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

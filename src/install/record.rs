@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_core::{
+    atomic::{self, Readers},
+    hash::sha256,
+};
 use serde::{Deserialize, Serialize};
 
 use super::error::InstallError;
-use crate::{
-    atomic::{self, Readers},
-    domain::hash::sha256,
-};
 
 const FOLDER: &str = "clients";
 

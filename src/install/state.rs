@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::atomic::{self, Readers};
 use serde::{Deserialize, Serialize};
 
 use super::{
     error::InstallError,
     record::{create_folder, records_folder},
 };
-use crate::atomic::{self, Readers};
 
 const FILE: &str = "state.json";
 

@@ -1,10 +1,9 @@
 //! How much of a result each client shows its model whole: the one table of it. A client that shows less than it is
 //! sent cuts the middle out, or all but the beginning, and the answer is last.
 
+use codeinfo_core::CODEX_MAX_BYTES;
 use codeinfo_mcp::CLIENT_KEY;
 use serde_json::{Map, Value};
-
-use crate::domain::CODEX_MAX_BYTES;
 
 /// A client that shows less than other ones do.
 struct ClientBound {

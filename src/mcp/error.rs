@@ -2,6 +2,11 @@
 
 use std::error::Error as _;
 
+use codeinfo_core::{
+    ConversationId,
+    error::Code,
+    telemetry::{Failures, TURN_FAILED},
+};
 use codeinfo_mcp::{CallError, Error, ToolResult};
 use serde_json::json;
 use tracing::{error, warn};
@@ -10,9 +15,6 @@ use super::tool::{self, Wording};
 use crate::{
     chat::{ChatError, Failure, Outcome},
     codex::Unavailable,
-    domain::ConversationId,
-    error::Code,
-    telemetry::{Failures, TURN_FAILED},
 };
 
 /// The listener, in lists of failures.

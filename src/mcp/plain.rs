@@ -1,8 +1,7 @@
 //! What a model writes, as one line for a person who waits.
 
+use codeinfo_core::plain_name;
 use pulldown_cmark::{Event, Parser};
-
-use crate::domain::plain_name;
 
 /// Most characters of a line; the whole text is in the result.
 pub(super) const MAX_CHARS: usize = 200;

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use codeinfo_core::plain_name;
 use codeinfo_mcp::{CallError, Error, Update};
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
@@ -14,7 +15,6 @@ use super::{
 };
 use crate::{
     chat::{Ask, Chat, Event, Source, Turn},
-    domain::plain_name,
     toolkit::ToolkitName,
 };
 
@@ -165,7 +165,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{chat::Stage, domain::Timestamp};
+    use crate::chat::Stage;
+    use codeinfo_core::Timestamp;
 
     #[test]
     fn calls_of_our_tools_are_told_by_what_they_ask_for() {

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use codeinfo_core::{FOLDER_META, Principal, error::chain, plain_name, telemetry::Failures};
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
@@ -16,11 +17,8 @@ use super::{
 use crate::{
     chat::{Ask, Chat},
     codex::{Presence, Unavailable},
-    domain::{FOLDER_META, Principal, plain_name},
-    error::chain,
     mcp_http::{Place, Relays},
     net::{Admission, HttpSettings},
-    telemetry::Failures,
 };
 
 /// Repositories that are named, and characters of a name.

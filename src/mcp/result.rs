@@ -4,10 +4,9 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::{ConversationId, FileSummary, LineRange, Segment};
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::domain::{ConversationId, FileSummary, LineRange, Segment};
 
 /// Files of all summaries together, the best ones, where not all have room.
 const MAX_FILES: usize = 20;

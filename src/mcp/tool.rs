@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use codeinfo_core::{
+    ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment, telemetry::Failures,
+};
 use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -9,9 +12,7 @@ use serde_json::{Map, Value, json};
 use super::result::{self, Failed, Head};
 use crate::{
     chat::{Failure, Outcome},
-    domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
     mcp_http::Place,
-    telemetry::Failures,
 };
 
 /// Description of the tool, with marks for the repositories and for the maximum size of a reply.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use codeinfo_core::Principal;
 use codeinfo_mcp::{Bounds, Endpoint, Post, Reply};
 use futures_util::{
     FutureExt, StreamExt,
@@ -10,10 +11,7 @@ use futures_util::{
 };
 use tracing::debug;
 
-use crate::{
-    domain::Principal,
-    net::{self, Happened, HttpError, Request, Response, WebSocket},
-};
+use crate::net::{self, Happened, HttpError, Request, Response, WebSocket};
 
 /// Most messages of one client that are answered at a time; further ones are read later.
 const MAX_UNDER_WAY: usize = 64;

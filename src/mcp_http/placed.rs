@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use codeinfo_core::FOLDER_META;
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, Tool};
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
 
 use super::Place;
-use crate::domain::FOLDER_META;
 
 /// The endpoint `inner`, for a client that stands in a repository.
 pub struct Placed {

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::{PathMap, Principal, RootId, error::chain, plain_name, task::Tasks};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -12,11 +13,8 @@ use uuid::Uuid;
 
 use crate::{
     chat::Chat,
-    domain::{PathMap, Principal, RootId, plain_name},
-    error::chain,
     ingest::{self, Ingest, RootStatus, State},
     net::{HttpError, Request},
-    task::Tasks,
 };
 
 /// Where a relay listens on both listeners.

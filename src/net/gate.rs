@@ -2,6 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use codeinfo_core::Principal;
 use hyper::{
     HeaderMap,
     header::{AUTHORIZATION, COOKIE, HOST},
@@ -9,7 +10,6 @@ use hyper::{
 use tokio_util::sync::CancellationToken;
 
 use super::HttpError;
-use crate::domain::Principal;
 
 const SCHEME: &str = "bearer";
 /// The header in which the page shows its half of a session.

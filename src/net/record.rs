@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use codeinfo_core::telemetry::{self, Timed};
 use hyper::{
     StatusCode,
     body::{Body as HttpBody, Frame, SizeHint},
@@ -16,7 +17,6 @@ use hyper::{
 use tracing::{Span, debug, info};
 
 use super::{Body, activity::Busy, slots::Slot};
-use crate::telemetry::{self, Timed};
 
 /// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often, and so does who guesses tokens.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use codeinfo_core::{Principal, Secret, task::Tasks};
 use hyper::{
     HeaderMap, Method,
     body::{Body as _, Incoming},
@@ -13,10 +14,6 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Activity, Admission, HttpError, Rights, body, gate, slots::Slot};
-use crate::{
-    domain::{Principal, Secret},
-    task::Tasks,
-};
 
 const OWNER_NEEDED: &str = "only the owner of the server may do that: with the owner's key, as the command line \
                             shows it, on the page that `codeinfo open` opens, or \

@@ -13,6 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{
+    task::Tasks,
+    telemetry::{self, Timed},
+};
 use futures_util::{FutureExt, StreamExt};
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 use hyper::{
@@ -40,11 +44,7 @@ use super::{
     slots::{Slot, Slots},
     socket::Socket,
 };
-use crate::{
-    net::HttpSettings,
-    task::Tasks,
-    telemetry::{self, Timed},
-};
+use crate::net::HttpSettings;
 
 /// How long the loop rests after a failed accept, so that it does not spin while file handles are
 /// short.

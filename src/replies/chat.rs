@@ -1,12 +1,12 @@
 //! The frames of `POST /chat`.
 
+use codeinfo_core::{ConversationId, FileSummary, Segment};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     chat::{self, Stage, Usage},
     cite::Checked,
-    domain::{ConversationId, FileSummary, Segment},
     gateway::Source,
 };
 

@@ -1,8 +1,7 @@
 //! What `POST /search` replies.
 
+use codeinfo_core::{FileSummary, Hit};
 use serde::{Deserialize, Serialize};
-
-use crate::domain::{FileSummary, Hit};
 
 /// What was found, for people to look through.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! What `GET /map` replies.
 
+use codeinfo_core::{LineRange, TurnId};
 use serde::{Deserialize, Serialize};
-
-use crate::domain::{LineRange, TurnId};
 
 /// The folders of a repository.
 #[derive(Debug, Serialize, Deserialize)]

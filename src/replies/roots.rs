@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
+use codeinfo_core::{Counts, OmissionRule, RootId, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    domain::{Counts, OmissionRule, RootId, RunId},
-    ingest::State,
-};
+use crate::ingest::State;
 
 /// A run that was queued.
 #[derive(Debug, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{error::chain, task::Tasks};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
     process::{Child, Command},
@@ -19,10 +20,8 @@ use tracing::warn;
 use crate::{
     app::make_private,
     config::{Config, HANDOVER},
-    error::chain,
     relay::{Reached, Servers},
     store::{self, Holder},
-    task::Tasks,
 };
 
 /// Locked by the relay that starts a server, until the server says where it is.

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_core::error::Code;
+use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
 use super::{home_folder, remind::is_part_of};
@@ -12,8 +14,6 @@ use crate::{
     app::private_places,
     cli::{self, CliError, Client, Command, Search},
     config::Config,
-    error::Code,
-    git::find_repository,
     ingest::can_be_indexed,
     install::ask_person,
     mcp_http::{name_ingest_command, quote_path},

@@ -9,9 +9,8 @@ use std::{
     path::Path,
 };
 
+use codeinfo_core::atomic;
 use tempfile::TempDir;
-
-use crate::atomic;
 
 /// What makes the index, in the data folder.
 const PARTS: [&str; 2] = ["store", "roots.json"];

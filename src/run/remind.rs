@@ -12,11 +12,11 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::Secret;
+use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
-use crate::{
-    cli::Hook, config, domain::Secret, git::find_repository, replies::Repos, store, vault,
-};
+use crate::{cli::Hook, config, replies::Repos, store, vault};
 
 /// Text for the model, 600 bytes at most.
 const REMINDER: &str = "\

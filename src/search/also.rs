@@ -1,5 +1,6 @@
 //! Further definitions of the name that a query is: who asks for one should hear that there are several.
 
+use codeinfo_core::RootId;
 use uuid::Uuid;
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     intent::{Intent, Kind},
     rank,
 };
-use crate::domain::RootId;
 
 /// A definition that is not among the results.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::{FileRecord, Root, RootId, Sparse};
+use codeinfo_worktree::root_link::find_root;
 use futures_util::{StreamExt, TryStreamExt, stream, try_join};
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
@@ -12,11 +14,7 @@ use uuid::Uuid;
 use super::{
     CANDIDATES, Found, Intent, Query, Search, SearchError, candidate::Candidate, fuse, rank,
 };
-use crate::{
-    domain::{FileRecord, Root, RootId, Sparse},
-    root_link::find_root,
-    store::{Among, Scored},
-};
+use crate::store::{Among, Scored};
 
 /// So many neighbours of each tree are looked for, at most: those of parts of a changed file that are as they were fall
 /// out.

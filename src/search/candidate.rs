@@ -2,9 +2,8 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
+use codeinfo_core::{ChunkRecord, Parts, Root, RootId};
 use uuid::Uuid;
-
-use crate::domain::{ChunkRecord, Parts, Root, RootId};
 
 /// A found chunk with its score so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,7 +106,7 @@ mod tests {
         super::fixture::{record, root},
         *,
     };
-    use crate::domain::Host;
+    use codeinfo_core::Host;
 
     fn candidate(id: u128, path: &str, version: &str) -> Candidate {
         let record = ChunkRecord { version: version.to_owned(), ..record(path, None, "text") };

@@ -1,6 +1,8 @@
 //! What can go wrong in a search.
 
-use crate::{domain::UnknownRoot, embed::EmbedError, error::Code, store::StoreError};
+use codeinfo_core::{UnknownRoot, error::Code};
+
+use crate::{embed::EmbedError, store::StoreError};
 
 /// A search failure.
 #[derive(Debug, thiserror::Error)]

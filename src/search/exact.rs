@@ -10,11 +10,8 @@ use super::{
     intent::{AskedPath, Intent, Kind},
     sight::Sight,
 };
-use crate::{
-    domain::{ChunkRecord, Parts, Sparse},
-    embed::lexical,
-    store::Scored,
-};
+use crate::{embed::lexical, store::Scored};
+use codeinfo_core::{ChunkRecord, Parts, Sparse};
 use codeinfo_lang::readings::list_readings;
 use futures_util::future::try_join_all;
 

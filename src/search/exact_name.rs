@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
+use codeinfo_core::ChunkRecord;
 use codeinfo_lang::words::grouped_numbers;
-
-use crate::domain::ChunkRecord;
 
 /// Words of a query above which words with hyphens are taken for English.
 const MAX_WORDS: usize = 5;

@@ -10,12 +10,13 @@ mod trim;
 
 use std::collections::BTreeSet;
 
+use codeinfo_core::{FileSummary, Hit};
+
 use self::{
     render::{Level, Run},
     trim::Wanted,
 };
 use super::{Found, Freshness, group::by_file};
-use crate::domain::{FileSummary, Hit};
 
 /// What to say when nothing was found.
 const NOTHING: &str = "Nothing indexed fits this query. Try other words: names that the code \

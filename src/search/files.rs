@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use codeinfo_core::{ChunkRecord, Parts, Root, RootId};
 use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::{Search, SearchError, candidate::Candidate, intent::Intent, sight::Sight};
-use crate::{
-    domain::{ChunkRecord, Parts, Root, RootId},
-    store::Stored,
-};
+use crate::store::Stored;
 
 /// No more chunks of such files are read: a name may be that of very many.
 const MOST: usize = 400;

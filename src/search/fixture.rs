@@ -5,7 +5,7 @@ use std::{ops::RangeInclusive, path::PathBuf};
 use codeinfo_chunk::Kind;
 use codeinfo_lang::role;
 
-use crate::domain::{ChunkRecord, Counts, Hit, Parts, Root, RootId};
+use codeinfo_core::{ChunkRecord, Counts, Hit, Parts, Root, RootId};
 use uuid::Uuid;
 
 pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use codeinfo_core::RootId;
+
 use super::candidate::{Candidate, TextCopy};
-use crate::domain::RootId;
 
 /// Maximum number of copies that a result names.
 const MAX_COPIES: usize = 50;
@@ -50,7 +51,7 @@ mod tests {
         super::fixture::{record, root},
         *,
     };
-    use crate::domain::Parts;
+    use codeinfo_core::Parts;
 
     #[test]
     fn the_best_of_equal_texts_names_the_others() {

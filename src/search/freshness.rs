@@ -11,10 +11,10 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use codeinfo_core::{FileRecord, Timestamp};
 use tokio::{task::spawn_blocking, time::timeout};
 
 use super::{Found, Search, SearchError};
-use crate::domain::{self, FileRecord, Timestamp};
 
 /// Checking the files of one search takes at most this long; a folder on a network may hang.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(300);
@@ -106,7 +106,7 @@ fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<Timestam
     if !metadata.is_file() {
         return true;
     }
-    let is_later = match (record.modified_ns, domain::modified_ns(metadata)) {
+    let is_later = match (record.modified_ns, codeinfo_core::modified_ns(metadata)) {
         (0, now) => {
             indexed.is_some_and(|indexed| indexed.time() < UNIX_EPOCH + Duration::from_nanos(now))
         }
@@ -128,10 +128,10 @@ mod tests {
         let long_ago = UNIX_EPOCH + Duration::from_hours(438_288);
         file.as_file().set_modified(long_ago).unwrap();
         let metadata = file.as_file().metadata().unwrap();
-        let known = domain::modified_ns(&metadata);
+        let known = codeinfo_core::modified_ns(&metadata);
         let now = SystemTime::now();
         let is_changed = |modified_ns, size, indexed: SystemTime| {
-            let root = domain::RootId::of(file.path());
+            let root = codeinfo_core::RootId::of(file.path());
             let (path, version) = (String::new(), String::new());
             let record = FileRecord { root, path, version, size, modified_ns, chunks: 0 };
             is_changed(&metadata, &record, Some(indexed.into()))

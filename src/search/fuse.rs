@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::Parts;
 use uuid::Uuid;
 
 use super::candidate::Candidate;
-use crate::{domain::Parts, store::Scored};
+use crate::store::Scored;
 
 /// How much each list counts; the sum does not matter.
 #[derive(Debug, Clone, Copy)]

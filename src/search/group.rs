@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{FileSummary, Hit, LineRange};
+use codeinfo_core::{FileSummary, Hit, LineRange};
 
 /// Summarises hits by file. Files are ordered by their best hit, given that hits come best first.
 pub(super) fn by_file(hits: &[Hit]) -> Vec<FileSummary> {

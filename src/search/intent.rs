@@ -2,16 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use codeinfo_core::{Root, RootId};
 use codeinfo_lang::{
     detect,
     words::{STOP_WORDS, folded, words},
 };
 
 use super::{exact_name::ExactName, purpose::Purpose};
-use crate::{
-    domain::{Root, RootId},
-    embed::NearWord,
-};
+use crate::embed::NearWord;
 
 /// What a query is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -106,7 +106,7 @@ mod tests {
         super::{fixture::record, intent::Intent},
         *,
     };
-    use crate::domain::Parts;
+    use codeinfo_core::Parts;
 
     fn hints(question: &str, text: &str) -> bool {
         let found = Candidate {

@@ -1,7 +1,8 @@
 //! A search request that cannot be wrong.
 
+use codeinfo_core::RootId;
+
 use super::SearchError;
-use crate::domain::RootId;
 
 /// The most results one search gives.
 pub const MAX_LIMIT: usize = 20;

@@ -21,6 +21,7 @@ pub(super) use self::definition::asked_symbol;
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use codeinfo_core::Parts;
 use codeinfo_lang::role::{self, Role};
 
 use super::{
@@ -30,7 +31,6 @@ use super::{
     intent::{Intent, Kind},
     weights::Weights,
 };
-use crate::domain::Parts;
 
 /// Of more words than these, some are in names by chance, and names count less.
 const TELLING_WORDS: f32 = 5.0;
@@ -314,7 +314,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::fixture::record, *};
-    use crate::domain::{ChunkRecord, Parts};
+    use codeinfo_core::{ChunkRecord, Parts};
 
     /// Returns the files of the ranked chunks: the best file has three of them, the other one.
     fn files(query: &str) -> Vec<String> {

@@ -10,10 +10,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::{ChunkRecord, Root, RootId, Sparse};
 use futures_util::try_join;
 
 use crate::{
-    domain::{self, ChunkRecord, Root, RootId, Sparse},
     embed::{Document, lexical},
     store::{StoreError, VectorStore},
 };
@@ -119,7 +119,7 @@ impl Sample {
     /// Returns the inverse document frequency of a term, as the engine computes it.
     fn idf(&self, term: u32) -> f32 {
         let with = self.counts.get(&term).copied().unwrap_or_default();
-        domain::inverse_document_frequency(with, self.size)
+        codeinfo_core::inverse_document_frequency(with, self.size)
     }
 }
 
@@ -131,10 +131,8 @@ mod tests {
         super::fixture::{record, root},
         *,
     };
-    use crate::{
-        store::{Chunk, Embedded, OnMismatch, Vectors},
-        task::Tasks,
-    };
+    use crate::store::{Chunk, Embedded, OnMismatch, Vectors};
+    use codeinfo_core::task::Tasks;
 
     fn sample(texts: &[&str]) -> Sample {
         let population = texts.len() as u64;

@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 
+use codeinfo_core::{Root, RootId};
 use futures_util::future::BoxFuture;
 
-use crate::{
-    domain::{Root, RootId},
-    store::{Scored, StoreError},
-};
+use crate::store::{Scored, StoreError};
 
 /// What a search looks at.
 #[derive(Debug, Clone, Default)]

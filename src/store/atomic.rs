@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use codeinfo_core::atomic::{self, Readers};
+
 use super::StoreError;
-pub(super) use crate::atomic::open;
-use crate::atomic::{self, Readers};
+pub(super) use codeinfo_core::atomic::open;
 
 /// As [`atomic::replace`] does.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse, task::Tasks};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
@@ -18,10 +19,6 @@ use uuid::Uuid;
 
 use super::{
     Among, Chunk, Health, Lease, Remembered, Scored, Size, StoreError, Stored, VectorStore,
-};
-use crate::{
-    domain::{FileRecord, Host, Root, RootId, Sparse},
-    task::Tasks,
 };
 
 /// How often opening is tried.

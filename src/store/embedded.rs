@@ -39,10 +39,7 @@ use uuid::Uuid;
 use super::{
     Among, Chunk, Health, Lease, OnMismatch, Scored, Size, StoreError, Stored, VectorStore, check,
 };
-use crate::{
-    domain::{FileRecord, Root, RootId, Sparse},
-    task::Tasks,
-};
+use codeinfo_core::{FileRecord, Root, RootId, Sparse, task::Tasks};
 use find::Of;
 use merger::Merger;
 use open::Wanted;

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::error::Code;
+use codeinfo_core::error::Code;
 
 /// A store failure.
 #[derive(Debug, thiserror::Error)]

@@ -2,10 +2,10 @@
 
 use std::{path::Path, process};
 
+use codeinfo_core::Host;
 use uuid::Uuid;
 
 use super::{StoreError, atomic};
-use crate::domain::Host;
 
 /// Names a data folder; the process that holds it goes by that name.
 const FILE: &str = "instance";

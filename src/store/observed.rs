@@ -6,15 +6,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use codeinfo_core::{
+    FileRecord, Host, Root, RootId, Sparse,
+    error::{Code, chain},
+};
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
 use super::{
     Among, Chunk, Health, Lease, Remembered, Scored, Size, StoreError, Stored, VectorStore,
-};
-use crate::{
-    domain::{FileRecord, Host, Root, RootId, Sparse},
-    error::{Code, chain},
 };
 
 /// Wraps any store.

@@ -2,12 +2,13 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{Embedded, Identity, OnMismatch, Qdrant, StoreError, Trees, VectorStore};
-use crate::{config::Config, task::Tasks};
+use codeinfo_core::task::Tasks;
+
+use super::{Embedded, Identity, OnMismatch, Qdrant, StoreError, StoreSettings, Trees, VectorStore};
 
 /// A store that is not opened yet.
 pub struct Place {
-    config: Config,
+    settings: StoreSettings,
     on_mismatch: OnMismatch,
     model: String,
     /// Who this process is among those of a server.
@@ -19,17 +20,17 @@ impl Place {
     /// Names the store of these settings for vectors of `model`, as `name@version`. Fails if this
     /// process cannot be distinguished from others of a server.
     pub async fn of(
-        config: &Config,
+        settings: StoreSettings,
         on_mismatch: OnMismatch,
         model: &str,
         tasks: &Tasks,
     ) -> Result<Self, StoreError> {
-        let identity = match config.qdrant {
-            Some(_) => Some(identity(&config.data_dir, tasks).await?),
+        let identity = match settings.qdrant {
+            Some(_) => Some(identity(&settings.data_dir, tasks).await?),
             None => None,
         };
-        let (config, tasks) = (config.clone(), tasks.clone());
-        Ok(Self { config, on_mismatch, model: model.to_owned(), identity, tasks })
+        let (model, tasks) = (model.to_owned(), tasks.clone());
+        Ok(Self { settings, on_mismatch, model, identity, tasks })
     }
 
     /// Returns whether a store that nobody could open yet may hold something all the same.
@@ -40,13 +41,13 @@ impl Place {
     /// Opens it for vectors of this length.
     pub async fn open(&self, dimensions: usize) -> Result<Arc<dyn VectorStore>, StoreError> {
         let (model, on_mismatch, tasks) = (&self.model, self.on_mismatch, self.tasks.clone());
-        if let (Some(server), Some(identity)) = (&self.config.qdrant, &self.identity) {
+        if let (Some(server), Some(identity)) = (&self.settings.qdrant, &self.identity) {
             let identity = identity.clone();
             let opened =
                 Qdrant::open(server, model, dimensions, on_mismatch, identity, tasks.clone());
             return Ok(Arc::new(Trees::over(Arc::new(opened.await?), true, tasks)));
         }
-        let (folder, bounds) = (self.config.data_dir.join("store"), &self.config.store);
+        let (folder, bounds) = (self.settings.data_dir.join("store"), &self.settings.embedded);
         let opened = Embedded::open(&folder, model, dimensions, on_mismatch, bounds, tasks.clone());
         Ok(Arc::new(Trees::over(Arc::new(opened.await?), false, tasks)))
     }

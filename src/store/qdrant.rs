@@ -36,10 +36,7 @@ use super::{
     Among, Chunk, Health, Identity, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
     VectorStore, check,
 };
-use crate::{
-    domain::{FileRecord, Host, Root, RootId, Sparse},
-    task::Tasks,
-};
+use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse, task::Tasks};
 use convert::Point;
 use error::CallError;
 use link::{Link, Node};

@@ -1,8 +1,19 @@
 //! Settings of both engines.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use crate::domain::Secret;
+use codeinfo_core::Secret;
+
+/// Where the index is.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// Folder below which the embedded store and the identity of this process lie.
+    pub data_dir: PathBuf,
+    /// Bounds of the embedded store.
+    pub embedded: EmbeddedStoreSettings,
+    /// The server that keeps the index; `None` is the embedded store.
+    pub qdrant: Option<QdrantSettings>,
+}
 
 /// Bounds of the embedded store.
 #[derive(Debug, Clone)]

@@ -32,10 +32,7 @@ use super::{
     Among, Chunk, Health, Lease, MAX_PAGE, Remembered, Scored, Size, StoreError, Stored,
     VectorStore,
 };
-use crate::{
-    domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse},
-    task::Tasks,
-};
+use codeinfo_core::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse, task::Tasks};
 use ids::Ids;
 use inner::Inner;
 use kept::Kept;

@@ -9,6 +9,7 @@ use std::{
     net::SocketAddr,
 };
 
+use codeinfo_core::{Secret, is_internal_address, tls};
 use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
     header::{HeaderName, HeaderValue},
@@ -22,10 +23,6 @@ use tokio::net::lookup_host;
 use url::{Host, Url};
 
 use super::{MAX_MESSAGE_BYTES, Timing};
-use crate::{
-    domain::{Secret, is_internal_address},
-    tls,
-};
 
 /// Why an address is refused.
 const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \

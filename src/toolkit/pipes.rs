@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::lines::{Line, Lines};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::json;
 use tokio::{
@@ -19,7 +20,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{MAX_MESSAGE_BYTES, reason::Reason};
-use crate::foreign::{Line, Lines};
 
 /// Longest line of standard error that is kept.
 const MAX_WORDS_BYTES: usize = 16 * 1024;

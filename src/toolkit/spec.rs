@@ -12,7 +12,9 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 pub use first::first_file;
 pub use read::{AgentTools, Document, Entry, Requested, SpecReader};
 
-use crate::{codex::NetworkAccess, domain::Secret};
+use codeinfo_core::Secret;
+
+use crate::codex::NetworkAccess;
 
 /// Settings of toolkits.
 #[derive(Debug, Clone)]

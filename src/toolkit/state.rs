@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{Principal, Timestamp, task::Tasks};
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{Semaphore, watch},
@@ -22,11 +23,7 @@ use super::{
     timing::Grace,
     words::Words,
 };
-use crate::{
-    domain::{Principal, Timestamp},
-    task::Tasks,
-    toolkit::{ToolkitName, ToolkitSpec, Transport},
-};
+use crate::toolkit::{ToolkitName, ToolkitSpec, Transport};
 
 /// A server that ended so often within [`Timing::window`] is not started again by itself.
 const MAX_ENDS: usize = 5;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use codeinfo_core::task::Backoff;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-
-use crate::task::Backoff;
 
 /// Wait of each step of stopping a toolkit whose owner is revoked: with three of them, and some time for the
 /// system, the toolkit is gone within a second.

@@ -8,13 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::task::Tasks;
 use tokio::time::sleep;
 
 use super::{Launch, Timing};
-use crate::{
-    task::Tasks,
-    toolkit::{ToolkitSandbox, ToolkitSpec},
-};
+use crate::toolkit::{ToolkitSandbox, ToolkitSpec};
 
 /// Bytes of a MiB.
 const MIB: u64 = 1024 * 1024;

@@ -1,15 +1,12 @@
 //! What is shown of a server's own words: bounded, and without the secrets of its spec.
 
+use codeinfo_core::{Secret, plain_line};
+use codeinfo_secrets::foreign::redact;
 use rmcp::{service::ServiceError, transport::DynamicTransportError};
 use url::Url;
 
 use super::http;
-use crate::{
-    domain::{Secret, plain_line},
-    foreign::redact,
-    secret,
-    toolkit::{ToolkitSpec, Transport},
-};
+use crate::toolkit::{ToolkitSpec, Transport};
 
 /// Most characters of a refusal, which the model reads and which may name paths and tools.
 const MAX_REFUSAL_CHARS: usize = 2_000;
@@ -51,7 +48,7 @@ impl Words {
 
     /// Returns what a server answered to the model.
     pub(super) fn refusal(&self, text: &str) -> String {
-        let text = plain_line(&secret::redact("", None, &self.hide(text)).text);
+        let text = plain_line(&codeinfo_secrets::redact("", None, &self.hide(text)).text);
         match text.char_indices().nth(MAX_REFUSAL_CHARS) {
             None => text,
             Some((end, _)) => format!("{}…", text.split_at(end).0),

@@ -1,12 +1,12 @@
 //! What a caller proves itself with: random, known by how it begins, and kept as a hash.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use codeinfo_core::Secret;
 use ring::rand::{SecureRandom, SystemRandom};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::VaultError;
-use crate::domain::Secret;
 
 /// How tokens begin, so that scanners find them; `secret/token.rs` knows it, too.
 pub(super) const TOKEN: &str = "codeinfo_pat_";

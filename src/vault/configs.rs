@@ -7,6 +7,11 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use codeinfo_core::{
+    Principal, Timestamp,
+    atomic::{self, Readers},
+    task::Tasks,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
@@ -14,12 +19,7 @@ use super::{
     FOLDER, VaultError, bearer, generations, private_folder,
     seal::{self, Place, Unopened},
 };
-use crate::{
-    atomic::{self, Readers},
-    domain::{Principal, Timestamp},
-    task::Tasks,
-    vault::SecretKey,
-};
+use crate::vault::SecretKey;
 
 const CONFIGS: &str = "configs";
 const CURRENT: &str = "current";

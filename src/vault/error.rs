@@ -5,10 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    domain::{InvalidPrincipal, Principal},
-    error::Code,
-};
+use codeinfo_core::{InvalidPrincipal, Principal, error::Code};
 
 /// A failure of the vault. No message holds a secret.
 #[derive(Debug, thiserror::Error)]

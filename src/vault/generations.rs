@@ -6,11 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{FOLDER, VaultError, private_folder};
-use crate::{
+use codeinfo_core::{
     atomic::{self, Readers},
     error::chain,
 };
+
+use super::{FOLDER, VaultError, private_folder};
 
 const GENERATIONS: &str = "generations";
 

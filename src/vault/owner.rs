@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use super::{VaultError, bearer};
-use crate::{
+use codeinfo_core::{
+    Secret,
     atomic::{self, Readers},
-    domain::Secret,
 };
+
+use super::{VaultError, bearer};
 
 const FILE: &str = "owner.key";
 

@@ -1,8 +1,9 @@
 //! A key of this process, for a program that it starts and that calls back. It is kept nowhere, and ends with
 //! the process.
 
+use codeinfo_core::Secret;
+
 use super::{VaultError, bearer::Fingerprint};
-use crate::domain::Secret;
 
 /// A bearer that was made by this process and is known to it alone. Clones are the same key.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::Secret;
 use tokio_util::sync::CancellationToken;
 
 use super::{VaultError, bearer::Fingerprint, fresh_key};
-use crate::domain::Secret;
 
 /// How long a code may be used.
 const CODE_LIFE: Duration = Duration::from_mins(1);

@@ -13,17 +13,17 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::{
+    Principal, Secret, Timestamp,
+    atomic::{self, Readers},
+    error::chain,
+    task::Tasks,
+};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, generations, owner, private_folder};
-use crate::{
-    atomic::{self, Readers},
-    domain::{Principal, Secret, Timestamp},
-    error::chain,
-    task::Tasks,
-};
 
 const FILE: &str = "tokens.json";
 /// Names the file where its number is remembered.

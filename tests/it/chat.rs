@@ -2,11 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use codeinfo::{
-    chat::{Event, collect},
-    domain::ConversationId,
-    error::Code,
-};
+use codeinfo::chat::{Event, collect};
+use codeinfo_core::{ConversationId, error::Code};
 use futures_util::StreamExt;
 use insta::assert_snapshot;
 use serde_json::json;

@@ -6,8 +6,8 @@ use std::{fmt::Write as _, fs, time::Duration};
 use codeinfo::{
     chat::{Ask, Outcome, collect},
     cite::CitationState,
-    domain::{ClaimCounts, Segment},
 };
+use codeinfo_core::{ClaimCounts, Segment};
 use serde_json::{Value, json};
 
 use crate::support::{

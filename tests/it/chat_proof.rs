@@ -11,8 +11,8 @@ use std::{
 use codeinfo::{
     chat::{Event, Outcome},
     cite::CitationState,
-    domain::{CitationCounts, FileRecord, Segment},
 };
+use codeinfo_core::{CitationCounts, FileRecord, Segment};
 use futures_util::StreamExt;
 use serde_json::json;
 

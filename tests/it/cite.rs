@@ -2,10 +2,8 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use codeinfo::{
-    cite::{Checker, CitationState, Fault, LookupScope, Report, faults},
-    domain::{LineRange, PathMap, Within},
-};
+use codeinfo::cite::{Checker, CitationState, Fault, LookupScope, Report, faults};
+use codeinfo_core::{LineRange, PathMap, Within};
 use insta::assert_snapshot;
 use serde_json::Value;
 

@@ -8,10 +8,8 @@ use std::{
     time::Instant,
 };
 
-use codeinfo::{
-    cite::{Checked, Checker, CitationState, LookupScope, faults},
-    domain::{LineRange, PathMap},
-};
+use codeinfo::cite::{Checked, Checker, CitationState, LookupScope, faults};
+use codeinfo_core::{LineRange, PathMap};
 
 use crate::ingest_bench::{Bench, Repo};
 

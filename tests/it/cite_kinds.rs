@@ -2,10 +2,8 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use codeinfo::{
-    cite::{Checker, CitationState, LookupScope},
-    domain::PathMap,
-};
+use codeinfo::cite::{Checker, CitationState, LookupScope};
+use codeinfo_core::PathMap;
 
 use crate::ingest_bench::Bench;
 

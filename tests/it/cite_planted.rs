@@ -7,10 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo::{
-    cite::{Checked, Checker, CitationState, Fault, LookupScope, Report},
-    domain::PathMap,
-};
+use codeinfo::cite::{Checked, Checker, CitationState, Fault, LookupScope, Report};
 
 use crate::{
     ingest_bench::{Bench, Repo},
@@ -19,6 +16,7 @@ use crate::{
 
 mod excused;
 
+use codeinfo_core::PathMap;
 use excused::{EXCUSED_KINDS, ExcusedCase};
 
 /// A function of a source file, by its first and last line.

@@ -1,7 +1,7 @@
 //! Results as large as their client shows them whole: by the name of its greeting, over both transports, and as
 //! the real Codex shows them.
 
-use codeinfo::domain::MAX_TOOL_TEXT_BYTES;
+use codeinfo_core::MAX_TOOL_TEXT_BYTES;
 use serde_json::{Value, json};
 
 use crate::{

@@ -5,9 +5,8 @@ use std::{fs, path::Path, time::Duration};
 use codeinfo::{
     chat::Event,
     codex::{Codex, Presence, Unavailable},
-    error::Code,
-    task::Tasks,
 };
+use codeinfo_core::{error::Code, task::Tasks};
 use futures_util::StreamExt;
 
 use crate::support::{

@@ -8,10 +8,9 @@ use std::{
 use codeinfo::{
     config,
     embed::{Document, EmbedError, Embedder, EmbeddingSettings, Service},
-    error::Code,
     ingest::State,
-    task::Tasks,
 };
+use codeinfo_core::{error::Code, task::Tasks};
 use futures_util::future::join_all;
 use serde_json::Value;
 

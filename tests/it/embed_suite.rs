@@ -2,11 +2,8 @@
 
 use std::{fs, path::Path};
 
-use codeinfo::{
-    embed::{Builtin, Document, EmbedError, Embedder},
-    error::Code,
-    task::Tasks,
-};
+use codeinfo::embed::{Builtin, Document, EmbedError, Embedder};
+use codeinfo_core::{error::Code, task::Tasks};
 use serde::Deserialize;
 
 fn builtin() -> Builtin {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The most bytes of a reply that Codex does not cut.
-const MAX_BYTES: usize = codeinfo::domain::MAX_TOOL_TEXT_BYTES;
+const MAX_BYTES: usize = codeinfo_core::MAX_TOOL_TEXT_BYTES;
 
 const STORE: &str = "\
 //! Keeps okapis.

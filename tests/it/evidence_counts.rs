@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
-use codeinfo::{
-    domain::{PathMap, Root, Within},
-    evidence::{Asked, Evidence, EvidenceError, Group, MAX_SHOWN, NamePattern, Outline, Uses},
+use codeinfo::evidence::{
+    Asked, Evidence, EvidenceError, Group, MAX_SHOWN, NamePattern, Outline, Uses,
 };
+use codeinfo_core::{PathMap, Root, Within};
 use regex::Regex;
 
 use crate::{

@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use codeinfo::{
-    domain::{Hit, Parts},
-    search::{Found, Freshness, excerpt},
-};
+use codeinfo::search::{Found, Freshness, excerpt};
+use codeinfo_core::{Hit, Parts};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 

@@ -3,14 +3,13 @@
 use std::{collections::BTreeSet, fs, sync::Arc};
 
 use codeinfo::{
-    domain::{LastRun, PathMap, Root, RootId, Within},
     embed::Builtin,
     evidence::{Asked, Evidence, State as LinesState},
     ingest::State,
     search::{Freshness, Query, Search, excerpt},
     store::{OnMismatch, StoreError},
-    task::Tasks,
 };
+use codeinfo_core::{LastRun, PathMap, Root, RootId, Within, task::Tasks};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -13,15 +13,14 @@ use std::{
 };
 
 use codeinfo::{
-    domain::{FileRecord, Host, Root, RootId, RunId, Sparse},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
     store::{
         Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, Size, StoreError,
         Stored, Trees, VectorStore,
     },
-    task::Tasks,
 };
+use codeinfo_core::{FileRecord, Host, Root, RootId, RunId, Sparse, task::Tasks};
 use futures_util::{FutureExt, future::BoxFuture};
 use tempfile::TempDir;
 use tokio::sync::watch;

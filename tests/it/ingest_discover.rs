@@ -6,10 +6,8 @@ use std::{
     process::Command,
 };
 
-use codeinfo::{
-    error::Code,
-    ingest::discover::{Discovered, discover},
-};
+use codeinfo::ingest::discover::{Discovered, discover};
+use codeinfo_core::error::Code;
 use insta::assert_snapshot;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

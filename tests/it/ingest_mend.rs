@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use codeinfo::domain::{LastRun, Root};
+use codeinfo_core::{LastRun, Root};
 
 use crate::ingest_bench::{Bench, Repo};
 

@@ -9,12 +9,11 @@ use std::{
 };
 
 use codeinfo::{
-    domain::{LastRun, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State, Status},
     store::{Trees, VectorStore},
-    task::Tasks,
 };
+use codeinfo_core::{LastRun, Root, task::Tasks};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -3,12 +3,10 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use codeinfo::{
-    domain::{Counts, LastRun, Root},
     embed::{Builtin, lexical},
-    error::Code,
     ingest::{Request, RootStatus, State},
-    task::Tasks,
 };
+use codeinfo_core::{Counts, LastRun, Root, error::Code, task::Tasks};
 use insta::assert_snapshot;
 
 use crate::ingest_bench::{Bench, LIMITS, Repo, request};

@@ -10,12 +10,11 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use codeinfo::{
-    domain::PathMap,
     embed::{Builtin, Embedder},
     ingest::State,
     search::{Freshness, Query, Search, excerpt},
-    task::Tasks,
 };
+use codeinfo_core::{PathMap, task::Tasks};
 
 use crate::ingest_bench::Bench;
 

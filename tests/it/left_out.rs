@@ -1,6 +1,7 @@
 //! What rules leave out is counted and named, wherever somebody asks.
 
-use codeinfo::{ingest::explain_folder, private_places::PrivatePlaces};
+use codeinfo::ingest::explain_folder;
+use codeinfo_worktree::private_places::PrivatePlaces;
 use serde_json::{Value, json};
 
 use crate::{

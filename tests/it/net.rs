@@ -2,14 +2,11 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use codeinfo::{
-    net::{
-        self, Activity, Admission, AllowedNames, Asked, Handler, HttpSettings, Listener, Request,
-        Response, Rights, reply, sse,
-    },
-    task::Tasks,
-    telemetry::Timed,
+use codeinfo::net::{
+    self, Activity, Admission, AllowedNames, Asked, Handler, HttpSettings, Listener, Request,
+    Response, Rights, reply, sse,
 };
+use codeinfo_core::{task::Tasks, telemetry::Timed};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use serde_json::json;

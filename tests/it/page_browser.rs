@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use serde_json::{Value, json};
 
 use crate::{

@@ -3,7 +3,8 @@
 
 use std::{fs, path::Path};
 
-use codeinfo::{error::Code, private_places::PrivatePlaces};
+use codeinfo_core::error::Code;
+use codeinfo_worktree::private_places::PrivatePlaces;
 
 use crate::ingest_bench::{Bench, request};
 

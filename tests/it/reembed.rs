@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::domain::LastRun;
+use codeinfo_core::LastRun;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{

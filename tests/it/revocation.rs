@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{net::TcpStream, time::timeout};

@@ -9,12 +9,11 @@ use std::{
 };
 
 use codeinfo::{
-    domain::PathMap,
     embed::Builtin,
     ingest::State,
     search::{Query, Search, SearchError},
-    task::Tasks,
 };
+use codeinfo_core::{PathMap, task::Tasks};
 use futures_util::{StreamExt, join, stream};
 use serde_json::{Value, json};
 use tempfile::TempDir;

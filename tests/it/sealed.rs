@@ -7,10 +7,9 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use codeinfo::{
     codex::{Confinement, Network, OtherVariables, SandboxMode},
-    domain::ConversationId,
-    error::Code,
     ingest::discover::discover,
 };
+use codeinfo_core::{ConversationId, error::Code};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

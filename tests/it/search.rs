@@ -3,14 +3,12 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use codeinfo::{
-    domain::{ChunkRecord, PathMap, Root, RootId},
     embed::{Builtin, Document, Embedder, lexical},
-    error::Code,
     search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt},
     store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors},
-    task::Tasks,
 };
 use codeinfo_chunk::Kind;
+use codeinfo_core::{ChunkRecord, PathMap, Root, RootId, error::Code, task::Tasks};
 use codeinfo_lang::role;
 use tempfile::TempDir;
 use uuid::Uuid;

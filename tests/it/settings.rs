@@ -6,9 +6,9 @@ use codeinfo::{
     api::SettingSource,
     codex::OtherVariables,
     config::{Config, from_pairs},
-    domain::{PathMap, Root},
     embed::EmbeddingSettings,
 };
+use codeinfo_core::{PathMap, Root};
 
 fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
     let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

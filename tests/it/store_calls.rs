@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use codeinfo::domain::FileRecord;
+use codeinfo_core::FileRecord;
 
 use crate::{
     store_damage::aside,

@@ -8,10 +8,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use codeinfo::{
-    domain::Sparse,
-    store::{Chunk, Lock, holder},
-};
+use codeinfo::store::{Chunk, Lock, holder};
+use codeinfo_core::Sparse;
 use tempfile::TempDir;
 
 use crate::{

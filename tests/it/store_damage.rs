@@ -14,13 +14,12 @@ use std::{
 };
 
 use codeinfo::{
-    domain::{LastRun, PathMap, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},
     store::{Embedded, OnMismatch, Trees, VectorStore},
-    task::Tasks,
 };
+use codeinfo_core::{LastRun, PathMap, Root, task::Tasks};
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
@@ -138,7 +137,7 @@ impl Harness {
         for question in QUESTIONS {
             let query = Query::new(question, None, Some(10)).unwrap();
             let found = self.search.find(&query).await.unwrap();
-            let line = |hit: codeinfo::domain::Hit| {
+            let line = |hit: codeinfo_core::Hit| {
                 format!("{}/{}:{}-{}", hit.repo, hit.rel_path, hit.start_line, hit.end_line)
             };
             answers.push(found.hits.into_iter().map(line).collect());

@@ -5,10 +5,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use codeinfo::{
-    store::{DeferredStore, OnMismatch, StoreError, VectorStore},
-    task::Tasks,
-};
+use codeinfo::store::{DeferredStore, OnMismatch, StoreError, VectorStore};
+use codeinfo_core::task::Tasks;
 use futures_util::FutureExt;
 
 use crate::{

@@ -7,12 +7,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    domain::{LastRun, Root, Sparse},
-    error::Code,
-    store::{Embedded, Holder, Lock, OnMismatch, Size, StoreError, holder},
-    task::Tasks,
-};
+use codeinfo::store::{Embedded, Holder, Lock, OnMismatch, Size, StoreError, holder};
+use codeinfo_core::{LastRun, Root, Sparse, error::Code, task::Tasks};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -8,10 +8,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    domain::{FileRecord, LastRun},
-    store::{OnMismatch, StoreError},
-};
+use codeinfo::store::{OnMismatch, StoreError};
+use codeinfo_core::{FileRecord, LastRun};
 
 use crate::{
     store_damage::{aside, files},

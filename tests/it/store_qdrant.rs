@@ -8,12 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::{
-    domain::{RootId, Secret, Sparse},
-    error::Code,
-    store::{Chunk, Embedded, OnMismatch, Scored, StoreError},
-    task::Tasks,
-};
+use codeinfo::store::{Chunk, Embedded, OnMismatch, Scored, StoreError};
+use codeinfo_core::{RootId, Secret, Sparse, error::Code, task::Tasks};
 use futures_util::future::join_all;
 use uuid::Uuid;
 

@@ -10,7 +10,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{embed::Builtin, task::Tasks};
+use codeinfo::embed::Builtin;
+use codeinfo_core::task::Tasks;
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use tempfile::TempDir;
 use tokio::time::timeout;

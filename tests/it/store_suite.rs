@@ -6,11 +6,8 @@ mod reopening;
 
 use std::{path::Path, sync::Arc, time::UNIX_EPOCH};
 
-use codeinfo::{
-    domain::{ChunkRecord, Counts, FileRecord, Root, RootId, Sparse},
-    error::Code,
-    store::{Chunk, OnMismatch, Scored, StoreError, Stored, VectorStore, Vectors},
-};
+use codeinfo::store::{Chunk, OnMismatch, Scored, StoreError, Stored, VectorStore, Vectors};
+use codeinfo_core::{ChunkRecord, Counts, FileRecord, Root, RootId, Sparse, error::Code};
 use serde_json::json;
 use uuid::Uuid;
 

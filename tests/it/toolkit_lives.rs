@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use codeinfo::{
-    task::Backoff,
-    toolkit::{State, Timing, ToolkitError, Transport},
-};
+use codeinfo::toolkit::{State, Timing, ToolkitError, Transport};
+use codeinfo_core::task::Backoff;
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::Instant;

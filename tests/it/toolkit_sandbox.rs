@@ -4,12 +4,11 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duratio
 
 use codeinfo::{
     codex::{Codex, NetworkAccess, OtherVariables},
-    domain::Secret,
     gateway::launch::Sandboxes,
     store::VectorStore,
-    task::Tasks,
     toolkit::{Client, State, ToolkitSandbox, ToolkitSpec, Transport},
 };
+use codeinfo_core::{Secret, task::Tasks};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -314,7 +314,7 @@ fn an_allowed_file_that_is_no_longer_understood_does_not_let_lower_layers_throug
     place.repository("{\"later\":1}");
     // As another version would have allowed it.
     let file = fs::canonicalize(place.path("repo/.codeinfo/toolkits.json")).unwrap();
-    let digest = codeinfo::domain::hash::sha256(b"{\"later\":1}");
+    let digest = codeinfo_core::hash::sha256(b"{\"later\":1}");
     fs::create_dir_all(place.path("data/toolkits")).unwrap();
     let kept = json!({"version": 1, "files": {file.to_str().unwrap(): digest}});
     fs::write(place.path("data/toolkits/allowed.json"), kept.to_string()).unwrap();

@@ -14,15 +14,14 @@ use std::{
 };
 
 use codeinfo::{
-    domain::{Hit, LastRun, PathMap, Root, RootId, Within, hash},
     embed::{Builtin, Embedder},
     evidence::{Asked, Evidence},
     ingest::{State, Status},
     search::{Freshness, Query, Search, excerpt},
     store::{MAX_PAGE, Trees, VectorStore},
-    task::Tasks,
 };
 
+use codeinfo_core::{Hit, LastRun, PathMap, Root, RootId, Within, hash, task::Tasks};
 use tempfile::TempDir;
 use uuid::Uuid;
 

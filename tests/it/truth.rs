@@ -4,7 +4,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 
-use codeinfo::{ingest::explain_folder, private_places::PrivatePlaces};
+use codeinfo::ingest::explain_folder;
+use codeinfo_worktree::private_places::PrivatePlaces;
 
 /// `MAX_FILE_BYTES` by default.
 const MAX_FILE_BYTES: u64 = 1 << 20;

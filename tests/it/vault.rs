@@ -9,11 +9,10 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    domain::{Principal, Secret},
-    task::Tasks,
-    vault::{OnLiving, ProcessKey, SecretKey, Slot, TokenKind, Vault, VaultError, owner_key},
+use codeinfo::vault::{
+    OnLiving, ProcessKey, SecretKey, Slot, TokenKind, Vault, VaultError, owner_key,
 };
+use codeinfo_core::{Principal, Secret, task::Tasks};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,14 +2,11 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use codeinfo::{
-    net::{
-        self, Activity, Admission, AllowedNames, Handler, Happened, HttpSettings, Listener,
-        Request, Response, Rights, WebSocket,
-    },
-    task::Tasks,
-    telemetry::Timed,
+use codeinfo::net::{
+    self, Activity, Admission, AllowedNames, Handler, Happened, HttpSettings, Listener, Request,
+    Response, Rights, WebSocket,
 };
+use codeinfo_core::{task::Tasks, telemetry::Timed};
 use tokio::{
     io::{AsyncReadExt, sink},
     net::TcpListener,

@@ -1,5 +1,6 @@
 //! The tools that give evidence: `FindUses`, `ReadLines` and `Outline`.
 
+use codeinfo_core::{FILES_META, LineRange, OmissionRule, RootId, Within};
 use codeinfo_lang::detect;
 use codeinfo_mcp::{CallError, Idempotence, SchemaError, Tool, ToolResult};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -9,7 +10,6 @@ use tracing::info;
 use super::{RawSearch, lines, matches, outline, uses};
 use crate::{
     api::tools::SearchArguments,
-    domain::{FILES_META, LineRange, OmissionRule, RootId, Within},
     evidence::{Asked, EvidenceError, NamePattern, Outline, split_lines},
     search::SearchError,
 };

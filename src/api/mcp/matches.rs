@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
+use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
+
 use super::uses::{label, quoted, searched, summarize_lines};
-use crate::{
-    domain::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name},
-    evidence::{Group, MAX_SHOWN, MatchedName, Matches},
-};
+use crate::evidence::{Group, MAX_SHOWN, MatchedName, Matches};
 
 /// Maximum characters of a shown path.
 const MAX_PATH_CHARS: usize = 500;

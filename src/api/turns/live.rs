@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use codeinfo_core::{Timestamp, TurnId, error::Code};
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -10,8 +11,6 @@ use tokio_util::sync::CancellationToken;
 use super::{question_frame, shown};
 use crate::{
     archive::{KeptFrame, KeptTurn, Summary, TurnState},
-    domain::{Timestamp, TurnId},
-    error::Code,
     net::sse,
     replies::Frame,
 };

@@ -1,12 +1,12 @@
 //! The frames of `/ws`.
 
+use codeinfo_core::ConversationId;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
     chat::{Event, Failure, Outcome},
-    domain::ConversationId,
     replies::Origin,
 };
 
@@ -145,10 +145,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        chat::{Source, Stage},
-        domain::Timestamp,
-    };
+    use crate::chat::{Source, Stage};
+    use codeinfo_core::Timestamp;
 
     fn result(result: Value, error: Option<&str>) -> String {
         let event = Event::ToolResult {

@@ -2,10 +2,9 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use crate::{
-    cite::{Claim, Excerpt, find_words},
-    domain::ClaimCounts,
-};
+use codeinfo_core::ClaimCounts;
+
+use crate::cite::{Claim, Excerpt, find_words};
 
 /// What the second reader found of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]

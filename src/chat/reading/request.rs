@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::{plain_line, plain_name};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::judged::ClaimVerdict;
-use crate::{
-    cite::{Claim, Excerpt},
-    domain::{plain_line, plain_name},
-};
+use crate::cite::{Claim, Excerpt};
 
 /// Maximum bytes of a request's text as JSON. With instructions, schema and what Codex adds, 12,000 bytes
 /// are sent at most.

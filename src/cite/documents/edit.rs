@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::{cite::parse::Citation, domain::LineRange};
+use codeinfo_core::LineRange;
+
+use crate::cite::parse::Citation;
 
 /// Other bytes for some of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,18 +7,16 @@ use std::{
     path::Path,
 };
 
+use codeinfo_core::atomic;
 use sha2::{Digest, Sha256};
 
 use super::{
     edit::{self, Edit},
     error::DocumentError,
 };
-use crate::{
-    atomic,
-    cite::{
-        lock::{Key, LOCK_FILE, Lock, Pending},
-        tree::Tree,
-    },
+use crate::cite::{
+    lock::{Key, LOCK_FILE, Lock, Pending},
+    tree::Tree,
 };
 
 /// So many digits tell two texts of a document apart.

@@ -1,16 +1,15 @@
 //! Compares the lines that a document cites with what they stood for, or with what it says of them. Pure.
 
-use crate::{
-    cite::{
-        State,
-        content::Content,
-        fault::{Fault, join_lines},
-        judge::{self, Known, Verdict},
-        lock::Lock,
-        parse::Citation,
-        said::Said,
-    },
-    domain::LineRange,
+use codeinfo_core::LineRange;
+
+use crate::cite::{
+    State,
+    content::Content,
+    fault::{Fault, join_lines},
+    judge::{self, Known, Verdict},
+    lock::Lock,
+    parse::Citation,
+    said::Said,
 };
 
 /// What became of a citation with lines of a file that is there.

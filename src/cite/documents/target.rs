@@ -1,11 +1,10 @@
 //! Finds the file of a work tree that a path in a document means, and whether one that is not there surely was.
 
-use crate::{
-    cite::{
-        parse::{Certainty, Citation},
-        tree::Tree,
-    },
-    domain::paths::ends_with,
+use codeinfo_core::paths::ends_with;
+
+use crate::cite::{
+    parse::{Certainty, Citation},
+    tree::Tree,
 };
 
 /// Parts of paths that stand for others, such as `foo/bar.rs`.

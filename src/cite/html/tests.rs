@@ -1,9 +1,10 @@
 //! What becomes of texts of models: links to what they cite, and no tags of theirs.
 
+use codeinfo_core::LineRange;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{cite::CitationState, domain::LineRange};
+use crate::cite::CitationState;
 
 fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> Checked {
     Checked {

@@ -7,8 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::secret;
-
 /// A larger configuration is taken to hold credentials, and has no copy without them.
 const MAX_CONFIG_BYTES: u64 = 64 * 1024;
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself, and is no file.
@@ -68,7 +66,7 @@ fn open(file: &Path) -> std::io::Result<File> {
 
 /// Returns `text` with a remark in place of each setting that holds a credential; borrowed if none does.
 fn without_credentials(text: &str) -> Cow<'_, str> {
-    let redacted = secret::redact(".git/config", None, text).text;
+    let redacted = codeinfo_secrets::redact(".git/config", None, text).text;
     let (mut copy, mut is_changed) = (String::new(), false);
     let mut lines = text.lines().zip(redacted.lines());
     while let Some((first, first_redacted)) = lines.next() {

@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_core::task::Tasks;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Readable, Unread, git};
-use crate::task::Tasks;
 
 /// How long a file system may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(2);

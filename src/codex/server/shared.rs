@@ -6,18 +6,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
+use codeinfo_core::ConversationId;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::Counters;
-use crate::{
-    codex::{
-        error::CodexError,
-        event::{self, Event, Notice, Unknown},
-        protocol::{self, Incoming, RpcError},
-    },
-    domain::ConversationId,
+use crate::codex::{
+    error::CodexError,
+    event::{self, Event, Notice, Unknown},
+    protocol::{self, Incoming, RpcError},
 };
 
 /// What is said of a process of whose end nothing more is known.

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use codeinfo_core::Secret;
 use url::Url;
 
 use super::{ConfigError, Raw, invalid, positive, seconds};
-use crate::{domain::Secret, embed::EmbeddingSettings};
+use crate::embed::EmbeddingSettings;
 
 /// The longest vectors that can be asked for: what the engines take.
 const MAX_DIMENSIONS: usize = 65_536;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use codeinfo_core::Secret;
+
 use super::{ConfigError, Raw, Switch, choice, invalid, seconds};
-use crate::{domain::Secret, store::QdrantSettings};
+use crate::store::QdrantSettings;
 
 /// Port of Qdrant's gRPC interface, for addresses without one.
 const GRPC: u16 = 6334;

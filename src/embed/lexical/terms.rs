@@ -6,10 +6,10 @@
 
 use std::cmp::Reverse;
 
+use codeinfo_core::{Sparse, unicode::compose};
 use codeinfo_lang::words::{grouped_numbers, identifiers, is_unspaced, parts, stem};
 
 use super::operators::operators;
-use crate::domain::{Sparse, unicode::compose};
 
 /// Longer identifiers are data, such as hashes or encoded images, not names.
 const LONGEST_IDENTIFIER: usize = 100;

@@ -8,6 +8,7 @@
 
 use std::{error::Error, time::SystemTime};
 
+use codeinfo_core::{Secret, task::Tasks, tls};
 use reqwest::{Response, StatusCode, header, redirect};
 
 use super::{
@@ -15,12 +16,7 @@ use super::{
     retry,
     wire::{self, Request},
 };
-use crate::{
-    domain::Secret,
-    embed::{EmbedError, EmbeddingSettings},
-    task::Tasks,
-    tls,
-};
+use crate::embed::{EmbedError, EmbeddingSettings};
 
 /// The most bytes of a reply for each input: vectors of 8,192 numbers, written at length.
 const MAX_REPLY_BYTES: usize = 256 * 1024;

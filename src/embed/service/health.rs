@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use crate::{embed::EmbedError, task::Probe};
+use codeinfo_core::task::Probe;
+
+use crate::embed::EmbedError;
 
 /// How long a success is believed. Requests of ingest and search renew it for free.
 const BELIEVED: Duration = Duration::from_secs(30);

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use crate::task::Backoff;
+use codeinfo_core::task::Backoff;
 
 /// The longest wait of our own choice.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);

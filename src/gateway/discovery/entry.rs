@@ -1,11 +1,9 @@
 //! One tool as it is discovered, and its signature.
 
+use codeinfo_core::{plain_name, plain_word};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    domain::{plain_name, plain_word},
-    toolkit::ToolkitName,
-};
+use crate::toolkit::ToolkitName;
 
 /// The domain of tools that belong to no toolkit.
 pub const LOCAL: &str = "local";

@@ -3,10 +3,10 @@
 //! Schemas are written by third parties: they may refer to themselves, be huge, or be no objects at all.
 //! Nothing here follows more than a few references or reads more than a few hundred properties.
 
+use codeinfo_core::plain_name;
 use serde_json::{Map, Value};
 
 use super::{super::quote::is_plain_word, entry::Parameter};
-use crate::domain::plain_name;
 
 /// Most parameters of one tool, most references followed in a row, and most kinds that one is said to have.
 const MAX_PARAMETERS: usize = 64;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Sparse, inverse_document_frequency};
+use codeinfo_core::{Sparse, inverse_document_frequency};
 
 /// How soon repeated occurrences stop counting, and how much longer texts are held back.
 const K1: f32 = 1.2;

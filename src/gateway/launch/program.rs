@@ -173,5 +173,5 @@ fn is_of_system(path: &Path) -> bool {
 }
 
 fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| crate::program::is_program(&found))
+    path.metadata().is_ok_and(|found| codeinfo_core::program::is_program(&found))
 }

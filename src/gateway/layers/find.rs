@@ -6,10 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    beneath::{Beneath, read},
-    domain::hash::sha256,
-};
+use codeinfo_core::hash::sha256;
+use codeinfo_worktree::beneath::{Beneath, read};
 
 /// Where a repository has its toolkits, beside `.git`.
 pub const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
+use codeinfo_core::{MAX_TOOL_TEXT_BYTES, plain_json, plain_word};
 use serde_json::{Map, Value};
 
 use super::super::discovery::{Domain, Entry, Index, Parameter, Ranked, Tool, quoted, signature};
 use super::super::quote;
 use super::{BROWSE, DISCOVER, EXECUTE, SCHEMA};
-use crate::domain::{MAX_TOOL_TEXT_BYTES, plain_json, plain_word};
 
 /// What of the maximum is left to our own words.
 const NOTE_BYTES: usize = 700;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::embed::StaticModel;
 
-const MOST: usize = crate::domain::CODEX_MAX_BYTES;
+const MOST: usize = codeinfo_core::CODEX_MAX_BYTES;
 
 fn entry(toolkit: &str, name: &str, description: &str, schema: &Value) -> Entry {
     Entry {

@@ -8,14 +8,12 @@ use std::{
 };
 
 use codeinfo_lang::vendored;
+use codeinfo_secrets::{fold, is_published};
+use codeinfo_worktree::beneath::{Beneath, Entry, Kind};
 use tracing::info;
 
 use super::way::{GIT, Step, Way};
-use crate::{
-    beneath::{Beneath, Entry, Kind},
-    ingest::error::IngestError,
-    secret::{self, fold, is_published},
-};
+use crate::ingest::error::IngestError;
 
 /// How much is read. A folder above any of these bounds is itself taken for a secret.
 #[derive(Debug, Clone, Copy)]
@@ -221,8 +219,8 @@ fn kind(entry: &Entry, at: &Step, way: Way<'_>) -> Option<Part> {
         return Some(Part::Secret);
     }
     match entry.kind {
-        Kind::File if secret::is_secret_path(&at.text) => Some(Part::Secret),
-        Kind::Folder if entry.name == GIT || secret::is_private_folder(&at.path) => {
+        Kind::File if codeinfo_secrets::is_secret_path(&at.text) => Some(Part::Secret),
+        Kind::Folder if entry.name == GIT || codeinfo_secrets::is_private_folder(&at.path) => {
             Some(Part::Secret)
         }
         Kind::Folder => Some(Part::Folder),
@@ -237,7 +235,8 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{ingest::pulse::Pulse, private_places::ResolvedPlaces};
+    use crate::ingest::pulse::Pulse;
+    use codeinfo_worktree::private_places::ResolvedPlaces;
 
     const AMPLE: Bounds = Bounds { each: 1_000, all: 1_000, time: Duration::from_mins(1) };
 

@@ -15,22 +15,22 @@ use super::{
     search::{self, LeftOut, Whose},
     way::{GIT, Step, Told, Way},
 };
-use crate::{
-    beneath::{self, Beneath, Entry, Folder, Kind},
-    decode,
-    domain::OmissionRule,
-    git::TrackedPaths,
-    ingest::{
-        error::IngestError,
-        skip::{Reason, Skipped},
-    },
-    secret::{self, SecretName},
+use crate::ingest::{
+    error::IngestError,
+    skip::{Reason, Skipped},
 };
 
 mod bounds;
 mod rules;
 
 use bounds::{BOUNDS, Bounds};
+use codeinfo_core::OmissionRule;
+use codeinfo_secrets::SecretName;
+use codeinfo_worktree::{
+    beneath::{self, Beneath, Entry, Folder, Kind},
+    decode,
+    git::TrackedPaths,
+};
 
 /// What a walk is to bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Walk<'_> {
             let is_own = place.is_own();
             let rule = if is_own { OmissionRule::OwnData } else { OmissionRule::Secret };
             self.found.omitted.add_folder(rule, &next.text);
-        } else if secret::is_private_folder(&next.path) {
+        } else if codeinfo_secrets::is_private_folder(&next.path) {
             self.keep_private(&next);
             self.found.omitted.add_folder(OmissionRule::Secret, &next.text);
         } else if next.rules.asks_for(&next.text, true) {
@@ -231,7 +231,7 @@ impl Walk<'_> {
             return Some(OmissionRule::Ignored);
         }
         let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
-        let is_hidden = is_hidden && !secret::is_settings_example(&next.text);
+        let is_hidden = is_hidden && !codeinfo_secrets::is_settings_example(&next.text);
         is_hidden.then_some(OmissionRule::Hidden)
     }
 
@@ -335,11 +335,11 @@ impl Walk<'_> {
     /// Puts a file where it belongs: among the files, the secrets, the skipped, or nowhere.
     fn file(&mut self, folder: &Folder, entry: &Entry, next: Step) {
         let Wanted::Files { max_bytes, .. } = self.wanted else { return };
-        let name = secret::secret_name(&next.text);
+        let name = codeinfo_secrets::secret_name(&next.text);
         if name == Some(SecretName::Certain) || self.way.private_place(&next.path).is_some() {
             self.keep_private(&next);
             // The name itself may be one.
-            self.omit(OmissionRule::Secret, &secret::redact("", None, &next.text).text);
+            self.omit(OmissionRule::Secret, &codeinfo_secrets::redact("", None, &next.text).text);
             return;
         }
         let (step, before) = (next.clone(), self.found.files.len());

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_core::OmissionRule;
 use codeinfo_lang::vendored::TellingFolder;
+use codeinfo_worktree::{
+    beneath::Entry,
+    private_places::{PrivatePlace, ResolvedPlaces},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{below, ignored::Rules};
-use crate::{
-    beneath::Entry,
-    domain::OmissionRule,
-    ingest::{pulse::Pulse, scope::Scope},
-    private_places::{PrivatePlace, ResolvedPlaces},
-};
+use crate::ingest::{pulse::Pulse, scope::Scope};
 
 /// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
 pub(super) const GIT: &str = ".git";

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use codeinfo_core::{FileRecord, Sparse, hash::Cut};
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -14,7 +15,6 @@ use super::{
     write::{self, Embedded},
 };
 use crate::{
-    domain::{FileRecord, Sparse, hash::Cut},
     embed::Document,
     ingest::{error::IngestError, skip::Skipped},
     store::Vectors,

@@ -2,11 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use codeinfo_core::{FileRecord, LastRun, RootId};
+
 use super::Target;
-use crate::{
-    domain::{FileRecord, LastRun, RootId},
-    ingest::{discover::Found, error::IngestError},
-};
+use crate::ingest::{discover::Found, error::IngestError};
 
 /// With fewer files to read, records are looked up by path; with more, all records of a root are read.
 const FEW: usize = 2000;

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::domain::RootId;
+use codeinfo_core::RootId;
 
 /// The folders of each root of which anything is known. Clones share them. A folder whose files are all
 /// gone stays.

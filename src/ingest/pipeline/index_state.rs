@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    domain::{Counts, FileRecord, OmittedPaths, hash},
-    ingest::{
-        plan::Records,
-        skip::{self, Skips},
-        status::RunCounts,
-    },
+use codeinfo_core::{Counts, FileRecord, OmittedPaths, hash};
+
+use crate::ingest::{
+    plan::Records,
+    skip::{self, Skips},
+    status::RunCounts,
 };
 
 /// What a run says that found nothing, as an empty result looks like an error.

@@ -7,12 +7,10 @@
 
 use std::collections::BTreeSet;
 
+use codeinfo_core::Root;
+
 use super::{Run, write::Embedded};
-use crate::{
-    domain::Root,
-    ingest::{discover::Discovered, scope::Scope, skip::Reason},
-    secret,
-};
+use crate::ingest::{discover::Discovered, scope::Scope, skip::Reason};
 
 /// The most that a root names: each is an argument of the shell's fence, which closes the whole root
 /// when it has fewer places.
@@ -22,7 +20,7 @@ const MAX: usize = 1_000;
 /// the fullest first. Only those that lie in the root itself may be more, of which the first are named.
 pub(super) fn named(private: &BTreeSet<String>) -> Vec<String> {
     let mut named = private.clone();
-    secret::fold(&mut named, MAX, |_| true);
+    codeinfo_secrets::fold(&mut named, MAX, |_| true);
     named.into_iter().take(MAX).collect()
 }
 
@@ -88,7 +86,8 @@ pub(super) fn read(
         }
     }
     for skipped in &batch.skipped {
-        if skipped.reason != Reason::HoldsSecret && secret::is_secret_path(&skipped.path) {
+        if skipped.reason != Reason::HoldsSecret && codeinfo_secrets::is_secret_path(&skipped.path)
+        {
             // What it holds was not seen.
             private.insert(skipped.path.clone());
             continue;
@@ -107,8 +106,9 @@ pub(super) fn read(
 
 /// Whether names in a part of a root show other secrets than are known of it.
 pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discovered) -> bool {
-    let is_secret =
-        |path: &str| secret::is_secret_path(path) || secret::is_private_folder(path.as_ref());
+    let is_secret = |path: &str| {
+        codeinfo_secrets::is_secret_path(path) || codeinfo_secrets::is_private_folder(path.as_ref())
+    };
     let known: BTreeSet<&String> =
         before.iter().filter(|path| scope.covers(path) && is_secret(path)).collect();
     // A folder that stands for what lies in it.

@@ -7,17 +7,19 @@ use std::{
 };
 
 use codeinfo_chunk::{Chunk, Chunked};
+use codeinfo_core::{
+    ChunkRecord, FileRecord, RootId, Sparse, Timestamp,
+    hash::{self, Cut},
+};
 use codeinfo_lang::{Language, role};
+use codeinfo_worktree::{
+    beneath::{self, Beneath},
+    decode,
+};
 use memchr::memmem;
 
 use super::elsewhere::Elsewhere;
 use crate::{
-    beneath::{self, Beneath},
-    decode,
-    domain::{
-        self, ChunkRecord, FileRecord, RootId, Sparse, Timestamp,
-        hash::{self, Cut},
-    },
     embed::{Document, lexical},
     ingest::{
         discover::Found,
@@ -26,7 +28,6 @@ use crate::{
         pulse::Pulse,
         skip::Reason,
     },
-    secret,
 };
 
 /// A file changed this recently may change again without its modification time moving: file
@@ -112,8 +113,8 @@ impl Reader<'_> {
             return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
         // Of those, the content says what is kept from the shell.
-        let may_be_private =
-            secret::is_secret_path(&file.path) || memmem::find(&content, b"PRIVATE KEY").is_some();
+        let may_be_private = codeinfo_secrets::is_secret_path(&file.path)
+            || memmem::find(&content, b"PRIVATE KEY").is_some();
         if !may_be_private
             && let Some((version, chunks)) = self.kept(&file.path, &version, &content)
         {
@@ -172,7 +173,7 @@ impl Reader<'_> {
             }
             (content, size)
         };
-        let settled = domain::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
+        let settled = codeinfo_core::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
         let is_racy = settled <= facts.modified_ns || facts.size != size;
         let may_change = is_racy && !self.folder.is_fixed();
         Ok(Some((content, size, if may_change { 0 } else { facts.modified_ns })))

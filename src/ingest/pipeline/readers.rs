@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use codeinfo_core::{FileRecord, RootId, task::Tasks};
+use codeinfo_worktree::beneath::Beneath;
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -17,17 +19,12 @@ use super::{
     elsewhere::Elsewhere,
     read::{Outcome, Reader},
 };
-use crate::{
-    beneath::Beneath,
-    domain::{FileRecord, RootId},
-    ingest::{
-        discover::Found,
-        error::IngestError,
-        plan::Mode,
-        pulse::{Hold, Pulse},
-        status::Progress,
-    },
-    task::Tasks,
+use crate::ingest::{
+    discover::Found,
+    error::IngestError,
+    plan::Mode,
+    pulse::{Hold, Pulse},
+    status::Progress,
 };
 
 /// The most bytes of files that are read and not yet written. With chunks and vectors, memory holds

@@ -7,11 +7,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use codeinfo_core::{FileRecord, RootId};
 use tokio_util::sync::CancellationToken;
 
 use super::{Target, write::remove_chunks};
 use crate::{
-    domain::{FileRecord, RootId},
     ingest::{error::IngestError, plan::Records},
     store::Stored,
 };

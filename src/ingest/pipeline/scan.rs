@@ -2,19 +2,17 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use codeinfo_core::{FileRecord, Root, RootId};
+use codeinfo_worktree::beneath::Beneath;
 use tokio_util::sync::CancellationToken;
 
 use super::{Deps, private};
-use crate::{
-    beneath::Beneath,
-    domain::{FileRecord, Root, RootId},
-    ingest::{
-        discover::{self, Discovered, Wanted, Way},
-        error::IngestError,
-        plan::{self, Mode, Records},
-        pulse::Pulse,
-        scope::Scope,
-    },
+use crate::ingest::{
+    discover::{self, Discovered, Wanted, Way},
+    error::IngestError,
+    plan::{self, Mode, Records},
+    pulse::Pulse,
+    scope::Scope,
 };
 
 /// A part of a root: what is on disk, and what the store has of it.

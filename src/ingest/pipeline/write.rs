@@ -1,6 +1,7 @@
 //! Writes batches to the store: chunks first, then the file records, which prove that the chunks are there. The
 //! store takes out chunks that no record needs any more.
 
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, chunk_id};
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
@@ -9,7 +10,6 @@ use super::{
     index_state::{IndexState, Redacted},
 };
 use crate::{
-    domain::{ChunkRecord, FileRecord, RootId, chunk_id},
     ingest::{error::IngestError, skip::Skipped},
     store::{Chunk, StoreError, Vectors},
 };

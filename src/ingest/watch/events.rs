@@ -247,7 +247,7 @@ mod tests {
     use std::{sync::mpsc, time::Duration};
 
     use super::*;
-    use crate::task::Tasks;
+    use codeinfo_core::task::Tasks;
 
     #[test]
     fn events_that_the_system_dropped_are_lost_ones() {

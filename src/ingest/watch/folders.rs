@@ -2,17 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_core::Root;
+use codeinfo_worktree::git::Git;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    domain::Root,
-    git::Git,
-    ingest::{
-        discover::{self, Wanted, Way},
-        error::IngestError,
-        pulse::{Pulse, Watchdog},
-    },
+use crate::ingest::{
+    discover::{self, Wanted, Way},
+    error::IngestError,
+    pulse::{Pulse, Watchdog},
 };
 
 /// What distinguishes a folder from another one that has its path later, and a commit from the next one.
@@ -66,7 +64,7 @@ fn stat(path: &Path) -> Option<Identity> {
     #[cfg(not(unix))]
     {
         // A folder that was made later has a later time.
-        Some(Identity(metadata.created().map_or(0, crate::domain::nanoseconds), 0))
+        Some(Identity(metadata.created().map_or(0, codeinfo_core::nanoseconds), 0))
     }
 }
 
@@ -93,7 +91,7 @@ mod tests {
     use std::{sync::mpsc, time::Duration};
 
     use super::*;
-    use crate::{domain::Revision, task::Tasks};
+    use codeinfo_core::{Revision, task::Tasks};
 
     #[tokio::test]
     async fn a_repository_that_hangs_keeps_nobody_waiting_and_roots_of_one_folder_wait_for_each_other()

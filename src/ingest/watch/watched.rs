@@ -6,8 +6,11 @@ use std::{
     time::Instant,
 };
 
+use codeinfo_core::Root;
+use codeinfo_worktree::git::GIT;
+
 use super::{folders::Identity, pending::Pending};
-use crate::{domain::Root, git::GIT, ingest::discover};
+use crate::ingest::discover;
 
 /// A root and what is known of its folder.
 #[derive(Debug)]

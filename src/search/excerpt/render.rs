@@ -2,13 +2,13 @@
 
 use std::{fmt::Write, time::Duration};
 
+use codeinfo_core::{Hit, plain_line, plain_name};
 use codeinfo_lang::{Kind, Language, detect};
 
 use super::{
     super::{DefinedAt, DocumentedName, Found, Freshness, freshness::Stale},
     trim::{self, Line, Measure, Wanted},
 };
-use crate::domain::{Hit, plain_line, plain_name};
 
 /// How much of a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

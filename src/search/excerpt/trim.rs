@@ -5,10 +5,10 @@ use std::{
     fmt::Write,
 };
 
+use codeinfo_core::plain_line;
 use codeinfo_lang::{comment, words::words};
 
 use super::super::intent::Intent;
-use crate::domain::plain_line;
 
 /// Most lines of a trimmed text, how many stay around each line that has words of the query, and
 /// the most bytes of a line.

@@ -40,7 +40,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
-    use crate::domain::Parts;
+    use codeinfo_core::Parts;
 
     #[test]
     fn more_and_better_chunks_raise_the_agreement_of_a_file() {

@@ -1,7 +1,8 @@
 //! Whether a chunk is of a file that the query names.
 
+use codeinfo_core::ChunkRecord;
+
 use super::super::intent::Intent;
-use crate::domain::ChunkRecord;
 
 /// What a chunk without the line that is asked for has, beside 1 for the one with it.
 const OTHER_LINES: f32 = 0.5;

@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 
 use aho_corasick::AhoCorasick;
+use codeinfo_core::inverse_document_frequency;
 use codeinfo_lang::words::stem;
 
 use super::super::{candidate::Candidate, intent::Intent};
-use crate::domain::inverse_document_frequency;
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;
@@ -107,7 +107,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
-    use crate::{domain::Parts, embed::NearWord};
+    use crate::embed::NearWord;
+    use codeinfo_core::Parts;
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
         shares_with(&Intent::of(query), texts)

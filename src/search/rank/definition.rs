@@ -1,9 +1,9 @@
 //! Whether a chunk defines a name that the query has.
 
+use codeinfo_core::ChunkRecord;
 use codeinfo_lang::words::folded;
 
 use super::super::intent::Intent;
-use crate::domain::ChunkRecord;
 
 /// The name is written with other capitals or underscores than in the query: `transaction` is a
 /// function where `Transaction` is a type.

@@ -1,7 +1,8 @@
 //! Strings of the query that a chunk contains verbatim: log messages, operators, calls.
 
+use codeinfo_core::ChunkRecord;
+
 use super::super::intent::{Intent, Literal};
-use crate::domain::ChunkRecord;
 
 /// Returns how much of what the query says literally the chunk holds, 0…1: the whole query, or the
 /// parts that it quotes.

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::RootId;
+
 use super::{super::intent::Intent, Rated, definition, lift_scores};
-use crate::domain::RootId;
 
 /// A candidate that defines a name of the query as a member of types.
 struct Member<'a> {
@@ -89,8 +90,8 @@ mod tests {
         },
         *,
     };
-    use crate::domain::ChunkRecord;
-    use crate::domain::Parts;
+    use codeinfo_core::ChunkRecord;
+    use codeinfo_core::Parts;
 
     /// A chunk by its path, what it defines and the bases, with names parted by spaces.
     type Chunk = (&'static str, &'static str, &'static str);

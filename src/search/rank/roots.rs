@@ -1,7 +1,8 @@
 //! Repositories that the query names, where several are searched at once.
 
+use codeinfo_core::RootId;
+
 use super::super::intent::Intent;
-use crate::domain::RootId;
 
 /// Returns what to multiply the score of a chunk with: 1 for one of a repository that the query
 /// names, less for others if it names any. Chunks of one repository keep their order. `weight` is what

@@ -7,9 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use codeinfo_chunk::Kind;
+use codeinfo_core::{ChunkRecord, FileRecord, RootId};
 use codeinfo_lang::role::Role;
-
-use crate::domain::{ChunkRecord, FileRecord, RootId};
 
 /// The most bytes of a record: many times what a chunk or a path has. A damaged length must not become
 /// memory.

@@ -5,6 +5,7 @@ use std::{
     ops::Range,
 };
 
+use codeinfo_core::{FileRecord, RootId};
 use uuid::Uuid;
 
 use super::{
@@ -16,10 +17,7 @@ use super::{
     table::{Keys, Table},
     terms::Terms,
 };
-use crate::{
-    domain::{FileRecord, RootId},
-    store::Chunk,
-};
+use crate::store::Chunk;
 
 /// What is read at a time of a segment that is merged.
 const BLOCK: u64 = 4 << 20;

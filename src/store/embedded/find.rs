@@ -6,6 +6,7 @@ use std::{
     io::{self, ErrorKind},
 };
 
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, Sparse, inverse_document_frequency};
 use uuid::Uuid;
 
 use super::{
@@ -14,10 +15,7 @@ use super::{
     codes::{self, Rounded},
     state::{Live, State},
 };
-use crate::{
-    domain::{ChunkRecord, FileRecord, RootId, Sparse, inverse_document_frequency},
-    store::{MAX_PAGE, Scored, Stored},
-};
+use crate::store::{MAX_PAGE, Scored, Stored};
 
 /// How many more chunks than asked for are compared by whole codes, as half of a code says less: so many times
 /// as many, and so many.

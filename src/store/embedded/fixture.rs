@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, Sparse};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -10,10 +11,7 @@ use super::{
     segment::Compare,
     writer::Writer,
 };
-use crate::{
-    domain::{ChunkRecord, FileRecord, RootId, Sparse},
-    store::{Chunk, OnMismatch, Vectors},
-};
+use crate::store::{Chunk, OnMismatch, Vectors};
 
 /// How long vectors are here.
 pub(super) const DIMENSIONS: usize = 2;

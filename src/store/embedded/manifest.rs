@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
+use codeinfo_core::{Root, RootId};
 use serde::{Deserialize, Serialize};
 
 use super::super::{StoreError, atomic};
-use crate::domain::{Root, RootId};
 
 /// Its name.
 pub(super) const FILE: &str = "manifest.json";

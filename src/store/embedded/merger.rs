@@ -10,6 +10,7 @@ use std::{
     time::Instant,
 };
 
+use codeinfo_core::telemetry;
 use tokio::sync::Mutex;
 use tracing::{debug, warn};
 
@@ -17,7 +18,6 @@ use super::{
     state::Live,
     writer::{self, Writer},
 };
-use crate::telemetry;
 
 /// From this many segments on the smallest are merged. A search spends some microseconds on each.
 const MANY: usize = 12;

@@ -12,6 +12,7 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::{LastRun, Root, RootId};
 use tracing::info;
 
 use super::{
@@ -26,7 +27,6 @@ use super::{
     system,
     writer::Writer,
 };
-use crate::domain::{LastRun, Root, RootId};
 
 /// What a store of a former layout has in its folder.
 const FORMER: [&str; 6] = ["chunks", "files", "roots", "journal", "checksums", "optimizing"];

@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::{Counts, LastRun, Root, RootId};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
@@ -15,7 +16,6 @@ use super::{
     super::{StoreError, atomic},
     aside,
 };
-use crate::domain::{Counts, LastRun, Root, RootId};
 
 /// The list, beside the folder of the store; a copy is in it.
 const FILE: &str = "roots.json";

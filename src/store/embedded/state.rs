@@ -9,13 +9,11 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use codeinfo_core::{Root, RootId};
 use uuid::Uuid;
 
 use super::{places::Places, segment::Segment, table::Table};
-use crate::{
-    domain::{Root, RootId},
-    store::Size,
-};
+use crate::store::Size;
 
 /// A segment, and what was deleted of it since it was written.
 #[derive(Debug, Clone)]

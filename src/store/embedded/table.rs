@@ -7,10 +7,10 @@ use std::{
     ops::Range,
 };
 
+use codeinfo_core::RootId;
 use uuid::Uuid;
 
 use super::{numbers, source::Source};
-use crate::domain::RootId;
 
 /// Bytes of an id.
 const ID: usize = size_of::<uuid::Bytes>();

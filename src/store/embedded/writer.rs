@@ -13,6 +13,7 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_core::{FileRecord, Root, RootId, atomic};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -27,10 +28,6 @@ use super::{
     source::Source,
     state::{Current, Live, Saved, State},
     table::Table,
-};
-use crate::{
-    atomic,
-    domain::{FileRecord, Root, RootId},
 };
 
 /// What must be free on the disk for chunks to be written.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::RootId;
 use qdrant_client::qdrant::{
     self as message, Condition, DenseVector, FieldCondition, HasIdCondition, ListValue, Match,
     NamedVectors, NullValue, PointId, PointStruct, PointsIdsList, SparseVector, Struct, Value,
@@ -12,7 +13,6 @@ use serde_json::{Map, Number};
 use uuid::Uuid;
 
 use super::super::Vectors;
-use crate::domain::RootId;
 
 /// Name of the dense vector.
 pub(super) const DENSE: &str = "dense";

@@ -17,6 +17,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use codeinfo_core::{RootId, task::Tasks};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 use uuid::Uuid;
@@ -29,7 +30,6 @@ use super::{
     Server,
     error::CallError,
 };
-use crate::{domain::RootId, task::Tasks};
 
 /// In a lease time there are so many renewals.
 const RENEWALS: u32 = 4;

@@ -16,6 +16,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{
+    error::chain,
+    task::{Backoff, Stalls, retry},
+};
 use futures_util::future::join_all;
 use qdrant_client::qdrant::{
     HealthCheckRequest, collections_client::CollectionsClient, points_client::PointsClient,
@@ -31,10 +35,6 @@ use tonic::{
 use tracing::warn;
 
 use super::{super::StoreError, error::CallError};
-use crate::{
-    error::chain,
-    task::{Backoff, Stalls, retry},
-};
 
 /// How long opening a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::{RootId, Sparse};
 use qdrant_client::qdrant::{
     CountPoints, DenseVector, Filter, GetPoints, QuantizationSearchParams, Query, QueryPoints,
     ScoredPoint, ScrollPoints, SearchParams, SparseVector, VectorInput, WithPayloadSelector, query,
@@ -24,7 +25,6 @@ use super::{
     names::Collection,
     records,
 };
-use crate::domain::{RootId, Sparse};
 
 /// How many points one reply carries.
 const PAGE: usize = 1000;

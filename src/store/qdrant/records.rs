@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use codeinfo_core::{FileRecord, Host, Root, RootId};
 use qdrant_client::qdrant as message;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -13,7 +14,6 @@ use super::{
     convert::{self, Point, ROOT},
     names::Names,
 };
-use crate::domain::{FileRecord, Host, Root, RootId};
 
 /// Returns the points that keep chunks.
 pub(super) fn chunks(chunks: Vec<Chunk>) -> Result<Vec<Point>, StoreError> {

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::domain::{Root, RootId};
+use codeinfo_core::{Root, RootId};
 
 /// A root, as far as its repository goes.
 #[derive(Debug, Clone)]

@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::{RootId, task::Tasks};
 use uuid::Uuid;
 
 use super::{super::StoreError, inner::Inner};
-use crate::{domain::RootId, task::Tasks};
 
 /// The ids of so many roots are remembered, which takes about 40 bytes a chunk.
 const MAX_REMEMBERED: usize = 32;

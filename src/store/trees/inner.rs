@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_core::{FileRecord, Root, RootId, Timestamp, hash};
 use uuid::Uuid;
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     family::{Families, Family},
     view::{View, Views},
 };
-use crate::domain::{FileRecord, Root, RootId, Timestamp, hash};
 
 /// How long what a path had before is kept.
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);

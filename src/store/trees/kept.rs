@@ -1,7 +1,8 @@
 //! A chunk as an engine returns it, and which roots have it.
 
+use codeinfo_core::{ChunkRecord, RootId};
+
 use super::super::{Scored, Stored};
-use crate::domain::{ChunkRecord, RootId};
 
 /// A chunk as it is read.
 pub(super) trait Kept: Send {

@@ -8,13 +8,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use codeinfo_core::{FileRecord, Root, RootId, Timestamp};
 use uuid::Uuid;
 
 use super::{
     super::{Among, StoreError},
     Trees,
 };
-use crate::domain::{FileRecord, Root, RootId, Timestamp};
 
 /// The most files of all roots that are remembered, which take about 300 bytes each and 40 a chunk.
 const MAX_FILES: usize = 200_000;
@@ -174,7 +174,7 @@ fn last_change(root: &Root) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::LastRun;
+    use codeinfo_core::LastRun;
 
     fn root(changed_at: u64) -> Root {
         let changed_at = serde_json::from_value(changed_at.into()).unwrap();

@@ -6,8 +6,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
+use codeinfo_core::{FileRecord, RootId};
+
 use super::memory::Files;
-use crate::domain::{FileRecord, RootId};
 
 /// What one root has of some paths, or of all.
 #[derive(Debug, Clone)]

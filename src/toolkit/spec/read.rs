@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, path::PathBuf, time::Duration};
 
+use codeinfo_core::Secret;
 use codeinfo_mcp::{Schema, SchemaError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,7 +11,7 @@ use super::{
     AllowedTools, NetworkAccess, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
     expand::expand, schema, schema::Agent, strict,
 };
-use crate::{codex::OtherVariables, domain::Secret};
+use crate::codex::OtherVariables;
 
 /// Reads documents and requests. Made once, as it compiles schemas.
 #[derive(Debug, Clone)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use codeinfo_core::{Secret, hash::sha256};
 use serde_json::{Map, Value, json};
 
 use super::{AllowedTools, DEFAULT_TIMEOUT, NetworkAccess, ToolkitSandbox, ToolkitSpec, Transport};
-use crate::domain::{Secret, hash::sha256};
 
 /// Stands for a value in lists.
 const HIDDEN: &str = "(hidden)";

@@ -1,6 +1,6 @@
 //! What a server has of the product's records, which processes of several versions may share.
 
-use codeinfo::{domain::LastRun, error::Code};
+use codeinfo_core::{LastRun, error::Code};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

@@ -14,7 +14,7 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -101,7 +101,7 @@ impl Embeddings {
     /// Answers as it should, over connections encrypted for `localhost`, to who trusts
     /// `tests/fixtures/tls/ca.pem`.
     pub(crate) async fn encrypted() -> Self {
-        codeinfo::tls::install();
+        codeinfo_core::tls::install();
         let certificate = CertificateDer::from_pem_file(tls("server.pem")).unwrap();
         let key = PrivateKeyDer::from_pem_file(tls("server.key")).unwrap();
         let settings = ServerConfig::builder().with_no_client_auth();

@@ -10,9 +10,10 @@ use std::{
 use codeinfo::{
     chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
     codex::{Codex, Presence},
-    domain::{ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash},
     store::{Embedded, OnMismatch, VectorStore},
-    task::Tasks,
+};
+use codeinfo_core::{
+    ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash, task::Tasks,
 };
 use tempfile::TempDir;
 

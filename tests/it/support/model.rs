@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
 use hyper::{
     Request, Response,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use http_body_util::{BodyExt, Full};
 use hyper::{Method, Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;

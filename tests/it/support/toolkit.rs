@@ -9,12 +9,14 @@ use std::{
 
 use codeinfo::{
     codex::NetworkAccess,
-    domain::Secret,
-    task::{Backoff, Tasks},
     toolkit::{
         AllowedTools, CallResult, Client, Launch, Launcher, Pool, Start, Timing, ToolkitName,
         ToolkitSandbox, ToolkitSpec, Transport,
     },
+};
+use codeinfo_core::{
+    Secret,
+    task::{Backoff, Tasks},
 };
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value};

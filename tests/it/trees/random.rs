@@ -9,11 +9,11 @@ use std::{
 };
 
 use codeinfo::{
-    domain::{Root, RootId},
     embed::{Builtin, Embedder, lexical},
     ingest::{Ingest, State},
     store::{MAX_PAGE, VectorStore},
 };
+use codeinfo_core::{Root, RootId};
 
 use super::{commit_all, git, held, worktree};
 use crate::{

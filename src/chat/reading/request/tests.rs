@@ -2,11 +2,10 @@
 
 use std::{collections::HashSet, iter};
 
+use codeinfo_core::{ClaimCounts, LineRange};
+
 use super::*;
-use crate::{
-    chat::reading::JudgedClaims,
-    domain::{ClaimCounts, LineRange},
-};
+use crate::chat::reading::JudgedClaims;
 
 const KEY: &str = "0123456789abcdef";
 

@@ -68,7 +68,8 @@ mod tests {
         super::{Wanted, Way, within},
         *,
     };
-    use crate::{beneath::Beneath, ingest::pulse::Pulse, private_places::ResolvedPlaces};
+    use crate::ingest::pulse::Pulse;
+    use codeinfo_worktree::{beneath::Beneath, private_places::ResolvedPlaces};
 
     const AMPLE: Bounds = Bounds { entries: 100, files: 100, path_bytes: 1_000 };
 

@@ -2,16 +2,15 @@
 
 use std::{io, path::Path};
 
+use codeinfo_worktree::beneath::{self, Entry, Kind};
+
 use super::{Step, Walk};
-use crate::{
-    beneath::{self, Entry, Kind},
-    ingest::{
-        discover::{
-            attributes,
-            ignored::{self, IgnoreError, Rules},
-        },
-        skip::Reason,
+use crate::ingest::{
+    discover::{
+        attributes,
+        ignored::{self, IgnoreError, Rules},
     },
+    skip::Reason,
 };
 
 impl Walk<'_> {

@@ -2,13 +2,11 @@
 
 use std::{fmt::Write as _, fs, path::Path};
 
+use codeinfo_core::task::Tasks;
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::{
-    embed::{Builtin, Embedder},
-    task::Tasks,
-};
+use crate::embed::{Builtin, Embedder};
 
 /// The revision, and the hash of chunks, terms and vectors that it makes of the fixtures.
 const GOLDEN: (&str, &str) =

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;

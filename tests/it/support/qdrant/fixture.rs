@@ -10,11 +10,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    domain::{Host, Secret},
-    store::{Identity, OnMismatch, Qdrant, StoreError},
-    task::Tasks,
-};
+use codeinfo::store::{Identity, OnMismatch, Qdrant, StoreError};
+use codeinfo_core::{Host, Secret, task::Tasks};
 use qdrant_client::qdrant::{
     NamedVectors, PointStruct, RetrievedPoint, ScrollPoints, UpsertPoints, Vectors,
     point_id::PointIdOptions, vectors::VectorsOptions, with_payload_selector::SelectorOptions,

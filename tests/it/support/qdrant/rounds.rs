@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::task::Tasks;
+use codeinfo_core::task::Tasks;
 use tokio::sync::Notify;
 
 /// After so long without another call, nothing more is asked.

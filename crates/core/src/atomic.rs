@@ -1,0 +1,319 @@
+//! Small files: replaced so that a reader, or a crash, sees the old content or the new, and
+//! opened only where they are files, so that nothing in their place is waited for or read without end.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+/// The most that is read of a file: many times what the largest list of ours takes.
+const MAX_BYTES: u64 = 64 << 20;
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself, and is no file.
+#[cfg(windows)]
+const NO_FOLLOW: u32 = 0x0020_0000;
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Those whom the system gives new files of this process to.
+    AsUsual,
+    /// The user of this process alone.
+    Owner,
+}
+
+/// Makes a folder for nobody but its user, below one that is there. What is in its place already must be a
+/// folder, and no link to one.
+pub fn private_folder(path: &Path) -> io::Result<()> {
+    match folder_builder(Readers::Owner).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(path).map(drop),
+        Ok(()) => path.parent().map_or(Ok(()), sync_folder),
+        Err(error) => Err(error),
+    }
+}
+
+/// Says whether a folder is there, and fails where something else is.
+pub fn real_folder(path: &Path) -> io::Result<bool> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => Ok(true),
+        Ok(_) => {
+            let reason = "it is not a folder; move it away";
+            Err(io::Error::new(io::ErrorKind::InvalidData, reason))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes `bytes` to `path` through a temporary neighbour, on disk before this returns.
+pub fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
+    let temporary = path.with_extension("tmp");
+    // Whatever an earlier process left of it.
+    absent_is_fine(match temporary.symlink_metadata() {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(&temporary),
+        Ok(_) => fs::remove_file(&temporary),
+        Err(error) => Err(error),
+    })?;
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    restrict(&mut options, readers);
+    let mut file = options.open(&temporary)?;
+    give_to_folder_owner(&file, path)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Makes a folder and those above it that are missing, for `readers`.
+pub fn create_folders(path: &Path, readers: Readers) -> io::Result<()> {
+    let builder = folder_builder(readers);
+    let is_missing =
+        |folder: &&Path| !folder.as_os_str().is_empty() && fs::metadata(folder).is_err();
+    let missing: Vec<_> = path.ancestors().take_while(is_missing).collect();
+    for folder in missing.into_iter().rev() {
+        match builder.create(folder) {
+            Ok(()) => give_folder(folder)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Gives what root made at `path` to the account and group of the folder that it is in. With `sudo` and the home of
+/// another account, that account could not change it otherwise.
+#[cfg(unix)]
+fn give_to_folder_owner(made: &File, path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    give(made, &fs::metadata(folder.unwrap_or(Path::new(".")))?)
+}
+
+#[cfg(not(unix))]
+fn give_to_folder_owner(_: &File, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Gives what root made to the account and group that `like` belongs to.
+#[cfg(unix)]
+fn give(made: &File, like: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let own = made.metadata()?;
+    let is_theirs = (own.uid(), own.gid()) == (like.uid(), like.gid());
+    if !is_theirs && rustix::process::geteuid().is_root() {
+        std::os::unix::fs::fchown(made, Some(like.uid()), Some(like.gid()))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn give(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Gives a folder that root made to the account of the folder above it. Fails where a link took its place.
+#[cfg(unix)]
+fn give_folder(path: &Path) -> io::Result<()> {
+    let mut options = File::options();
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::DIRECTORY).bits();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.cast_signed());
+    give_to_folder_owner(&options.read(true).open(path)?, path)
+}
+
+#[cfg(not(unix))]
+fn give_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn folder_builder(readers: Readers) -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    if readers == Readers::Owner {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    }
+    builder
+}
+
+/// A new folder has the rights of the one above, which lies in the user's profile.
+#[cfg(not(unix))]
+fn folder_builder(_: Readers) -> fs::DirBuilder {
+    fs::DirBuilder::new()
+}
+
+/// Takes the rights of others from a folder of ours; returns its mode where others had some. Fails where the folder
+/// is another account's, which could put files of its own there.
+#[cfg(unix)]
+pub fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let found = fs::metadata(folder)?;
+    let own = rustix::process::geteuid();
+    if found.uid() != own.as_raw() && !own.is_root() {
+        let reason = "it belongs to another account";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    let mode = found.mode() & 0o777;
+    let of_others = mode & 0o077;
+    if of_others == 0 {
+        return Ok(None);
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    Ok(Some(mode))
+}
+
+/// A folder has the rights of the one above, which lies in the user's profile.
+#[cfg(not(unix))]
+pub fn close_folder(_: &Path) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
+/// Has a new file be for `readers`.
+#[cfg(unix)]
+fn restrict(options: &mut OpenOptions, readers: Readers) {
+    if readers == Readers::Owner {
+        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    }
+}
+
+/// A new file has the rights of its folder, which lies in the user's profile.
+#[cfg(not(unix))]
+fn restrict(_: &mut OpenOptions, _: Readers) {}
+
+/// Replaces a file of a person, or makes it, through a temporary neighbour that cannot be one of theirs: on disk
+/// before this returns, and with the mode and the owner that the file had.
+pub fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = neighbour(path);
+    // Whatever an earlier process left of it.
+    remove(&temporary)?;
+    let written = (|| {
+        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
+        match path.symlink_metadata() {
+            Ok(old) => {
+                // A change of owner takes some rights away.
+                give(&file, &old)?;
+                file.set_permissions(old.permissions())?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                give_to_folder_owner(&file, path)?;
+            }
+            Err(error) => return Err(error),
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // The failure to write is what counts.
+        drop(remove(&temporary));
+    }
+    written?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Returns where [`exchange`] writes. It is the same each time, so that what a stop leaves there is found again.
+pub fn neighbour(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.codeinfo.tmp"))
+}
+
+/// Puts on disk which files a folder has. Only Unix lets a folder be synced.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Removes a file; one that is not there counts as removed.
+pub fn remove(path: &Path) -> io::Result<()> {
+    absent_is_fine(fs::remove_file(path))
+}
+
+/// Removes a folder with all it holds; one that is not there counts as removed.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    absent_is_fine(fs::remove_dir_all(path))
+}
+
+/// Reads a file, `None` when it is not there. Fails where something else is in its place, where it is
+/// larger than [`MAX_BYTES`], and where others may read it who must not.
+pub fn read(path: &Path, readers: Readers) -> io::Result<Option<Vec<u8>>> {
+    match read_file(path, readers) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_file(path: &Path, readers: Readers) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open(path, File::options().read(true))?;
+    if readers == Readers::Owner {
+        refuse_others(path, &file)?;
+    }
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it is larger than {} MiB; move it away", MAX_BYTES >> 20),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file; one that is made is for nobody but its user. Fails with [`io::ErrorKind::InvalidData`], without waiting, where a link, a pipe, a device or
+/// a folder is in its place.
+pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let no_file = || {
+        let reason = "it is not a regular file; move it away";
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    };
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+        restrict(options, Readers::Owner);
+    }
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(options, NO_FOLLOW);
+    let file = match options.open(path) {
+        Ok(file) => file,
+        // Links, folders and sockets fail in ways of their own.
+        Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file()) => {
+            return Err(no_file());
+        }
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
+}
+
+/// Fails where others than its user may read or write a file, and where that is neither we nor the one whose folder it
+/// lies in: who made a file knows what it holds.
+#[cfg(unix)]
+fn refuse_others(path: &Path, file: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    const OTHERS: u32 = 0o077;
+    let found = file.metadata()?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    if !is_ours
+        && path
+            .parent()
+            .map_or(Ok(true), |folder| folder.metadata().map(|of| of.uid() != found.uid()))?
+    {
+        let reason = "it belongs to another account; remove it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    if found.permissions().mode() & OTHERS == 0 {
+        return Ok(());
+    }
+    let reason = "others than its user may read or change it; `chmod 600` it";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+}
+
+#[cfg(not(unix))]
+fn refuse_others(_: &Path, _: &File) -> io::Result<()> {
+    Ok(())
+}
+
+fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,67 @@
+//! The words of the product: identifiers, roots, chunks, hits, questions and segments.
+#![warn(missing_docs)]
+
+mod address;
+pub mod atomic;
+mod chunk;
+pub mod error;
+pub mod hash;
+mod hit;
+mod host;
+mod id;
+mod last_run;
+pub mod lines;
+mod omission;
+mod path_map;
+pub mod paths;
+mod plain;
+mod principal;
+pub mod program;
+mod question;
+mod root;
+mod secret;
+mod segment;
+mod sparse;
+pub mod task;
+pub mod telemetry;
+mod timestamp;
+pub mod tls;
+pub mod unicode;
+mod within;
+
+pub use address::is_internal_address;
+pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
+pub use hit::{FileSummary, Hit, LineRange, Parts};
+pub use host::Host;
+pub use id::{ConversationId, InvalidId, RootId, RunId, TurnId};
+pub use last_run::LastRun;
+pub use omission::{
+    OmissionRule, OmittedGroup, OmittedPaths, count_paths, explain_omission, list_omissions,
+};
+pub use path_map::PathMap;
+pub use plain::{count_things, plain_json, plain_line, plain_name, plain_word};
+pub use principal::{InvalidPrincipal, Principal};
+pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
+pub use root::{Counts, Origin, Revision, Root, UnknownRoot};
+pub use secret::Secret;
+pub use segment::{CitationCounts, CitedRepository, ClaimCounts, DoubtfulPlace, Segment};
+pub use sparse::{Sparse, inverse_document_frequency};
+pub use timestamp::Timestamp;
+pub use within::Within;
+
+/// The tool by which Codex, or any agent, searches the index.
+pub const SEARCH_TOOL: &str = "VectorSearch";
+
+/// Where the files that [`SEARCH_TOOL`] found stand in the `_meta` of its result, for programs to read.
+pub const FILES_META: &str = "codeinfo/files";
+
+/// Bytes of a tool's result, Codex's own line above it included, that Codex 0.169.0 passes whole to a model that it does
+/// not know. It cuts the middle out of a longer one.
+pub const CODEX_MAX_BYTES: usize = 11_988;
+
+/// Maximum bytes of the text that tools of ours return to Codex. The rest of [`CODEX_MAX_BYTES`] is for Codex's line.
+pub const MAX_TOOL_TEXT_BYTES: usize = 11_500;
+
+/// Where a call says in which folder its client stands, in its `_meta`: of the trees of the repository around that,
+/// this one is meant.
+pub const FOLDER_META: &str = "codeinfo/folder";

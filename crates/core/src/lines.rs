@@ -1,0 +1,108 @@
+//! Reads lines of bounded length from a pipe.
+
+use std::io;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// One line without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A whole line.
+    Whole(Vec<u8>),
+    /// The line was longer than allowed and has been skipped, except for its ends.
+    TooLong {
+        /// Its first bytes.
+        start: Vec<u8>,
+        /// Its last bytes.
+        end: Vec<u8>,
+    },
+}
+
+/// How much of each end of a line that is too long is kept.
+const END_BYTES: usize = 256;
+
+/// Lines of at most `max` bytes. [`Lines::next`] may be cancelled without losing anything.
+pub struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    max: usize,
+    /// The last bytes of a line that is too long.
+    end: Option<Vec<u8>>,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// Reads lines of at most `max` bytes from `reader`.
+    pub fn new(reader: R, max: usize) -> Self {
+        Self { reader: BufReader::new(reader), line: Vec::new(), max, end: None }
+    }
+
+    /// Returns what is read from; what was read of it already is lost.
+    pub fn into_inner(self) -> R {
+        self.reader.into_inner()
+    }
+
+    /// Returns the next line, or `None` at the end. A last line without an end is dropped: its
+    /// writer died in the middle.
+    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            let available = self.reader.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(None);
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let piece = end.map_or(available, |end| available.split_at(end).0);
+            let used = piece.len() + usize::from(end.is_some());
+            if let Some(end) = &mut self.end {
+                keep_end(end, piece);
+            } else if self.line.len() + piece.len() > self.max {
+                let mut end = std::mem::take(&mut self.line);
+                end.extend_from_slice(piece);
+                self.line.extend(end.iter().take(END_BYTES));
+                keep_end(&mut end, &[]);
+                self.end = Some(end);
+            } else {
+                self.line.extend_from_slice(piece);
+            }
+            self.reader.consume(used);
+            if end.is_some() {
+                let line = std::mem::take(&mut self.line);
+                return Ok(Some(match self.end.take() {
+                    None => Line::Whole(line),
+                    Some(end) => Line::TooLong { start: line, end },
+                }));
+            }
+        }
+    }
+}
+
+/// Adds `piece` to the last bytes of a line, and drops what came long before.
+fn keep_end(end: &mut Vec<u8>, piece: &[u8]) {
+    end.extend(piece.iter().skip(piece.len().saturating_sub(END_BYTES)));
+    end.drain(..end.len().saturating_sub(END_BYTES));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn long_and_unfinished_lines_are_left_out() {
+        let mut lines = Lines::new(&b"one\n0123456789\n\ntwo\nhalf"[..], 5);
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            seen.push(line);
+        }
+        let whole = |text: &[u8]| Line::Whole(text.to_vec());
+        let long = b"0123456789".to_vec();
+        let long = Line::TooLong { start: long.clone(), end: long };
+        assert_eq!(seen, [whole(b"one"), long, whole(b""), whole(b"two")]);
+    }
+
+    #[tokio::test]
+    async fn of_a_line_that_is_too_long_both_ends_are_kept() {
+        let text = format!("{}{}{}\n", "a".repeat(256), "-".repeat(100_000), "z".repeat(256));
+        let line = Lines::new(text.as_bytes(), 300).next().await.unwrap();
+        let (start, end) = (vec![b'a'; 256], vec![b'z'; 256]);
+        assert_eq!(line, Some(Line::TooLong { start, end }));
+    }
+}

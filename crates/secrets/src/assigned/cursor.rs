@@ -1,0 +1,314 @@
+//! Goes over what follows a name, up to the value that it is given, and over that.
+
+use std::ops::Range;
+
+use super::{FAR, NEAR, byte, starts_next, starts_sentence, words::PAIRED};
+use crate::judge::{Family, Reading, is_secret};
+
+/// How many steps lead from a sign to its value at most.
+const STEPS: usize = 4;
+/// How many literals in a row are one value at most.
+const LITERALS: usize = 64;
+
+/// A value, or how it starts.
+pub(super) struct Value {
+    range: Range<usize>,
+    /// Stands at its end, if it is quoted.
+    quote: Option<u8>,
+    /// Whether nothing but a value may stand there, so that a word is none of a sentence.
+    pub(super) is_argument: bool,
+}
+
+/// Goes over what follows a name.
+pub(super) struct Cursor<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+}
+
+impl Cursor<'_> {
+    /// Goes over at most [`NEAR`] bytes of a set.
+    pub(super) fn skip(&mut self, set: &[u8]) -> usize {
+        let rest = self.bytes.iter().skip(self.at);
+        let count = rest.take(NEAR).take_while(|byte| set.contains(byte)).count();
+        self.at += count;
+        count
+    }
+
+    pub(super) fn takes(&mut self, text: &str) -> bool {
+        let is_there =
+            self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
+        self.at += if is_there { text.len() } else { 0 };
+        is_there
+    }
+
+    pub(super) fn here(&self) -> u8 {
+        byte(self.bytes, self.at)
+    }
+
+    /// Returns the literal that code gives to a name: what stands between the first quotes after it,
+    /// when types, brackets and signs are all that comes before.
+    pub(super) fn literal(&mut self, name: &Range<usize>) -> Option<Value> {
+        let closers = self.skip(b"\\\"'`])");
+        let before = name.start.checked_sub(1).map_or(0, |before| byte(self.bytes, before));
+        if closers > 0 && !b"\"'`.([{ ".contains(&before) {
+            return None;
+        }
+        let start = self.at;
+        let rest = self.bytes.get(self.at..)?.iter().take(NEAR);
+        let is_between =
+            |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t\r\n&<>[]|?*:=,(+-@#$".contains(byte);
+        self.at += rest.take_while(|byte| is_between(byte)).count();
+        if self.at > start && self.takes("//") {
+            let rest = self.bytes.iter().skip(self.at).take(FAR);
+            self.at += rest.take_while(|byte| **byte != b'\n').count();
+            self.skip(b" \t\r\n");
+        }
+        let between = self.bytes.get(start..self.at)?;
+        let mut lines = between.split(|byte| *byte == b'\n');
+        let line = lines.next()?.trim_ascii_end();
+        // A name at the end of a line has nothing to do with the next one, unless a sign says so.
+        let goes_on =
+            lines.next().is_none() || line.last().is_some_and(|sign| b"=:(+".contains(sign));
+        (goes_on && self.at > start).then(|| self.quoted()).flatten()
+    }
+
+    /// Returns the literal that a statement of SQL gives, perhaps by a function or a plugin.
+    pub(super) fn sql(&mut self) -> Option<Value> {
+        self.skip(b" (");
+        if self.takes("BY ") || self.takes("by ") || self.takes("AS ") || self.takes("as ") {
+            self.skip(b" ");
+        }
+        if self.takes("= ") || self.takes("=") {
+            self.skip(b" ");
+        }
+        let is_wide = self.here() == b'N' && byte(self.bytes, self.at + 1) == b'\'';
+        self.at += usize::from(is_wide);
+        self.quoted()
+    }
+
+    /// Returns where a secret of code stands, with the literals that go on after its first.
+    pub(super) fn literals(&self, text: &str, value: &Value, family: Family) -> Vec<Range<usize>> {
+        let Some(first) = self.judged(text, value, family, Reading::Code) else {
+            return Vec::new();
+        };
+        let mut found = vec![first.clone()];
+        let mut cursor = Cursor { bytes: self.bytes, at: first.end };
+        while found.len() < LITERALS {
+            cursor.skip(b"\"'`");
+            let start = cursor.at;
+            cursor.skip(b" \t\r\n+.\\");
+            let is_apart = self.bytes.get(start..cursor.at).is_some_and(|gap| gap.contains(&b'\n'));
+            let next = if is_apart { cursor.quoted() } else { None };
+            let Some(range) =
+                next.and_then(|next| cursor.judged(text, &next, Family::Token, Reading::Code))
+            else {
+                break;
+            };
+            cursor.at = range.end;
+            found.push(range);
+        }
+        found
+    }
+
+    /// Goes over a sign that assigns; one that compares is none.
+    pub(super) fn sign(&mut self) -> bool {
+        let start = self.at;
+        let is_long = ["=>", ":=", "?=", "+="].iter().any(|sign| self.takes(sign));
+        if !is_long && !self.takes("=") && !self.takes(":") {
+            return false;
+        }
+        if !is_long && b"=~:".contains(&self.here()) {
+            self.at = start;
+            return false;
+        }
+        true
+    }
+
+    /// Goes over the name of a value, as in `name: X_TOKEN, value: …`.
+    pub(super) fn pair(&mut self) -> bool {
+        self.skip(b" \t\r\n,;/<{");
+        let is_quoted = self.skip(b"\\\"'") > 0;
+        let is_named = PAIRED.iter().any(|name| self.takes(name));
+        if is_quoted {
+            self.skip(b"\\\"'");
+        }
+        self.skip(b" \t");
+        is_named && (self.sign() || self.takes(">")) && {
+            self.skip(b" \t");
+            true
+        }
+    }
+
+    /// Whether the value stands in the lines below.
+    pub(super) fn is_block(&self) -> bool {
+        let line = self.bytes.iter().skip(self.at).take(5);
+        let mut line = line.take_while(|byte| !b"\r\n".contains(byte)).copied();
+        let is_open = matches!(line.next(), Some(b'|' | b'>'));
+        is_open
+            && line.all(|byte| b"+-0123456789 ".contains(&byte))
+            && self.bytes.len() > self.at + 5
+    }
+
+    /// Goes over what may stand between a sign and a value: an anchor, a tag, the start of a list, the end of the
+    /// line where the next one is indented by more than `column`.
+    pub(super) fn step_in(&mut self, column: usize, reading: Reading) {
+        let is_data = reading == Reading::Data;
+        for _ in 0..STEPS {
+            let next = byte(self.bytes, self.at + 1);
+            match self.here() {
+                b'&' | b'!' if is_data && (next.is_ascii_alphabetic() || next == b'!') => {
+                    let rest = self.bytes.iter().skip(self.at).take(NEAR);
+                    let end = self.at + rest.take_while(|byte| !byte.is_ascii_whitespace()).count();
+                    if byte(self.bytes, end) != b' ' {
+                        return;
+                    }
+                    self.at = end;
+                    self.skip(b" ");
+                }
+                b'\\' if b"\r\n".contains(&next) => {
+                    self.at += 1;
+                    self.skip(b"\r\n \t");
+                }
+                b'[' if is_data => {
+                    self.at += 1;
+                    self.skip(b"\r\n \t");
+                }
+                b'\r' | b'\n' if is_data && self.is_continued(column) => {
+                    self.skip(b"\r\n \t");
+                }
+                b'@' if next == b'"' => self.at += 1,
+                _ => return,
+            }
+        }
+    }
+
+    /// Whether the next line is indented by more than `column` and is no item, field or comment.
+    fn is_continued(&self, column: usize) -> bool {
+        let rest = self.bytes.iter().skip(self.at).copied();
+        let rest = rest.skip_while(|byte| b"\r\n".contains(byte)).take(FAR);
+        let line: Vec<u8> = rest.take_while(|byte| !b"\r\n".contains(byte)).collect();
+        let content = line.trim_ascii_start();
+        let is_field =
+            content.windows(2).any(|pair| matches!(pair, b": " | b"= " | b" =" | b"=\""));
+        line.len() - content.len() > column
+            && !is_field
+            && !content.ends_with(b":")
+            && !content.starts_with(b"- ")
+            && !content.starts_with(b"#")
+    }
+
+    /// Ends a value without quotes where the object or the list around it does.
+    pub(super) fn close(&self, value: &mut Value) {
+        let mut depth = 0_usize;
+        for at in value.range.clone().filter(|_| value.quote.is_none()) {
+            match byte(self.bytes, at) {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth == 0 => {
+                    value.range.end = at;
+                    return;
+                }
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the value here.
+    pub(super) fn value(&mut self, is_query: bool) -> Option<Value> {
+        if let Some(value) = self.quoted() {
+            return Some(value);
+        }
+        let start = self.at;
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<".contains(byte);
+        let ends_query = |byte: &u8| is_query && b";&\\)".contains(byte);
+        let rest = self.bytes.get(start..)?.iter().take(FAR + 1);
+        let mut end = start + rest.take_while(|byte| !ends(byte) && !ends_query(byte)).count();
+        let value = self.bytes.get(start..end)?;
+        let next = (1..value.len()).find(|at| starts_next(value, *at));
+        end = next.map_or(end, |next| start + next);
+        while end > start && b",;)}]".contains(&byte(self.bytes, end - 1)) {
+            end -= 1;
+        }
+        Some(Value { range: start..end, quote: None, is_argument: false })
+    }
+
+    /// Returns what stands between quotes, if one is here.
+    pub(super) fn quoted(&mut self) -> Option<Value> {
+        let mut is_escaped = self.takes("\\");
+        let mut quote = self.here();
+        if !b"\"'`".contains(&quote) {
+            self.at -= usize::from(is_escaped);
+            return None;
+        }
+        let opened = self.at;
+        while self.here() == quote {
+            self.at += 1;
+        }
+        let next = byte(self.bytes, self.at + 1);
+        if self.here() == b'\\' && b"\r\n".contains(&next) || self.at - opened == 3 {
+            // Text over several lines starts on the next one.
+            self.skip(b"\\\r\n \t");
+        } else if self.at - opened == 1 && self.here() == b'\\' && next == b'"' {
+            // A literal in a literal.
+            (is_escaped, quote) = (true, next);
+            self.at += 2;
+        } else if self.at - opened == 1 && self.here() == b'"' {
+            quote = b'"';
+            self.at += 1;
+        }
+        let start = self.at;
+        let mut end = start;
+        while end - start <= FAR {
+            match byte(self.bytes, end) {
+                b'\n' | b'\r' | 0 => break,
+                b'\\' if is_escaped => break,
+                b'\\' if quote != b'\'' => end += 2,
+                other if other == quote => break,
+                _ => end += 1,
+            }
+        }
+        Some(Value {
+            range: start..end.min(self.bytes.len()),
+            quote: Some(quote),
+            is_argument: false,
+        })
+    }
+
+    /// Whether the quote before a value ends a string to which code adds another one.
+    pub(super) fn is_joined(&self, value: &Value) -> bool {
+        value.quote.is_some() && b" .+,)]};".contains(&byte(self.bytes, value.range.start))
+    }
+
+    /// Returns where the value stands if it is a secret.
+    pub(super) fn judged(
+        &self,
+        text: &str,
+        value: &Value,
+        family: Family,
+        reading: Reading,
+    ) -> Option<Range<usize>> {
+        let Range { start, end } = value.range.clone();
+        let end = text.floor_char_boundary(end);
+        let read = text.get(start..end)?;
+        if value.quote.is_none() {
+            let is_computed = read.contains(['(', '[']) && !read.starts_with("[secret");
+            let is_word = read.bytes().all(|byte| byte.is_ascii_alphabetic());
+            let is_sentence = || is_word && !value.is_argument && starts_sentence(self.bytes, end);
+            if is_computed || is_sentence() {
+                return None;
+            }
+        }
+        if !is_secret(read, family, reading) {
+            return None;
+        }
+        if end - start < FAR - 4 {
+            return Some(start..end);
+        }
+        let is_end = |byte: &u8| match value.quote {
+            Some(quote) => *byte == quote || b"\r\n".contains(byte),
+            None => byte.is_ascii_whitespace() || b"\"'`<".contains(byte),
+        };
+        let rest = self.bytes.iter().skip(end);
+        Some(start..end + rest.take_while(|byte| !is_end(byte)).count())
+    }
+}

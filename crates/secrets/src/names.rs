@@ -1,0 +1,380 @@
+//! Files and folders that are secrets by their names.
+
+use std::path::Path;
+
+use super::redact;
+
+/// Names that are secrets as they stand, lower case.
+const NAMES: &[&str] = &[
+    "_netrc",
+    ".bash_history",
+    ".boto",
+    ".claude.json",
+    ".credentials.json",
+    ".databrickscfg",
+    ".dockercfg",
+    ".dockerconfigjson",
+    ".git-credentials",
+    ".htpasswd",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".mysql_history",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".rediscli_history",
+    ".s3cfg",
+    ".vault-token",
+    ".yarnrc.yml",
+    ".zsh_history",
+    "application_default_credentials.json",
+    "env",
+    "git-credentials",
+    "htpasswd",
+    "local.settings.json",
+    "netrc",
+    "npmrc",
+    "pgpass",
+    "pypirc",
+    "terraform.tfstate",
+    "terraform.tfvars",
+    "wp-config.php",
+];
+
+/// Starts of names that are secrets whatever follows, lower case.
+const STARTS: &[&str] = &[".env", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
+
+/// Parts between dots that are secrets wherever they stand after the first dot, so that
+/// `server.p12.bak` is one too, lower case.
+const EXTENSIONS: &[&str] = &[
+    "agekey",
+    "env",
+    "jceks",
+    "jks",
+    "kdb",
+    "kdbx",
+    "keychain",
+    "keystore",
+    "keytab",
+    "kubeconfig",
+    "mobileprovision",
+    "ovpn",
+    "p12",
+    "p8",
+    "pfx",
+    "pkcs12",
+    "ppk",
+    "tfstate",
+    "tfvars",
+    "truststore",
+];
+
+/// The same of what may be a secret by its content, or a certificate, a public key, another format, lower case.
+const DOUBTFUL_EXTENSIONS: &[&str] =
+    &["cer", "crt", "csr", "der", "gpg", "key", "p7b", "pem", "pgp"];
+
+/// Extensions of files that hold values alone: with these `credentials` and the like are nothing but secrets, with
+/// others their content decides.
+const VALUES: &[&str] = &[
+    "bak",
+    "cfg",
+    "conf",
+    "config",
+    "enc",
+    "ini",
+    "json",
+    "old",
+    "orig",
+    "plist",
+    "properties",
+    "toml",
+    "xml",
+    "yaml",
+    "yml",
+];
+
+/// Parts of names of examples, lower case.
+const EXAMPLES: &[&str] =
+    &["default", "defaults", "dist", "example", "sample", "schema", "template", "tpl"];
+
+/// Extensions of source code, of templates, and of what compilers make of code. `server.key.ts` is code
+/// about keys.
+const CODE: &[&str] = &[
+    "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs", "go", "h",
+    "hpp", "hs", "html", "j2", "java", "js", "jsx", "kt", "kts", "lua", "m", "map", "md", "mjs",
+    "ml", "o", "php", "pl", "proto", "py", "pyc", "pyi", "rb", "rs", "rst", "scala", "sh", "swift",
+    "tmpl", "ts", "tsx", "tt", "vue", "zig",
+];
+
+/// Folders of what packages show or test with, lower case.
+const SHOWN: &[&str] = &[
+    "__tests__",
+    "bench",
+    "benchmark",
+    "demo",
+    "doc",
+    "docs",
+    "example",
+    "examples",
+    "fixture",
+    "fixtures",
+    "mock",
+    "mocks",
+    "sample",
+    "samples",
+    "spec",
+    "specs",
+    "test",
+    "test-data",
+    "test_data",
+    "testdata",
+    "testing",
+    "tests",
+];
+
+/// Certificates of authorities, which packages bring along, lower case.
+const AUTHORITIES: &[&str] =
+    &["ca-bundle.pem", "ca-certificates.pem", "cacert.pem", "cacerts.pem", "roots.pem"];
+
+/// Extensions of certificates, and last parts of the names of examples, lower case.
+const PUBLIC: &[&str] =
+    &["cer", "crt", "csr", "default", "dist", "example", "sample", "schema", "template", "tpl"];
+
+/// First words of data files that hold secrets, such as `credentials.json` or `secrets.prod.yaml`.
+const STEMS: &[&str] = &[
+    "client_secret",
+    "client_secrets",
+    "credential",
+    "credentials",
+    "secret",
+    "secrets",
+    "service-account",
+    "service_account",
+    "serviceaccount",
+    "gcp-key",
+    "gcp_key",
+    "kubeconfig",
+];
+
+/// Names of files that hold one secret and nothing else, without an extension or as text.
+const BARE: &[&str] = &["password", "passwords", "token", "tokens"];
+
+/// Folders whose whole content is private, lower case.
+const FOLDERS: &[&str] =
+    &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", "terraform.tfstate.d"];
+
+/// Whether a folder, by its whole path, is private or lies in one that is.
+pub fn is_private_folder(path: &Path) -> bool {
+    path.iter().filter_map(|part| part.to_str()).any(|part| {
+        let part = part.to_lowercase();
+        FOLDERS.contains(&part.as_str())
+    })
+}
+
+/// How sure the name of a file is that the file is a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretName {
+    /// It holds nothing but secrets.
+    Certain,
+    /// Its content decides; where that is not read, it counts as one.
+    Doubtful,
+}
+
+/// Whether the name or the folder of a file says that it may be a secret. `path` is below the root.
+pub fn is_secret_path(path: &str) -> bool {
+    secret_name(path).is_some()
+}
+
+/// Returns how sure the name or the folder of a file is that the file is a secret, if it says so at all. `path` is
+/// below the root.
+pub fn secret_name(path: &str) -> Option<SecretName> {
+    let lower = path.to_lowercase();
+    let mut parts = lower.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    if parts.clone().any(|folder| FOLDERS.contains(&folder)) || 0 < redact("", None, path).count {
+        return Some(SecretName::Certain);
+    }
+    let is_template = parts.any(|folder| folder == "templates");
+    judge_name(name).map(|sure| if is_template { SecretName::Doubtful } else { sure })
+}
+
+/// Whether a name says that the file shows what another one is like, such as `.env.example`.
+pub(crate) fn is_example(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    name.split(['.', '-', '_']).skip(1).any(|part| EXAMPLES.contains(&part))
+}
+
+/// Whether a secret among other people's code is most likely one that they published with it: a key of a
+/// test, a certificate, an example. `path` is below the root.
+pub fn is_published(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let last = name.rsplit('.').next().unwrap_or_default();
+    AUTHORITIES.contains(&name)
+        || PUBLIC.contains(&last)
+        || parts.any(|folder| SHOWN.contains(&folder))
+}
+
+/// Whether a file shows which settings there are, as `.env.example` does. It is hidden in no sense.
+pub fn is_settings_example(path: &str) -> bool {
+    path.rsplit('/').next().unwrap_or(path).starts_with(".env") && is_example(path)
+}
+
+fn judge_name(name: &str) -> Option<SecretName> {
+    let unless_example =
+        Some(if is_example(name) { SecretName::Doubtful } else { SecretName::Certain });
+    if NAMES.contains(&name) {
+        return Some(SecretName::Certain);
+    }
+    if name.starts_with(".env") {
+        return unless_example;
+    }
+    let mut pieces = name.split('.');
+    let stem = pieces.next().unwrap_or_default();
+    let extension = pieces.clone().next_back().unwrap_or_default();
+    if CODE.contains(&extension) {
+        return None;
+    }
+    if STARTS.iter().any(|start| name.starts_with(start)) {
+        let is_public = extension == "pub";
+        return Some(if is_public { SecretName::Doubtful } else { SecretName::Certain });
+    }
+    if pieces.clone().any(|piece| EXTENSIONS.contains(&piece)) {
+        return unless_example;
+    }
+    if BARE.contains(&stem) && (name == stem || extension == "txt") {
+        return Some(SecretName::Doubtful);
+    }
+    if STEMS.iter().any(|word| is_led_by(stem, word)) {
+        // Objects of Kubernetes describe accounts; their keys are JSON.
+        let is_object = stem.ends_with("account") && extension.ends_with("ml");
+        let has_values = name == stem || (VALUES.contains(&extension) && !is_object);
+        return if has_values { unless_example } else { Some(SecretName::Doubtful) };
+    }
+    pieces.any(|piece| DOUBTFUL_EXTENSIONS.contains(&piece)).then_some(SecretName::Doubtful)
+}
+
+/// `credentials`, `credentials-prod`, `credentials_old` and `credentials2` are led by `credentials`.
+fn is_led_by(stem: &str, word: &str) -> bool {
+    let is_end = |c: char| c.is_ascii_digit() || matches!(c, '-' | '_');
+    stem.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_paths() {
+        for path in [
+            ".env",
+            ".env.local",
+            ".env.example",
+            ".envrc",
+            "deploy/prod.env",
+            "server.pem",
+            "tls/SERVER.KEY",
+            "server.key.bak",
+            "a.p12",
+            "a.pfx",
+            "a.jks",
+            "id_rsa",
+            "id_rsa.pub",
+            "id_ed25519.old",
+            ".netrc",
+            ".npmrc",
+            ".pypirc",
+            "config/npmrc",
+            "netrc",
+            "env",
+            "blog/wp-config.php",
+            "credentials",
+            "credentials2.txt",
+            "credentials.json",
+            "Credentials-prod.yaml",
+            "config/credentials.yml.enc",
+            "service-account.json",
+            "service-account-prod.json",
+            "secrets.yaml",
+            "vault.kdbx",
+            "kubeconfig",
+            "prod.kubeconfig.yaml",
+            "terraform.tfstate",
+            "terraform.tfstate.backup",
+            ".aws/config",
+            "home/.ssh/known_hosts",
+            "ops/password.txt",
+            "ops/token",
+            "infra/terraform.tfstate.d/prod.json",
+            concat!("backup/gh", "p_Zr4tY8wB1nV5cX3dQ6hJ0sF2x7Kq2Lm9.txt"),
+        ] {
+            assert!(is_secret_path(path), "{path}");
+        }
+        assert!(is_private_folder(Path::new("home/.SSH/keys")));
+        assert!(!is_private_folder(Path::new("home/ssh")));
+    }
+
+    #[test]
+    fn content_decides_where_a_name_promises_no_secret_for_sure() {
+        for path in [
+            ".env.example",
+            "app/.env-sample",
+            "terraform.tfvars.example",
+            "secrets.example.yaml",
+            "docs/secrets.mdx",
+            "infra/secrets.tf",
+            "sql/credentials.sql",
+            "schema/secrets.graphql",
+            "guides/secrets.txt",
+            "certs/ca.crt",
+            "server.pem",
+            "messages.key",
+            "id_rsa.pub",
+            "chart/templates/secret.yaml",
+            "k8s/serviceaccount.yaml",
+        ] {
+            assert_eq!(secret_name(path), Some(SecretName::Doubtful), "{path}");
+        }
+        for path in [
+            ".env",
+            ".env.local",
+            "prod.env",
+            "id_rsa",
+            "a.p12",
+            "secrets.yaml",
+            "credentials",
+            "credentials.json",
+            "terraform.tfvars",
+            ".aws/config",
+            "wp-config.php",
+        ] {
+            assert_eq!(secret_name(path), Some(SecretName::Certain), "{path}");
+        }
+    }
+
+    #[test]
+    fn code_about_secrets_is_not_a_secret() {
+        for path in [
+            "src/credentials.rs",
+            "credentials_provider.py",
+            "secret.go",
+            "secrets/manager.ts",
+            "keys.json",
+            "monkey.txt",
+            "env.rs",
+            "env/settings.py",
+            "wp-config-sample.php",
+            "environment.yaml",
+            "docs/id_rsa.md",
+            "templates/credentials.yml.tt",
+            "key.ts",
+            "secretary.txt",
+        ] {
+            assert!(!is_secret_path(path), "{path}");
+        }
+    }
+}

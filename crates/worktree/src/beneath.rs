@@ -1,0 +1,266 @@
+//! Opens what lies beneath a root. No part of a path is followed when it is a link, whatever the
+//! folder was when it was last opened.
+//!
+//! A root is opened once in a run, and everything below it through that handle: with `openat2`, or
+//! part by part where a kernel or a container's filter lacks it. Nothing waits for a pipe. What lies in a
+//! commit is opened the same way, and read from the objects of its repository.
+
+mod commit;
+mod gone;
+#[cfg(unix)]
+mod handles;
+mod objects;
+#[cfg(not(unix))]
+mod paths;
+
+use std::{
+    ffi::OsString,
+    fs,
+    io::{self, Read},
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+pub use gone::FolderCheck;
+pub use objects::{Fault, Objects, fault};
+
+use codeinfo_core::Root;
+#[cfg(unix)]
+use handles as system;
+#[cfg(not(unix))]
+use paths as system;
+
+/// How much is read at a time: each piece shows that the file system answers.
+pub const PIECE: u64 = 1 << 20;
+
+/// A root that was opened once, so that it stays the same folder during a run. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Beneath {
+    top: Top,
+}
+
+#[derive(Debug, Clone)]
+enum Top {
+    Folder(Arc<system::Top>),
+    Commit(Arc<commit::Top>),
+}
+
+/// What an entry of a folder is, without following it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Folder,
+    /// Another repository in a commit, of which it names a commit alone.
+    Module,
+    /// A link, a pipe, a socket or a device.
+    Other,
+}
+
+/// One entry of a folder.
+#[derive(Debug)]
+pub struct Entry {
+    pub name: OsString,
+    pub kind: Kind,
+}
+
+/// What is known of a regular file without opening it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    pub size: u64,
+    /// As [`codeinfo_core::modified_ns`] has it; of a commit, a number that follows from the content.
+    pub modified_ns: u64,
+}
+
+/// An opened folder.
+pub struct Folder {
+    opened: Opened,
+}
+
+enum Opened {
+    Folder(system::Folder),
+    Commit(commit::Folder),
+}
+
+/// An opened file.
+pub struct File {
+    content: Content,
+}
+
+enum Content {
+    File(fs::File),
+    /// The whole content, of a commit.
+    Bytes(io::Cursor<Vec<u8>>),
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.content {
+            Content::File(file) => file.read(buffer),
+            Content::Bytes(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+impl Beneath {
+    /// Opens a root, which is itself no link.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        Ok(Self { top: Top::Folder(Arc::new(system::Top::open(root)?)) })
+    }
+
+    /// Opens what is indexed as `root`: a folder, or a commit, of this host.
+    pub fn of(root: &Root) -> io::Result<Self> {
+        if let Some(host) = &root.host {
+            return Err(io::Error::other(format!("it is on {}", host.name)));
+        }
+        match &root.revision {
+            None => Self::open(&root.path),
+            Some(revision) => {
+                let top = commit::Top::open(&revision.store, &revision.commit)?;
+                Ok(Self { top: Top::Commit(Arc::new(top)) })
+            }
+        }
+    }
+
+    /// Opens a folder by its path below the root; the root itself has an empty one.
+    pub fn folder(&self, path: &Path) -> io::Result<Folder> {
+        let opened = match &self.top {
+            Top::Folder(top) => Opened::Folder(top.folder(path)?),
+            Top::Commit(top) => Opened::Commit(commit::Top::folder(top, path)?),
+        };
+        Ok(Folder { opened })
+    }
+
+    /// Whether anything has a path below the root, without opening it. What a link leads to is not looked
+    /// for, and counts as there, as does what may not be looked for.
+    pub fn holds(&self, path: &Path) -> bool {
+        let mut above = PathBuf::new();
+        for part in path.components() {
+            let entry = match part {
+                Component::Normal(name) => Entry { name: name.to_owned(), kind: Kind::Other },
+                Component::CurDir => continue,
+                _ => return false,
+            };
+            let Ok(folder) = self.folder(&above) else { return true };
+            above.push(part);
+            match folder.facts(&entry) {
+                Err(error) => return error.kind() == io::ErrorKind::PermissionDenied,
+                // Nothing is below a file.
+                Ok(Some(_)) => return above == path,
+                Ok(None) => {}
+            }
+        }
+        true
+    }
+
+    /// Opens a regular file by its path below the root. Does not wait for a pipe's writer.
+    pub fn file(&self, path: &Path) -> io::Result<(File, Facts)> {
+        let (content, facts) = match &self.top {
+            Top::Folder(top) => {
+                let opened = top.file(path)?;
+                let metadata = opened.metadata()?;
+                if !metadata.is_file() {
+                    return Err(io::Error::other("it is no regular file"));
+                }
+                let modified_ns = codeinfo_core::modified_ns(&metadata);
+                (Content::File(opened), Facts { size: metadata.len(), modified_ns })
+            }
+            Top::Commit(top) => {
+                let (bytes, facts) = top.file(path)?;
+                (Content::Bytes(io::Cursor::new(bytes)), facts)
+            }
+        };
+        Ok((File { content }, facts))
+    }
+
+    /// Whether what was opened never changes, as a commit.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.top, Top::Commit(_))
+    }
+}
+
+impl Folder {
+    /// Lists the folder, except `.` and `..`.
+    pub fn entries(&mut self) -> Box<dyn Iterator<Item = io::Result<Entry>> + '_> {
+        match &mut self.opened {
+            Opened::Folder(folder) => Box::new(folder.entries()),
+            Opened::Commit(folder) => Box::new(folder.entries()),
+        }
+    }
+
+    /// Returns what is known of the file of this name, or `None` if it is no regular file any more.
+    pub fn facts(&self, entry: &Entry) -> io::Result<Option<Facts>> {
+        match &self.opened {
+            Opened::Folder(folder) => folder.facts(&entry.name),
+            Opened::Commit(folder) => folder.facts(&entry.name),
+        }
+    }
+}
+
+/// Reads a file to its end, or to `limit` bytes. Calls `beat` before each piece.
+pub fn read(file: impl Read, limit: u64, beat: impl Fn()) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let mut file = file.take(limit);
+    loop {
+        beat();
+        if file.by_ref().take(PIECE).read_to_end(&mut content)? == 0 {
+            return Ok(content);
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_path_is_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::create_dir(outside.path().join("deep")).unwrap();
+        fs::write(outside.path().join("deep/a.rs"), "outside").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("real/deep")).unwrap();
+        fs::write(root.path().join("real/deep/a.rs"), "inside").unwrap();
+        symlink(outside.path(), root.path().join("link")).unwrap();
+        symlink("real", root.path().join("within")).unwrap();
+        symlink("a.rs", root.path().join("real/deep/b.rs")).unwrap();
+        let beneath = Beneath::open(root.path()).unwrap();
+        let text = |path: &str| {
+            let (file, _) = beneath.file(Path::new(path))?;
+            read(file, 100, || ())
+        };
+        assert_eq!(text("real/deep/a.rs").unwrap(), b"inside");
+        for path in ["link/deep/a.rs", "within/deep/a.rs", "real/deep/b.rs", "../x", "/etc"] {
+            assert!(text(path).is_err(), "{path}");
+            assert!(beneath.folder(Path::new(path)).is_err(), "{path}");
+        }
+        assert!(beneath.folder(Path::new("link")).is_err());
+        for path in ["real/deep/a.rs", "real/deep", "real/deep/b.rs", "link", "link/deep/x.rs", ""]
+        {
+            assert!(beneath.holds(Path::new(path)), "{path}");
+        }
+        for path in ["real/a.rs", "real/deep/a.rs/x", "gone/deep/a.rs", "../x", "/etc/passwd"] {
+            assert!(!beneath.holds(Path::new(path)), "{path}");
+        }
+        assert!(Beneath::open(&root.path().join("link")).is_err());
+    }
+
+    #[test]
+    fn a_root_stays_the_folder_that_was_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let (root, other) = (place.path().join("root"), place.path().join("other"));
+        for (folder, text) in [(&root, "own"), (&other, "other")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("a.rs"), text).unwrap();
+        }
+        let beneath = Beneath::open(&root).unwrap();
+        fs::rename(&root, place.path().join("moved")).unwrap();
+        symlink(&other, &root).unwrap();
+        let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
+        assert_eq!(read(file, 100, || ()).unwrap(), b"own");
+        // It may have grown since it was inspected.
+        let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
+        assert_eq!(read(file, 2, || ()).unwrap(), b"ow");
+    }
+}

@@ -1,0 +1,91 @@
+//! Notices that the folder of a root is gone: moved, deleted, or on a disk that is not there.
+
+use std::{
+    collections::HashSet,
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use codeinfo_core::{Root, RootId};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+
+/// Maximum time of a check; a folder on a network may hang, and what was known before then counts.
+const TIMEOUT: Duration = Duration::from_millis(300);
+
+/// Checks which roots have lost their folder. Clones share one thread, which a folder that hangs keeps.
+#[derive(Debug, Clone)]
+pub struct FolderCheck {
+    room: Arc<Semaphore>,
+    known: Arc<Mutex<HashSet<RootId>>>,
+}
+
+impl Default for FolderCheck {
+    fn default() -> Self {
+        Self { room: Arc::new(Semaphore::new(1)), known: Arc::default() }
+    }
+}
+
+impl FolderCheck {
+    /// Returns the roots of this machine whose folder is gone.
+    pub async fn find_gone(&self, roots: &[Root]) -> HashSet<RootId> {
+        let folders = roots.iter().filter_map(|root| Some((root.id, root.folder()?.to_owned())));
+        let folders: Vec<(RootId, PathBuf)> = folders.collect();
+        let checking = async {
+            let Ok(permit) = Arc::clone(&self.room).acquire_owned().await else { return };
+            let known = Arc::clone(&self.known);
+            let check = move || {
+                let gone = folders.into_iter().filter(|(_, folder)| is_gone(folder));
+                *lock(&known) = gone.map(|(root, _)| root).collect();
+                drop(permit);
+            };
+            // A check that panicked leaves what was known.
+            spawn_blocking(check).await.unwrap_or_default();
+        };
+        timeout(TIMEOUT, checking).await.unwrap_or_default();
+        let known = lock(&self.known);
+        roots.iter().map(|root| root.id).filter(|root| known.contains(root)).collect()
+    }
+
+    /// Returns those roots that are behind others: their folder is gone, while that of another one exists.
+    pub async fn find_outlived(&self, roots: &[Root]) -> HashSet<RootId> {
+        if roots.len() < 2 {
+            return HashSet::new();
+        }
+        let gone = self.find_gone(roots).await;
+        if roots.iter().all(|root| gone.contains(&root.id)) { HashSet::new() } else { gone }
+    }
+}
+
+fn lock(known: &Mutex<HashSet<RootId>>) -> MutexGuard<'_, HashSet<RootId>> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_gone(folder: &Path) -> bool {
+    match fs::metadata(folder) {
+        Ok(metadata) => !metadata.is_dir(),
+        // A folder that may not be read exists.
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_root_is_gone_with_its_folder_and_outlived_by_another() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (here, gone) = (folder.path().join("here"), folder.path().join("gone"));
+        fs::create_dir(&here).unwrap();
+        let [here, gone] = [here, gone].map(Root::of);
+        let check = FolderCheck::default();
+        let both = [here.clone(), gone.clone()];
+        assert_eq!(check.find_outlived(&both).await, HashSet::from([gone.id]));
+        assert_eq!(check.find_gone(std::slice::from_ref(&gone)).await, HashSet::from([gone.id]));
+        assert!(check.find_outlived(&[gone.clone(), gone]).await.is_empty());
+        assert!(check.find_gone(&[here]).await.is_empty());
+    }
+}

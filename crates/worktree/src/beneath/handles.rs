@@ -1,0 +1,170 @@
+//! Opening beneath a root by handles, as Unix has it.
+
+use std::{
+    ffi::{CString, OsStr, OsString},
+    fs::File,
+    io,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Component, Path},
+};
+
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat},
+    io::Errno,
+};
+
+use super::{Entry, Facts, Kind};
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+/// A pipe without a writer is not waited for.
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+#[derive(Debug)]
+pub(super) struct Top(OwnedFd);
+
+pub(super) struct Folder(Dir);
+
+impl Top {
+    pub(super) fn open(root: &Path) -> io::Result<Self> {
+        let flags = FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self(openat(CWD, root, flags, Mode::empty())?))
+    }
+
+    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        Ok(Folder(Dir::new(open(self.0.as_fd(), path, FOLDER)?)?))
+    }
+
+    pub(super) fn file(&self, path: &Path) -> io::Result<File> {
+        Ok(File::from(open(self.0.as_fd(), path, FILE)?))
+    }
+}
+
+/// Opens beneath a folder, in one step where the system can.
+fn open(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        let beneath =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match openat2(top, path, flags, Mode::empty(), beneath) {
+            // A kernel before 5.6, or a container whose filter does not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            opened => return opened,
+        }
+    }
+    step_by_step(top, path, flags)
+}
+
+/// Opens part after part, none of which may be a link.
+fn step_by_step(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let step = FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at: Option<OwnedFd> = None;
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        if !matches!(part, Component::Normal(_) | Component::CurDir) {
+            return Err(Errno::XDEV);
+        }
+        let flags = if parts.peek().is_some() { step } else { flags };
+        let folder = at.as_ref().map_or(top, AsFd::as_fd);
+        at = Some(openat(folder, part.as_os_str(), flags, Mode::empty())?);
+    }
+    at.ok_or(Errno::NOENT)
+}
+
+impl Folder {
+    pub(super) fn entries(&mut self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
+        std::iter::from_fn(|| {
+            loop {
+                let entry = match self.0.read()? {
+                    Ok(entry) => entry,
+                    Err(error) => return Some(Err(error.into())),
+                };
+                let name = entry.file_name();
+                if name == c"." || name == c".." {
+                    continue;
+                }
+                let kind = match entry.file_type() {
+                    // Some file systems do not say it here.
+                    FileType::Unknown => self.stat(name).map_or(Kind::Other, |(kind, _)| kind),
+                    kind => kind_of(kind),
+                };
+                return Some(Ok(Entry {
+                    name: OsString::from_vec(name.to_bytes().to_vec()),
+                    kind,
+                }));
+            }
+        })
+    }
+
+    pub(super) fn facts(&self, name: &OsStr) -> io::Result<Option<Facts>> {
+        let (kind, facts) = self.stat(&CString::new(name.as_bytes())?)?;
+        Ok((kind == Kind::File).then_some(facts))
+    }
+
+    fn stat(&self, name: &std::ffi::CStr) -> rustix::io::Result<(Kind, Facts)> {
+        let stat = statat(self.0.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let content = nanoseconds(stat.st_mtime, stat.st_mtime_nsec);
+        let modified_ns = content.max(nanoseconds(stat.st_ctime, stat.st_ctime_nsec));
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
+        Ok((kind, Facts { size, modified_ns }))
+    }
+}
+
+fn kind_of(kind: FileType) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        _ => Kind::Other,
+    }
+}
+
+/// Nanoseconds since the Unix epoch; 0 before it. The types of the parts differ by platform.
+fn nanoseconds(seconds: impl TryInto<u64>, rest: impl TryInto<u64>) -> u64 {
+    let (Ok(seconds), Ok(rest)) = (seconds.try_into(), rest.try_into()) else { return 0 };
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn the_way_of_older_systems_follows_no_link_either() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("real/deep")).unwrap();
+        fs::write(root.path().join("real/deep/a.rs"), "").unwrap();
+        symlink("real", root.path().join("link")).unwrap();
+        symlink("a.rs", root.path().join("real/deep/b.rs")).unwrap();
+        let top = Top::open(root.path()).unwrap();
+        let flags = FILE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = |path: &str| step_by_step(top.0.as_fd(), Path::new(path), flags);
+        open("real/deep/a.rs").unwrap();
+        for path in ["link/deep/a.rs", "real/deep/b.rs", "../x", "/etc/passwd", "real/../real", ""]
+        {
+            assert!(open(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_file_is_that_of_its_metadata() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a.rs"), "four").unwrap();
+        let folder = Top::open(root.path()).unwrap().folder(Path::new("")).unwrap();
+        let facts = folder.facts(OsStr::new("a.rs")).unwrap().unwrap();
+        let metadata = root.path().join("a.rs").metadata().unwrap();
+        let modified_ns = codeinfo_core::modified_ns(&metadata);
+        assert_eq!(facts, Facts { size: 4, modified_ns });
+        // Whatever it was when the folder was listed.
+        symlink("a.rs", root.path().join("link")).unwrap();
+        fs::create_dir(root.path().join("folder")).unwrap();
+        for name in ["link", "folder"] {
+            assert_eq!(folder.facts(OsStr::new(name)).unwrap(), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Leaves data out of very long lines, so that words in them are found and numbers fill no index.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memrchr};
+
+/// Lines of up to so many bytes stay as they are.
+const LONG_LINE: usize = 4000;
+/// Longer ones are judged in blocks of so many bytes.
+const BLOCK: usize = 500;
+/// So much of the start of a line stays whatever it is.
+const MIN_KEPT: usize = 2000;
+/// The most bytes of a line that stay.
+const MAX_KEPT: usize = 256 * 1024;
+/// Letters in a row make a word of at least this length.
+const MIN_WORD: usize = 3;
+/// Stands for what was left out.
+const MARK: char = '…';
+
+/// Puts `…` in place of what very long lines hold besides words: coordinates, numbers, encoded images. Lines stay
+/// lines. Takes time that grows with the text only.
+pub fn shorten_lines(text: Cow<'_, str>) -> Cow<'_, str> {
+    let Some(mut line) = next_long_line(&text, 0) else { return text };
+    let (mut shortened, mut done) = (String::with_capacity(text.len()), 0);
+    loop {
+        shortened.push_str(text.get(done..line.start).unwrap_or_default());
+        push_words(text.get(line.clone()).unwrap_or_default(), &mut shortened);
+        done = line.end;
+        match next_long_line(&text, done) {
+            Some(next) => line = next,
+            None => break,
+        }
+    }
+    shortened.push_str(text.get(done..).unwrap_or_default());
+    Cow::Owned(shortened)
+}
+
+/// Returns the first line from `start` on that is too long, without its end.
+fn next_long_line(text: &str, start: usize) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut first = start;
+    loop {
+        let window = bytes.get(first..first + LONG_LINE + 1)?;
+        if let Some(at) = memrchr(b'\n', window) {
+            first += at + 1;
+        } else {
+            let rest = bytes.get(first..)?;
+            let end = memchr(b'\n', rest).map_or(bytes.len(), |at| first + at);
+            return Some(first..end);
+        }
+    }
+}
+
+/// Adds the start of a line and the blocks of it that hold words.
+fn push_words(line: &str, into: &mut String) {
+    let (start, mut rest) = line.split_at(line.floor_char_boundary(MIN_KEPT));
+    into.push_str(start);
+    let (mut room, mut was_left_out) = (MAX_KEPT - MIN_KEPT, false);
+    while !rest.is_empty() {
+        let (block, after) = rest.split_at(rest.floor_char_boundary(BLOCK));
+        if block.len() <= room && holds_words(block) {
+            into.push_str(block);
+            room -= block.len();
+            was_left_out = false;
+        } else if !was_left_out {
+            into.push(MARK);
+            was_left_out = true;
+        }
+        rest = after;
+    }
+}
+
+/// Whether a third of a text is words, with something between them every forty bytes: base64 has nothing, tables of
+/// numbers have no words.
+fn holds_words(block: &str) -> bool {
+    let (mut in_words, mut run, mut between) = (0, 0, 0);
+    for character in block.chars().chain(['\n']) {
+        if character.is_alphabetic() {
+            run += character.len_utf8();
+            continue;
+        }
+        in_words += if MIN_WORD <= run { run } else { 0 };
+        run = 0;
+        between += usize::from(!character.is_ascii_digit() && !"+/=".contains(character));
+    }
+    block.len() < in_words * 3 && block.len() < between * 40
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeat(count: usize, part: impl Fn(usize) -> String) -> String {
+        (0..count).map(part).collect::<Vec<_>>().concat()
+    }
+
+    fn shortened(text: &str) -> Cow<'_, str> {
+        shorten_lines(Cow::Borrowed(text))
+    }
+
+    #[test]
+    fn usual_lines_and_long_ones_of_words_stay() {
+        let usual = "fn main() {}\n".repeat(2000);
+        assert!(matches!(shortened(&usual), Cow::Borrowed(_)));
+        let words = repeat(2000, |n| format!(r#"{{"operation":"createOrder{n}"}},"#));
+        assert_eq!(shortened(&words), words);
+        assert_eq!(
+            shortened("größe und länge ".repeat(500).as_str()),
+            "größe und länge ".repeat(500)
+        );
+        let japanese = "注文を作成する。".repeat(500);
+        assert_eq!(shortened(&japanese), japanese);
+    }
+
+    #[test]
+    fn numbers_and_encoded_images_are_left_out_between_what_is_read() {
+        let numbers = repeat(4000, |n| format!("{n}.25,"));
+        let image = "iVBORw0KGgoAAAANSUhEUgAAB9kAAAxaCAYAAAA5".repeat(300);
+        for data in [numbers, image] {
+            let text = format!(
+                "head\nlet a = \"{data}\"; export function afterwards() {{}}{}\nnext\r\n",
+                " // explains why".repeat(80)
+            );
+            let short = shortened(&text);
+            assert!(short.len() < 5000 && short.starts_with("head\nlet a = "), "{short}");
+            assert!(short.contains("…") && short.ends_with("// explains why\nnext\r\n"), "{short}");
+            assert_eq!(short.lines().count(), 3);
+            assert_eq!(shortened(&short), short);
+        }
+    }
+
+    #[test]
+    fn of_a_huge_line_a_bounded_part_stays() {
+        let huge = "some words of a line ".repeat(2_000_000);
+        let short = shortened(&huge);
+        assert!(short.len() <= MAX_KEPT + MARK.len_utf8() && short.ends_with(MARK));
+    }
+}

@@ -1,0 +1,272 @@
+//! Git repositories as files: where one is kept, and which commits its references name. Git is not run, no link is
+//! followed, and what is read is whatever the repository says.
+
+mod config;
+mod enclosing;
+mod packed;
+mod remote;
+mod tracked;
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    path::{Path, PathBuf},
+};
+
+use codeinfo_core::paths::clean;
+use url::Url;
+
+use crate::beneath::{self, Beneath, Fault, Objects};
+
+pub use enclosing::{find_repository, find_work_tree};
+pub use tracked::TrackedPaths;
+
+#[cfg(test)]
+pub use remote::on_the_web;
+
+/// What a repository is called in its worktree: a folder, or a file that says where that is.
+pub const GIT: &str = ".git";
+/// A reference, and a file that names a path, is one line.
+const MAX_LINE_BYTES: u64 = 8 << 10;
+/// A larger configuration is read no further.
+const MAX_CONFIG_BYTES: u64 = 256 << 10;
+/// A reference may name another one, as `HEAD` does.
+const MAX_REFERENCES: usize = 5;
+/// What a short name of a commit may stand for, the first that is there, in git's order.
+const MEANINGS: [(&str, &str); 4] =
+    [("refs/tags/", ""), ("refs/heads/", ""), ("refs/remotes/", ""), ("refs/remotes/", "/HEAD")];
+
+/// A repository, as one of its worktrees or a bare one has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Git {
+    /// The folder with what is checked out.
+    own: PathBuf,
+    /// The folder with the references and the objects.
+    common: PathBuf,
+}
+
+/// Why a name names no commit that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unnamed {
+    /// There is no branch or tag of that name, and no such commit.
+    Unknown,
+    /// The repository keeps its references in a form that is not read.
+    Reftable,
+    /// It has more packed references than are read.
+    Packed,
+    /// The object cannot be read.
+    Object(Fault),
+    /// The files of the repository cannot be read.
+    Unreadable,
+}
+
+impl Git {
+    /// Returns the repository that a folder is a worktree of, or that it is itself; `None` for any other folder,
+    /// also for one that only claims to be a worktree of another repository. `folder` is a canonical path.
+    pub fn of(folder: &Path) -> io::Result<Option<Self>> {
+        let git = folder.join(GIT);
+        match git.symlink_metadata() {
+            Ok(found) if found.is_dir() => Ok(Some(Self { own: git.clone(), common: git })),
+            Ok(found) if found.is_file() => linked(folder),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let beneath = Beneath::open(folder)?;
+                let has_folder = |name: &str| beneath.folder(Path::new(name)).is_ok();
+                let is_bare = beneath.file(Path::new("HEAD")).is_ok()
+                    && has_folder("objects")
+                    && (has_folder("refs") || has_folder("reftable"));
+                Ok(is_bare.then(|| Self { own: folder.to_owned(), common: folder.to_owned() }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the folder that holds the references and the objects.
+    pub fn store(&self) -> &Path {
+        &self.common
+    }
+
+    /// Returns the main worktree of the repository, or the folder of git itself where there is none.
+    pub fn main(&self) -> &Path {
+        let worktree = self.common.parent().filter(|_| self.common.ends_with(GIT));
+        worktree.unwrap_or(&self.common)
+    }
+
+    /// Returns where the repository is from: the address of `origin`, else of its first remote that is on the web,
+    /// without a name or a password.
+    pub fn remote(&self) -> Option<Url> {
+        remote::remote(&self.config().ok()?)
+    }
+
+    fn config(&self) -> io::Result<String> {
+        read(&self.common, "config", MAX_CONFIG_BYTES)
+    }
+
+    /// Returns what is checked out: the id of the commit in full.
+    pub fn head(&self) -> Option<String> {
+        self.reference("HEAD").ok()??.id
+    }
+
+    /// Returns the commit that a branch, a tag, an id or the beginning of one names: its id in full.
+    pub fn commit(&self, name: &str) -> Result<String, Unnamed> {
+        let found = self.find(name).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => Unnamed::Packed,
+            _ => Unnamed::Unreadable,
+        })?;
+        let id = match found.and_then(|found| found.id) {
+            Some(id) => id,
+            None if is_hex(name) && name.len() <= 64 => name.to_ascii_lowercase(),
+            None => {
+                let has_table = Beneath::open(&self.common)
+                    .is_ok_and(|common| common.folder(Path::new("reftable")).is_ok());
+                return Err(if has_table { Unnamed::Reftable } else { Unnamed::Unknown });
+            }
+        };
+        let hex = if is_id(&id) { id.len() } else { self.id_length() };
+        let found = Objects::open(&self.common, hex).and_then(|objects| objects.commit(&id));
+        found.map_err(|error| match beneath::fault(&error) {
+            Some(Fault::Missing) if !is_id(&id) => Unnamed::Unknown,
+            Some(fault) => Unnamed::Object(fault),
+            None => Unnamed::Unreadable,
+        })
+    }
+
+    /// Returns the id of the commit that a commit and all before it go back to, each by its first parent. `None` where
+    /// some of these are not there, as in a shallow clone. Calls `beat` for each.
+    pub fn first_commit(&self, commit: &str, beat: impl Fn()) -> Option<String> {
+        if self.is_shallow() {
+            return None;
+        }
+        Objects::open(&self.common, commit.len()).ok()?.first_commit(commit, beat).ok()
+    }
+
+    /// Returns a number that changes when what a name names does, which costs little to look at. `None` where it
+    /// names nothing any more.
+    pub fn state(&self, name: &str) -> Option<u64> {
+        let mut state = DefaultHasher::new();
+        let found = self.find(name).ok()?;
+        if found.is_none() && !is_hex(name) {
+            return None;
+        }
+        found.and_then(|found| found.id).hash(&mut state);
+        Some(state.finish())
+    }
+
+    /// Whether the repository lacks earlier commits.
+    pub fn is_shallow(&self) -> bool {
+        Beneath::open(&self.common).is_ok_and(|common| common.file(Path::new("shallow")).is_ok())
+    }
+
+    /// Finds the reference that a name means. An id is an id, whatever a reference of that name is.
+    fn find(&self, name: &str) -> io::Result<Option<Reference>> {
+        if is_id(name) {
+            return Ok(None);
+        }
+        if name == "HEAD" || name.starts_with("refs/") {
+            return self.reference(name);
+        }
+        for (before, after) in MEANINGS {
+            if let Some(found) = self.reference(&format!("{before}{name}{after}"))? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads a reference, and the one that it names, in a file of its own or among the packed ones.
+    fn reference(&self, name: &str) -> io::Result<Option<Reference>> {
+        let mut name = name.to_owned();
+        for _ in 0..MAX_REFERENCES {
+            let is_head = name == "HEAD";
+            // A path below `refs`, and no other.
+            let is_inside = name.starts_with("refs/")
+                && clean(Path::new(&name)).is_some_and(|path| path.as_os_str() == name.as_str());
+            if !is_head && !is_inside {
+                return Ok(None);
+            }
+            let folder = if is_head { &self.own } else { &self.common };
+            let Ok(line) = read(folder, &name, MAX_LINE_BYTES) else {
+                return Ok(packed::find(&self.common, &name)?.map(|id| Reference { id: Some(id) }));
+            };
+            match line.trim().strip_prefix("ref:") {
+                Some(other) => other.trim().clone_into(&mut name),
+                None => return Ok(Some(Reference { id: checked(line.trim()) })),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns how long ids are as text, as the configuration says.
+    fn id_length(&self) -> usize {
+        let config = self.config().unwrap_or_default();
+        let format = config::value(&config, "extensions", "objectformat");
+        if format.is_some_and(|format| format.eq_ignore_ascii_case("sha256")) { 64 } else { 40 }
+    }
+}
+
+/// A reference that is there.
+struct Reference {
+    /// What it names, if that is an object.
+    id: Option<String>,
+}
+
+/// Reads where the repository of a linked worktree is, of a submodule, or of a worktree whose folder of git lies
+/// elsewhere.
+fn linked(top: &Path) -> io::Result<Option<Git>> {
+    let Some(own) =
+        read(top, GIT, MAX_LINE_BYTES)?.strip_prefix("gitdir:").map(|path| top.join(path.trim()))
+    else {
+        return Ok(None);
+    };
+    let own = own.canonicalize()?;
+    let common = match read(&own, "commondir", MAX_LINE_BYTES) {
+        Ok(common) => own.join(common.trim()).canonicalize()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let is_its_own = worktree(&own)?.is_some_and(|worktree| worktree == top);
+            return Ok(is_its_own.then(|| Git { own: own.clone(), common: own }));
+        }
+        Err(error) => return Err(error),
+    };
+    // The repository knows its worktrees: each names the file that was read.
+    let back = own.join(read(&own, "gitdir", MAX_LINE_BYTES)?.trim());
+    if back.canonicalize()? != top.join(GIT) {
+        return Ok(None);
+    }
+    let is_its_own = own.parent() == Some(common.join("worktrees").as_path());
+    Ok(is_its_own.then_some(Git { own, common }))
+}
+
+/// Returns the worktree that a folder of git names.
+fn worktree(git: &Path) -> io::Result<Option<PathBuf>> {
+    for file in ["config.worktree", "config"] {
+        match read(git, file, MAX_CONFIG_BYTES) {
+            Ok(config) => {
+                if let Some(path) = config::value(&config, "core", "worktree") {
+                    return git.join(path).canonicalize().map(Some);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+fn read(folder: &Path, path: &str, limit: u64) -> io::Result<String> {
+    let (file, _) = Beneath::open(folder)?.file(Path::new(path))?;
+    let bytes = beneath::read(file, limit, || ())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn is_hex(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && is_hex(text)
+}
+
+/// Returns the id of an object, if it is one.
+fn checked(id: &str) -> Option<String> {
+    is_id(id).then(|| id.to_ascii_lowercase())
+}

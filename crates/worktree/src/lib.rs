@@ -1,0 +1,7 @@
+//! Opens files beneath a root without following links, and reads Git repositories.
+
+pub mod beneath;
+pub mod decode;
+pub mod git;
+pub mod private_places;
+pub mod root_link;
