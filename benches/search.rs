@@ -6,12 +6,12 @@ use std::{env, ffi::OsString, iter, path::PathBuf, sync::Arc};
 
 use codeinfo::{
     config,
-    embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},
-    store::{Embedded, OnMismatch, VectorStore},
 };
 use codeinfo_core::{PathMap, task::Tasks};
+use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_store::{Embedded, OnMismatch, VectorStore};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

@@ -4,11 +4,9 @@
 
 use std::hint::black_box;
 
-use codeinfo::{
-    config,
-    store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors},
-};
+use codeinfo::config;
 use codeinfo_core::{RootId, Sparse, task::Tasks};
+use codeinfo_store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::json;
 use tempfile::TempDir;

@@ -36,22 +36,22 @@ use serde_json::{Value, json};
 
 use crate::{
     chat::Chat,
-    codex::Codex,
-    embed::Embedder,
     evidence::Evidence,
     gateway::Gateway,
     ingest::Ingest,
     mcp_http::{self, Placed, Relays},
-    net::{self, Handler, HttpSettings, Request, Response, Rights, reply},
     search::{DEFAULT_LIMIT, Search},
-    store::VectorStore,
     toolkit::SpecReader,
-    vault::Vault,
 };
+use codeinfo_codex::Codex;
 use codeinfo_core::{
     PathMap,
     telemetry::{Failures, Metrics},
 };
+use codeinfo_credentials::Vault;
+use codeinfo_embed::Embedder;
+use codeinfo_http::{Handler, HttpSettings, Request, Response, Rights, reply};
+use codeinfo_store::VectorStore;
 use error::ApiError;
 use mcp::RawSearch;
 use route::{Route, route};
@@ -159,7 +159,7 @@ impl Detail {
 
 impl Parts {
     async fn answer(self: &Arc<Self>, request: &mut Request) -> Result<Response, ApiError> {
-        let path = net::segments(request.path())?;
+        let path = codeinfo_http::segments(request.path())?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let services = &*self.services;
         let of = route(request.method(), &path);
@@ -189,7 +189,7 @@ impl Parts {
             Route::ForPage(of) => self.for_page(request, of).await,
             Route::WebSocket => {
                 let (parts, admission) = (Arc::clone(self), request.admission().clone());
-                Ok(net::websocket(request, |socket| ws::talk(parts, admission, socket))?)
+                Ok(codeinfo_http::websocket(request, |socket| ws::talk(parts, admission, socket))?)
             }
             Route::ChatProviders => Ok(chat::providers(services)),
             Route::ChatModels => chat::models(services).await,
@@ -213,9 +213,11 @@ impl Parts {
             | Route::StoreConfig
             | Route::StoredConfig => self.kept(request, of).await,
             Route::NotAllowed { allow } => {
-                page::missing(request, net::HttpError::MethodNotAllowed { allow }).await
+                page::missing(request, codeinfo_http::HttpError::MethodNotAllowed { allow }).await
             }
-            Route::NotFound => page::missing(request, net::HttpError::RouteNotFound).await,
+            Route::NotFound => {
+                page::missing(request, codeinfo_http::HttpError::RouteNotFound).await
+            }
         }
     }
 
@@ -241,7 +243,7 @@ impl Parts {
                 ingest::remove(services, root).await
             }
             Route::Roots => ingest::roots(services).await,
-            _ => Err(net::HttpError::RouteNotFound.into()),
+            _ => Err(codeinfo_http::HttpError::RouteNotFound.into()),
         }
     }
 
@@ -280,7 +282,7 @@ impl Parts {
                 let allow = arguments(request, &self.allow_schema).await?;
                 toolkits::allow(services, request, allow).await
             }
-            _ => Err(net::HttpError::RouteNotFound.into()),
+            _ => Err(codeinfo_http::HttpError::RouteNotFound.into()),
         }
     }
 
@@ -320,7 +322,7 @@ impl Parts {
                 let who = stored::principal(request)?;
                 stored::read(services, who, request.query()).await
             }
-            _ => Err(net::HttpError::RouteNotFound.into()),
+            _ => Err(codeinfo_http::HttpError::RouteNotFound.into()),
         }
     }
 }
@@ -344,10 +346,10 @@ async fn arguments<T: DeserializeOwned>(
 async fn body(request: &mut Request) -> Result<Value, ApiError> {
     let body = request.json().await?;
     let read = serde_json::from_slice(&body);
-    Ok(read.map_err(|error| net::HttpError::InvalidJson(error.to_string()))?)
+    Ok(read.map_err(|error| codeinfo_http::HttpError::InvalidJson(error.to_string()))?)
 }
 
 fn quiet(mut response: Response) -> Response {
-    response.extensions_mut().insert(net::Quiet);
+    response.extensions_mut().insert(codeinfo_http::Quiet);
     response
 }

@@ -12,8 +12,13 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_codex::Codex;
 use codeinfo_core::{atomic, task::Tasks, telemetry::Metrics};
+use codeinfo_credentials::{ProcessKey, Vault, VaultError};
+use codeinfo_embed::{EmbedError, Embedder, StaticModel};
+use codeinfo_http::{Activity, Listener};
 use codeinfo_mcp::SchemaError;
+use codeinfo_store::{Holder, Lock, OnMismatch, StoreError, VectorStore};
 use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -24,17 +29,12 @@ use crate::{
     api::{self, Api, Turns},
     archive::{Archive, ArchiveError, ConversationOwners},
     chat::Chat,
-    codex::Codex,
     config::Config,
-    embed::{EmbedError, Embedder, StaticModel},
     evidence::Evidence,
     ingest::Ingest,
     mcp::Mcp,
     mcp_http::Relays,
-    net::{self, Activity, Listener},
     search::Search,
-    store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
-    vault::{ProcessKey, Vault, VaultError},
 };
 
 /// Whether other processes may find the server through the data folder.
@@ -332,8 +332,10 @@ fn serve(
     };
     let mcp = listener(mcp, "mcp", gate);
     let main = listener(main, "main", gate::main(bearers));
-    net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone())
-        .and_then(|()| net::serve(main, main_handler, http, &config.guard, groups.edges.clone()))
+    codeinfo_http::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone())
+        .and_then(|()| {
+            codeinfo_http::serve(main, main_handler, http, &config.guard, groups.edges.clone())
+        })
         .map_err(StartError::Reserve)
 }
 

@@ -23,11 +23,13 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_codex::{Codex, CodexError, Model, Presence};
 use codeinfo_core::{
     ConversationId, PathMap, Principal, Question, RootId,
     task::Tasks,
     telemetry::{self, Timed},
 };
+use codeinfo_store::VectorStore;
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use serde_json::Value;
@@ -45,9 +47,7 @@ pub use self::{
 use crate::{
     archive::ConversationOwners,
     cite::Checker,
-    codex::{Codex, CodexError, Model, Presence},
     gateway::{Gateway, RequestError},
-    store::VectorStore,
     toolkit::Requested,
 };
 
@@ -135,7 +135,7 @@ impl Chat {
     /// `http://127.0.0.1:5010/mcp`; `store` knows the repositories that can be asked about.
     pub fn new(
         codex: Codex,
-        settings: &crate::codex::CodexSettings,
+        settings: &codeinfo_codex::CodexSettings,
         search_url: String,
         store: Arc<dyn VectorStore>,
         tasks: Tasks,

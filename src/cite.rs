@@ -37,6 +37,8 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, LineRange, PathMap, Root, Within};
+use codeinfo_embed::{EmbedError, StaticModel};
+use codeinfo_store::VectorStore;
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{Semaphore, oneshot},
@@ -52,10 +54,6 @@ use self::{
     resolve::{Asked, LookupOrder, Meaning, Named, Place, Roots},
     said::Said,
     statement::CitedStatement,
-};
-use crate::{
-    embed::{EmbedError, StaticModel},
-    store::VectorStore,
 };
 
 pub(crate) use claims::find_words;

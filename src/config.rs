@@ -10,17 +10,17 @@ use std::{
 
 pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys, program};
 
+use codeinfo_codex::CodexSettings;
 use codeinfo_core::{PathMap, Secret, telemetry::LogSettings};
+use codeinfo_credentials::SecretKey;
+use codeinfo_embed::EmbeddingSettings;
+use codeinfo_http::{AllowedNames, HttpSettings};
+use codeinfo_store::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};
 
 use crate::{
     api::{EffectiveSetting, PageSettings, SettingSource},
-    codex::CodexSettings,
-    embed::EmbeddingSettings,
     ingest::IngestSettings,
-    net::{AllowedNames, HttpSettings},
-    store::{EmbeddedStoreSettings, QdrantSettings, StoreSettings},
     toolkit::ToolkitSettings,
-    vault::SecretKey,
 };
 
 /// Everything that can be set, checked. Each bound of the product is a field of this tree.

@@ -29,10 +29,9 @@ mod word;
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_core::{PathMap, Root, Within};
+use codeinfo_store::VectorStore;
 use codeinfo_worktree::beneath::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
-
-use crate::store::VectorStore;
 
 pub use codeinfo_worktree::decode::TextEncoding;
 

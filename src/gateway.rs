@@ -29,7 +29,10 @@ use std::{
 };
 
 use codeinfo_core::{Principal, Root, error::chain, task::Tasks, telemetry::Metrics};
+use codeinfo_credentials::{Slot, Vault};
+use codeinfo_embed::StaticModel;
 use codeinfo_mcp::{About, SchemaError};
+use codeinfo_store::VectorStore;
 use lru::LruCache;
 use serde_json::Value;
 use tracing::warn;
@@ -44,12 +47,7 @@ pub use self::{
     turn::{TurnToolkits, Wanted},
 };
 use self::{cache::Results, grants::Grants};
-use crate::{
-    embed::StaticModel,
-    store::VectorStore,
-    toolkit::{Pool, Requested, SpecReader, State, Status, ToolkitSpec},
-    vault::{Slot, Vault},
-};
+use crate::toolkit::{Pool, Requested, SpecReader, State, Status, ToolkitSpec};
 
 /// Most toolkits that are remembered with what was made of their tools.
 const MAX_MEMBERS: usize = 256;

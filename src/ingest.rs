@@ -38,6 +38,8 @@ use std::{
 };
 
 use codeinfo_core::{LastRun, PathMap, Root, RunId, task::Tasks, telemetry::Failures};
+use codeinfo_embed::Embedder;
+use codeinfo_store::VectorStore;
 use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::{
     sync::{Notify, watch as channel},
@@ -55,7 +57,6 @@ use self::{
     runs::{Bounds, Lane, Runs},
     watch::Watches,
 };
-use crate::{embed::Embedder, store::VectorStore};
 
 pub use about::{About, LanguageCount};
 pub use adds::Added;

@@ -16,9 +16,9 @@ use hyper::Method;
 use crate::{
     chat::Chat,
     mcp_http::{self, Relays},
-    net::{self, Handler, HttpSettings, Request, Response},
 };
 use codeinfo_core::telemetry::Failures;
+use codeinfo_http::{Handler, HttpSettings, Request, Response};
 use protocol::Questions;
 
 /// The handler of the MCP listener.
@@ -44,7 +44,7 @@ impl Mcp {
         })
     }
 
-    async fn exchange(&self, request: &mut Request) -> Result<Response, net::HttpError> {
+    async fn exchange(&self, request: &mut Request) -> Result<Response, codeinfo_http::HttpError> {
         // As the one who asks has it, until the server stops.
         let questions = self.questions.asked_by(request.admission(), request.stopping());
         match (request.method(), request.path()) {
@@ -57,9 +57,9 @@ impl Mcp {
                 let parts = (&self.relays, &self.bounds);
                 mcp_http::relay(|place| Arc::new(questions.serve_relay(place)), request, parts)
             }
-            (_, mcp_http::PATH) => Err(net::HttpError::MethodNotAllowed { allow: "GET" }),
-            (_, "/" | "/mcp") => Err(net::HttpError::MethodNotAllowed { allow: "POST" }),
-            _ => Err(net::HttpError::RouteNotFound),
+            (_, mcp_http::PATH) => Err(codeinfo_http::HttpError::MethodNotAllowed { allow: "GET" }),
+            (_, "/" | "/mcp") => Err(codeinfo_http::HttpError::MethodNotAllowed { allow: "POST" }),
+            _ => Err(codeinfo_http::HttpError::RouteNotFound),
         }
     }
 }

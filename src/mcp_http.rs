@@ -7,12 +7,11 @@ mod relays;
 use std::sync::Arc;
 
 use codeinfo_core::Principal;
+use codeinfo_http::{HttpSettings, Request, Response, reply, sse};
 use codeinfo_mcp::{Bounds, Calls, Endpoint, Post, Reply};
 use futures_util::stream::BoxStream;
 use hyper::{StatusCode, header::HeaderValue};
 use uuid::Uuid;
-
-use crate::net::{self, HttpSettings, Request, Response, reply, sse};
 
 pub use self::{
     placed::Placed,
@@ -37,7 +36,7 @@ pub fn relay(
     endpoint: impl FnOnce(Option<Arc<Place>>) -> Arc<dyn Endpoint>,
     request: &mut Request,
     (relays, bounds): (&Relays, &Bounds),
-) -> Result<Response, net::HttpError> {
+) -> Result<Response, codeinfo_http::HttpError> {
     let (session, is_greeted, place) = relays.admit(request)?;
     if let Some(preparing) = place.clone() {
         relays.spawn(async move { preparing.prepare().await });
@@ -53,7 +52,7 @@ pub async fn post(
     endpoint: &Arc<dyn Endpoint>,
     request: &mut Request,
     bounds: &Bounds,
-) -> Result<Response, net::HttpError> {
+) -> Result<Response, codeinfo_http::HttpError> {
     let body = request.json().await?;
     let post = Post::new(|name| request.header(name), &body);
     let post = post.sent_by(request.peer(), request.principal().map(Principal::as_str));
@@ -63,7 +62,7 @@ pub async fn post(
             with_session(reply::json_text(200, text), client.as_deref())
         }
         Reply::Json { status, text } => reply::json_text(status, text),
-        Reply::Deferred(text) => net::delayed_json(text, bounds.keep_alive).await,
+        Reply::Deferred(text) => codeinfo_http::delayed_json(text, bounds.keep_alive).await,
         Reply::Events(messages) => sse::messages(messages, bounds.keep_alive),
         Reply::Listening(messages) => listening(request, messages, bounds),
     })
@@ -77,10 +76,10 @@ pub fn get(
     endpoint: &dyn Endpoint,
     request: &Request,
     bounds: &Bounds,
-) -> Result<Response, net::HttpError> {
+) -> Result<Response, codeinfo_http::HttpError> {
     let get = Post::new(|name| request.header(name), b"");
     let changes = codeinfo_mcp::listen(endpoint, &get);
-    let changes = changes.ok_or(net::HttpError::MethodNotAllowed { allow: "POST" })?;
+    let changes = changes.ok_or(codeinfo_http::HttpError::MethodNotAllowed { allow: "POST" })?;
     Ok(listening(request, changes, bounds))
 }
 

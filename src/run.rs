@@ -15,6 +15,7 @@ use std::{
 };
 
 use codeinfo_core::{Secret, error::chain, task::Tasks, telemetry};
+use codeinfo_store::{Holder, OnMismatch, StoreError};
 use codeinfo_worktree::git::find_repository;
 use tracing::warn;
 
@@ -28,8 +29,6 @@ use crate::{
     mcp_http::Relay,
     relay::relay,
     service,
-    store::{self, Holder, OnMismatch, StoreError},
-    vault,
 };
 
 /// How long a command waits for the data folder: ten seconds in all.
@@ -65,7 +64,7 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         return Ok(cli::init(path)?);
     }
     if let Command::Open { print } = command {
-        let holder = store::holder(&config.data_dir)?;
+        let holder = codeinfo_store::holder(&config.data_dir)?;
         let url = holder.and_then(|holder| holder.main_url).ok_or(CliError::NoServer)?;
         return Ok(cli::open(&client(&url, &config)?, print).await?);
     }
@@ -90,7 +89,7 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
     // Other commands would answer from an index that is not whole.
     let repairs = matches!(command, Command::Ingest { .. });
     let reads_only = matches!(command, Command::Search(_) | Command::Repos { .. });
-    let copy = if reads_only && store::holder(&config.data_dir)?.is_none() {
+    let copy = if reads_only && codeinfo_store::holder(&config.data_dir)?.is_none() {
         copy_unwritable_index(&config.data_dir)
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?
     } else {
@@ -132,7 +131,7 @@ fn client(url: &str, config: &Config) -> Result<Client, CliError> {
 
 /// Returns the owner's key. Who cannot read it asks without one.
 fn owner_key(config: &Config) -> Option<Secret> {
-    vault::owner_key(&config.data_dir).unwrap_or_else(|error| {
+    codeinfo_credentials::owner_key(&config.data_dir).unwrap_or_else(|error| {
         warn!(error = %chain(&error), "the owner's key is not used");
         None
     })
@@ -161,7 +160,8 @@ async fn place(
     own.store.repairs = repairs;
     let mut waits = 0;
     loop {
-        if let Some(Holder { main_url: Some(url), .. }) = store::holder(&config.data_dir)? {
+        if let Some(Holder { main_url: Some(url), .. }) = codeinfo_store::holder(&config.data_dir)?
+        {
             return Ok(Place::Running(url));
         }
         match Server::start(&own, OnMismatch::Refuse, visibility).await {
@@ -252,7 +252,7 @@ async fn first(
     if config.relays.until_idle || !started.as_ref().is_err_and(is_held) {
         return started;
     }
-    let holder = store::holder(&config.data_dir)?;
+    let holder = codeinfo_store::holder(&config.data_dir)?;
     if holder.is_some_and(|holder| holder.main_url.is_some() && !holder.until_idle) {
         // Another server, which is not going to end.
         return started;
@@ -340,7 +340,7 @@ async fn alone(
 /// Says whether the configured ports can be had, or that the server of this data folder has them; returns
 /// whether all is well.
 async fn ports(config: &Config) -> Result<bool, CommandError> {
-    let held = store::holder(&config.data_dir)?;
+    let held = codeinfo_store::holder(&config.data_dir)?;
     let mut well = true;
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {

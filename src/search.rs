@@ -36,16 +36,13 @@ use std::{
 };
 
 use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, Sparse};
+use codeinfo_embed::{Embedder, lexical};
 use codeinfo_lang::words::STOP_WORDS;
+use codeinfo_store::{Remembered, Scored, VectorStore};
 use codeinfo_worktree::{beneath::FolderCheck, root_link::find_root};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 use uuid::Uuid;
-
-use crate::{
-    embed::{Embedder, lexical},
-    store::{Remembered, Scored, VectorStore},
-};
 
 pub use self::{
     absent::DocumentedName,

@@ -11,6 +11,7 @@ use std::{
 
 use clap::Subcommand;
 use codeinfo_core::atomic::{self, Readers};
+use codeinfo_store::Holder;
 use tokio::{
     process::Command,
     time::{Instant, sleep},
@@ -19,7 +20,6 @@ use tokio::{
 use crate::{
     config::{Config, HANDOVER},
     install::{InstallError, Places, Platform, program},
-    store::{self, Holder},
 };
 
 /// Settings that a service starts with as they are now. Keys are not among them: they would stand in a file
@@ -329,7 +329,7 @@ async fn ask(program: &Path, arguments: &[String]) -> Result<(), ServiceError> {
 
 /// Returns the server of the data folder, as far as it can be known.
 fn holder(data_dir: &Path) -> Option<Holder> {
-    store::holder(data_dir).ok().flatten()
+    codeinfo_store::holder(data_dir).ok().flatten()
 }
 
 fn say(line: &str) -> Result<(), ServiceError> {

@@ -4,7 +4,7 @@ usage: evaluate.py [--text] CHUNKS BENCHMARK MODEL ...
 With --text a chunk is embedded by its text alone, otherwise by path, symbol and text, and path and symbol once
 more by themselves, as the product does.
 CHUNKS/NAME.jsonl holds the chunks of a repository, one a line: path, start, end, symbol, text.
-BENCHMARK holds queries.jsonl and repos.jsonl. MODEL is a folder such as assets/code-static-1.
+BENCHMARK holds queries.jsonl and repos.jsonl. MODEL is a folder such as crates/embed/assets/code-static-1.
 """
 
 import collections

@@ -6,10 +6,8 @@ mod tune;
 
 use std::{collections::BTreeMap, error::Error, io::Write as _, time::Instant};
 
-use codeinfo::{
-    embed::StaticModel,
-    gateway::discovery::{Entry, Index, Weights},
-};
+use codeinfo::gateway::discovery::{Entry, Index, Weights};
+use codeinfo_embed::StaticModel;
 
 use self::set::{Half, Question};
 

@@ -2,10 +2,8 @@
 
 use std::io::Write as _;
 
-use codeinfo::{
-    embed::StaticModel,
-    gateway::discovery::{Entry, Index, Weights},
-};
+use codeinfo::gateway::discovery::{Entry, Index, Weights};
+use codeinfo_embed::StaticModel;
 
 use super::{Half, Outcome, Question, Score};
 

@@ -4,12 +4,12 @@ use std::{ffi::OsString, fmt, fs, path::Path, sync::Arc, time::Instant};
 
 use codeinfo::{
     config,
-    embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::Search,
-    store::{Embedded, OnMismatch, VectorStore},
 };
 use codeinfo_core::{PathMap, task::Tasks};
+use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_store::{Embedded, OnMismatch, VectorStore};
 use tempfile::TempDir;
 
 use super::Outcome;

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use codeinfo_codex::{EFFORTS, Presence};
 use codeinfo_core::{ConversationId, MAX_QUESTION_BYTES, Question};
+use codeinfo_http::{Admission, Response, reply, sse};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -15,8 +17,6 @@ use super::{
 };
 use crate::{
     chat::{Ask, Event, Failure, Outcome, Turn},
-    codex::{EFFORTS, Presence},
-    net::{Admission, Response, reply, sse},
     replies::{
         Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered,
         Warned,

@@ -5,6 +5,7 @@ mod export;
 use std::collections::HashMap;
 
 use codeinfo_core::{ConversationId, Principal, TurnId};
+use codeinfo_http::{Response, reply};
 use hyper::{
     StatusCode,
     header::{CONTENT_DISPOSITION, HeaderValue},
@@ -18,7 +19,6 @@ use super::{
 };
 use crate::{
     archive::{Conversation, KeptTurn, Summary},
-    net::{Response, reply},
     replies::{
         AboutConversation, Conversations, Deleted, DeletedAll, ListedConversation,
         WholeConversation,

@@ -2,11 +2,14 @@
 
 use std::error::Error;
 
+use codeinfo_codex::{CodexError, Unavailable};
 use codeinfo_core::{
     InvalidId, InvalidPrincipal, InvalidQuestion,
     error::{Code, chain},
     telemetry::{Failures, TURN_FAILED},
 };
+use codeinfo_credentials::VaultError;
+use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 use tracing::{error, warn};
 
@@ -14,13 +17,10 @@ use super::Services;
 use crate::{
     archive::ArchiveError,
     chat::{ChatError, Event, Outcome},
-    codex::{CodexError, Unavailable},
     evidence::EvidenceError,
     gateway::RequestError,
     ingest::IngestError,
-    net::{self, Response, reply},
     search::SearchError,
-    vault::VaultError,
 };
 
 /// The listener, in lists of failures.
@@ -32,7 +32,7 @@ const READY: &str = "/ready";
 #[derive(Debug)]
 pub(super) enum ApiError {
     /// The HTTP layer refuses it.
-    Refused(net::HttpError),
+    Refused(codeinfo_http::HttpError),
     /// The arguments are wrong, one sentence each.
     Arguments(Vec<String>),
     /// Codex cannot be used.
@@ -45,7 +45,7 @@ impl ApiError {
     /// Refuses a request that does not say who asks.
     pub(super) fn missing_token() -> Self {
         let needed = "this needs a token or the owner's key: send `Authorization: Bearer …`";
-        Self::Refused(net::HttpError::Unauthorized(needed))
+        Self::Refused(codeinfo_http::HttpError::Unauthorized(needed))
     }
 
     /// Says that the server is stopping.
@@ -62,7 +62,7 @@ impl ApiError {
                 (Code::LlmUnavailable.as_str(), format!("{reason}; {hint}"))
             }
             Self::Failed { code: Code::Internal, .. } => {
-                Self::Refused(net::HttpError::Internal).in_words()
+                Self::Refused(codeinfo_http::HttpError::Internal).in_words()
             }
             Self::Failed { code, message } => (code.as_str(), message),
         }
@@ -71,14 +71,14 @@ impl ApiError {
     /// Returns the code and the message of what is wrong with the server, and not with a request.
     fn of_ours(&self) -> Option<(&'static str, String)> {
         match self {
-            Self::Refused(error @ net::HttpError::Internal) => {
+            Self::Refused(error @ codeinfo_http::HttpError::Internal) => {
                 Some((error.code(), error.to_string()))
             }
             Self::Unavailable(Unavailable { reason, hint }) => {
                 Some((Code::LlmUnavailable.as_str(), format!("{reason}; {hint}")))
             }
             Self::Failed { code: Code::Internal, .. } => {
-                Self::Refused(net::HttpError::Internal).of_ours()
+                Self::Refused(codeinfo_http::HttpError::Internal).of_ours()
             }
             Self::Failed { code, message } if is_unavailable(*code) => {
                 Some((code.as_str(), message.clone()))
@@ -153,8 +153,8 @@ pub(super) fn note_end(failures: &Failures, event: &Event, path: &str) {
     }
 }
 
-impl From<net::HttpError> for ApiError {
-    fn from(error: net::HttpError) -> Self {
+impl From<codeinfo_http::HttpError> for ApiError {
+    fn from(error: codeinfo_http::HttpError) -> Self {
         Self::Refused(error)
     }
 }
@@ -234,7 +234,7 @@ impl From<VaultError> for ApiError {
     fn from(failure: VaultError) -> Self {
         match failure {
             // With the header that belongs to it.
-            VaultError::Unauthorized => Self::Refused(net::HttpError::Unauthorized(
+            VaultError::Unauthorized => Self::Refused(codeinfo_http::HttpError::Unauthorized(
                 "the token is not known; it may have been revoked",
             )),
             failure => Self::failed(failure.code(), &failure),
@@ -254,7 +254,9 @@ impl From<ApiError> for Response {
                 let code = Code::LlmUnavailable;
                 reply::error(status(code), code.as_str(), &reason, &[hint])
             }
-            ApiError::Failed { code: Code::Internal, .. } => net::HttpError::Internal.into(),
+            ApiError::Failed { code: Code::Internal, .. } => {
+                codeinfo_http::HttpError::Internal.into()
+            }
             ApiError::Failed { code, message } => {
                 reply::error(status(code), code.as_str(), &message, &[])
             }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::Root;
+use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
 };
 use crate::{
     ingest::{Choice, IngestError},
-    net::{Response, reply},
     replies::{Folders, ListedFolder, PageConfig},
 };
 

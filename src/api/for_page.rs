@@ -1,6 +1,7 @@
 //! Answers what the page asks for: turns that the server owns, their conversations, and code to look at.
 
 use codeinfo_core::Principal;
+use codeinfo_http::{Request, Response, Rights};
 
 use super::{
     Parts, arguments,
@@ -10,7 +11,6 @@ use super::{
     route::ForPage,
     source, status, turns,
 };
-use crate::net::{Request, Response, Rights};
 
 impl Parts {
     pub(super) async fn for_page(

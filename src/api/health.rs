@@ -2,20 +2,18 @@
 
 use std::time::Duration;
 
+use codeinfo_codex::{Confinement, Presence};
 use codeinfo_core::error::{Code, chain};
+use codeinfo_http::{Response, reply};
+use codeinfo_store::{CollectionCopies, StoreError};
 use hyper::StatusCode;
 use serde_json::json;
 use tracing::{debug, warn};
 
 use super::{Detail, Parts, Services, error::ApiError};
-use crate::{
-    codex::{Confinement, Presence},
-    net::{Response, reply},
-    replies::{
-        CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
-        UnreadRepo, WholeHealth,
-    },
-    store::{self, CollectionCopies, StoreError},
+use crate::replies::{
+    CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
+    UnreadRepo, WholeHealth,
 };
 
 /// How long a part may take to prove that it works before it counts as failed.
@@ -139,7 +137,7 @@ async fn store(services: &Services) -> StoreHealth {
         return failed(backend, error.to_string(), is_slow);
     }
     match tokio::time::timeout(TIMEOUT, services.store.health()).await {
-        Ok(Ok(store::Health { version, chunks, copies, unreachable })) => {
+        Ok(Ok(codeinfo_store::Health { version, chunks, copies, unreachable })) => {
             let (chunks, reason) = (Some(chunks), services.store.damage());
             let warnings: Vec<String> =
                 unreachable.into_iter().chain(warn_of_copies(&copies)).collect();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use codeinfo_core::{OmissionRule, OmittedGroup, RunId};
+use codeinfo_http::{Response, Rights, reply};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +12,6 @@ use tracing::info;
 use super::{Services, error::ApiError};
 use crate::{
     ingest::{self, RootStatus},
-    net::{Response, Rights, reply},
     replies::{ListedRoot, OmittedCount, Removed, RemovedRoot, Roots, Started},
 };
 

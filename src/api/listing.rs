@@ -1,6 +1,7 @@
 //! `POST /search`: what a search finds, for people who look through much of it.
 
 use codeinfo_core::{Hit, Parts};
+use codeinfo_http::{Response, reply};
 use codeinfo_lang::detect;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -8,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
 use crate::{
-    net::{Response, reply},
     replies::{ListedHit, Listing, Part},
     search::{Found, MAX_LISTED, MAX_QUERY_BYTES, Query},
 };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use codeinfo_core::{FileSummary, LineRange, Principal, TurnId};
+use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 use serde_json::Value;
 
@@ -15,7 +16,6 @@ use crate::{
     archive::KeptTurn,
     cite::Checked,
     evidence::How,
-    net::{Response, reply},
     replies::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn},
 };
 

@@ -18,6 +18,7 @@ use codeinfo_core::{
     plain_name,
     telemetry::ToolCall,
 };
+use codeinfo_http::HttpError;
 use codeinfo_mcp::{
     About, Call, CallError, Endpoint, Error, Idempotence, SchemaError, Tool, ToolResult,
 };
@@ -33,7 +34,6 @@ use super::{
     repos, tools,
 };
 use crate::{
-    net::HttpError,
     replies::Repo,
     search::{self, Found, SearchError},
 };

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicU64;
 
+use codeinfo_codex::Presence;
 use codeinfo_core::telemetry::{ToolkitLabel, ToolkitStart};
+use codeinfo_http::{Response, reply};
 use prometheus_client::{
     encoding::text::encode,
     metrics::{
@@ -14,10 +16,6 @@ use prometheus_client::{
 };
 
 use super::{Parts, error::ApiError};
-use crate::{
-    codex::Presence,
-    net::{self, Response, reply},
-};
 
 /// The open standard that grew out of Prometheus' own format.
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -31,7 +29,7 @@ impl Parts {
         self.codex_counts(&mut registry);
         self.toolkit_counts(&mut registry);
         let mut text = String::new();
-        encode(&mut text, &registry).map_err(|_| net::HttpError::Internal)?;
+        encode(&mut text, &registry).map_err(|_| codeinfo_http::HttpError::Internal)?;
         Ok(reply::text(FORMAT, text))
     }
 

@@ -8,6 +8,7 @@ use std::{io::Write, sync::OnceLock};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
+use codeinfo_http::{HttpError, Request, Response, reply};
 use flate2::{Compression, write::GzEncoder};
 use hyper::{
     Method, StatusCode,
@@ -20,10 +21,7 @@ use sha2::{Digest, Sha256};
 use tracing::error;
 
 use super::error::ApiError;
-use crate::{
-    documents::find_document,
-    net::{HttpError, Request, Response, reply},
-};
+use crate::documents::find_document;
 
 /// What `/` is.
 pub(super) const INDEX: &str = "index.html";

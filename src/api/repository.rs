@@ -1,11 +1,11 @@
 //! `GET /repositories/{repo}`: what is known of one repository.
 
+use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 
 use super::{Services, error::ApiError, ingest};
 use crate::{
     ingest::{About, LanguageCount, PastRun, Watching},
-    net::{Response, reply},
     replies::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository},
 };
 

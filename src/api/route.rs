@@ -2,11 +2,11 @@
 
 mod for_page;
 
+use codeinfo_http::Rights;
 use hyper::Method;
 
 pub(super) use self::for_page::{ForPage, PAGE_CONFIG};
 use super::{page, toolkits::Action};
-use crate::net::Rights;
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

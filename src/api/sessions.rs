@@ -1,15 +1,13 @@
 //! Sessions of the page: the owner gets a code, with which the page opens one.
 
 use codeinfo_core::{Principal, error::Code};
+use codeinfo_http::{HttpError, Request, Response, reply};
 use hyper::{StatusCode, header::SET_COOKIE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
-use crate::{
-    net::{HttpError, Request, Response, reply},
-    replies::{SessionCode, SessionOpened},
-};
+use crate::replies::{SessionCode, SessionOpened};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct OpenSession {

@@ -1,6 +1,7 @@
 //! `GET /source`: lines of an indexed file to look at.
 
 use codeinfo_core::Within;
+use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
 };
 use crate::{
     evidence::{Asked, Source, State},
-    net::{Response, reply},
     replies::{LineShown, SourceShown},
 };
 

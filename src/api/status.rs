@@ -1,12 +1,12 @@
 //! `GET /settings` and `GET /failures`: what a server is set to, and what went wrong.
 
 use codeinfo_core::telemetry::Failed;
+use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 
 use super::Services;
 use crate::{
     api::{EffectiveSetting, SettingSource},
-    net::{Response, reply},
     replies::{ListedFailure, ListedSetting, RecentFailures, Settings},
 };
 

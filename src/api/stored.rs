@@ -1,17 +1,17 @@
 //! `GET` and `POST /mcp/config`: the configuration of toolkits that a principal keeps here, encrypted.
 
+use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{Principal, is_internal_address};
+use codeinfo_credentials::{Slot, Stored};
+use codeinfo_http::{Request, Response, reply};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
 use super::{Services, error::ApiError};
 use crate::{
-    codex::NetworkAccess,
-    net::{Request, Response, reply},
     replies::ConfigStored,
     toolkit::{Entry, SpecReader, ToolkitName, ToolkitSandbox, Transport},
-    vault::{Slot, Stored},
 };
 
 /// Returns who asks; without one there is nothing to read or write.

@@ -1,17 +1,15 @@
 //! Tokens: who has one may ask, and keeps a configuration of its own.
 
 use codeinfo_core::{Principal, Secret};
+use codeinfo_credentials::{OnLiving, TokenKind};
+use codeinfo_http::{Request, Response, reply};
 use futures_util::future::join_all;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
-use crate::{
-    net::{Request, Response, reply},
-    replies::{ListedToken, Revoked, TokenList, TokenMade},
-    vault::{OnLiving, TokenKind},
-};
+use crate::replies::{ListedToken, Revoked, TokenList, TokenMade};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Create {

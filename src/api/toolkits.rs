@@ -9,6 +9,7 @@ use codeinfo_core::{
     PathMap, Principal, Root,
     error::{Code, chain},
 };
+use codeinfo_http::{Request, Response, reply};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,6 @@ use serde_json::{Map, Value, json};
 use super::{Services, error::ApiError};
 use crate::{
     gateway::{Directory, Filter, Gateway, Member, Proposal, Source, Wanted},
-    net::{Request, Response, reply},
     replies::{AllowedFile, ProposedToolkit, ToolAnswer},
 };
 

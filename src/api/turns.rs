@@ -13,6 +13,7 @@ use std::{
 use codeinfo_core::{
     ConversationId, Principal, Timestamp, TurnId, error::Code, task::Tasks, telemetry::Failures,
 };
+use codeinfo_http::{Admission, Request, Response, reply, sse};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde_json::json;
@@ -30,7 +31,6 @@ use super::{
 use crate::{
     archive::{Archive, KeptTurn, Summary, TurnState},
     chat::{Event, Turn},
-    net::{Admission, Request, Response, reply, sse},
     replies::{Asked, TurnBegun, TurnStands},
 };
 

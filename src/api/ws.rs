@@ -5,6 +5,7 @@ mod frame;
 use std::{future::pending, sync::Arc, time::Instant};
 
 use codeinfo_core::{error::Code, telemetry};
+use codeinfo_http::{Admission, Happened, HttpError, WebSocket};
 use codeinfo_mcp::{Schema, SchemaError};
 use futures_util::{StreamExt, TryStreamExt, stream, stream::BoxStream};
 use serde_json::{Value, json};
@@ -16,10 +17,7 @@ use super::{
     chat::{self, Arguments},
     error::{ApiError, note_end},
 };
-use crate::{
-    chat::Event,
-    net::{Admission, Happened, HttpError, WebSocket},
-};
+use crate::chat::Event;
 
 /// What validates the messages of clients.
 pub(super) struct Schemas {

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use codeinfo_core::Principal;
+use codeinfo_credentials::{PageSessions, ProcessKey, TokenKind, Tokens};
+use codeinfo_http::{Admission, Asked, Gate, HttpError, Rights};
 
 use super::wrong_bearers::WrongBearers;
-use crate::{
-    api::is_of_page,
-    net::{Admission, Asked, Gate, HttpError, Rights},
-    vault::{PageSessions, ProcessKey, TokenKind, Tokens},
-};
+use crate::api::is_of_page;
 
 /// What monitors ask. Without a bearer they learn no more than how it goes.
 const MONITORED: [&str; 3] = ["/health", "/ready", "/version"];
@@ -100,11 +98,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::{Bearers, main, mcp};
-    use crate::{
-        net::{Asked, Rights},
-        vault::{ProcessKey, Vault},
-    };
     use codeinfo_core::task::Tasks;
+    use codeinfo_credentials::{ProcessKey, Vault};
+    use codeinfo_http::{Asked, Rights};
 
     #[tokio::test]
     async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {

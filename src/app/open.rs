@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_core::task::Tasks;
+use codeinfo_embed::{Builtin, Embedder, Service};
+use codeinfo_store::{
+    DeferredStore, Embedded, Observed, OnMismatch, Place, StoreError, VectorStore,
+};
 use futures_util::FutureExt;
 
 use super::{Groups, Opened, StartError, Visibility};
-use crate::{
-    config::Config,
-    embed::{Builtin, Embedder, Service},
-    store::{DeferredStore, Embedded, Observed, OnMismatch, Place, StoreError, VectorStore},
-};
+use crate::config::Config;
 
 /// How long the start waits for an embedding service whose vectors have a length that nobody knows.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,7 +53,8 @@ async fn store(
         None => embedder.dimensions(),
         Some(service) => learn(service, config, on_mismatch, tasks).await?,
     };
-    let place = Place::of(config.store_settings(), on_mismatch, &embedder.model().id(), tasks).await?;
+    let place =
+        Place::of(config.store_settings(), on_mismatch, &embedder.model().id(), tasks).await?;
     if let Some(dimensions) = dimensions {
         return Ok(place.open(dimensions).await?);
     }

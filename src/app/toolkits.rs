@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use codeinfo_codex::Codex;
 use codeinfo_core::{task::Tasks, telemetry::Metrics};
+use codeinfo_credentials::Vault;
+use codeinfo_embed::StaticModel;
 use codeinfo_mcp::SchemaError;
+use codeinfo_store::VectorStore;
 
 use crate::{
-    codex::Codex,
     config::Config,
-    embed::StaticModel,
     gateway::{Allowed, Gateway, Parts, launch::Sandboxes, layers::Layers, trusted::Trusted},
-    store::VectorStore,
     toolkit::{Pool, SpecReader},
-    vault::Vault,
 };
 
 /// What toolkits stand on.

@@ -7,10 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_http::{Asked, HttpError};
 use lru::LruCache;
 use tracing::warn;
-
-use crate::net::{Asked, HttpError};
 
 /// Wrong bearers of one peer within [`WINDOW`] that are refused without a wait.
 const MAX_WRONG: u32 = 20;

@@ -9,6 +9,7 @@ use std::{
     ops::Range,
 };
 
+use codeinfo_codex::Tool;
 use codeinfo_core::{FILES_META, FileSummary, SEARCH_TOOL, Segment, Timestamp};
 use serde_json::Value;
 
@@ -18,7 +19,6 @@ use super::{
     event::{Event, Stage, Usage},
     source::{Seen, Servers, seen},
 };
-use crate::codex::{self, Tool};
 
 /// The pieces of one turn so far.
 ///
@@ -83,7 +83,7 @@ impl Assembly {
 
     /// Takes one event of Codex, which came at this time; returns what is to be reported for it. Once a
     /// bound was reached, nothing but the end is taken any more.
-    pub(super) fn take(&mut self, event: codex::Event, at: Timestamp) -> Vec<Event> {
+    pub(super) fn take(&mut self, event: codeinfo_codex::Event, at: Timestamp) -> Vec<Event> {
         if self.room.reached().is_some() {
             return Vec::new();
         }
@@ -100,36 +100,40 @@ impl Assembly {
         self.room.reached()
     }
 
-    fn told_for(&mut self, event: codex::Event, at: Timestamp) -> Vec<Event> {
+    fn told_for(&mut self, event: codeinfo_codex::Event, at: Timestamp) -> Vec<Event> {
         match event {
-            codex::Event::ThinkingDelta { item, part, text } => {
+            codeinfo_codex::Event::ThinkingDelta { item, part, text } => {
                 self.extend(Kind::Thinking, item, part, &text);
                 Vec::new()
             }
-            codex::Event::AnswerDelta { item, text } => {
+            codeinfo_codex::Event::AnswerDelta { item, text } => {
                 self.extend(Kind::Answer, item, 0, &text);
                 Vec::new()
             }
-            codex::Event::Thinking { item, text } => self.complete(Kind::Thinking, &item, text),
-            codex::Event::Answer { item, text } => self.complete(Kind::Answer, &item, text),
-            codex::Event::ToolStarted(tool) => self.begin(tool, at).into_iter().collect(),
-            codex::Event::ToolEnded(tool) => self.end(tool, at),
-            codex::Event::Counted { thread_total, last } => {
+            codeinfo_codex::Event::Thinking { item, text } => {
+                self.complete(Kind::Thinking, &item, text)
+            }
+            codeinfo_codex::Event::Answer { item, text } => {
+                self.complete(Kind::Answer, &item, text)
+            }
+            codeinfo_codex::Event::ToolStarted(tool) => self.begin(tool, at).into_iter().collect(),
+            codeinfo_codex::Event::ToolEnded(tool) => self.end(tool, at),
+            codeinfo_codex::Event::Counted { thread_total, last } => {
                 self.confirm(thread_total, last);
                 Vec::new()
             }
-            codex::Event::Rerouted { model } => {
+            codeinfo_codex::Event::Rerouted { model } => {
                 self.rerouted = Some(model);
                 Vec::new()
             }
             // The turn ends for it.
-            codex::Event::Unseen { .. } => Vec::new(),
-            codex::Event::Retrying => {
+            codeinfo_codex::Event::Unseen { .. } => Vec::new(),
+            codeinfo_codex::Event::Retrying => {
                 self.repeatable.clone_from(&self.reported);
                 self.cut.append(&mut self.open);
                 Vec::new()
             }
-            codex::Event::Ended(_) => self.rest(),
+            codeinfo_codex::Event::Ended(_) => self.rest(),
         }
     }
 
@@ -246,7 +250,7 @@ impl Assembly {
         if response == self.response {
             self.reported.push(key(&tool));
         }
-        let is_ours = codex::is_search(&tool.source);
+        let is_ours = codeinfo_codex::is_search(&tool.source);
         let is_search = is_ours && tool.name == SEARCH_TOOL;
         let Tool { call_id, source, name, parameters, outcome } = tool;
         let Seen { source, name, .. } = seen(&self.servers, &source, name, parameters);

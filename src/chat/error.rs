@@ -1,11 +1,8 @@
 //! Why a question could not be asked.
 
+use codeinfo_codex::{CodexError, Unavailable};
 use codeinfo_core::{ConversationId, UnknownRoot, error::Code};
-
-use crate::{
-    codex::{CodexError, Unavailable},
-    store::StoreError,
-};
+use codeinfo_store::StoreError;
 
 /// Why a question could not be asked. A turn that fails later says so in its outcome.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::source::Source;
 use crate::cite::Checked;
-pub use crate::codex::Usage;
+pub use codeinfo_codex::Usage;
 
 /// One thing that happened in a turn, whole.
 #[derive(Debug, Clone, PartialEq)]

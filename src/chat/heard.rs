@@ -13,7 +13,7 @@ pub(super) struct Heard {
 
 impl Heard {
     /// Takes one event of Codex; returns what is to be reported now.
-    pub(super) fn take(&mut self, event: crate::codex::Event) -> Vec<Event> {
+    pub(super) fn take(&mut self, event: codeinfo_codex::Event) -> Vec<Event> {
         let mut events = self.assembly.take(event, Timestamp::now());
         if events.is_empty() {
             return events;

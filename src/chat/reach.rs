@@ -1,9 +1,9 @@
 //! Which of the indexed repositories the model's shell may read for a question. Pure.
 
+use codeinfo_codex::Readable;
 use codeinfo_core::Root;
 
 use super::mention::has_name;
-use crate::codex::Readable;
 
 /// Most repositories that a shell may read. Each costs every command about 5 ms (Codex 0.169), so that
 /// 200 of them make a turn with one command four times as slow; search knows all of them still.

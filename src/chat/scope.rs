@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
+use codeinfo_codex::Readable;
 use codeinfo_core::{LastRun, PathMap, Root, RootId, UnknownRoot, Within, plain_name};
 
 use super::{ChatError, mention::has_name, reach};
-use crate::codex::Readable;
 
 /// Most repositories that are pointed out because a question names them.
 const MAX_NAMED: usize = 3;

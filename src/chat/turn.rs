@@ -4,6 +4,9 @@ mod prove;
 
 use std::{future::Future, time::Duration};
 
+use codeinfo_codex::{
+    CodexError, Ending, EphemeralOpening, Opening, Running, Thread, TurnError, TurnErrorKind,
+};
 use codeinfo_core::{ConversationId, Root, Segment, Within, error::Code, telemetry};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -24,12 +27,7 @@ use super::{
     scope::Scope,
     source::servers,
 };
-use crate::{
-    codex::{
-        CodexError, Ending, EphemeralOpening, Opening, Running, Thread, TurnError, TurnErrorKind,
-    },
-    gateway::{TurnToolkits, Wanted},
-};
+use crate::gateway::{TurnToolkits, Wanted};
 
 /// Events that may wait for the caller before the turn waits for it.
 const QUEUED_EVENTS: usize = 64;
@@ -257,7 +255,7 @@ impl Runner<'_> {
                 Ok(event) => event,
                 Err(stop) => return Some(self.stop(running, heard, stop).await),
             };
-            if let crate::codex::Event::Unseen { kind } = &event {
+            if let codeinfo_codex::Event::Unseen { kind } = &event {
                 warn!(conversation.id = %self.conversation, item.kind = kind, "unseen work");
                 let failure = self.stop(running, heard, Stop::Unseen).await;
                 // Interrupting the turn does not end what it began.
@@ -265,7 +263,7 @@ impl Runner<'_> {
                 return Some(failure);
             }
             let ending = match &event {
-                crate::codex::Event::Ended(ending) => Some(ending.clone()),
+                codeinfo_codex::Event::Ended(ending) => Some(ending.clone()),
                 _ => None,
             };
             let reported = self.unless_stopped(deadline, self.report(heard.take(event))).await;
@@ -314,7 +312,7 @@ impl Runner<'_> {
             running.interrupt().await;
             loop {
                 let event = running.next().await;
-                let ended = matches!(event, crate::codex::Event::Ended(_));
+                let ended = matches!(event, codeinfo_codex::Event::Ended(_));
                 // Only the outcome takes these: the caller is gone, or no longer in time.
                 drop(heard.take(event));
                 if ended {

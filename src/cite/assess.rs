@@ -5,6 +5,7 @@
 //! the file, or only far from the lines, and its other words do not fit them. Everything else is unconfirmed.
 
 use codeinfo_core::LineRange;
+use codeinfo_embed::StaticModel;
 
 use super::{
     content::Content,
@@ -15,7 +16,6 @@ use super::{
     said::Said,
     statement::CitedStatement,
 };
-use crate::embed::StaticModel;
 
 /// Lines on either side of a range in which a name accuses nobody.
 const TOLERANCE: u32 = 10;

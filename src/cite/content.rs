@@ -8,12 +8,12 @@ use std::{
 };
 
 use codeinfo_core::{ChunkRecord, LineRange};
+use codeinfo_embed::StaticModel;
 use codeinfo_lang::{comment, detect, words::folded};
 use memchr::memmem;
 use sha2::{Digest, Sha256};
 
 use super::fit::{CitedPlace, TermLines};
-use crate::embed::StaticModel;
 
 /// So many places of a name are said.
 const MAX_PLACES: usize = 3;

@@ -1,8 +1,7 @@
 //! What can go wrong in a check.
 
 use codeinfo_core::error::Code;
-
-use crate::store::StoreError;
+use codeinfo_store::StoreError;
 
 /// A failure to check, which says nothing of the citations.
 #[derive(Debug, thiserror::Error)]

@@ -10,9 +10,8 @@ use std::{
 };
 
 use codeinfo_core::LineRange;
+use codeinfo_embed::{DIMENSIONS, StaticModel};
 use codeinfo_lang::words::{STOP_WORDS, folded, identifiers, parts, stem};
-
-use crate::embed::{DIMENSIONS, StaticModel};
 
 /// Lines on either side of a range that count as its surroundings.
 const SURROUNDINGS: usize = 60;

@@ -1,11 +1,12 @@
 //! Reads the statement that a text makes about a citation. Pure.
 
+use codeinfo_embed::StaticModel;
+
 use super::{
     fit::{Statement, WeightedText},
     pieces::{Kind, Pieces},
     said::{OWN_WEIGHT, Said},
 };
-use crate::embed::StaticModel;
 
 /// Shorter code spans tie a sentence to no lines.
 const MIN_SPAN_BYTES: usize = 3;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use codeinfo_core::{Secret, error::chain, tls};
+use codeinfo_http::reply::ErrorReply;
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::CliError;
-use crate::net::reply::ErrorReply;
 
 /// How long any single reply may take; streams of `/chat` are not bound by it.
 const TIMEOUT: Duration = Duration::from_mins(2);

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use codeinfo_codex::{Network, SandboxMode};
 use serde_json::Value;
 
 use super::{CliError, Client, print};
 use crate::{
-    codex::{Network, SandboxMode},
     gateway::Directory,
     replies::{Health, Repos, SandboxHealth, UnreadRepo},
     toolkit::State,

@@ -15,21 +15,21 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_codex::{
+    ApprovalPolicy, CodexSettings, EFFORTS, OtherVariables, SandboxMode, WebSearchMode,
+};
 use codeinfo_core::{
     PathMap, Secret,
     telemetry::{LogFormat, LogSettings},
 };
+use codeinfo_http::{AllowedNames, HttpSettings};
+use codeinfo_store::EmbeddedStoreSettings;
 use serde::{Deserialize, de::IntoDeserializer};
 
 pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
 use self::raw::Raw;
 use super::{Config, RelaySettings};
-use crate::{
-    codex::{ApprovalPolicy, CodexSettings, EFFORTS, OtherVariables, SandboxMode, WebSearchMode},
-    ingest::IngestSettings,
-    net::{AllowedNames, HttpSettings},
-    store::EmbeddedStoreSettings,
-};
+use crate::ingest::IngestSettings;
 
 /// A setting that cannot be used, in one line that names the variable.
 #[derive(Debug, thiserror::Error)]

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
+use codeinfo_embed::lexical;
 use codeinfo_lang::words::{folded, identifiers};
+use codeinfo_store::Scored;
 
 use super::{Evidence, EvidenceError, snapshot::with_content, word::Word};
-use crate::{embed::lexical, store::Scored};
 
 /// A chunk of one line that is as long may be a piece of a line, and the word be cut with it.
 const PIECE_BYTES: usize = 900;

@@ -1,8 +1,7 @@
 //! Why there is no evidence.
 
 use codeinfo_core::{OmissionRule, UnknownRoot, error::Code, explain_omission, plain_name};
-
-use crate::store::StoreError;
+use codeinfo_store::StoreError;
 
 /// The most characters of a path or name that are repeated.
 const MAX_CHARS: usize = 200;

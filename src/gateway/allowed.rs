@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{Secret, error::Code, plain_line};
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +15,8 @@ use super::{
     kept::{Kept, KeptError},
     layers::{Found, REPOSITORY_FILE, find_repository},
 };
-use crate::{
-    codex::NetworkAccess,
-    toolkit::{
-        AllowedTools, Entry, SpecReader, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
-    },
+use crate::toolkit::{
+    AllowedTools, Entry, SpecReader, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
 };
 
 /// Most files that are allowed at a time.

@@ -11,10 +11,10 @@ mod synonyms;
 mod words;
 
 use codeinfo_core::Sparse;
+use codeinfo_embed::{Document, StaticModel, lexical};
 use codeinfo_lang::words::STOP_WORDS;
 
 use self::{entry::first_sentence, words::Words};
-use crate::embed::{Document, StaticModel, lexical};
 
 pub use entry::{Entry, LOCAL, Parameter, quoted, signature};
 pub use parameters::parameters;

@@ -10,12 +10,12 @@ use std::{
 };
 
 use codeinfo_core::{ConversationId, Secret};
+use codeinfo_credentials::VaultError;
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{discovery::Index, member::Member};
-use crate::vault::{self, VaultError};
 
 /// Most conversations whose grant is remembered. One that is forgotten gets a new one.
 const MAX_CONVERSATIONS: usize = 256;
@@ -64,7 +64,7 @@ impl Grants {
         let known = conversation.and_then(|id| state.secrets.get(&id).cloned());
         let secret = match known {
             Some(secret) => secret,
-            None => vault::fresh_key()?,
+            None => codeinfo_credentials::fresh_key()?,
         };
         let ended = CancellationToken::new();
         let grant = Grant { members, index, steps: AtomicUsize::new(steps), ended };

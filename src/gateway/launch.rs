@@ -15,17 +15,15 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed};
 use codeinfo_core::{Principal, Root, Secret, task::Tasks};
+use codeinfo_store::VectorStore;
 use codeinfo_worktree::private_places::{PrivatePlaces, ResolvedPlaces};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 pub use self::program::is_installed;
-use crate::{
-    codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed},
-    store::VectorStore,
-    toolkit::{Launch, Launcher, Start, ToolkitSandbox, ToolkitSpec, Transport},
-};
+use crate::toolkit::{Launch, Launcher, Start, ToolkitSandbox, ToolkitSpec, Transport};
 
 /// Folder of toolkits below the data folder.
 const FOLDER: &str = "toolkits";
@@ -46,7 +44,7 @@ const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED 
 /// Starts toolkits in the sandbox of Codex.
 pub struct Sandboxes {
     codex: Codex,
-    settings: crate::codex::CodexSettings,
+    settings: codeinfo_codex::CodexSettings,
     store: Arc<dyn VectorStore>,
     tasks: Tasks,
 }
@@ -60,7 +58,7 @@ struct Own {
 impl Sandboxes {
     pub fn new(
         codex: Codex,
-        settings: crate::codex::CodexSettings,
+        settings: codeinfo_codex::CodexSettings,
         store: Arc<dyn VectorStore>,
         tasks: Tasks,
     ) -> Self {

@@ -19,13 +19,13 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use codeinfo_codex::OtherVariables;
 use codeinfo_core::{PathMap, hash::sha256, plain_line};
 pub use find::{Found, REPOSITORY_FILE, find_repository};
 use merge::Section;
 
 use super::allowed::{Allowed, Standing};
 use crate::{
-    codex::OtherVariables,
     config::Config,
     toolkit::{
         AgentTools, Document, Entry, Requested, SpecReader, ToolkitName, ToolkitSpec, Transport,

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use codeinfo_codex::Extra;
 use codeinfo_core::{ConversationId, Principal, Secret, telemetry::ToolkitUse};
 use futures_util::future::join_all;
 use tracing::{info, warn};
@@ -9,10 +10,7 @@ use tracing::{info, warn};
 use super::{
     Gateway, Member, discover::entries, grants::Held, layers::Resolved, member::Offers, quote,
 };
-use crate::{
-    codex::Extra,
-    toolkit::{AgentTools, Requested, ToolkitName},
-};
+use crate::toolkit::{AgentTools, Requested, ToolkitName};
 
 /// What Codex calls the endpoint with the tools that discover others.
 const DISCOVERY: &str = "toolkits";

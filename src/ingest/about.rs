@@ -8,9 +8,9 @@ use std::{
 
 use codeinfo_core::{Counts, FileRecord, LastRun, Root, RootId, Timestamp};
 use codeinfo_lang::detect;
+use codeinfo_store::Size;
 
 use super::{Ingest, IngestError, PastRun, RootStatus, Watching};
-use crate::store::Size;
 
 /// The most roots whose languages are remembered.
 const MAX_COUNTED: usize = 256;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use codeinfo_core::{LastRun, Revision, RunId, error::Code};
+use codeinfo_embed::EmbedError;
+use codeinfo_store::StoreError;
 use codeinfo_worktree::{beneath::Fault, private_places::PrivatePlace};
-
-use crate::{embed::EmbedError, store::StoreError};
 
 /// An ingest failure.
 #[derive(Debug, thiserror::Error)]

@@ -25,6 +25,8 @@ use std::{
 };
 
 use codeinfo_core::{Counts, LastRun, Root, RootId, Timestamp, task::Tasks, telemetry::Failures};
+use codeinfo_embed::Embedder;
+use codeinfo_store::{Lease, StoreError, VectorStore};
 use codeinfo_worktree::{beneath::Beneath, private_places::PrivatePlaces};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -41,10 +43,6 @@ use super::{
     scope::Scope,
     skip::Missing,
     status::{Found as AtEnd, Progress, State},
-};
-use crate::{
-    embed::Embedder,
-    store::{Lease, StoreError, VectorStore},
 };
 
 /// How many read files may wait for the embedder.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use codeinfo_core::Timestamp;
+use codeinfo_store::StoreError;
 use tracing::{error, info};
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
     runs::{Lane, Next},
     status::{Found, Progress, State},
 };
-use crate::store::StoreError;
 
 /// Works until the process stops; then ends what waits as cancelled.
 pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {

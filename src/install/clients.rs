@@ -389,7 +389,7 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codex::OtherVariables;
+    use codeinfo_codex::OtherVariables;
 
     /// The files of all clients on a platform, from the environment that it has.
     fn files(platform: Platform, variables: &[(&str, &str)]) -> Vec<String> {

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
+use codeinfo_codex::OtherVariables;
 use codeinfo_core::program::is_program;
-
-use crate::codex::OtherVariables;
 
 /// Which rules for folders hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

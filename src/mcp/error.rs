@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use codeinfo_codex::Unavailable;
 use codeinfo_core::{
     ConversationId,
     error::Code,
@@ -12,10 +13,7 @@ use serde_json::json;
 use tracing::{error, warn};
 
 use super::tool::{self, Wording};
-use crate::{
-    chat::{ChatError, Failure, Outcome},
-    codex::Unavailable,
-};
+use crate::chat::{ChatError, Failure, Outcome};
 
 /// The listener, in lists of failures.
 const MCP: &str = "mcp";

@@ -2,7 +2,9 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use codeinfo_codex::{Presence, Unavailable};
 use codeinfo_core::{FOLDER_META, Principal, error::chain, plain_name, telemetry::Failures};
+use codeinfo_http::{Admission, HttpSettings};
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
@@ -16,9 +18,7 @@ use super::{
 };
 use crate::{
     chat::{Ask, Chat},
-    codex::{Presence, Unavailable},
     mcp_http::{Place, Relays},
-    net::{Admission, HttpSettings},
 };
 
 /// Repositories that are named, and characters of a name.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use codeinfo_core::Principal;
+use codeinfo_http::{Happened, HttpError, Request, Response, WebSocket};
 use codeinfo_mcp::{Bounds, Endpoint, Post, Reply};
 use futures_util::{
     FutureExt, StreamExt,
@@ -10,8 +11,6 @@ use futures_util::{
     stream::{self, BoxStream, FuturesUnordered, SelectAll},
 };
 use tracing::debug;
-
-use crate::net::{self, Happened, HttpError, Request, Response, WebSocket};
 
 /// Most messages of one client that are answered at a time; further ones are read later.
 const MAX_UNDER_WAY: usize = 64;
@@ -65,7 +64,7 @@ pub(super) fn frames(
 ) -> Result<Response, HttpError> {
     let bounds = bounds.clone();
     let principal = request.principal().cloned();
-    net::websocket(request, move |socket| async move {
+    codeinfo_http::websocket(request, move |socket| async move {
         let mut frames = Frames {
             endpoint,
             bounds,

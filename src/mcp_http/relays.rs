@@ -6,6 +6,7 @@ use std::{
 };
 
 use codeinfo_core::{PathMap, Principal, RootId, error::chain, plain_name, task::Tasks};
+use codeinfo_http::{HttpError, Request};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -14,7 +15,6 @@ use uuid::Uuid;
 use crate::{
     chat::Chat,
     ingest::{self, Ingest, RootStatus, State},
-    net::{HttpError, Request},
 };
 
 /// Where a relay listens on both listeners.

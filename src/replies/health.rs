@@ -1,11 +1,8 @@
 //! What `GET /health` replies.
 
+use codeinfo_codex::{Network, SandboxMode};
+use codeinfo_store::CollectionCopies;
 use serde::{Deserialize, Serialize};
-
-use crate::{
-    codex::{Network, SandboxMode},
-    store::CollectionCopies,
-};
 
 /// Each part of the server, and whether all work.
 #[derive(Debug, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use std::{
 };
 
 use codeinfo_core::{error::chain, task::Tasks};
+use codeinfo_store::Holder;
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
     process::{Child, Command},
@@ -21,7 +22,6 @@ use crate::{
     app::make_private,
     config::{Config, HANDOVER},
     relay::{Reached, Servers},
-    store::{self, Holder},
 };
 
 /// Locked by the relay that starts a server, until the server says where it is.
@@ -58,7 +58,7 @@ impl Elected<'_> {
         make_private(folder).await.map_err(|error| cannot(folder, &error))?;
         let began = Instant::now();
         loop {
-            let holder = store::holder(folder).map_err(|error| chain(&error))?;
+            let holder = codeinfo_store::holder(folder).map_err(|error| chain(&error))?;
             if let Some(reached) = holder.as_ref().and_then(|holder| self.of(holder)) {
                 return Ok(reached);
             }
@@ -107,13 +107,13 @@ impl Elected<'_> {
     async fn start(&self) -> Result<(), String> {
         let folder = &self.config.data_dir;
         // Another may have started one between the question and the lock.
-        if store::holder(folder).map_err(|error| chain(&error))?.is_some() {
+        if codeinfo_store::holder(folder).map_err(|error| chain(&error))?.is_some() {
             return Ok(());
         }
         let mut child = self.spawn().map_err(|error| format!("cannot start a server: {error}"))?;
         let began = Instant::now();
         while began.elapsed() < START_TIMEOUT {
-            let holder = store::holder(folder).map_err(|error| chain(&error))?;
+            let holder = codeinfo_store::holder(folder).map_err(|error| chain(&error))?;
             if holder.is_some_and(|holder| holder.main_url.is_some()) {
                 // It goes on when this process ends; until then its end is noticed.
                 self.tasks.spawn(async move { drop(child.wait().await) });
@@ -123,7 +123,7 @@ impl Elected<'_> {
                 Ok(None) => sleep(WAIT).await,
                 Ok(Some(status)) => {
                     // Somebody else was faster.
-                    if store::holder(folder).is_ok_and(|holder| holder.is_some()) {
+                    if codeinfo_store::holder(folder).is_ok_and(|holder| holder.is_some()) {
                         return Ok(());
                     }
                     return Err(format!("the server ended ({status}): {}", reason(folder)));

@@ -16,7 +16,7 @@ use codeinfo_core::Secret;
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
-use crate::{cli::Hook, config, replies::Repos, store, vault};
+use crate::{cli::Hook, config, replies::Repos};
 
 /// Text for the model, 600 bytes at most.
 const REMINDER: &str = "\
@@ -44,8 +44,8 @@ pub fn remind(asked: &Hook) -> Option<&'static str> {
 fn is_indexed() -> Option<bool> {
     let folder = read_folder(io::stdin().lock())?;
     let config = config::from_environment().ok()?;
-    let url = store::holder(&config.data_dir).ok()??.main_url?;
-    let key = vault::owner_key(&config.data_dir).ok().flatten();
+    let url = codeinfo_store::holder(&config.data_dir).ok()??.main_url?;
+    let key = codeinfo_credentials::owner_key(&config.data_dir).ok().flatten();
     let address = url.strip_prefix("http://")?;
     // Each is asked over a connection of its own, both at the same time.
     let mut repositories = send_request(address, "/tools/ingested-repos", key.as_ref())?;

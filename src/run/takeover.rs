@@ -2,6 +2,7 @@
 
 use std::{fs::File, path::Path, time::Duration};
 
+use codeinfo_store::Holder;
 use tokio::{
     net::TcpListener,
     time::{Instant, sleep},
@@ -16,7 +17,6 @@ use crate::{
     cli,
     config::Config,
     relay::{self, Reached},
-    store::{self, Holder},
 };
 
 /// The server may take so many times its grace to end: twice for what is under way, then for the store.
@@ -28,7 +28,7 @@ const SLACK: Duration = Duration::from_secs(10);
 pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let folder = &config.data_dir;
     let right = right(folder).await?;
-    let holder = store::holder(folder)?.filter(|holder| holder.until_idle);
+    let holder = codeinfo_store::holder(folder)?.filter(|holder| holder.until_idle);
     let Some(holder) = holder else { return Ok(right) };
     can_listen(config, &holder).await?;
     let Holder { pid, main_url, .. } = holder;
@@ -44,7 +44,7 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
         said = format!(" (asked to, it says: {reply})");
     }
     let began = Instant::now();
-    while store::holder(folder)?.is_some_and(|holder| holder.pid == pid) {
+    while codeinfo_store::holder(folder)?.is_some_and(|holder| holder.pid == pid) {
         if began.elapsed() >= limit {
             let reason = format!("has not ended in {} s{said}", limit.as_secs());
             return Err(stays(&folder.display().to_string(), pid, &reason));

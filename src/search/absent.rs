@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use codeinfo_core::{ChunkRecord, Root, Sparse};
+use codeinfo_embed::lexical;
 use codeinfo_lang::{role::Role, words::words};
 use futures_util::{future::try_join_all, try_join};
 
@@ -12,7 +13,6 @@ use super::{
     intent::{AskedPath, Intent, Kind, Name},
     sight::Sight,
 };
-use crate::embed::lexical;
 
 /// Maximum number of names, of files and of words of a query that are looked up.
 const MAX_LOOKUPS: usize = 8;

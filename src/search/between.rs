@@ -6,6 +6,7 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Root, RootId, Sparse};
+use codeinfo_store::{Among, Scored};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{StreamExt, TryStreamExt, stream, try_join};
 use tokio::task::spawn_blocking;
@@ -14,7 +15,6 @@ use uuid::Uuid;
 use super::{
     CANDIDATES, Found, Intent, Query, Search, SearchError, candidate::Candidate, fuse, rank,
 };
-use crate::store::{Among, Scored};
 
 /// So many neighbours of each tree are looked for, at most: those of parts of a changed file that are as they were fall
 /// out.

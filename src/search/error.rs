@@ -1,8 +1,8 @@
 //! What can go wrong in a search.
 
 use codeinfo_core::{UnknownRoot, error::Code};
-
-use crate::{embed::EmbedError, store::StoreError};
+use codeinfo_embed::EmbedError;
+use codeinfo_store::StoreError;
 
 /// A search failure.
 #[derive(Debug, thiserror::Error)]

@@ -10,9 +10,10 @@ use super::{
     intent::{AskedPath, Intent, Kind},
     sight::Sight,
 };
-use crate::{embed::lexical, store::Scored};
 use codeinfo_core::{ChunkRecord, Parts, Sparse};
+use codeinfo_embed::lexical;
 use codeinfo_lang::readings::list_readings;
+use codeinfo_store::Scored;
 use futures_util::future::try_join_all;
 
 /// Maximum number of names of a query that are looked up.

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use codeinfo_core::{ChunkRecord, Parts, Root, RootId};
+use codeinfo_store::Stored;
 use futures_util::future::try_join_all;
 use uuid::Uuid;
 
 use super::{Search, SearchError, candidate::Candidate, intent::Intent, sight::Sight};
-use crate::store::Stored;
 
 /// No more chunks of such files are read: a name may be that of very many.
 const MOST: usize = 400;

@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 
 use codeinfo_core::Parts;
+use codeinfo_store::Scored;
 use uuid::Uuid;
 
 use super::candidate::Candidate;
-use crate::store::Scored;
 
 /// How much each list counts; the sum does not matter.
 #[derive(Debug, Clone, Copy)]

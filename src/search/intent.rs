@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{Root, RootId};
+use codeinfo_embed::NearWord;
 use codeinfo_lang::{
     detect,
     words::{STOP_WORDS, folded, words},
 };
 
 use super::{exact_name::ExactName, purpose::Purpose};
-use crate::embed::NearWord;
 
 /// What a query is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,12 +11,9 @@ use std::{
 };
 
 use codeinfo_core::{ChunkRecord, Root, RootId, Sparse};
+use codeinfo_embed::{Document, lexical};
+use codeinfo_store::{StoreError, VectorStore};
 use futures_util::try_join;
-
-use crate::{
-    embed::{Document, lexical},
-    store::{StoreError, VectorStore},
-};
 
 /// How many chunks are sampled: the first search of a repository waits for it. A term of one chunk in a
 /// hundred is then seen in about five; four times as many change no figure of the benchmark.
@@ -131,8 +128,8 @@ mod tests {
         super::fixture::{record, root},
         *,
     };
-    use crate::store::{Chunk, Embedded, OnMismatch, Vectors};
     use codeinfo_core::task::Tasks;
+    use codeinfo_store::{Chunk, Embedded, OnMismatch, Vectors};
 
     fn sample(texts: &[&str]) -> Sample {
         let population = texts.len() as u64;
@@ -169,7 +166,7 @@ mod tests {
     #[tokio::test]
     async fn a_word_weighs_by_how_rare_it_is_in_the_repository_that_is_asked_about() {
         let folder = tempfile::TempDir::new().unwrap();
-        let settings = crate::store::EmbeddedStoreSettings {
+        let settings = codeinfo_store::EmbeddedStoreSettings {
             seal_chunks: 4096,
             background_merge: false,
             repairs: true,

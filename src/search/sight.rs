@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use codeinfo_core::{Root, RootId};
+use codeinfo_store::{Scored, StoreError};
 use futures_util::future::BoxFuture;
-
-use crate::store::{Scored, StoreError};
 
 /// What a search looks at.
 #[derive(Debug, Clone, Default)]

@@ -12,9 +12,8 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 pub use first::first_file;
 pub use read::{AgentTools, Document, Entry, Requested, SpecReader};
 
+use codeinfo_codex::NetworkAccess;
 use codeinfo_core::Secret;
-
-use crate::codex::NetworkAccess;
 
 /// Settings of toolkits.
 #[derive(Debug, Clone)]

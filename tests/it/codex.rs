@@ -2,10 +2,8 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use codeinfo::{
-    chat::Event,
-    codex::{Codex, Presence, Unavailable},
-};
+use codeinfo::chat::Event;
+use codeinfo_codex::{Codex, Presence, Unavailable};
 use codeinfo_core::{error::Code, task::Tasks};
 use futures_util::StreamExt;
 
@@ -16,7 +14,7 @@ use crate::support::{
     process::Program,
 };
 
-fn codex(settings: codeinfo::codex::CodexSettings) -> Codex {
+fn codex(settings: codeinfo_codex::CodexSettings) -> Codex {
     Codex::new(settings, Tasks::default())
 }
 
@@ -74,7 +72,7 @@ async fn a_binary_that_is_none_is_said_to_be_none() {
     let folder = folder();
     let mut settings = settings(&folder);
     settings.bin = Some(folder.path().join("nowhere"));
-    let reason_of = |settings: &codeinfo::codex::CodexSettings| {
+    let reason_of = |settings: &codeinfo_codex::CodexSettings| {
         let codex = codex(settings.clone());
         async move { reason(codex.check().await) }
     };
@@ -135,7 +133,7 @@ async fn the_key_of_a_provider_counts_from_the_environment_and_from_the_env_file
     assert_eq!(reason(missing.usable().await), "available");
     fs::remove_file(home.join(".env")).unwrap();
     settings.environment =
-        codeinfo::codex::OtherVariables::new([("MODEL_KEY".to_owned(), "k".to_owned())]);
+        codeinfo_codex::OtherVariables::new([("MODEL_KEY".to_owned(), "k".to_owned())]);
     assert_eq!(reason(codex(settings).check().await), "available");
 }
 

@@ -5,12 +5,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use codeinfo::{
-    config,
-    embed::{Document, EmbedError, Embedder, EmbeddingSettings, Service},
-    ingest::State,
-};
+use codeinfo::{config, ingest::State};
 use codeinfo_core::{error::Code, task::Tasks};
+use codeinfo_embed::{Document, EmbedError, Embedder, EmbeddingSettings, Service};
 use futures_util::future::join_all;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
-use codeinfo::embed::{Builtin, Document, EmbedError, Embedder};
 use codeinfo_core::{error::Code, task::Tasks};
+use codeinfo_embed::{Builtin, Document, EmbedError, Embedder};
 use serde::Deserialize;
 
 fn builtin() -> Builtin {
@@ -57,7 +57,7 @@ struct Reference {
 
 #[tokio::test]
 async fn the_built_in_model_agrees_with_the_reference() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/reference_vectors.jsonl");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/embed/tests/fixtures/reference_vectors.jsonl");
     let references: Vec<Reference> = fs::read_to_string(file)
         .unwrap()
         .lines()

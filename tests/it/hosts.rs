@@ -3,13 +3,13 @@
 use std::{collections::BTreeSet, fs, sync::Arc};
 
 use codeinfo::{
-    embed::Builtin,
     evidence::{Asked, Evidence, State as LinesState},
     ingest::State,
     search::{Freshness, Query, Search, excerpt},
-    store::{OnMismatch, StoreError},
 };
 use codeinfo_core::{LastRun, PathMap, Root, RootId, Within, task::Tasks};
+use codeinfo_embed::Builtin;
+use codeinfo_store::{OnMismatch, StoreError};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -12,15 +12,13 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    embed::{Builtin, Embedder},
-    ingest::{Ingest, Request, Status},
-    store::{
-        Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, Size, StoreError,
-        Stored, Trees, VectorStore,
-    },
-};
+use codeinfo::ingest::{Ingest, Request, Status};
 use codeinfo_core::{FileRecord, Host, Root, RootId, RunId, Sparse, task::Tasks};
+use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_store::{
+    Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, Size, StoreError, Stored,
+    Trees, VectorStore,
+};
 use futures_util::{FutureExt, future::BoxFuture};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -58,7 +56,7 @@ impl Bench {
         limits: codeinfo::ingest::IngestSettings,
     ) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
-        let settings = codeinfo::store::EmbeddedStoreSettings {
+        let settings = codeinfo_store::EmbeddedStoreSettings {
             seal_chunks: 4096,
             background_merge: true,
             repairs: true,

@@ -8,12 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::{
-    embed::{Builtin, Embedder},
-    ingest::{Ingest, Request, State, Status},
-    store::{Trees, VectorStore},
-};
+use codeinfo::ingest::{Ingest, Request, State, Status};
 use codeinfo_core::{LastRun, Root, task::Tasks};
+use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_store::{Trees, VectorStore};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;

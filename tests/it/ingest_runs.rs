@@ -2,11 +2,9 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use codeinfo::{
-    embed::{Builtin, lexical},
-    ingest::{Request, RootStatus, State},
-};
+use codeinfo::ingest::{Request, RootStatus, State};
 use codeinfo_core::{Counts, LastRun, Root, error::Code, task::Tasks};
+use codeinfo_embed::{Builtin, lexical};
 use insta::assert_snapshot;
 
 use crate::ingest_bench::{Bench, LIMITS, Repo, request};

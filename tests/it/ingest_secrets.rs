@@ -10,11 +10,11 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use codeinfo::{
-    embed::{Builtin, Embedder},
     ingest::State,
     search::{Freshness, Query, Search, excerpt},
 };
 use codeinfo_core::{PathMap, task::Tasks};
+use codeinfo_embed::{Builtin, Embedder};
 
 use crate::ingest_bench::Bench;
 

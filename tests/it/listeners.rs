@@ -5,8 +5,8 @@ use std::{collections::HashMap, net::SocketAddr};
 use codeinfo::{
     app::{Server, Visibility},
     config::{self, Config},
-    store::OnMismatch,
 };
+use codeinfo_store::OnMismatch;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

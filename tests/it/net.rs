@@ -1,12 +1,12 @@
 //! Connections: what happens when clients leave, dawdle, crowd in, or the server stops.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{codeinfo_http::SocketAddr, sync::Arc, time::Duration};
 
-use codeinfo::net::{
-    self, Activity, Admission, AllowedNames, Asked, Handler, HttpSettings, Listener, Request,
-    Response, Rights, reply, sse,
-};
 use codeinfo_core::{task::Tasks, telemetry::Timed};
+use codeinfo_http::{
+    Activity, Admission, AllowedNames, Asked, Handler, HttpSettings, Listener, Request, Response,
+    Rights, reply, sse,
+};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use serde_json::json;
@@ -66,7 +66,7 @@ impl Handler for Work {
         };
         match path.as_str() {
             "/events" => sse::messages(stream::once(work).boxed(), Duration::from_millis(20)),
-            "/late" => net::delayed_json(work, Duration::from_millis(20)).await,
+            "/late" => codeinfo_http::delayed_json(work, Duration::from_millis(20)).await,
             _ => reply::json_text(200, work.await),
         }
     }
@@ -114,7 +114,8 @@ impl Server {
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();
         let work = Work { news: sender, release: release.clone() };
-        net::serve(listener, work, &http, &AllowedNames::default(), tasks.clone()).unwrap();
+        codeinfo_http::serve(listener, work, &http, &AllowedNames::default(), tasks.clone())
+            .unwrap();
         Self { address, news, release, tasks }
     }
 

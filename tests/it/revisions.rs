@@ -6,12 +6,12 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use codeinfo::{
     cite::{Checker, LookupScope, faults},
-    embed::Builtin,
     evidence::{Asked, Evidence, State as FileState},
     ingest::{IngestError, Request, State, Status, Watching},
     search::{Query, Search, excerpt},
 };
 use codeinfo_core::{PathMap, Root, RootId, Within, task::Tasks};
+use codeinfo_embed::Builtin;
 
 use crate::{
     ingest_bench::{Bench, Repo, request},

@@ -9,11 +9,11 @@ use std::{
 };
 
 use codeinfo::{
-    embed::Builtin,
     ingest::State,
     search::{Query, Search, SearchError},
 };
 use codeinfo_core::{PathMap, task::Tasks};
+use codeinfo_embed::Builtin;
 use futures_util::{StreamExt, join, stream};
 use serde_json::{Value, json};
 use tempfile::TempDir;

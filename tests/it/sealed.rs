@@ -5,10 +5,8 @@ mod places;
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use codeinfo::{
-    codex::{Confinement, Network, OtherVariables, SandboxMode},
-    ingest::discover::discover,
-};
+use codeinfo::ingest::discover::discover;
+use codeinfo_codex::{Confinement, Network, OtherVariables, SandboxMode};
 use codeinfo_core::{ConversationId, error::Code};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

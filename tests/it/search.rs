@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use codeinfo::{
-    embed::{Builtin, Document, Embedder, lexical},
-    search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt},
-    store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors},
-};
+use codeinfo::search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt};
 use codeinfo_chunk::Kind;
 use codeinfo_core::{ChunkRecord, PathMap, Root, RootId, error::Code, task::Tasks};
+use codeinfo_embed::{Builtin, Document, Embedder, lexical};
 use codeinfo_lang::role;
+use codeinfo_store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -28,7 +26,7 @@ impl Library {
         let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
         let (model, dimensions) = (embedder.model().clone(), embedder.dimensions().unwrap());
-        let settings = codeinfo::store::EmbeddedStoreSettings {
+        let settings = codeinfo_store::EmbeddedStoreSettings {
             seal_chunks: 4096,
             background_merge: true,
             repairs: true,

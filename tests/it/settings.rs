@@ -4,11 +4,11 @@ use std::path::Path;
 
 use codeinfo::{
     api::SettingSource,
-    codex::OtherVariables,
     config::{Config, from_pairs},
-    embed::EmbeddingSettings,
 };
+use codeinfo_codex::OtherVariables;
 use codeinfo_core::{PathMap, Root};
+use codeinfo_embed::EmbeddingSettings;
 
 fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
     let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -40,9 +40,9 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!(config.codex.effort, "high");
     assert_eq!(config.codex.turn_timeout.as_secs(), 1800);
     assert!(config.codex.network);
-    assert_eq!(config.codex.web_search, codeinfo::codex::WebSearchMode::Live);
-    assert_eq!(config.codex.sandbox, codeinfo::codex::SandboxMode::WorkspaceWrite);
-    assert_eq!(config.codex.approval, codeinfo::codex::ApprovalPolicy::OnFailure);
+    assert_eq!(config.codex.web_search, codeinfo_codex::WebSearchMode::Live);
+    assert_eq!(config.codex.sandbox, codeinfo_codex::SandboxMode::WorkspaceWrite);
+    assert_eq!(config.codex.approval, codeinfo_codex::ApprovalPolicy::OnFailure);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn one_setting_keeps_private_code_on_the_machine() {
     let pairs = [("CODEX_PRIVATE", "true"), ("CODEX_NETWORK", "on"), ("CODEX_WEB_SEARCH", "live")];
     let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
     assert!(!config.codex.network);
-    assert_eq!(config.codex.web_search, codeinfo::codex::WebSearchMode::Disabled);
+    assert_eq!(config.codex.web_search, codeinfo_codex::WebSearchMode::Disabled);
     let unfenced = [("CODEX_PRIVATE", "true"), ("CODEX_SANDBOX", "danger-full-access")];
     assert_eq!(
         read(&[&[("DATA_DIR", "/data")], unfenced.as_slice()].concat()).unwrap_err(),

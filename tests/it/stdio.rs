@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::store::{Holder, holder};
+use codeinfo_store::{Holder, holder};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::{

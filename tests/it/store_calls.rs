@@ -28,7 +28,7 @@ type Seen = (Vec<u64>, Vec<String>, Vec<String>);
 
 async fn open(folder: &Path) -> Store {
     // A command, which merges nothing in the background.
-    open_to(folder, MODEL, codeinfo::store::OnMismatch::Refuse, [false, true]).await.unwrap()
+    open_to(folder, MODEL, codeinfo_store::OnMismatch::Refuse, [false, true]).await.unwrap()
 }
 
 /// The changes that the child makes. Each ends with a commit.

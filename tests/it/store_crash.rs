@@ -8,8 +8,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use codeinfo::store::{Chunk, Lock, holder};
 use codeinfo_core::Sparse;
+use codeinfo_store::{Chunk, Lock, holder};
 use tempfile::TempDir;
 
 use crate::{

@@ -14,12 +14,12 @@ use std::{
 };
 
 use codeinfo::{
-    embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},
-    store::{Embedded, OnMismatch, Trees, VectorStore},
 };
 use codeinfo_core::{LastRun, PathMap, Root, task::Tasks};
+use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_store::{Embedded, OnMismatch, Trees, VectorStore};
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
@@ -96,7 +96,7 @@ pub(crate) struct Harness {
 impl Harness {
     pub(crate) async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
         let tasks = Tasks::default();
-        let settings = codeinfo::store::EmbeddedStoreSettings {
+        let settings = codeinfo_store::EmbeddedStoreSettings {
             seal_chunks,
             background_merge: true,
             repairs: true,

@@ -5,8 +5,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use codeinfo::store::{DeferredStore, OnMismatch, StoreError, VectorStore};
 use codeinfo_core::task::Tasks;
+use codeinfo_store::{DeferredStore, OnMismatch, StoreError, VectorStore};
 use futures_util::FutureExt;
 
 use crate::{

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::store::{Embedded, Holder, Lock, OnMismatch, Size, StoreError, holder};
 use codeinfo_core::{LastRun, Root, Sparse, error::Code, task::Tasks};
+use codeinfo_store::{Embedded, Holder, Lock, OnMismatch, Size, StoreError, holder};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -167,7 +167,7 @@ async fn what_a_command_leaves_is_merged_by_the_next_server() {
 async fn vectors_of_another_length_are_those_of_another_model() {
     let folder = Folder::new();
     drop(open(folder.path()).await.unwrap());
-    let settings = codeinfo::store::EmbeddedStoreSettings {
+    let settings = codeinfo_store::EmbeddedStoreSettings {
         seal_chunks: 9,
         background_merge: true,
         repairs: true,
@@ -496,8 +496,7 @@ pub(crate) async fn open_to(
     [background_merge, repairs]: [bool; 2],
 ) -> Result<Store, StoreError> {
     let seal_chunks = SEAL.try_into().unwrap();
-    let settings =
-        codeinfo::store::EmbeddedStoreSettings { seal_chunks, background_merge, repairs };
+    let settings = codeinfo_store::EmbeddedStoreSettings { seal_chunks, background_merge, repairs };
     let open =
         || Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, Tasks::default());
     Ok(Arc::new(retried(open).await?))

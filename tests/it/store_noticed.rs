@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::store::{OnMismatch, StoreError};
 use codeinfo_core::{FileRecord, LastRun};
+use codeinfo_store::{OnMismatch, StoreError};
 
 use crate::{
     store_damage::{aside, files},

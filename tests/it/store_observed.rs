@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codeinfo::store::{Observed, OnMismatch, StoreError};
+use codeinfo_store::{Observed, OnMismatch, StoreError};
 
 use crate::{
     store_embedded::{Folder, open},

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::store::{Chunk, Embedded, OnMismatch, Scored, StoreError};
 use codeinfo_core::{RootId, Secret, Sparse, error::Code, task::Tasks};
+use codeinfo_store::{Chunk, Embedded, OnMismatch, Scored, StoreError};
 use futures_util::future::join_all;
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ async fn both_engines_find_the_same_in_the_same_order() {
     let folder = tempfile::TempDir::new().unwrap();
     let fixture = Fixture::new();
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
-    let exact = codeinfo::store::EmbeddedStoreSettings {
+    let exact = codeinfo_store::EmbeddedStoreSettings {
         seal_chunks: 4096,
         background_merge: true,
         repairs: true,

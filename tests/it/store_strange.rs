@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::embed::Builtin;
 use codeinfo_core::task::Tasks;
+use codeinfo_embed::Builtin;
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use tempfile::TempDir;
 use tokio::time::timeout;

@@ -6,8 +6,8 @@ mod reopening;
 
 use std::{path::Path, sync::Arc, time::UNIX_EPOCH};
 
-use codeinfo::store::{Chunk, OnMismatch, Scored, StoreError, Stored, VectorStore, Vectors};
 use codeinfo_core::{ChunkRecord, Counts, FileRecord, Root, RootId, Sparse, error::Code};
+use codeinfo_store::{Chunk, OnMismatch, Scored, StoreError, Stored, VectorStore, Vectors};
 use serde_json::json;
 use uuid::Uuid;
 

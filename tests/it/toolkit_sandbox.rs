@@ -3,12 +3,12 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
 use codeinfo::{
-    codex::{Codex, NetworkAccess, OtherVariables},
     gateway::launch::Sandboxes,
-    store::VectorStore,
     toolkit::{Client, State, ToolkitSandbox, ToolkitSpec, Transport},
 };
+use codeinfo_codex::{Codex, NetworkAccess, OtherVariables};
 use codeinfo_core::{Secret, task::Tasks};
+use codeinfo_store::VectorStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ impl Place {
         Self::with(|_| ()).await
     }
 
-    async fn with(change: impl FnOnce(&mut codeinfo::codex::CodexSettings)) -> Self {
+    async fn with(change: impl FnOnce(&mut codeinfo_codex::CodexSettings)) -> Self {
         let folder = harness::folder();
         let at = |name: &str| folder.path().join(name);
         for made in ["work", "user/.ssh", "user/.codex", "data"] {

@@ -2,13 +2,11 @@
 
 use std::{fmt::Write, path::Path, sync::LazyLock, time::Duration};
 
-use codeinfo::{
-    codex::{NetworkAccess, OtherVariables},
-    toolkit::{
-        AllowedTools, Document, Entry, Requested, SpecReader, ToolkitSandbox, ToolkitSpec,
-        Transport, first_file,
-    },
+use codeinfo::toolkit::{
+    AllowedTools, Document, Entry, Requested, SpecReader, ToolkitSandbox, ToolkitSpec, Transport,
+    first_file,
 };
+use codeinfo_codex::{NetworkAccess, OtherVariables};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
 

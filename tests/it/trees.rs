@@ -14,14 +14,14 @@ use std::{
 };
 
 use codeinfo::{
-    embed::{Builtin, Embedder},
     evidence::{Asked, Evidence},
     ingest::{State, Status},
     search::{Freshness, Query, Search, excerpt},
-    store::{MAX_PAGE, Trees, VectorStore},
 };
 
 use codeinfo_core::{Hit, LastRun, PathMap, Root, RootId, Within, hash, task::Tasks};
+use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_store::{MAX_PAGE, Trees, VectorStore};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -82,7 +82,7 @@ pub(crate) fn worktree(of: &Repo, name: &str, arguments: &[&str]) -> Repo {
 pub(crate) async fn held(store: &dyn VectorStore, root: RootId) -> BTreeSet<(String, u32, String)> {
     let chunks = store.chunks(Some(root), None, MAX_PAGE).await.unwrap();
     assert!(chunks.iter().all(|stored| stored.record.root == root));
-    let place = |stored: codeinfo::store::Stored| {
+    let place = |stored: codeinfo_store::Stored| {
         (stored.record.path, stored.record.start_line, stored.record.text)
     };
     chunks.into_iter().map(place).collect()
@@ -332,7 +332,7 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     };
     let found = nearest(&bench).await;
     assert_eq!((found.len(), &found), (5, &nearest(&fresh).await));
-    let terms = codeinfo::embed::lexical::query("number");
+    let terms = codeinfo_embed::lexical::query("number");
     let found = bench.store.lexical(terms, Some(id), 100).await.unwrap();
     assert_eq!(found.len(), 5);
     // Who stands there finds the same, and does not hear that a name is nowhere which it has.

@@ -50,11 +50,11 @@ fn what_is_left_out_of_this_repository_has_a_reason() {
       Cargo.lock
       fuzz/Cargo.lock
     no text:
-      assets/code-static-1/near_u16.npy
-      assets/code-static-1/near_u8.npy
-      assets/code-static-1/query_f32.npy
-      assets/code-static-1/scale_f32.npy
-      assets/code-static-1/table_i8.npy
+      crates/embed/assets/code-static-1/near_u16.npy
+      crates/embed/assets/code-static-1/near_u8.npy
+      crates/embed/assets/code-static-1/query_f32.npy
+      crates/embed/assets/code-static-1/scale_f32.npy
+      crates/embed/assets/code-static-1/table_i8.npy
       benches/discovery/tools.jsonl.gz
       docs/pictures/answer.png
       docs/pictures/map.png

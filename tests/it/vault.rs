@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::vault::{
+use codeinfo_core::{Principal, Secret, task::Tasks};
+use codeinfo_credentials::{
     OnLiving, ProcessKey, SecretKey, Slot, TokenKind, Vault, VaultError, owner_key,
 };
-use codeinfo_core::{Principal, Secret, task::Tasks};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

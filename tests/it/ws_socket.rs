@@ -1,15 +1,15 @@
 //! A WebSocket of any listener: clients that take nothing, answer no pings, or send more than they take.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{codeinfo_http::SocketAddr, sync::Arc, time::Duration};
 
-use codeinfo::net::{
-    self, Activity, Admission, AllowedNames, Handler, Happened, HttpSettings, Listener, Request,
+use codeinfo_core::{task::Tasks, telemetry::Timed};
+use codeinfo_http::{
+    Activity, Admission, AllowedNames, Handler, Happened, HttpSettings, Listener, Request,
     Response, Rights, WebSocket,
 };
-use codeinfo_core::{task::Tasks, telemetry::Timed};
 use tokio::{
+    codeinfo_http::TcpListener,
     io::{AsyncReadExt, sink},
-    net::TcpListener,
     sync::mpsc,
     time::timeout,
 };
@@ -30,7 +30,7 @@ struct Echo {
 impl Handler for Echo {
     async fn answer(&self, request: &mut Request) -> Response {
         let echo = self.clone();
-        net::websocket(request, |socket| echo.talk(socket)).unwrap_or_else(Response::from)
+        codeinfo_http::websocket(request, |socket| echo.talk(socket)).unwrap_or_else(Response::from)
     }
 }
 
@@ -82,7 +82,8 @@ impl Server {
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());
         let echo = Echo { size, over: sender };
-        net::serve(listener, echo, &http, &AllowedNames::default(), tasks.clone()).unwrap();
+        codeinfo_http::serve(listener, echo, &http, &AllowedNames::default(), tasks.clone())
+            .unwrap();
         Self { address, over, _tasks: tasks }
     }
 

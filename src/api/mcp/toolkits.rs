@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use crate::{
     api::error::ApiError,
     gateway::{Gateway, Grant, Member},
-    net,
 };
 
 /// An endpoint for a client that shows the grant of a turn.
@@ -29,9 +28,10 @@ impl Toolkits {
         name: Option<&str>,
     ) -> Result<Self, ApiError> {
         let grant = bearer.and_then(|bearer| gateway.grant(bearer));
-        let ended = net::HttpError::Unauthorized("this needs the grant of a turn that runs");
+        let ended =
+            codeinfo_http::HttpError::Unauthorized("this needs the grant of a turn that runs");
         let grant = grant.ok_or(ended)?;
-        let missing = || ApiError::from(net::HttpError::RouteNotFound);
+        let missing = || ApiError::from(codeinfo_http::HttpError::RouteNotFound);
         let Some(name) = name else {
             let about = gateway.about_discovery(&grant).ok_or_else(missing)?.clone();
             return Ok(Self { gateway: gateway.clone(), grant, member: None, about });

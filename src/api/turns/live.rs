@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codeinfo_core::{Timestamp, TurnId, error::Code};
+use codeinfo_http::sse;
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -11,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use super::{question_frame, shown};
 use crate::{
     archive::{KeptFrame, KeptTurn, Summary, TurnState},
-    net::sse,
     replies::Frame,
 };
 

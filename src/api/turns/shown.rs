@@ -1,12 +1,12 @@
 //! Turns as the page is shown them: with their Markdown as HTML, which is never kept.
 
 use codeinfo_core::error::Code;
+use codeinfo_http::sse;
 use serde_json::{Value, json};
 
 use crate::{
     archive::{KeptFrame, KeptTurn, Summary, TurnState},
     cite::{Checked, cited_html, found_html, html},
-    net::sse,
     replies::{NumberedFrame, WholeTurn},
 };
 

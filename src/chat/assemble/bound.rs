@@ -1,7 +1,5 @@
 //! How much text one turn may have, so that no model can fill the memory or the reply.
 
-use crate::codex;
-
 /// Most bytes of one segment.
 pub(in crate::chat) const MAX_SEGMENT_BYTES: usize = 1024 * 1024;
 /// Most bytes of a turn: its thinking, answers and summaries, finished or not.
@@ -10,7 +8,7 @@ pub(in crate::chat) const MAX_TURN_BYTES: usize = 4 * 1024 * 1024;
 const ENTRY_BYTES: usize = 64;
 
 // A longer text must be seen to be longer.
-const _: () = assert!(MAX_SEGMENT_BYTES < codex::MAX_TEXT_BYTES);
+const _: () = assert!(MAX_SEGMENT_BYTES < codeinfo_codex::MAX_TEXT_BYTES);
 
 /// What a turn went over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

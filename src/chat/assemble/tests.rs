@@ -1,11 +1,11 @@
 //! What becomes of Codex's events, each case as a short script.
 
+use codeinfo_codex::{Ending, Event as Heard};
 use serde_json::json;
 
 use super::*;
 use crate::{
     chat::{Server, Source},
-    codex::{Ending, Event as Heard},
     toolkit::ToolkitName,
 };
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use codeinfo_codex::{EphemeralQuestion, EphemeralThread};
 use futures_util::future::join;
 use tokio::{
     sync::oneshot,
@@ -20,7 +21,6 @@ use crate::{
         reading::{JudgedClaims, ReadingRequest, reply_schema},
     },
     cite::{self, Claim, LookupScope},
-    codex::{EphemeralQuestion, EphemeralThread},
 };
 
 /// How long an answer waits for its correction.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use codeinfo_core::Secret;
+use codeinfo_embed::EmbeddingSettings;
 use url::Url;
 
 use super::{ConfigError, Raw, invalid, positive, seconds};
-use crate::embed::EmbeddingSettings;
 
 /// The longest vectors that can be asked for: what the engines take.
 const MAX_DIMENSIONS: usize = 65_536;

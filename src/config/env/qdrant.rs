@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use codeinfo_core::Secret;
+use codeinfo_store::QdrantSettings;
 
 use super::{ConfigError, Raw, Switch, choice, invalid, seconds};
-use crate::store::QdrantSettings;
 
 /// Port of Qdrant's gRPC interface, for addresses without one.
 const GRPC: u16 = 6334;

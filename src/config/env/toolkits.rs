@@ -2,13 +2,11 @@
 
 use std::net::IpAddr;
 
+use codeinfo_credentials::{InvalidKey, SecretKey};
 use serde::Deserialize;
 
 use super::{ConfigError, Raw, Switch, absolute, choice, invalid, positive};
-use crate::{
-    toolkit::ToolkitSettings,
-    vault::{InvalidKey, SecretKey},
-};
+use crate::toolkit::ToolkitSettings;
 
 /// Who may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

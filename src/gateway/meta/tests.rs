@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
+use codeinfo_embed::StaticModel;
 use serde_json::{Map, Value, json};
 
 use super::{
     super::discovery::{Entry, Index, parameters},
     *,
 };
-use crate::embed::StaticModel;
 
 const MOST: usize = codeinfo_core::CODEX_MAX_BYTES;
 

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use codeinfo_core::{FileRecord, Sparse, hash::Cut};
+use codeinfo_embed::Document;
+use codeinfo_store::Vectors;
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -14,11 +16,7 @@ use super::{
     readers::Read,
     write::{self, Embedded},
 };
-use crate::{
-    embed::Document,
-    ingest::{error::IngestError, skip::Skipped},
-    store::Vectors,
-};
+use crate::ingest::{error::IngestError, skip::Skipped};
 
 /// A batch is sent on when it has this many chunks. One more file may follow the last but one
 /// chunk, so that a batch is at most this and the chunks of the largest file.

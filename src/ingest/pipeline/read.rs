@@ -11,6 +11,7 @@ use codeinfo_core::{
     ChunkRecord, FileRecord, RootId, Sparse, Timestamp,
     hash::{self, Cut},
 };
+use codeinfo_embed::{Document, lexical};
 use codeinfo_lang::{Language, role};
 use codeinfo_worktree::{
     beneath::{self, Beneath},
@@ -19,15 +20,12 @@ use codeinfo_worktree::{
 use memchr::memmem;
 
 use super::elsewhere::Elsewhere;
-use crate::{
-    embed::{Document, lexical},
-    ingest::{
-        discover::Found,
-        inspect::{self, IndexedText, Verdict},
-        plan::Mode,
-        pulse::Pulse,
-        skip::Reason,
-    },
+use crate::ingest::{
+    discover::Found,
+    inspect::{self, IndexedText, Verdict},
+    plan::Mode,
+    pulse::Pulse,
+    skip::Reason,
 };
 
 /// A file changed this recently may change again without its modification time moving: file

@@ -8,13 +8,11 @@
 use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{FileRecord, RootId};
+use codeinfo_store::Stored;
 use tokio_util::sync::CancellationToken;
 
 use super::{Target, write::remove_chunks};
-use crate::{
-    ingest::{error::IngestError, plan::Records},
-    store::Stored,
-};
+use crate::ingest::{error::IngestError, plan::Records};
 
 /// How many chunks one read takes from the store; each may have some kilobytes.
 const PAGE: usize = 500;

@@ -2,6 +2,7 @@
 //! store takes out chunks that no record needs any more.
 
 use codeinfo_core::{ChunkRecord, FileRecord, RootId, chunk_id};
+use codeinfo_store::{Chunk, StoreError, Vectors};
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
@@ -9,10 +10,7 @@ use super::{
     Target,
     index_state::{IndexState, Redacted},
 };
-use crate::{
-    ingest::{error::IngestError, skip::Skipped},
-    store::{Chunk, StoreError, Vectors},
-};
+use crate::ingest::{error::IngestError, skip::Skipped};
 
 /// The most chunks one write carries. Readers wait while an engine writes, so that writes are kept
 /// short.

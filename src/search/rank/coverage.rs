@@ -107,8 +107,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
-    use crate::embed::NearWord;
     use codeinfo_core::Parts;
+    use codeinfo_embed::NearWord;
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
         shares_with(&Intent::of(query), texts)

@@ -1,9 +1,9 @@
 //! Variables in files of toolkits: `${NAME}` and `${NAME:-default}`, from the environment of this process.
 
+use codeinfo_codex::OtherVariables;
 use serde_json::Value;
 
 use super::schema::MAX_VALUE_CHARS;
-use crate::codex::OtherVariables;
 
 /// The members of a toolkit in whose texts variables are read; names of members never are.
 const MEMBERS: [&str; 6] = ["command", "args", "env", "workingDir", "url", "headers"];

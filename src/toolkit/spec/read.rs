@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, path::PathBuf, time::Duration};
 
+use codeinfo_codex::OtherVariables;
 use codeinfo_core::Secret;
 use codeinfo_mcp::{Schema, SchemaError};
 use serde::Deserialize;
@@ -11,7 +12,6 @@ use super::{
     AllowedTools, NetworkAccess, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
     expand::expand, schema, schema::Agent, strict,
 };
-use crate::codex::OtherVariables;
 
 /// Reads documents and requests. Made once, as it compiles schemas.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeinfo::store::holder;
+use codeinfo_store::holder;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use codeinfo::store::{Holder, Lock};
+use codeinfo_store::{Holder, Lock};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

@@ -3,7 +3,7 @@
 
 use std::{ops::Deref, time::Duration};
 
-use codeinfo::store::holder;
+use codeinfo_store::holder;
 use tokio::time::{Instant, sleep};
 
 use super::*;

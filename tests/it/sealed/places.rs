@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use codeinfo::codex::OtherVariables;
+use codeinfo_codex::OtherVariables;
 
 use super::{first, next, obedient};
 use crate::{

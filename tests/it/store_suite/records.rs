@@ -1,7 +1,7 @@
 //! What every vector store keeps of roots and files, and that records come back as they were written.
 
-use codeinfo::store::{Chunk, Stored};
 use codeinfo_core::{ChunkRecord, Counts, FileRecord, LastRun, PathMap, Root, RootId};
+use codeinfo_store::{Chunk, Stored};
 use uuid::Uuid;
 
 use super::{Store, a_file, a_root, all, chunk, id, numbers, put, record, root};

@@ -1,7 +1,7 @@
 //! What every vector store has when it is opened again, by the same model or by another.
 
-use codeinfo::store::OnMismatch;
 use codeinfo_core::error::Code;
+use codeinfo_store::OnMismatch;
 
 use super::{MODEL, Place, a_file, a_root, all, chunk, id, numbers, numbers_of, put, root, vector};
 

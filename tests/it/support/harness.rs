@@ -7,14 +7,12 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
-    codex::{Codex, Presence},
-    store::{Embedded, OnMismatch, VectorStore},
-};
+use codeinfo::chat::{Ask, Chat, ChatError, Outcome, Turn, collect};
+use codeinfo_codex::{Codex, Presence};
 use codeinfo_core::{
     ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash, task::Tasks,
 };
+use codeinfo_store::{Embedded, OnMismatch, VectorStore};
 use tempfile::TempDir;
 
 use super::{
@@ -29,7 +27,7 @@ pub(crate) struct Harness {
     pub(crate) codex: Codex,
     pub(crate) chat: Chat,
     pub(crate) tasks: Tasks,
-    pub(crate) settings: codeinfo::codex::CodexSettings,
+    pub(crate) settings: codeinfo_codex::CodexSettings,
     /// What is indexed: the folder `repo`, see [`Harness::repo`].
     pub(crate) store: Arc<dyn VectorStore>,
     folder: TempDir,
@@ -45,7 +43,7 @@ impl Harness {
     pub(crate) async fn with(
         model: Model,
         more: &str,
-        change: impl FnOnce(&mut codeinfo::codex::CodexSettings),
+        change: impl FnOnce(&mut codeinfo_codex::CodexSettings),
     ) -> Self {
         let folder = folder();
         let mut settings = settings(&folder);
@@ -133,7 +131,7 @@ pub enum Fault {
 pub(crate) async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
-    let settings = codeinfo::store::EmbeddedStoreSettings {
+    let settings = codeinfo_store::EmbeddedStoreSettings {
         seal_chunks: 4096,
         background_merge: false,
         repairs: true,
@@ -168,23 +166,23 @@ pub(crate) fn root(folder: &Path) -> Root {
     }
 }
 
-pub(crate) fn settings(folder: &TempDir) -> codeinfo::codex::CodexSettings {
-    codeinfo::codex::CodexSettings {
+pub(crate) fn settings(folder: &TempDir) -> codeinfo_codex::CodexSettings {
+    codeinfo_codex::CodexSettings {
         no_proxy: "127.0.0.1".to_owned(),
         bin: Some(codex::binary().to_owned()),
         path: std::env::var_os("PATH").unwrap(),
-        environment: codeinfo::codex::OtherVariables::default(),
+        environment: codeinfo_codex::OtherVariables::default(),
         home: None,
         workdir: folder.path().join("workdir"),
         data_dir: folder.path().join("data"),
         model: None,
         effort: "high".to_owned(),
         claim_check: false,
-        sandbox: codeinfo::codex::SandboxMode::WorkspaceWrite,
-        approval: codeinfo::codex::ApprovalPolicy::OnFailure,
+        sandbox: codeinfo_codex::SandboxMode::WorkspaceWrite,
+        approval: codeinfo_codex::ApprovalPolicy::OnFailure,
         shell: true,
         network: true,
-        web_search: codeinfo::codex::WebSearchMode::Live,
+        web_search: codeinfo_codex::WebSearchMode::Live,
         turn_timeout: Duration::from_mins(2),
         request_timeout: Duration::from_mins(1),
         presence_ttl: Duration::from_secs(30),

@@ -7,13 +7,11 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    codex::NetworkAccess,
-    toolkit::{
-        AllowedTools, CallResult, Client, Launch, Launcher, Pool, Start, Timing, ToolkitName,
-        ToolkitSandbox, ToolkitSpec, Transport,
-    },
+use codeinfo::toolkit::{
+    AllowedTools, CallResult, Client, Launch, Launcher, Pool, Start, Timing, ToolkitName,
+    ToolkitSandbox, ToolkitSpec, Transport,
 };
+use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{
     Secret,
     task::{Backoff, Tasks},

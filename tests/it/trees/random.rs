@@ -8,12 +8,10 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo::{
-    embed::{Builtin, Embedder, lexical},
-    ingest::{Ingest, State},
-    store::{MAX_PAGE, VectorStore},
-};
+use codeinfo::ingest::{Ingest, State};
 use codeinfo_core::{Root, RootId};
+use codeinfo_embed::{Builtin, Embedder, lexical};
+use codeinfo_store::{MAX_PAGE, VectorStore};
 
 use super::{commit_all, git, held, worktree};
 use crate::{

@@ -3,10 +3,10 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use codeinfo_core::task::Tasks;
+use codeinfo_embed::{Builtin, Embedder};
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::embed::{Builtin, Embedder};
 
 /// The revision, and the hash of chunks, terms and vectors that it makes of the fixtures.
 const GOLDEN: (&str, &str) =

@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::store::{Identity, OnMismatch, Qdrant, StoreError};
 use codeinfo_core::{Host, Secret, task::Tasks};
+use codeinfo_store::{Identity, OnMismatch, Qdrant, StoreError};
 use qdrant_client::qdrant::{
     NamedVectors, PointStruct, RetrievedPoint, ScrollPoints, UpsertPoints, Vectors,
     point_id::PointIdOptions, vectors::VectorsOptions, with_payload_selector::SelectorOptions,
@@ -26,7 +26,7 @@ static SHARED: LazyLock<StandIn> = LazyLock::new(StandIn::start);
 
 /// Collections whose names nobody else uses.
 pub(crate) struct Fixture {
-    pub(crate) settings: codeinfo::store::QdrantSettings,
+    pub(crate) settings: codeinfo_store::QdrantSettings,
 }
 
 impl Fixture {
@@ -52,7 +52,7 @@ impl Fixture {
     }
 
     fn at(urls: Vec<String>) -> Self {
-        let settings = codeinfo::store::QdrantSettings {
+        let settings = codeinfo_store::QdrantSettings {
             urls,
             api_key: None,
             collection: format!("test-{}", Uuid::new_v4().simple()),
@@ -177,7 +177,7 @@ impl Drop for Fixture {
 }
 
 fn client(
-    settings: &codeinfo::store::QdrantSettings,
+    settings: &codeinfo_store::QdrantSettings,
 ) -> Result<qdrant_client::Qdrant, qdrant_client::QdrantError> {
     let mut client = qdrant_client::Qdrant::from_url(&settings.urls[0]).skip_compatibility_check();
     client.api_key = settings.api_key.as_ref().map(|key| key.expose().to_owned());
@@ -185,7 +185,7 @@ fn client(
 }
 
 async fn delete_collections(
-    settings: &codeinfo::store::QdrantSettings,
+    settings: &codeinfo_store::QdrantSettings,
 ) -> Result<(), qdrant_client::QdrantError> {
     let client = client(settings)?;
     for collection in client.list_collections().await?.collections {

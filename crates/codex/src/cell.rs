@@ -1,0 +1,64 @@
+//! How the model's shell is confined, and what each loaded thread has of its own for that.
+
+use std::{fmt, io, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{
+    presence::Unavailable,
+    scratch::{Scratch, Scratches},
+};
+use crate::SandboxMode;
+
+/// How the model's shell is confined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    pub sandbox: SandboxMode,
+    pub network: Network,
+    /// Why no command can run, if none can.
+    pub error: Option<Unavailable>,
+}
+
+/// The network of the model's shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// None, as it is set.
+    Off,
+    /// None, though one is wanted: this Codex has no proxy that would keep it from this machine.
+    Unavailable,
+    /// Through a proxy that refuses this machine and its surroundings.
+    Proxied,
+    /// Any, with the sandbox switched off.
+    Open,
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Off => "off",
+            Self::Unavailable => "unavailable",
+            Self::Proxied => "proxied",
+            Self::Open => "open",
+        })
+    }
+}
+
+/// What one loaded thread has of its own: a scratch folder, and the name of its permissions. The name
+/// is in nobody's configuration, and Codex repeats it when the permissions hold.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub(super) scratch: Arc<Scratch>,
+    pub(super) profile: String,
+}
+
+impl Cell {
+    pub(super) fn new(scratches: &Scratches) -> io::Result<Self> {
+        Ok(Self { scratch: Arc::new(scratches.make()?), profile: profile_name() })
+    }
+}
+
+pub(super) fn profile_name() -> String {
+    format!("codeinfo-{}", Uuid::new_v4())
+}

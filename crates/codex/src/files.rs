@@ -1,0 +1,118 @@
+//! Finds the binary, and sees when sign-in or configuration changed on disk.
+//!
+//! Codex reads both only at its start, so the process is replaced when they change, and after a
+//! refusal by the model service.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use codeinfo_core::program;
+use codeinfo_secrets::foreign::redact;
+use tokio::{fs, io::AsyncReadExt};
+
+use super::error::CodexError;
+
+/// Files in `CODEX_HOME` that Codex reads at its start only, and the system's settings: what is asked once
+/// of a process depends on them.
+const READ_AT_START: [&str; 4] = ["auth.json", "config.toml", ".env", SYSTEM_CONFIG];
+/// Where Codex reads its configuration beside its own folder.
+pub(super) const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
+
+/// When and how large those files were; two equal stamps mean that nothing changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Stamp([Option<(SystemTime, u64)>; 4]);
+
+impl Stamp {
+    pub(super) async fn of(home: &Path) -> Self {
+        let mut stamp = Self::default();
+        for (seen, name) in stamp.0.iter_mut().zip(READ_AT_START) {
+            // A file that cannot be inspected counts as absent: Codex cannot read it either.
+            if let Ok(metadata) = fs::metadata(home.join(name)).await {
+                *seen = metadata.modified().ok().map(|modified| (modified, metadata.len()));
+            }
+        }
+        stamp
+    }
+}
+
+/// Finds the Codex binary: the one that is set, as a path or as a name on the search path, else
+/// `codex` on the search path.
+pub(super) async fn binary(settings: &crate::CodexSettings) -> Result<PathBuf, CodexError> {
+    let missing = |reason: &str| Err(CodexError::NotFound(reason.to_owned()));
+    match &settings.bin {
+        Some(set) if set.is_relative() => match on_path(settings, set).await {
+            Some(found) => Ok(found),
+            None => missing("CODEX_BIN names no program on PATH"),
+        },
+        Some(set) if is_program(set).await => Ok(set.clone()),
+        Some(_) => missing("CODEX_BIN does not name a program"),
+        None => match on_path(settings, Path::new("codex")).await {
+            Some(found) => Ok(found),
+            None => missing("no `codex` on PATH"),
+        },
+    }
+}
+
+/// Maximum bytes read of a script's first line.
+const MAX_FIRST_LINE_BYTES: u64 = 256;
+
+/// Fails where the binary is a script and the program that its first line names is missing.
+pub(super) async fn require_interpreter(
+    settings: &crate::CodexSettings,
+    binary: &Path,
+) -> Result<(), CodexError> {
+    let mut start = Vec::new();
+    if let Ok(file) = fs::File::open(binary).await {
+        // What cannot be read is reported by the start.
+        drop(file.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).await);
+    }
+    let start = String::from_utf8_lossy(&start);
+    let Some(line) = start.lines().next().and_then(|line| line.strip_prefix("#!")) else {
+        return Ok(());
+    };
+    let mut words = line.split_whitespace();
+    let Some(program) = words.next().map(Path::new) else { return Ok(()) };
+    let named = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    let (program, is_there) = match named.map(Path::new).filter(|_| program.ends_with("env")) {
+        Some(named) => (named, on_path(settings, named).await.is_some()),
+        None => (program, is_program(program).await),
+    };
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    if is_there { Ok(()) } else { Err(CodexError::NoInterpreter(redact(&name))) }
+}
+
+/// What names of programs end with where a name says nothing: on Windows npm installs scripts.
+const EXTENSIONS: &[&str] = if cfg!(windows) { &["exe", "cmd"] } else { &[""] };
+
+async fn on_path(settings: &crate::CodexSettings, name: &Path) -> Option<PathBuf> {
+    for folder in std::env::split_paths(&settings.path) {
+        for extension in EXTENSIONS {
+            let mut candidate = folder.join(name);
+            if candidate.extension().is_none() {
+                candidate.set_extension(extension);
+            }
+            if is_program(&candidate).await {
+                return Some(candidate);
+            }
+        }
+    }
+    None
+}
+
+async fn is_program(path: &Path) -> bool {
+    fs::metadata(path).await.is_ok_and(|found| program::is_program(&found))
+}
+
+/// Returns the names of the variables that `.env` in `home` sets; Codex reads that file too.
+pub(super) async fn env_file_names(home: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(home.join(".env")).await.unwrap_or_default();
+    let lines = text.lines().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let name = name.trim().trim_start_matches("export ").trim();
+        (!value.trim().is_empty()).then(|| name.to_owned())
+    });
+    lines.collect()
+}

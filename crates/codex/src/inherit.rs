@@ -1,0 +1,185 @@
+//! Which variables of our environment Codex is given: what it needs to run, and the keys that its own
+//! configuration names.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use codeinfo_worktree::private_places::PrivatePlaces;
+use serde::Deserialize;
+use tokio::fs;
+
+use super::files::SYSTEM_CONFIG;
+
+/// What programs need to run, to find their user's files and to reach the network.
+const PASSED: [&str; 40] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TZ",
+    "TERM",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    // Where the sign-in is kept in a keyring.
+    "DBUS_SESSION_BUS_ADDRESS",
+    "CODEX_HOME",
+    "CODEX_SQLITE_HOME",
+    "CODEX_CA_CERTIFICATE",
+    "CODEX_API_KEY",
+    "CODEX_ACCESS_TOKEN",
+    // Windows.
+    "SystemRoot",
+    "SYSTEMROOT",
+    "SystemDrive",
+    "windir",
+    "ComSpec",
+    "COMSPEC",
+    "PATHEXT",
+    "USERPROFILE",
+    "USERNAME",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "ProgramData",
+    "ProgramFiles",
+    "PROCESSOR_ARCHITECTURE",
+    "NUMBER_OF_PROCESSORS",
+    "TEMP",
+    "TMP",
+];
+/// What the names of further ones begin with.
+const PASSED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
+
+/// Returns what Codex is started with. Everything else of our environment, keys above all, stays here.
+pub(super) async fn variables(settings: &crate::CodexSettings) -> BTreeMap<String, String> {
+    let mut configuration = UserFile::default();
+    for file in [home(settings).map(|home| home.join("config.toml")), Some(SYSTEM_CONFIG.into())] {
+        let Some(file) = file else { continue };
+        // One that cannot be read, or parsed, is reported by Codex itself.
+        let text = fs::read_to_string(file).await.unwrap_or_default();
+        configuration = configuration.over(toml::from_str(&text).unwrap_or_default());
+    }
+    let named: BTreeSet<String> = configuration.keys().into_iter().collect();
+    let is_passed = |name: &str| {
+        PASSED.contains(&name)
+            || PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || named.contains(name)
+    };
+    let variables = settings.environment.iter().filter(|(name, _)| is_passed(name));
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Returns Codex's own folder, as far as it is known before Codex runs.
+pub(super) fn home(settings: &crate::CodexSettings) -> Option<PathBuf> {
+    let default = || settings.environment.get("HOME").map(|home| Path::new(home).join(".codex"));
+    settings.home.clone().or_else(default)
+}
+
+/// Returns the places of the user, those of the product, and `own`, which no command reads.
+pub(super) fn private_places(
+    settings: &crate::CodexSettings,
+    own: impl IntoIterator<Item = PathBuf>,
+) -> PrivatePlaces {
+    let home = settings.environment.get("HOME").map(PathBuf::from);
+    let own = own.into_iter().chain([settings.data_dir.clone()]);
+    PrivatePlaces::new(home, own.collect())
+}
+
+/// The part of Codex's configuration that names variables.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct UserFile {
+    model_provider: Option<String>,
+    model_providers: BTreeMap<String, Provider>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Provider {
+    env_key: Option<String>,
+    env_http_headers: BTreeMap<String, String>,
+}
+
+impl UserFile {
+    /// Returns what holds where both this and `system`, which counts less, are read.
+    fn over(mut self, system: Self) -> Self {
+        self.model_provider = self.model_provider.or(system.model_provider);
+        for (id, provider) in system.model_providers {
+            let ours = self.model_providers.entry(id).or_default();
+            ours.env_key = ours.env_key.take().or(provider.env_key);
+            for (header, variable) in provider.env_http_headers {
+                ours.env_http_headers.entry(header).or_insert(variable);
+            }
+        }
+        self
+    }
+
+    /// Returns the names of the variables that the model provider in use reads.
+    fn keys(self) -> Vec<String> {
+        let used = self.model_provider.as_deref().unwrap_or("openai").to_owned();
+        let providers = self.model_providers.into_iter().filter(|(id, _)| *id == used);
+        let mut names: Vec<String> = providers
+            .flat_map(|(_, provider)| {
+                provider.env_key.into_iter().chain(provider.env_http_headers.into_values())
+            })
+            .collect();
+        let built_in: &[&str] = match used.as_str() {
+            "openai" => &["OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"],
+            "amazon-bedrock" => &[
+                "AWS_ACCESS_KEY_ID",
+                "AWS_BEARER_TOKEN_BEDROCK",
+                "AWS_CONFIG_FILE",
+                "AWS_DEFAULT_REGION",
+                "AWS_PROFILE",
+                "AWS_REGION",
+                "AWS_SECRET_ACCESS_KEY",
+                "AWS_SESSION_TOKEN",
+                "AWS_SHARED_CREDENTIALS_FILE",
+            ],
+            _ => &[],
+        };
+        names.extend(built_in.iter().map(|name| (*name).to_owned()));
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_variables_of_the_provider_in_use_are_named() {
+        let text = r#"
+            model_provider = "ours"
+            [model_providers.ours]
+            env_key = "OUR_KEY"
+            env_http_headers = { "X-Team" = "OUR_TEAM" }
+            [model_providers.theirs]
+            env_key = "THEIR_KEY"
+            [mcp_servers.x]
+            bearer_token_env_var = "MCP_KEY"
+        "#;
+        let names = toml::from_str::<UserFile>(text).unwrap().keys();
+        assert_eq!(names, ["OUR_KEY", "OUR_TEAM"]);
+    }
+
+    #[test]
+    fn the_choice_of_one_file_has_its_key_in_another() {
+        let user = "model_provider = \"ours\"\n[model_providers.ours]\nname = \"Ours\"\n";
+        let system = "model_provider = \"theirs\"\n[model_providers.ours]\nenv_key = \"OUR_KEY\"\n\
+                      [model_providers.theirs]\nenv_key = \"THEIR_KEY\"\n";
+        let read = |text| toml::from_str::<UserFile>(text).unwrap();
+        assert_eq!(read(user).over(read(system)).keys(), ["OUR_KEY"]);
+        assert_eq!(UserFile::default().over(read(system)).keys(), ["THEIR_KEY"]);
+    }
+}

@@ -1,0 +1,188 @@
+//! The three pipes of the Codex process, each with an owned task, and its end.
+
+use std::{
+    collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration,
+};
+
+use codeinfo_core::{
+    lines::{Line, Lines},
+    task::Tasks,
+};
+use codeinfo_secrets::foreign::redact;
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
+    task::JoinHandle,
+    time::timeout,
+};
+use tracing::{debug, warn};
+
+use super::{error::CodexError, server::Shared};
+
+/// Longest line of standard output: Codex cuts a tool's result at 1 MiB, and JSON may write each
+/// byte as six.
+const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// Longest line of standard error that is kept.
+const MAX_WORDS_BYTES: usize = 16 * 1024;
+/// How long the process may take to end after its input is closed; it takes 0.1 s.
+const GRACE: Duration = Duration::from_secs(3);
+/// How long what it said last may take to be read.
+const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
+/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C does not reach it.
+#[cfg(windows)]
+const OWN_GROUP: u32 = 0x200;
+
+/// The queue of lines to write: a handle for replies that does not keep the process alive, and the
+/// queue's end.
+pub(super) type Queue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
+
+/// What the process is started as.
+pub(super) struct Start<'a> {
+    pub(super) binary: &'a Path,
+    pub(super) arguments: Vec<String>,
+    /// All that it gets of our environment.
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) path: OsString,
+    pub(super) settings: &'a crate::CodexSettings,
+}
+
+/// Starts the process and the tasks that serve its pipes.
+pub(super) fn start(
+    start: &Start<'_>,
+    tasks: &Tasks,
+    (replies, queue): Queue,
+    shared: &Arc<Shared>,
+) -> Result<(), CodexError> {
+    let Start { binary, settings, .. } = start;
+    let mut command = Command::new(binary);
+    command
+        .args(&start.arguments)
+        .env_clear()
+        .envs(&start.variables)
+        .env("PATH", &start.path)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    // Ctrl-C in a terminal must reach us only: we interrupt turns first, then close the input.
+    #[cfg(unix)]
+    command.process_group(0);
+    #[cfg(windows)]
+    command.creation_flags(OWN_GROUP);
+    if let Some(home) = &settings.home {
+        command.env("CODEX_HOME", home);
+    }
+    // A proxy of the environment must not stand between Codex and our search.
+    for name in ["NO_PROXY", "no_proxy"] {
+        command.env(name, &settings.no_proxy);
+    }
+    let failed = |source| CodexError::Start { path: (*binary).to_owned(), source };
+    let mut child = command.spawn().map_err(failed)?;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(failed(std::io::Error::other("a pipe is missing")));
+    };
+    debug!(process.id = child.id(), "Codex started");
+    tasks.spawn(write(stdin, queue, Arc::clone(shared)));
+    let words = tasks.spawn_handle(read_words(stderr, Arc::clone(shared)));
+    tasks.spawn(read(child, (stdout, words), replies, Arc::clone(shared)));
+    Ok(())
+}
+
+/// Writes queued lines until nobody can queue any more, or the process is to end. Ending closes the
+/// process's input, which makes it end.
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared: Arc<Shared>) {
+    loop {
+        let line = tokio::select! {
+            () = shared.closing.cancelled() => break,
+            line = queue.recv() => line,
+        };
+        let Some(line) = line else {
+            shared.dismiss();
+            break;
+        };
+        let written = tokio::select! {
+            () = shared.closing.cancelled() => break,
+            written = stdin.write_all(&line) => written,
+        };
+        if let Err(error) = written {
+            debug!(%error, "Codex accepts no more input");
+            break;
+        }
+    }
+    shared.closing.cancel();
+}
+
+/// Reads the process's lines until it ends, then waits for it.
+async fn read(
+    mut child: Child,
+    (stdout, words): (ChildStdout, JoinHandle<()>),
+    replies: mpsc::WeakSender<Vec<u8>>,
+    shared: Arc<Shared>,
+) {
+    let mut lines = Lines::new(stdout, MAX_LINE_BYTES);
+    tokio::select! {
+        () = read_lines(&mut lines, &replies, &shared) => {}
+        () = async { shared.closing.cancelled().await; tokio::time::sleep(GRACE).await } => {
+            warn!("Codex does not end by itself");
+        }
+    }
+    let status = match timeout(GRACE, child.wait()).await {
+        Ok(Ok(status)) => {
+            debug!(%status, "Codex ended");
+            Some(status)
+        }
+        Ok(Err(error)) => {
+            warn!(%error, "the end of Codex cannot be awaited");
+            None
+        }
+        Err(_) => {
+            if let Err(error) = child.kill().await {
+                warn!(%error, "Codex cannot be killed");
+            }
+            None
+        }
+    };
+    // What it said last may still be in the pipe, which a program that it started may hold open.
+    drop(timeout(STDERR_TIMEOUT, words).await);
+    shared.end(status);
+    shared.gone.cancel();
+}
+
+async fn read_lines(
+    lines: &mut Lines<ChildStdout>,
+    replies: &mpsc::WeakSender<Vec<u8>>,
+    shared: &Shared,
+) {
+    loop {
+        let reply = match lines.next().await {
+            Ok(Some(Line::Whole(line))) => shared.take(&line),
+            // Not JSON either, so it is counted as such.
+            Ok(Some(Line::TooLong { .. })) => shared.take(b""),
+            Ok(None) => return,
+            Err(error) => {
+                warn!(%error, "the output of Codex cannot be read");
+                return;
+            }
+        };
+        // A full queue means that Codex does not read; its request then goes without an answer.
+        if let (Some(reply), Some(queue)) = (reply, replies.upgrade()) {
+            drop(queue.try_send(reply));
+        }
+    }
+}
+
+/// Drains standard error, so that the process never blocks on it, and keeps what it said last.
+async fn read_words(stderr: ChildStderr, shared: Arc<Shared>) {
+    let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next().await {
+        let Line::Whole(line) = line else { continue };
+        let words = redact(&String::from_utf8_lossy(&line));
+        if !words.is_empty() {
+            debug!(codex.stderr = words, "Codex says");
+            shared.note_stderr(words);
+        }
+    }
+}

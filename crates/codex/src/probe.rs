@@ -1,0 +1,70 @@
+//! Checks whether Codex is usable: signed in, or with the key that its model provider names.
+
+use serde_json::json;
+
+use super::{
+    error::CodexError,
+    files,
+    presence::Presence,
+    protocol::{AccountRead, Model, ModelList, ProviderList},
+    server::Server,
+    thread,
+};
+
+/// Most pages of models that are read; Codex 0.169 needs one.
+const MAX_PAGES: usize = 8;
+
+/// Asks a running Codex. None of this proves that the model service accepts the sign-in: only a
+/// turn does.
+pub(super) async fn probe(
+    server: &Server,
+    settings: &crate::CodexSettings,
+) -> Result<Presence, CodexError> {
+    let config = thread::user_config(server, settings).await?;
+    let account: AccountRead = server.call("account/read", &json!({})).await?;
+    if account.requires_openai_auth && account.account.is_none() {
+        return Err(CodexError::SignedOut);
+    }
+    let providers: ProviderList = server.call("modelProvider/list", &json!({})).await?;
+    let used = config.model_provider.as_ref().unwrap_or(&providers.default_provider_id);
+    let provider = providers.data.iter().find(|provider| provider.id == *used);
+    if let Some(variable) = provider.and_then(|provider| provider.env_key()) {
+        let inherited = server.variables.contains(variable);
+        if !inherited && !files::env_file_names(&server.home).await.contains(variable) {
+            let (provider, variable) = (used.clone(), variable.to_owned());
+            return Err(CodexError::MissingKey { provider, variable });
+        }
+    }
+    server.confinement().await?;
+    let chosen = thread::model(server, settings, config).await?;
+    Ok(Presence::Available {
+        version: server.version.clone(),
+        model: chosen.or_else(|| config.model.clone()).or_else(|| server.default_model()),
+    })
+}
+
+impl Server {
+    /// Returns the models that Codex offers; asked once per process.
+    pub(super) async fn models(&self) -> Result<&[Model], CodexError> {
+        self.models.get_or_try_init(|| self.list_models()).await.map(Vec::as_slice)
+    }
+
+    async fn list_models(&self) -> Result<Vec<Model>, CodexError> {
+        let mut models = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let page: ModelList = self.call("model/list", &json!({ "cursor": cursor })).await?;
+            models.extend(page.data);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(models)
+    }
+
+    fn default_model(&self) -> Option<String> {
+        let models = self.models.get()?;
+        models.iter().find(|model| model.is_default).map(|model| model.id.clone())
+    }
+}

@@ -1,0 +1,104 @@
+//! One command in the sandbox of Codex, for programs of others beside the model's shell: they read
+//! what they are given, write what they are given, and see nothing else.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{
+    Codex, CodexError, Readable, bubblewrap, cell,
+    codex_config::{command_network, toml},
+    fence::{Fence, Surroundings, is_plain},
+    files, inherit,
+    server::program,
+};
+use crate::NetworkAccess;
+
+/// What a command may do.
+#[derive(Debug, Clone)]
+pub struct Sandboxed {
+    /// Indexed folders, without their secrets.
+    pub readable: Vec<Readable>,
+    /// Files and folders of the command itself, which it reads.
+    pub programs: Vec<PathBuf>,
+    /// Folders that it writes.
+    pub writable: Vec<PathBuf>,
+    /// Its working folder.
+    pub dir: PathBuf,
+    pub network: NetworkAccess,
+    /// Folders that nothing of the above opens to it.
+    pub hidden: Vec<PathBuf>,
+    /// The folder of Codex for this: the user's own has settings and keys.
+    pub home: PathBuf,
+}
+
+/// What is run in place of the command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boxed {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    /// Variables of Codex, beside those of the command.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Codex {
+    /// Returns what runs `command` with `args` in the sandbox. No variable of the command shows in it.
+    pub async fn boxed(
+        &self,
+        sandboxed: Sandboxed,
+        command: &Path,
+        args: &[OsString],
+    ) -> Result<Boxed, CodexError> {
+        let inner = &self.0;
+        let binary = files::binary(&inner.settings).await?;
+        let codex = program(&binary, &inner.tasks).await.ok_or(CodexError::NoNative)?;
+        let Sandboxed { readable, programs, writable, dir, network, hidden, home } = sandboxed;
+        let paths = programs.iter().chain(&writable).chain([&dir, &home]);
+        if let Some(path) = paths.into_iter().find(|path| !is_plain(path)) {
+            return Err(CodexError::Pattern { path: path.clone() });
+        }
+        // What is written is outside of what is denied around it.
+        let own = codex.iter().chain(&programs).chain(&writable).chain([&home]).cloned();
+        let hidden = inherit::home(&inner.settings).into_iter().chain(hidden);
+        let surroundings = Surroundings {
+            program: own.collect(),
+            private: inherit::private_places(&inner.settings, hidden),
+        };
+        let (readable, _) = inner.sight.of(readable, &inner.tasks).await;
+        let settings = inner.settings.clone();
+        let built = inner.tasks.spawn_blocking(move || {
+            let (mut fence, _) = Fence::around(&readable, &surroundings);
+            for path in &writable {
+                fence.write(path);
+            }
+            let path = bubblewrap::install(&settings, &codex);
+            bubblewrap::save_copies(&settings.data_dir, &fence.copies());
+            (fence, path)
+        });
+        let (fence, path) = built.await.map_err(|_| CodexError::Stopping)?;
+        let name = cell::profile_name();
+        let profile = format!("permissions.{name}");
+        let filesystem = Value::Object(fence.with_scratch(None));
+        let settings = [("filesystem", filesystem), ("network", command_network(network))];
+        let mut boxed: Vec<OsString> = ["sandbox", "-P", &name, "-C"].map(OsString::from).into();
+        boxed.push(dir.into_os_string());
+        let is_proxied = network != NetworkAccess::Open;
+        boxed.push("-c".into());
+        boxed.push(format!("features.network_proxy={is_proxied}").into());
+        for (key, value) in settings {
+            boxed.push("-c".into());
+            boxed.push(format!("{profile}.{key}={}", toml(&value)).into());
+        }
+        boxed.push("--".into());
+        boxed.push(command.as_os_str().to_owned());
+        boxed.extend(args.iter().cloned());
+        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        let variables = [("CODEX_HOME", text(home.as_os_str())), ("PATH", text(&path))];
+        let env = variables.map(|(name, value)| (name.to_owned(), value)).into();
+        Ok(Boxed { program: binary, args: boxed, env })
+    }
+}

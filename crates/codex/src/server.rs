@@ -1,0 +1,325 @@
+//! One `codex app-server` process: requests matched with answers, notifications handed to turns.
+
+mod shared;
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use codeinfo_core::{
+    ConversationId,
+    task::{Probe, Tasks},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::{
+    sync::{OnceCell, mpsc, oneshot},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use self::shared::{Forget, Queue, line};
+pub(super) use self::shared::{OnEnd, Shared, ThreadEvent};
+use super::{
+    bubblewrap,
+    cell::{self, Confinement, Network},
+    codex_config::{self, Base},
+    error::CodexError,
+    fence::{Fence, Surroundings},
+    files::Stamp,
+    idle::Idle,
+    inherit, pipes,
+    protocol::{self, Initialized, Model, RpcError, UserConfig},
+    vendor,
+};
+
+/// Lines that wait to be written; requests are small and few, so a full queue means that Codex no
+/// longer reads.
+const QUEUED_LINES: usize = 256;
+/// Events that may wait for a turn; a turn with more is given up.
+const QUEUED_EVENTS: usize = 4096;
+/// Longest wait for the word of Codex that permissions hold; it comes with the answer.
+const CONFIRMATION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What is counted over all processes, for `/metrics`.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) starts: AtomicU64,
+    pub(super) malformed_lines: AtomicU64,
+    pub(super) unknown_notifications: AtomicU64,
+    pub(super) refused_requests: AtomicU64,
+}
+
+/// A running process. Dropping the last handle stops it.
+pub(super) struct Server {
+    lines: mpsc::Sender<Vec<u8>>,
+    shared: Arc<Shared>,
+    next_id: AtomicU64,
+    pub(super) settings: crate::CodexSettings,
+    pub(super) tasks: Tasks,
+    /// Version of Codex, such as `0.169.0`.
+    pub(super) version: String,
+    /// Its sign-in and configuration when it started: it reads them only then.
+    pub(super) stamp: Stamp,
+    pub(super) home: PathBuf,
+    /// Names of the variables that it was given.
+    pub(super) variables: BTreeSet<String>,
+    pub(super) started: Instant,
+    pub(super) models: OnceCell<Vec<Model>>,
+    /// The configuration of the user, as it was when this process started.
+    pub(super) user_config: OnceCell<UserConfig>,
+    /// Whether permissions can be set for a thread that is open.
+    pub(super) sets_permissions: AtomicBool,
+    /// What was found out last, and when.
+    pub(super) confinement: Probe<Confinement>,
+    /// The files of Codex that its sandbox must let it read, where they were found.
+    program: Option<Vec<PathBuf>>,
+    pub(super) idle: Idle,
+    /// Whether a request was left without an answer.
+    silent: AtomicBool,
+    /// Whether another process takes the next turns.
+    retired: AtomicBool,
+}
+
+impl Server {
+    /// Starts `binary` and waits until it answers. `on_end` hears when it ends afterwards, unless it
+    /// was asked to.
+    pub(super) async fn start(
+        binary: PathBuf,
+        settings: &crate::CodexSettings,
+        counters: Arc<Counters>,
+        tasks: &Tasks,
+        on_end: OnEnd,
+    ) -> Result<Self, CodexError> {
+        // Taken before the start, so that a change during the start is seen later.
+        let before = match &settings.home {
+            Some(home) => Some(Stamp::of(home).await),
+            None => None,
+        };
+        counters.starts.fetch_add(1, Ordering::Relaxed);
+        let (lines, queue) = mpsc::channel(QUEUED_LINES);
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            counters,
+            closing: tasks.stopping().child_token(),
+            gone: CancellationToken::new(),
+        });
+        let program = program(&binary, tasks).await;
+        let base = base(program.as_deref(), settings);
+        let variables = inherit::variables(settings).await;
+        let names = variables.keys().cloned().collect();
+        let start = pipes::Start {
+            binary: &binary,
+            arguments: codex_config::arguments(settings, &base),
+            variables,
+            path: path(program.as_deref(), settings, tasks).await,
+            settings,
+        };
+        pipes::start(&start, tasks, (lines.downgrade(), queue), &shared)?;
+        let mut server = Self {
+            lines,
+            shared,
+            next_id: AtomicU64::new(1),
+            settings: settings.clone(),
+            tasks: tasks.clone(),
+            version: String::new(),
+            stamp: Stamp::default(),
+            home: PathBuf::new(),
+            variables: names,
+            started: Instant::now(),
+            models: OnceCell::new(),
+            user_config: OnceCell::new(),
+            sets_permissions: AtomicBool::new(false),
+            confinement: Probe::default(),
+            program,
+            idle: Idle::default(),
+            silent: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
+        };
+        let greeting: Initialized = server.call("initialize", &protocol::initialize()).await?;
+        server.send(&json!({ "method": "initialized" })).await?;
+        server.stamp = match before {
+            Some(stamp) => stamp,
+            None => Stamp::of(&greeting.codex_home).await,
+        };
+        server.home = greeting.codex_home;
+        server.version = version(&greeting.user_agent);
+        server.shared.started(on_end);
+        if server.is_running() { Ok(server) } else { Err(server.shared.gone_error()) }
+    }
+
+    /// Asks for `method` and reads its answer.
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: &(impl Serialize + Sync),
+    ) -> Result<T, CodexError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let params =
+            serde_json::to_value(params).map_err(|source| CodexError::Form { method, source })?;
+        let (answer, answered) = oneshot::channel();
+        self.shared.expect(id, answer)?;
+        let _forget = Forget { shared: &self.shared, id };
+        self.send(&json!({ "id": id, "method": method, "params": params })).await?;
+        let answered = timeout(self.settings.request_timeout, answered).await;
+        let value = match answered.map_err(|_| self.timed_out(method))? {
+            Ok(Ok(value)) => value,
+            Ok(Err(RpcError { code, message })) => {
+                return Err(CodexError::Refused { method, code, message });
+            }
+            Err(_) => return Err(self.shared.gone_error()),
+        };
+        T::deserialize(value).map_err(|source| CodexError::Form { method, source })
+    }
+
+    async fn send(&self, message: &Value) -> Result<(), CodexError> {
+        let sent = self.lines.send(line(message));
+        match timeout(self.settings.request_timeout, sent).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(self.shared.gone_error()),
+            Err(_) => Err(self.timed_out("standard input")),
+        }
+    }
+
+    /// Notes that the process hangs. What it was asked may still happen in it, so that it must not
+    /// be asked again.
+    fn timed_out(&self, method: &'static str) -> CodexError {
+        self.silent.store(true, Ordering::Relaxed);
+        CodexError::TimedOut(method)
+    }
+
+    /// Lets go of every thread without a turn, so that the next process can open them. Those with a
+    /// turn follow once it has ended.
+    pub(super) async fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+        for thread in self.idle.take_all() {
+            self.leave(thread).await;
+        }
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Relaxed)
+    }
+
+    /// Lets go of `thread`; one that is not loaded is let go of, too.
+    pub(super) async fn unload(&self, thread: ConversationId) -> Result<(), CodexError> {
+        let thread = json!({ "threadId": thread.to_string() });
+        self.call::<Value>("thread/unsubscribe", &thread).await.map(drop)
+    }
+
+    /// Lets go of `thread`, which nobody waits for.
+    pub(super) async fn leave(&self, thread: ConversationId) {
+        if let Err(error) = self.unload(thread).await {
+            warn!(%error, "an idle thread stays loaded");
+        }
+    }
+
+    /// Gives `thread`, in which nothing runs, the permissions called `profile`. Returns whether Codex says
+    /// that they hold.
+    pub(super) async fn set_permissions(
+        &self,
+        thread: ConversationId,
+        profile: &str,
+    ) -> Result<bool, CodexError> {
+        let (sender, confirmed) = oneshot::channel();
+        self.shared.state().confirmations.insert(thread, sender);
+        let asked = json!({ "threadId": thread.to_string(), "permissions": profile });
+        let updated = self.call::<Value>("thread/settings/update", &asked).await;
+        let held = match &updated {
+            Ok(_) => timeout(CONFIRMATION_TIMEOUT, confirmed).await.ok().and_then(Result::ok),
+            Err(_) => None,
+        };
+        self.shared.state().confirmations.remove(&thread);
+        updated.map(|_| held.as_deref() == Some(profile))
+    }
+
+    /// The files of Codex that its sandbox must let it read, where they were found.
+    pub(super) fn program(&self) -> Option<&[PathBuf]> {
+        self.program.as_deref()
+    }
+
+    /// Whether the process answered everything so far.
+    pub(super) fn is_responsive(&self) -> bool {
+        !self.silent.load(Ordering::Relaxed)
+    }
+
+    /// Subscribes to what happens in `thread` from now on, until the receiver is dropped and
+    /// [`Server::unsubscribe`] is called.
+    pub(super) fn subscribe(&self, thread: ConversationId) -> mpsc::Receiver<ThreadEvent> {
+        let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
+        let mut state = self.shared.state();
+        if state.end.is_none() {
+            state.turns.insert(thread, Queue::new(sender));
+        }
+        receiver
+    }
+
+    pub(super) fn unsubscribe(&self, thread: ConversationId) {
+        self.shared.state().turns.remove(&thread);
+    }
+
+    /// Ends the process and waits until it is gone, so that the next one finds its threads free.
+    pub(super) async fn stop(self) {
+        self.shared.dismiss();
+        self.shared.gone.cancelled().await;
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.shared.state().end.is_none() && !self.shared.closing.is_cancelled()
+    }
+
+    /// Says how the process ended; `None` while it runs.
+    pub(super) fn end(&self) -> Option<String> {
+        self.shared.state().end.clone()
+    }
+}
+
+/// Builds what a process may do that no thread says otherwise of.
+fn base(program: Option<&[PathBuf]>, settings: &crate::CodexSettings) -> Base {
+    let program = program.unwrap_or_default().to_owned();
+    let surroundings = Surroundings { program, ..Surroundings::default() };
+    let (mut fence, _) = Fence::around(&[], &surroundings);
+    fence.deny(&settings.data_dir);
+    // What turns have, as the sandbox is tried with it.
+    let network = if settings.network { Network::Proxied } else { Network::Off };
+    Base { profile: cell::profile_name(), fence, network }
+}
+
+/// Returns the search path of the process, on which it finds our wrapper of its sandbox.
+async fn path(
+    program: Option<&[PathBuf]>,
+    settings: &crate::CodexSettings,
+    tasks: &Tasks,
+) -> OsString {
+    let (program, ours) = (program.unwrap_or_default().to_owned(), settings.clone());
+    let installed = tasks.spawn_blocking(move || bubblewrap::install(&ours, &program)).await;
+    installed.unwrap_or_else(|_| settings.path.clone())
+}
+
+/// Finds the files of Codex beside `binary`.
+pub(super) async fn program(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
+    let binary = binary.to_owned();
+    let found = tasks.spawn_blocking(move || vendor::files(&binary)).await;
+    match found {
+        Ok(Ok(files)) => files,
+        Ok(Err(error)) => {
+            warn!(%error, "the files of Codex cannot be looked for");
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// `codeinfo/0.169.0 (Debian …)` → `0.169.0`.
+fn version(user_agent: &str) -> String {
+    let after = user_agent.split_once('/').map_or(user_agent, |(_, after)| after);
+    after.split_whitespace().next().unwrap_or_default().to_owned()
+}

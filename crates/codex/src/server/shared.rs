@@ -1,0 +1,272 @@
+//! What the reader of Codex's output and the callers share: who waits for what.
+
+use std::{
+    collections::HashMap,
+    process::ExitStatus,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+};
+
+use codeinfo_core::ConversationId;
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::Counters;
+use crate::{
+    error::CodexError,
+    event::{self, Event, Notice, Unknown},
+    protocol::{self, Incoming, RpcError},
+};
+
+/// What is said of a process of whose end nothing more is known.
+const ENDED: &str = "the Codex process ended";
+/// What marks a line of standard error as no failure.
+const NOTICES: [&str; 6] = ["warning", "warn", "info", "debug", "trace", "note"];
+/// What a line says after which Codex goes on, whatever it calls the line.
+const GOES_ON: [&str; 3] = ["in the meantime", "proceeding", "using defaults"];
+/// What marks a line as the failure: what follows it, such as advice on usage, says less.
+const FAILURES: [&str; 2] = ["error", "fatal"];
+/// How many words of a line may have a mark.
+const MARKED_WORDS: usize = 4;
+
+/// Bytes of events that may wait for a turn; a turn with more is given up.
+const QUEUED_BYTES: usize = 32 * 1024 * 1024;
+
+/// An event of a thread, as its turn receives it.
+pub(crate) struct ThreadEvent {
+    /// The turn the event belongs to, where Codex says so.
+    pub(crate) turn: Option<String>,
+    pub(crate) event: Event,
+    /// Its room in the queue, given back when it is taken.
+    _room: OwnedSemaphorePermit,
+}
+
+/// The queue of one turn.
+pub(super) struct Queue {
+    events: mpsc::Sender<ThreadEvent>,
+    room: Arc<Semaphore>,
+}
+
+impl Queue {
+    pub(super) fn new(events: mpsc::Sender<ThreadEvent>) -> Self {
+        Self { events, room: Arc::new(Semaphore::new(QUEUED_BYTES)) }
+    }
+
+    /// Returns whether there was room for the event.
+    fn put(&self, turn: Option<String>, event: Event) -> bool {
+        let Ok(bytes) = u32::try_from(event.bytes()) else { return false };
+        let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(bytes) else { return false };
+        self.events.try_send(ThreadEvent { turn, event, _room: room }).is_ok()
+    }
+}
+
+/// What the reader of the pipe and the callers share.
+pub(crate) struct Shared {
+    pub(super) state: Mutex<State>,
+    pub(crate) counters: Arc<Counters>,
+    /// Cancelled once the process is to end or has ended.
+    pub(crate) closing: CancellationToken,
+    /// Cancelled once the process is gone from the system.
+    pub(crate) gone: CancellationToken,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) pending: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
+    pub(super) turns: HashMap<ConversationId, Queue>,
+    /// Who waits for the permissions of a thread, and hears their name.
+    pub(super) confirmations: HashMap<ConversationId, oneshot::Sender<String>>,
+    /// How the process ended, in a sentence that is safe to show; `None` while it runs.
+    pub(super) end: Option<String>,
+    /// The line of standard error that says most: the last failure, else the last that is no warning.
+    last_stderr_line: String,
+    /// Called at an end that nobody asked for.
+    on_end: Option<OnEnd>,
+}
+
+/// Receives how the process ended.
+pub(crate) type OnEnd = Box<dyn FnOnce(String) + Send>;
+
+impl Shared {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn expect(
+        &self,
+        id: u64,
+        answer: oneshot::Sender<Result<Value, RpcError>>,
+    ) -> Result<(), CodexError> {
+        let mut state = self.state();
+        if let Some(end) = &state.end {
+            return Err(CodexError::Gone(end.clone()));
+        }
+        state.pending.insert(id, answer);
+        Ok(())
+    }
+
+    pub(super) fn gone_error(&self) -> CodexError {
+        CodexError::Gone(self.state().end.clone().unwrap_or_else(|| ENDED.to_owned()))
+    }
+
+    /// Keeps what the process said on standard error, in words that are safe to show, in case it ends;
+    /// not a warning, of which it has several at each start.
+    pub(crate) fn note_stderr(&self, words: String) {
+        if is_marked(&words, &NOTICES) || GOES_ON.iter().any(|said| words.contains(said)) {
+            return;
+        }
+        let mut state = self.state();
+        if is_marked(&words, &FAILURES) || !is_marked(&state.last_stderr_line, &FAILURES) {
+            state.last_stderr_line = words;
+        }
+    }
+
+    /// Takes note that the process has started well: what it said until then is no reason for an end,
+    /// and `on_end` is called at one that nobody asked for.
+    pub(super) fn started(&self, on_end: OnEnd) {
+        let mut state = self.state();
+        state.last_stderr_line.clear();
+        state.on_end = Some(on_end);
+    }
+
+    /// Takes note that the process is to end.
+    pub(crate) fn dismiss(&self) {
+        self.state().on_end = None;
+        self.closing.cancel();
+    }
+
+    /// Ends every wait: nothing more will come from the process, which ended with `status`.
+    pub(crate) fn end(&self, status: Option<ExitStatus>) {
+        let on_end = {
+            let mut state = self.state();
+            let end = ended(status, &state.last_stderr_line);
+            state.end = Some(end.clone());
+            state.pending.clear();
+            state.turns.clear();
+            state.confirmations.clear();
+            state.on_end.take().map(|on_end| (on_end, end))
+        };
+        self.closing.cancel();
+        if let Some((on_end, end)) = on_end {
+            on_end(end);
+        }
+    }
+
+    /// Takes one line of the process; returns the reply that it asks for, if it asks.
+    pub(crate) fn take(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let Ok(incoming) = serde_json::from_slice::<Incoming>(line) else {
+            self.counters.malformed_lines.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        match (incoming.id, incoming.method) {
+            (Some(id), Some(method)) => return Some(self.refuse(&id, &method)),
+            (Some(id), None) => {
+                let waiting = id.as_u64().and_then(|id| self.state().pending.remove(&id));
+                if let Some(waiting) = waiting {
+                    let answer = match incoming.error {
+                        Some(error) => Err(error),
+                        None => Ok(incoming.result.unwrap_or_default()),
+                    };
+                    // The caller that waited may have given up meanwhile.
+                    drop(waiting.send(answer));
+                }
+            }
+            (None, Some(method)) => self.notify(&method, &incoming.params),
+            (None, None) => {
+                self.counters.malformed_lines.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        None
+    }
+
+    fn refuse(&self, id: &Value, method: &str) -> Vec<u8> {
+        self.counters.refused_requests.fetch_add(1, Ordering::Relaxed);
+        tracing::debug!(method, "Codex's request declined");
+        let reply = match protocol::refusal(method) {
+            Some(result) => json!({ "id": id, "result": result }),
+            None => json!({ "id": id, "error": { "code": -32601, "message": "not supported" } }),
+        };
+        line(&reply)
+    }
+
+    fn notify(&self, method: &str, params: &Value) {
+        if let Some((thread, profile)) = event::read_permissions(method, params) {
+            let waiting = self.state().confirmations.remove(&thread);
+            // The caller that waited may have given up meanwhile.
+            if let Some(waiting) = waiting {
+                // The caller may be gone.
+                drop(waiting.send(profile));
+            }
+        }
+        match event::read(method, params) {
+            Ok(None) => {}
+            Err(Unknown) => {
+                self.counters.unknown_notifications.fetch_add(1, Ordering::Relaxed);
+                tracing::debug!(method, "notification not known");
+            }
+            Ok(Some(Notice { thread, turn, event })) => {
+                let mut state = self.state();
+                let full = state.turns.get(&thread).is_some_and(|queue| !queue.put(turn, event));
+                if full {
+                    state.turns.remove(&thread);
+                }
+            }
+        }
+    }
+}
+
+/// Whether one of the first words of a line is among `marks`.
+fn is_marked(line: &str, marks: &[&str]) -> bool {
+    let words = line.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    let mut start = words.take(MARKED_WORDS);
+    start.any(|word| marks.iter().any(|mark| word.eq_ignore_ascii_case(mark)))
+}
+
+/// Says how the process ended. One that a signal ended did not say why.
+fn ended(status: Option<ExitStatus>, last_stderr_line: &str) -> String {
+    let Some(status) = status else { return ENDED.to_owned() };
+    // The system's words are `signal: 9 (SIGKILL)` and `exit status: 1`.
+    let how = status.to_string().replacen(": ", " ", 1);
+    if last_stderr_line.is_empty() || status.code().is_none() {
+        format!("{ENDED} with {how}")
+    } else {
+        format!("{ENDED} with {how}, saying: {last_stderr_line}")
+    }
+}
+
+/// Takes a request's place in `pending` back, however the wait ends.
+pub(super) struct Forget<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) id: u64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.shared.state().pending.remove(&self.id);
+    }
+}
+
+pub(super) fn line(message: &Value) -> Vec<u8> {
+    let mut line = message.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_nobody_takes_are_bounded_by_their_bytes() {
+        let (sender, mut events) = mpsc::channel(1_000);
+        let queue = Queue::new(sender);
+        let put = || {
+            let answer = Event::Answer { item: String::new(), text: "x".repeat(1024 * 1024) };
+            queue.put(None, answer)
+        };
+        assert_eq!((0..40).take_while(|_| put()).count(), 32);
+        // What is taken gives its room back.
+        drop(events.try_recv());
+        assert!(put() && !put());
+    }
+}

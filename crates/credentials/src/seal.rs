@@ -1,0 +1,133 @@
+//! Encrypts one version of a configuration, bound to where it belongs. Pure, but for random numbers.
+
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use sha2::{Digest, Sha256};
+
+use super::{VaultError, bearer};
+use crate::SecretKey;
+
+/// How a sealed version begins: what it is, and how it is sealed.
+const MAGIC: &[u8; 8] = b"CICONF\0\x01";
+/// As much of a key's hash as tells it from others. The key is random, so this says nothing about it.
+const KEY_ID_BYTES: usize = 8;
+
+/// Where a version belongs. What was sealed for one place cannot be opened at another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+    pub(super) principal: &'a str,
+    pub(super) version: u64,
+}
+
+/// Why a version cannot be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unopened {
+    /// It was sealed with another key.
+    OtherKey,
+    /// It is not what was sealed for this place.
+    Changed,
+}
+
+/// Seals `plain`: what it is, which key, a fresh nonce, the ciphertext, the tag.
+pub(super) fn seal(key: &SecretKey, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, VaultError> {
+    let nonce: [u8; NONCE_LEN] = bearer::random()?;
+    let head = [MAGIC.as_slice(), &key_id(key)].concat();
+    let mut sealed = plain.to_vec();
+    cipher(key)?
+        .seal_in_place_append_tag(
+            Nonce::assume_unique_for_key(nonce),
+            Aad::from(bound(&head, place)),
+            &mut sealed,
+        )
+        .map_err(|_| VaultError::Random)?;
+    Ok([head.as_slice(), &nonce, &sealed].concat())
+}
+
+/// Opens what was sealed with this key for this place.
+pub(super) fn open(key: &SecretKey, place: Place<'_>, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
+    let (head, rest) = sealed
+        .split_at_checked(MAGIC.len() + KEY_ID_BYTES)
+        .filter(|(head, _)| head.starts_with(MAGIC))
+        .ok_or(Unopened::Changed)?;
+    if !head.ends_with(&key_id(key)) {
+        return Err(Unopened::OtherKey);
+    }
+    let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or(Unopened::Changed)?;
+    let mut opened = sealed.to_vec();
+    let cipher = cipher(key).map_err(|_| Unopened::Changed)?;
+    let nonce = Nonce::assume_unique_for_key(*nonce);
+    let plain = cipher.open_in_place(nonce, Aad::from(bound(head, place)), &mut opened);
+    plain.map(|plain| plain.to_vec()).map_err(|_| Unopened::Changed)
+}
+
+fn cipher(key: &SecretKey) -> Result<LessSafeKey, VaultError> {
+    // It refuses keys of another length only.
+    let key = UnboundKey::new(&AES_256_GCM, key.expose()).map_err(|_| VaultError::Random)?;
+    Ok(LessSafeKey::new(key))
+}
+
+fn key_id(key: &SecretKey) -> [u8; KEY_ID_BYTES] {
+    let hash: [u8; 32] =
+        Sha256::new_with_prefix(b"codeinfo key id\0").chain_update(key.expose()).finalize().into();
+    let mut id = [0; KEY_ID_BYTES];
+    for (to, from) in id.iter_mut().zip(hash) {
+        *to = from;
+    }
+    id
+}
+
+/// The associated data. Each part is preceded by its length, so that no two places run together.
+fn bound(head: &[u8], place: Place<'_>) -> Vec<u8> {
+    let version = place.version.to_le_bytes();
+    let [namespace, name, principal] =
+        [place.namespace, place.name, place.principal].map(str::as_bytes);
+    let mut bound = Vec::new();
+    for part in [head, namespace, name, principal, &version] {
+        bound.extend((part.len() as u64).to_le_bytes());
+        bound.extend(part);
+    }
+    bound
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Unopened, open, seal};
+    use crate::SecretKey;
+
+    const PLACE: Place<'_> =
+        Place { namespace: "mcp", name: "config", principal: "ann", version: 7 };
+
+    fn key(byte: u8) -> SecretKey {
+        SecretKey::new([byte; SecretKey::BYTES])
+    }
+
+    #[test]
+    fn each_sealing_differs_and_every_flipped_byte_is_noticed() {
+        let (first, second) = (seal(&key(1), PLACE, b"hunter2"), seal(&key(1), PLACE, b"hunter2"));
+        let (first, second) = (first.unwrap(), second.unwrap());
+        assert_ne!(first, second);
+        assert_eq!(open(&key(1), PLACE, &first).unwrap(), b"hunter2");
+        for at in 0..first.len() {
+            let mut flipped = first.clone();
+            flipped[at] ^= 1;
+            assert!(open(&key(1), PLACE, &flipped).is_err(), "byte {at}");
+            assert!(open(&key(1), PLACE, &first[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn what_is_sealed_opens_at_its_place_with_its_key_only() {
+        let sealed = seal(&key(1), PLACE, b"x").unwrap();
+        assert_eq!(open(&key(2), PLACE, &sealed), Err(Unopened::OtherKey));
+        for elsewhere in [
+            Place { namespace: "mc", ..PLACE },
+            Place { name: "pconfig", namespace: "mc", ..PLACE },
+            Place { name: "other", ..PLACE },
+            Place { principal: "bob", ..PLACE },
+            Place { version: 8, ..PLACE },
+        ] {
+            assert_eq!(open(&key(1), elsewhere, &sealed), Err(Unopened::Changed), "{elsewhere:?}");
+        }
+    }
+}

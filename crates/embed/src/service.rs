@@ -1,0 +1,388 @@
+//! Any OpenAI-compatible embedding service, asked over `/v1/embeddings`.
+//!
+//! Texts are sent in batches, several requests at a time, and again when that may help. A batch that is
+//! too large for the service is halved, and the size that it takes is remembered.
+//!
+//! What decides a text's vector is in the model's id: name, dimensions asked for, a hash of the
+//! document prefix. The query prefix is not, because no vector of a query is kept.
+
+mod ask;
+mod error;
+mod health;
+mod input;
+mod retry;
+mod wire;
+
+use std::{
+    future,
+    num::NonZeroUsize,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use codeinfo_core::task::{self, Stalls, Tasks};
+use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use sha2::{Digest, Sha256};
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
+use tracing::{info, warn};
+
+pub use self::error::ServiceError;
+use self::{
+    ask::{AskError, Client, Then},
+    health::Health,
+    retry::{Pause, RetryPolicy},
+};
+use super::{Document, EmbedError, Embedder, Model};
+use crate::EmbeddingSettings;
+
+/// How often a single text that is found too long is halved: to an eighth.
+const MAX_CUTS: u32 = 3;
+/// What is sent to see whether a service works.
+const TRIAL: &str = "where are settings read";
+
+/// A service.
+pub struct Service {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    client: Client,
+    model: Model,
+    dimensions: OnceLock<usize>,
+    /// How many inputs the service takes in one request, as far as is known.
+    batch: AtomicUsize,
+    /// Requests with documents, and those that somebody waits for, have rooms of their own.
+    document_room: Semaphore,
+    query_room: Semaphore,
+    pause: Pause,
+    health: Health,
+    has_cut: AtomicBool,
+    /// Documents that wait.
+    stalls: Stalls,
+    tasks: Tasks,
+}
+
+/// The vectors of a batch, and whether the service took it as it was.
+struct Embedded {
+    vectors: Vec<Vec<f32>>,
+    was_taken_whole: bool,
+}
+
+impl Service {
+    /// Prepares to ask a service; nobody is asked yet. Work ends when `tasks` stop.
+    pub fn new(settings: EmbeddingSettings, tasks: Tasks) -> Result<Self, EmbedError> {
+        let model = Model { name: settings.model.clone(), version: version(&settings) };
+        let dimensions = settings.dimensions.map_or_else(OnceLock::new, OnceLock::from);
+        let (batch, concurrency) = (settings.batch, settings.concurrency);
+        let client = Client::new(settings, tasks.clone())?;
+        let shared = Shared {
+            client,
+            model,
+            dimensions,
+            batch: AtomicUsize::new(batch),
+            document_room: Semaphore::new(concurrency),
+            query_room: Semaphore::new(concurrency),
+            pause: Pause::new(),
+            health: Health::default(),
+            has_cut: AtomicBool::new(false),
+            stalls: Stalls::default(),
+            tasks,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Says how long vectors are, from when the service answered before. Any other length is an error
+    /// from now on. Without effect once a length is known.
+    pub fn expect_dimensions(&self, length: usize) {
+        self.shared.dimensions.get_or_init(|| length);
+    }
+}
+
+impl Embedder for Service {
+    fn model(&self) -> &Model {
+        &self.shared.model
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        self.shared.dimensions.get().copied()
+    }
+
+    fn documents(
+        &self,
+        documents: Vec<Document>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
+        let texts = documents.iter().map(Document::whole).collect();
+        let prefix = &self.shared.client.settings().document_prefix;
+        self.shared.until_stopped(self.shared.embed(prefix, texts, retry::DOCUMENTS)).boxed()
+    }
+
+    fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
+        async move {
+            let prefix = &self.shared.client.settings().query_prefix;
+            let embedding = self.shared.embed(prefix, vec![text], retry::QUERY);
+            let embedding = self.shared.until_stopped(embedding);
+            let longest = self.shared.client.settings().timeout.min(retry::LONGEST_QUERY);
+            let slow = || ServiceError::Slow { seconds: longest.as_secs() };
+            let vectors = match tokio::time::timeout(longest, embedding).await {
+                Ok(vectors) => vectors?,
+                Err(_) => return Err(self.shared.client.error(slow())),
+            };
+            let count = || ServiceError::Count { got: 0, wanted: 1 };
+            vectors.into_iter().next().ok_or_else(|| self.shared.client.error(count()))
+        }
+        .boxed()
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
+        let shared = Arc::clone(&self.shared);
+        // A task of its own: a service that loads its model answers after the caller is gone.
+        let known = self.shared.tasks.spawn_handle(async move {
+            let check =
+                || async { shared.until_stopped(shared.try_out(retry::CHECK)).await.map(drop) };
+            shared.health.get(health::is_fresh, check).await
+        });
+        async { known.await.unwrap_or(Err(EmbedError::Stopped)) }.boxed()
+    }
+
+    /// A batch of texts seldom divides into requests evenly, so that another one fills the gaps.
+    fn concurrency(&self) -> usize {
+        1 + self.shared.client.settings().concurrency.div_ceil(4)
+    }
+
+    fn stall(&self) -> Option<String> {
+        self.shared.stalls.reason()
+    }
+}
+
+/// Returns what, beside its name, decides which vector the model gives a text to be found: the length
+/// asked for and the prefix. The prefix of queries does not, as no vector of a query is kept.
+fn version(settings: &EmbeddingSettings) -> String {
+    let mut parts = vec!["service".to_owned()];
+    parts.extend(settings.dimensions.map(|length| length.to_string()));
+    if !settings.document_prefix.is_empty() {
+        let [a, b, c, d, ..] = Sha256::digest(settings.document_prefix.as_bytes()).0;
+        parts.push(format!("{:08x}", u32::from_be_bytes([a, b, c, d])));
+    }
+    parts.join("-")
+}
+
+impl Shared {
+    /// Gives work up when the process stops.
+    async fn until_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, EmbedError>>,
+    ) -> Result<T, EmbedError> {
+        let done = self.tasks.stopping().run_until_cancelled(work).await;
+        done.unwrap_or(Err(EmbedError::Stopped))
+    }
+
+    /// Embeds texts, one vector each, in order. Blank ones are not sent: no service takes them.
+    async fn embed(
+        &self,
+        prefix: &str,
+        texts: Vec<String>,
+        policy: RetryPolicy,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let settings = self.client.settings();
+        let is_blank: Vec<bool> = texts.iter().map(|text| text.trim().is_empty()).collect();
+        let inputs: Vec<String> = texts
+            .into_iter()
+            .filter(|text| !text.trim().is_empty())
+            .map(|text| input::input(prefix, &text, settings.max_tokens))
+            .collect();
+        let wanted = inputs.len();
+        let most = NonZeroUsize::new(self.batch.load(Ordering::Relaxed));
+        let batches =
+            input::batches(inputs, most.unwrap_or(NonZeroUsize::MIN), settings.batch_tokens);
+        let batches = batches.into_iter().map(|inputs| self.batch(inputs, policy));
+        let embedded: Vec<Embedded> =
+            stream::iter(batches).buffered(settings.concurrency).try_collect().await?;
+        if is_blank.is_empty() {
+            return Ok(Vec::new());
+        }
+        let length = self.length(policy).await?;
+        let got = embedded.iter().map(|batch| batch.vectors.len()).sum();
+        let mut vectors = embedded.into_iter().flat_map(|batch| batch.vectors);
+        let each = is_blank
+            .into_iter()
+            .map(|is_blank| if is_blank { Some(vec![0.0; length]) } else { vectors.next() });
+        let each: Option<Vec<Vec<f32>>> = each.collect();
+        each.ok_or_else(|| self.client.error(ServiceError::Count { got, wanted }))
+    }
+
+    /// Returns how long vectors are, asking for one if need be.
+    async fn length(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
+        match self.dimensions.get() {
+            Some(length) => Ok(*length),
+            None => self.try_out(policy).await,
+        }
+    }
+
+    /// Embeds one short text and returns the length of its vector.
+    async fn try_out(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
+        let prefix = &self.client.settings().query_prefix;
+        let trial = input::input(prefix, TRIAL, self.client.settings().max_tokens);
+        let embedded = self.batch(vec![trial], policy).await?;
+        Ok(embedded.vectors.first().map_or(0, Vec::len))
+    }
+
+    /// Embeds a batch, in parts if it is too large.
+    fn batch(
+        &self,
+        mut inputs: Vec<String>,
+        policy: RetryPolicy,
+    ) -> BoxFuture<'_, Result<Embedded, EmbedError>> {
+        async move {
+            let most = self.batch.load(Ordering::Relaxed);
+            let is_asked_whole = inputs.len() <= most;
+            if is_asked_whole {
+                match self.request(&inputs, policy).await {
+                    Ok(vectors) => {
+                        self.health.note(Ok(()), Instant::now());
+                        return Ok(Embedded { vectors, was_taken_whole: true });
+                    }
+                    Err(failure) if failure.then != Then::Less => {
+                        let error = self.client.error(failure.error);
+                        self.health.note(Err(error.clone()), Instant::now());
+                        return Err(error);
+                    }
+                    Err(failure) if inputs.len() == 1 => {
+                        return self.shortened(inputs, failure, policy).await;
+                    }
+                    Err(_) => {}
+                }
+            }
+            // What is known to be too large is not asked to find that out again.
+            let place = if is_asked_whole { inputs.len().div_ceil(2) } else { most };
+            let second = inputs.split_off(place);
+            let size = inputs.len();
+            let mut first = self.batch(inputs, policy).await?;
+            let second = self.batch(second, policy).await?;
+            if is_asked_whole && first.was_taken_whole && second.was_taken_whole {
+                // Not one long text was the problem, but their number.
+                self.take_at_most(size);
+            }
+            first.vectors.extend(second.vectors);
+            Ok(Embedded { vectors: first.vectors, was_taken_whole: false })
+        }
+        .boxed()
+    }
+
+    /// Embeds as much of a single text as the service takes.
+    async fn shortened(
+        &self,
+        mut inputs: Vec<String>,
+        mut failure: AskError,
+        policy: RetryPolicy,
+    ) -> Result<Embedded, EmbedError> {
+        for _ in 0..MAX_CUTS {
+            for text in &mut inputs {
+                *text = input::cut(text, text.len() / 2).to_owned();
+            }
+            match self.request(&inputs, policy).await {
+                Ok(vectors) => {
+                    if !self.has_cut.swap(true, Ordering::Relaxed) {
+                        let said = failure.error.to_string();
+                        warn!(
+                            said,
+                            "texts are cut because the embedding service refuses longer ones"
+                        );
+                    }
+                    return Ok(Embedded { vectors, was_taken_whole: false });
+                }
+                Err(next) => failure = next,
+            }
+            if failure.then != Then::Less {
+                break;
+            }
+        }
+        Err(self.client.error(failure.error))
+    }
+
+    /// Remembers how many inputs the service takes.
+    fn take_at_most(&self, inputs: usize) {
+        if inputs < self.batch.fetch_min(inputs, Ordering::Relaxed) {
+            info!(
+                inputs,
+                "the embedding service accepts smaller batches only; set `EMBEDDING_BATCH`"
+            );
+        }
+    }
+
+    /// Makes a request, again as often as is worth it.
+    async fn request(
+        &self,
+        inputs: &[String],
+        policy: RetryPolicy,
+    ) -> Result<Vec<Vec<f32>>, AskError> {
+        let is_awaited = policy.longest_wait < retry::DOCUMENTS.longest_wait;
+        let room = if is_awaited { &self.query_room } else { &self.document_room };
+        let attempt = || async {
+            let permit = self.turn(room, is_awaited).await;
+            let answered = self.client.ask(inputs).await;
+            if let Err(AskError { then: Then::Again(Some(asked)), .. }) = &answered
+                && !is_awaited
+            {
+                // Before somebody else has the permit.
+                self.pause.hold(*asked);
+            }
+            drop(permit);
+            answered
+        };
+        let mut _stalled = None;
+        let wait = |failure: &AskError, attempt| {
+            let Then::Again(asked) = failure.then else { return None };
+            let wait = retry::wait(self.client.settings().backoff, attempt, asked);
+            let attempts = match failure.error {
+                ServiceError::Slow { .. } => policy.attempts.min(retry::SLOW_ATTEMPTS),
+                _ => policy.attempts,
+            };
+            if attempt >= attempts || wait > policy.longest_wait {
+                return None;
+            }
+            if !is_awaited {
+                _stalled = Some(self.stalls.retry(self.client.error(failure.error.clone())));
+            }
+            let error = failure.error.to_string();
+            info!(attempt, wait_ms = wait.as_millis(), error, "embedding request will be repeated");
+            Some(wait)
+        };
+        let vectors = task::retry(attempt, wait, future::pending()).await?;
+        self.of_right_length(vectors)
+    }
+
+    /// Waits for room, and with documents until the service wants requests.
+    async fn turn<'a>(
+        &self,
+        room: &'a Semaphore,
+        is_awaited: bool,
+    ) -> Result<SemaphorePermit<'a>, AcquireError> {
+        loop {
+            if !is_awaited {
+                self.pause.over().await;
+            }
+            // Nobody closes the semaphore; without a permit the request would only be unbounded.
+            let permit = room.acquire().await;
+            if is_awaited || self.pause.is_over() {
+                return permit;
+            }
+            // A pause has begun while this waited: callers further back are to find the same.
+            drop(permit);
+        }
+    }
+
+    /// Compares the length of vectors with that of the first one ever.
+    fn of_right_length(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, AskError> {
+        for vector in &vectors {
+            let (got, wanted) = (vector.len(), *self.dimensions.get_or_init(|| vector.len()));
+            if got != wanted {
+                let error = ServiceError::Dimensions { got, wanted };
+                return Err(AskError { error, then: Then::GiveUp });
+            }
+        }
+        Ok(vectors)
+    }
+}

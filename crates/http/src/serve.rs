@@ -1,0 +1,371 @@
+//! The accept loop, connections, and what happens to each request before and after its handler.
+
+use std::{
+    convert::Infallible,
+    error::Error,
+    fs::File,
+    io,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use codeinfo_core::{
+    task::Tasks,
+    telemetry::{self, Timed},
+};
+use futures_util::{FutureExt, StreamExt};
+use http_body_util::{BodyExt, BodyStream, StreamBody};
+use hyper::{
+    Method,
+    body::{Body as _, Incoming},
+    header::{CONNECTION, HeaderName, HeaderValue, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS},
+    http::request::Parts,
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, debug, error, info_span, warn};
+
+use super::{
+    Activity, Admission, Asked, Gate, Handler, HttpError, Request, RequestId, Response, Rights,
+    body,
+    framing::MAX_HEAD_BYTES,
+    gate,
+    guard::Guard,
+    peer_account::PeerAccounts,
+    record::{Counts, Record, Recorded},
+    request::Peer,
+    slots::{Slot, Slots},
+    socket::Socket,
+};
+use crate::HttpSettings;
+
+/// How long the loop rests after a failed accept, so that it does not spin while file handles are
+/// short.
+const BACKOFF: Duration = Duration::from_millis(50);
+
+/// How long clients wait in the kernel's queue while file handles are short, before they are turned
+/// away rather than kept without a word.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const UNCLEAR: &str = "the length of the body is not clear: send one `Content-Length`, or \
+                       `Transfer-Encoding: chunked` without it";
+
+/// What every reply says to browsers: it is what its content type says, and pages of other sites have no
+/// use for it, not even as an image or a script.
+const HEADERS: [(HeaderName, &str); 2] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// A bound socket and what is known of its requests.
+pub struct Listener {
+    pub socket: TcpListener,
+    /// What metrics call it: `main` or `mcp`.
+    pub name: &'static str,
+    /// Where its requests are counted.
+    pub requests: Timed<telemetry::Request>,
+    /// Whom it answers.
+    pub gate: Gate,
+    /// Where what is under way is noted.
+    pub activity: Activity,
+}
+
+/// Answers the connections of `listener` until `tasks` are asked to stop. From then on no connection
+/// is accepted, idle ones are closed, and requests under way are finished; `tasks` waits for them.
+/// Fails where the system has no file handle left to keep in reserve.
+pub fn serve<H: Handler>(
+    listener: Listener,
+    handler: H,
+    http: &HttpSettings,
+    guard: &crate::AllowedNames,
+    tasks: Tasks,
+) -> io::Result<()> {
+    let Listener { socket, name, requests, gate, activity } = listener;
+    let counts = Counts { listener: name, requests };
+    let port = socket.local_addr().map_or(0, |address| address.port());
+    let guard = Guard::new(guard, port);
+    let http = http.clone();
+    let (accounts, own) = (PeerAccounts::open(), tasks.clone());
+    let server = Server { handler, http, guard, gate, accounts, counts, activity, tasks: own };
+    let (owner, socket) = (tasks.clone(), (socket, Spare::take()?));
+    owner.spawn(accept(socket, Arc::new(server), tasks));
+    Ok(())
+}
+
+struct Server<H> {
+    handler: H,
+    http: HttpSettings,
+    guard: Guard,
+    gate: Gate,
+    accounts: PeerAccounts,
+    counts: Counts,
+    activity: Activity,
+    /// Own what goes on after a reply.
+    tasks: Tasks,
+}
+
+async fn accept<H: Handler>(
+    (listener, mut spare): (TcpListener, Spare),
+    server: Arc<Server<H>>,
+    tasks: Tasks,
+) {
+    let slots = Slots::new(server.http.max_connections);
+    let stopping = tasks.stopping().clone();
+    let mut failing = None;
+    loop {
+        let accepted = tokio::select! {
+            () = stopping.cancelled() => return,
+            accepted = next(&listener, &slots) => accepted,
+        };
+        match accepted {
+            Ok((stream, slot)) => {
+                failing = None;
+                let server = Arc::clone(&server);
+                tasks.spawn(connection(stream, slot, server, stopping.clone()));
+            }
+            Err(error) => {
+                // File handles may be short for half a minute: that is one event, not hundreds.
+                if failing.is_none() {
+                    warn!(%error, "accept failed");
+                }
+                let has_closed_one = slots.close_longest_idle();
+                if failing.get_or_insert_with(Instant::now).elapsed() > PATIENCE && !has_closed_one
+                {
+                    spare.turn_away(&listener).await;
+                }
+                tokio::time::sleep(BACKOFF).await;
+            }
+        }
+    }
+}
+
+/// A file handle in reserve: given up for a moment, it is enough to accept a connection and close it.
+struct Spare(Option<File>);
+
+impl Spare {
+    fn take() -> io::Result<Self> {
+        let anything = if cfg!(windows) { "NUL" } else { "/dev/null" };
+        Ok(Self(Some(File::open(anything)?)))
+    }
+
+    async fn turn_away(&mut self, listener: &TcpListener) {
+        self.0 = None;
+        // A connection that others took meanwhile is none to wait for.
+        drop(tokio::time::timeout(BACKOFF, listener.accept()).await);
+        self.0 = Self::take().ok().and_then(|spare| spare.0);
+    }
+}
+
+/// Accepts one and finds it a slot; until then further connections wait in the kernel's queue.
+async fn next(listener: &TcpListener, slots: &Arc<Slots>) -> io::Result<(TcpStream, Arc<Slot>)> {
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, slots.take().await?))
+}
+
+async fn connection<H: Handler>(
+    stream: TcpStream,
+    slot: Arc<Slot>,
+    server: Arc<Server<H>>,
+    stopping: CancellationToken,
+) {
+    slot.waits();
+    let ended = tokio::select! {
+        biased;
+        () = slot.gives_way() => return,
+        ended = exchange(stream, Arc::clone(&slot), server, stopping) => ended,
+    };
+    if let Err(error) = ended {
+        debug!(%error, "connection ended early");
+    }
+}
+
+async fn exchange<H: Handler>(
+    stream: TcpStream,
+    slot: Arc<Slot>,
+    server: Arc<Server<H>>,
+    stopping: CancellationToken,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    // One that is reset already must not count as a failure of the listener.
+    stream.set_nodelay(true)?;
+    let (silence, timeout) = (server.http.first_byte_timeout, server.http.read_timeout);
+    let mut first = [0];
+    tokio::select! {
+        // A connection that says nothing costs no buffers.
+        peeked = tokio::time::timeout(silence.min(timeout), stream.peek(&mut first)) => {
+            peeked??;
+        }
+        () = stopping.cancelled() => return Ok(()),
+    }
+    let is_another_account = server.accounts.is_another(&stream)?;
+    let peer = Peer { address: stream.peer_addr()?.ip(), is_another_account };
+    let stream = Socket::new(stream, Arc::clone(&slot), server.http.write_timeout);
+    let (unclear, count) = (stream.unclear(), AtomicU64::new(0));
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        let (server, slot) = (Arc::clone(&server), Arc::clone(&slot));
+        let length = Length::of(&request, unclear.is(number));
+        async move {
+            slot.works().await;
+            Ok::<_, Infallible>(server.respond(request, length, slot).await)
+        }
+    });
+    // The timeout runs from the first byte, or from the last reply, to the end of the head.
+    // Half-closed connections count as closed: it is how the end of a client is noticed while its
+    // request is being worked on.
+    let exchange = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(timeout)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .half_close(false)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut exchange = Box::pin(exchange);
+    tokio::select! {
+        ended = exchange.as_mut() => ended?,
+        () = stopping.cancelled() => {
+            exchange.as_mut().graceful_shutdown();
+            exchange.await?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends a reply that comes piece by piece when its client is revoked. What is there at once is sent whole: it may
+/// say that the client revoked itself.
+fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| {
+        let pieces = BodyStream::new(body).take_until(revoked.cancelled_owned());
+        StreamBody::new(pieces).boxed_unsync()
+    })
+}
+
+/// How the end of a request is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    /// From the start.
+    Known,
+    /// From its last chunk. Nothing after it is taken for a request.
+    Chunked,
+    /// Not for certain: a proxy may have read it otherwise.
+    Unclear,
+}
+
+impl Length {
+    fn of<B>(request: &hyper::Request<B>, is_unclear: bool) -> Self {
+        match request.headers().contains_key(TRANSFER_ENCODING) {
+            _ if is_unclear => Self::Unclear,
+            true => Self::Chunked,
+            false => Self::Known,
+        }
+    }
+}
+
+impl<H: Handler> Server<H> {
+    async fn respond(
+        &self,
+        request: hyper::Request<Incoming>,
+        length: Length,
+        slot: Arc<Slot>,
+    ) -> hyper::Response<Recorded> {
+        let id = RequestId::of(request.headers());
+        let span = info_span!(
+            "request",
+            request.id = %id,
+            http.method = %request.method(),
+            http.path = request.uri().path(),
+            operation = tracing::field::Empty,
+        );
+        let mut record = Record::new(
+            span.clone(),
+            self.counts.clone(),
+            (Arc::clone(&slot), self.activity.begin()),
+        );
+        if request.method() == Method::HEAD {
+            record.ends_with_head();
+        }
+        let mut response = match length {
+            Length::Unclear => HttpError::BadRequest(UNCLEAR).into(),
+            Length::Known | Length::Chunked => self.checked(request, slot).instrument(span).await,
+        };
+        if length != Length::Known {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        for (name, value) in HEADERS {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        if let Some(id) = id.header_value() {
+            response.headers_mut().insert(RequestId::HEADER, id);
+        }
+        record.answered(response)
+    }
+
+    async fn checked(&self, request: hyper::Request<Incoming>, slot: Arc<Slot>) -> Response {
+        let (head, body) = request.into_parts();
+        let checked = self.admitted(&head);
+        let mut request = Request {
+            head,
+            body,
+            max_body_bytes: self.http.max_body_bytes,
+            read_timeout: self.http.read_timeout,
+            slot,
+            admission: Admission::unnamed(Rights::Monitor),
+            keep_alive: self.http.keep_alive,
+            activity: self.activity.clone(),
+            tasks: self.tasks.clone(),
+        };
+        let mut response = match checked {
+            Ok(admission) => {
+                let revoked = admission.revoked.clone();
+                request.admission = admission;
+                until_revoked(self.answered(&mut request).await, revoked)
+            }
+            Err(refusal) => refusal.into(),
+        };
+        if response.status().is_client_error()
+            && let Some(rest) = request.rest()
+        {
+            if rest.size_hint().lower() > self.http.max_body_bytes as u64 {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            // Meanwhile, so that the client reads the refusal instead of a reset connection, and need
+            // not send all of the body before.
+            let discarding = body::discard(rest, self.http.read_timeout);
+            let stopping = self.tasks.stopping().clone();
+            let until_stopped = async move { stopping.run_until_cancelled(discarding).await };
+            self.tasks.spawn(until_stopped);
+        }
+        response
+    }
+
+    /// Returns who asks, of a request that may be answered. What a web page may have caused never gets as
+    /// far as to have its bearer judged.
+    fn admitted(&self, head: &Parts) -> Result<Admission, HttpError> {
+        self.guard.check(&head.uri, &head.headers)?;
+        let bearer = gate::bearer(&head.headers)?;
+        let peer = head.extensions.get::<Peer>();
+        let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
+        let session = gate::session(&head.headers);
+        let (path, peer_address) = (head.uri.path(), peer.map(|peer| peer.address));
+        (self.gate)(Asked { path, bearer, session, peer_address, is_another_account })
+    }
+
+    /// Calls the handler. A bug in one request must not take the connection with it.
+    async fn answered(&self, request: &mut Request) -> Response {
+        let answered = AssertUnwindSafe(self.handler.answer(request)).catch_unwind().await;
+        answered.unwrap_or_else(|_| {
+            error!("handler panicked");
+            HttpError::Internal.into()
+        })
+    }
+}
