@@ -4,13 +4,11 @@
 
 use std::{env, ffi::OsString, iter, path::PathBuf, sync::Arc};
 
-use codeinfo::{
-    config,
-    ingest::{Ingest, Request, State},
-    search::{Query, Search},
-};
+use codeinfo::config;
 use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_ingest::{Ingest, Request, State};
+use codeinfo_search::{Query, Search};
 use codeinfo_store::{Embedded, OnMismatch, VectorStore};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tempfile::TempDir;

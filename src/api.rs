@@ -34,15 +34,8 @@ use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::{
-    chat::Chat,
-    evidence::Evidence,
-    gateway::Gateway,
-    ingest::Ingest,
-    mcp_http::{self, Placed, Relays},
-    search::{DEFAULT_LIMIT, Search},
-    toolkit::SpecReader,
-};
+use crate::mcp_http::{self, Placed, Relays};
+use codeinfo_chat::Chat;
 use codeinfo_codex::Codex;
 use codeinfo_core::{
     PathMap,
@@ -51,7 +44,10 @@ use codeinfo_core::{
 use codeinfo_credentials::Vault;
 use codeinfo_embed::Embedder;
 use codeinfo_http::{Handler, HttpSettings, Request, Response, Rights, reply};
+use codeinfo_ingest::Ingest;
+use codeinfo_search::{DEFAULT_LIMIT, Search, evidence::Evidence};
 use codeinfo_store::VectorStore;
+use codeinfo_toolkits::{Gateway, spec::SpecReader};
 use error::ApiError;
 use mcp::RawSearch;
 use route::{Route, route};

@@ -12,12 +12,18 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_chat::{
+    Chat,
+    archive::{Archive, ArchiveError, ConversationOwners},
+};
 use codeinfo_codex::Codex;
 use codeinfo_core::{atomic, task::Tasks, telemetry::Metrics};
 use codeinfo_credentials::{ProcessKey, Vault, VaultError};
 use codeinfo_embed::{EmbedError, Embedder, StaticModel};
 use codeinfo_http::{Activity, Listener};
+use codeinfo_ingest::Ingest;
 use codeinfo_mcp::SchemaError;
+use codeinfo_search::{Search, evidence::Evidence};
 use codeinfo_store::{Holder, Lock, OnMismatch, StoreError, VectorStore};
 use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::net::TcpListener;
@@ -27,14 +33,9 @@ use tracing::{info, warn};
 use self::{gate::Bearers, open::open};
 use crate::{
     api::{self, Api, Turns},
-    archive::{Archive, ArchiveError, ConversationOwners},
-    chat::Chat,
     config::Config,
-    evidence::Evidence,
-    ingest::Ingest,
     mcp::Mcp,
     mcp_http::Relays,
-    search::Search,
 };
 
 /// Whether other processes may find the server through the data folder.

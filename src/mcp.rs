@@ -13,10 +13,8 @@ use std::sync::Arc;
 use codeinfo_mcp::{Bounds, Endpoint, SchemaError};
 use hyper::Method;
 
-use crate::{
-    chat::Chat,
-    mcp_http::{self, Relays},
-};
+use crate::mcp_http::{self, Relays};
+use codeinfo_chat::Chat;
 use codeinfo_core::telemetry::Failures;
 use codeinfo_http::{Handler, HttpSettings, Request, Response};
 use protocol::Questions;

@@ -13,10 +13,10 @@ mod source;
 mod tokens;
 mod toolkits;
 
-pub use crate::gateway::Source;
 pub use chat::{
     Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered, Warned,
 };
+pub use codeinfo_toolkits::Source;
 pub use conversations::{
     AboutConversation, Asked, Conversations, Deleted, DeletedAll, ListedConversation,
     NumberedFrame, TurnBegun, TurnStands, WholeConversation, WholeTurn,

@@ -6,8 +6,8 @@ mod tune;
 
 use std::{collections::BTreeMap, error::Error, io::Write as _, time::Instant};
 
-use codeinfo::gateway::discovery::{Entry, Index, Weights};
 use codeinfo_embed::StaticModel;
+use codeinfo_toolkits::discovery::{Entry, Index, Weights};
 
 use self::set::{Half, Question};
 

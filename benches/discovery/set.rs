@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo::gateway::discovery::{Entry, parameters};
+use codeinfo_toolkits::discovery::{Entry, parameters};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use codeinfo::gateway::discovery::{Entry, Index, Weights};
 use codeinfo_embed::StaticModel;
+use codeinfo_toolkits::discovery::{Entry, Index, Weights};
 
 use super::{Half, Outcome, Question, Score};
 

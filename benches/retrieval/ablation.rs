@@ -1,6 +1,6 @@
 //! What is left of a search without one of its features: its weights set to nought.
 
-use codeinfo::search::Weights;
+use codeinfo_search::Weights;
 
 /// A feature and how it is left out.
 type Feature = (&'static str, fn(&mut Weights));

@@ -2,13 +2,11 @@
 
 use std::{ffi::OsString, fmt, fs, path::Path, sync::Arc, time::Instant};
 
-use codeinfo::{
-    config,
-    ingest::{Ingest, Request, State},
-    search::Search,
-};
+use codeinfo::config;
 use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_ingest::{Ingest, Request, State};
+use codeinfo_search::Search;
 use codeinfo_store::{Embedded, OnMismatch, VectorStore};
 use tempfile::TempDir;
 

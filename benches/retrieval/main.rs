@@ -13,7 +13,7 @@ mod set;
 use std::{error::Error, fs::File, io::Write as _, time::Instant};
 
 use clap::Parser;
-use codeinfo::search::{Query, Search, Weights};
+use codeinfo_search::{Query, Search, Weights};
 
 use self::{
     library::Library,

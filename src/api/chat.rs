@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use codeinfo_chat::{Ask, Event, Failure, Outcome, Turn};
 use codeinfo_codex::{EFFORTS, Presence};
 use codeinfo_core::{ConversationId, MAX_QUESTION_BYTES, Question};
 use codeinfo_http::{Admission, Response, reply, sse};
@@ -15,12 +16,8 @@ use super::{
     Services,
     error::{ApiError, note_end},
 };
-use crate::{
-    chat::{Ask, Event, Failure, Outcome, Turn},
-    replies::{
-        Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered,
-        Warned,
-    },
+use crate::replies::{
+    Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered, Warned,
 };
 
 /// What a question over `POST /chat` or `/ws` carries.

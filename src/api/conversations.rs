@@ -4,6 +4,7 @@ mod export;
 
 use std::collections::HashMap;
 
+use codeinfo_chat::archive::{Conversation, KeptTurn, Summary};
 use codeinfo_core::{ConversationId, Principal, TurnId};
 use codeinfo_http::{Response, reply};
 use hyper::{
@@ -17,12 +18,8 @@ use super::{
     parameters::{invalid, pairs, unknown},
     turns::{self, Turns, With, shown_turn},
 };
-use crate::{
-    archive::{Conversation, KeptTurn, Summary},
-    replies::{
-        AboutConversation, Conversations, Deleted, DeletedAll, ListedConversation,
-        WholeConversation,
-    },
+use crate::replies::{
+    AboutConversation, Conversations, Deleted, DeletedAll, ListedConversation, WholeConversation,
 };
 
 /// How many conversations are listed.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use codeinfo_chat::{ChatError, Event, Outcome, archive::ArchiveError};
 use codeinfo_codex::{CodexError, Unavailable};
 use codeinfo_core::{
     InvalidId, InvalidPrincipal, InvalidQuestion,
@@ -10,18 +11,13 @@ use codeinfo_core::{
 };
 use codeinfo_credentials::VaultError;
 use codeinfo_http::{Response, reply};
+use codeinfo_ingest::IngestError;
+use codeinfo_search::{SearchError, evidence::EvidenceError};
+use codeinfo_toolkits::RequestError;
 use hyper::StatusCode;
 use tracing::{error, warn};
 
 use super::Services;
-use crate::{
-    archive::ArchiveError,
-    chat::{ChatError, Event, Outcome},
-    evidence::EvidenceError,
-    gateway::RequestError,
-    ingest::IngestError,
-    search::SearchError,
-};
 
 /// The listener, in lists of failures.
 pub(super) const MAIN: &str = "main";

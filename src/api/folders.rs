@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use codeinfo_core::Root;
 use codeinfo_http::{Response, reply};
+use codeinfo_ingest::{Choice, IngestError};
 use hyper::StatusCode;
 
 use super::{
@@ -11,10 +12,7 @@ use super::{
     error::ApiError,
     parameters::{invalid, pairs, unknown},
 };
-use crate::{
-    ingest::{Choice, IngestError},
-    replies::{Folders, ListedFolder, PageConfig},
-};
+use crate::replies::{Folders, ListedFolder, PageConfig};
 
 /// The longest path that is read, in bytes.
 const MAX_PATH: usize = 4096;

@@ -4,16 +4,14 @@ use std::path::PathBuf;
 
 use codeinfo_core::{OmissionRule, OmittedGroup, RunId};
 use codeinfo_http::{Response, Rights, reply};
+use codeinfo_ingest::RootStatus;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::info;
 
 use super::{Services, error::ApiError};
-use crate::{
-    ingest::{self, RootStatus},
-    replies::{ListedRoot, OmittedCount, Removed, RemovedRoot, Roots, Started},
-};
+use crate::replies::{ListedRoot, OmittedCount, Removed, RemovedRoot, Roots, Started};
 
 /// The body of `POST /ingest/start`.
 #[derive(Deserialize)]
@@ -45,7 +43,7 @@ pub(super) async fn start(
     // The server's working folder is not the client's.
     if !path.is_absolute() {
         let shown = path.display();
-        let reason = match path.to_str().and_then(ingest::explain_form) {
+        let reason = match path.to_str().and_then(codeinfo_ingest::explain_form) {
             Some(advice) => format!("`path` `{shown}` {advice}"),
             None => format!("`path` must be absolute, such as `/srv/app`; `{shown}` is not"),
         };
@@ -53,7 +51,7 @@ pub(super) async fn start(
     }
     let path = services.path_map.meant(&path);
     let is_confined = rights < Rights::Administer;
-    let request = ingest::Request { path, name, description, is_confined };
+    let request = codeinfo_ingest::Request { path, name, description, is_confined };
     let run = services.ingest.start(request).await?;
     info!(run.id = %run, "ingest run queued");
     Ok(accepted(run))

@@ -3,15 +3,13 @@
 use codeinfo_core::{Hit, Parts};
 use codeinfo_http::{Response, reply};
 use codeinfo_lang::detect;
+use codeinfo_search::{Found, MAX_LISTED, MAX_QUERY_BYTES, Query};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Services, error::ApiError};
-use crate::{
-    replies::{ListedHit, Listing, Part},
-    search::{Found, MAX_LISTED, MAX_QUERY_BYTES, Query},
-};
+use crate::replies::{ListedHit, Listing, Part};
 
 /// How many results there are if no limit is asked for.
 const DEFAULT_LIMIT: usize = 50;

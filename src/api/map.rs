@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use codeinfo_chat::archive::KeptTurn;
+use codeinfo_citations::Checked;
 use codeinfo_core::{FileSummary, LineRange, Principal, TurnId};
 use codeinfo_http::{Response, reply};
+use codeinfo_search::evidence::How;
 use hyper::StatusCode;
 use serde_json::Value;
 
@@ -12,12 +15,7 @@ use super::{
     error::ApiError,
     parameters::{invalid, pairs, unknown},
 };
-use crate::{
-    archive::KeptTurn,
-    cite::Checked,
-    evidence::How,
-    replies::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn},
-};
+use crate::replies::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn};
 
 /// More folders are in no picture that one can read.
 const MAX_FOLDERS: usize = 2000;

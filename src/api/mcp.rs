@@ -22,6 +22,7 @@ use codeinfo_http::HttpError;
 use codeinfo_mcp::{
     About, Call, CallError, Endpoint, Error, Idempotence, SchemaError, Tool, ToolResult,
 };
+use codeinfo_search::{Found, SearchError};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{FutureExt, future, future::BoxFuture};
 use serde_json::{Map, Value, json};
@@ -33,10 +34,7 @@ use super::{
     error::{ApiError, MAIN},
     repos, tools,
 };
-use crate::{
-    replies::Repo,
-    search::{self, Found, SearchError},
-};
+use crate::replies::Repo;
 
 const LIST: &str = "ListIngestedRepositories";
 /// Where Codex names its conversation, within `params._meta`.
@@ -209,7 +207,7 @@ impl RawSearch {
         let known = self.shown.of(conversation);
         let unsearched = self.unsearched(&found, within).await;
         let max_bytes = MAX_TOOL_TEXT_BYTES - unsearched.len();
-        let excerpt = search::excerpt(&found, query.text(), &freshness, &known, max_bytes);
+        let excerpt = codeinfo_search::excerpt(&found, query.text(), &freshness, &known, max_bytes);
         self.shown.add(conversation, excerpt.whole);
         info!(
             search.hits = found.hits.len(),

@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use codeinfo_core::{Root, RootId, plain_name};
+use codeinfo_ingest::{Added, IngestError};
+use codeinfo_search::SearchError;
 use codeinfo_worktree::root_link::find_root;
 
 use super::Services;
-use crate::{
-    ingest::{Added, IngestError},
-    replies::{Adds, Repo, Repos},
-    search::SearchError,
-};
+use crate::replies::{Adds, Repo, Repos};
 
 /// Most characters of a path in a notice.
 const MAX_PATH: usize = 300;

@@ -1,13 +1,11 @@
 //! `GET /repositories/{repo}`: what is known of one repository.
 
 use codeinfo_http::{Response, reply};
+use codeinfo_ingest::{About, LanguageCount, PastRun, Watching};
 use hyper::StatusCode;
 
 use super::{Services, error::ApiError, ingest};
-use crate::{
-    ingest::{About, LanguageCount, PastRun, Watching},
-    replies::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository},
-};
+use crate::replies::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository};
 
 /// Shows a repository, by name, id or path.
 pub(super) async fn read(services: &Services, reference: &str) -> Result<Response, ApiError> {

@@ -2,6 +2,7 @@
 
 use codeinfo_core::Within;
 use codeinfo_http::{Response, reply};
+use codeinfo_search::evidence::{Asked, Source, State};
 use hyper::StatusCode;
 
 use super::{
@@ -9,10 +10,7 @@ use super::{
     error::ApiError,
     parameters::{invalid, pairs, unknown},
 };
-use crate::{
-    evidence::{Asked, Source, State},
-    replies::{LineShown, SourceShown},
-};
+use crate::replies::{LineShown, SourceShown};
 
 /// What may stand in the query of the address.
 #[derive(Default)]

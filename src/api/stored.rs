@@ -4,15 +4,13 @@ use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{Principal, is_internal_address};
 use codeinfo_credentials::{Slot, Stored};
 use codeinfo_http::{Request, Response, reply};
+use codeinfo_toolkits::spec::{Entry, SpecReader, ToolkitName, ToolkitSandbox, Transport};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
 use super::{Services, error::ApiError};
-use crate::{
-    replies::ConfigStored,
-    toolkit::{Entry, SpecReader, ToolkitName, ToolkitSandbox, Transport},
-};
+use crate::replies::ConfigStored;
 
 /// Returns who asks; without one there is nothing to read or write.
 pub(super) fn principal(request: &Request) -> Result<Principal, ApiError> {

@@ -10,15 +10,13 @@ use codeinfo_core::{
     error::{Code, chain},
 };
 use codeinfo_http::{Request, Response, reply};
+use codeinfo_toolkits::{Directory, Filter, Gateway, Member, Proposal, Source, Wanted};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Services, error::ApiError};
-use crate::{
-    gateway::{Directory, Filter, Gateway, Member, Proposal, Source, Wanted},
-    replies::{AllowedFile, ProposedToolkit, ToolAnswer},
-};
+use crate::replies::{AllowedFile, ProposedToolkit, ToolAnswer};
 
 /// What is done to a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

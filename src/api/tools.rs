@@ -7,12 +7,12 @@ use std::{
 
 use codeinfo_core::{Root, telemetry::Outcome};
 use codeinfo_http::{Response, reply};
+use codeinfo_search::{Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Services, error::ApiError, repos::repos_compared};
-use crate::search::{Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError};
 
 /// What to search for, over HTTP and over MCP.
 #[derive(Deserialize)]

@@ -10,6 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_chat::{
+    Event, Turn,
+    archive::{Archive, KeptTurn, Summary, TurnState},
+};
 use codeinfo_core::{
     ConversationId, Principal, Timestamp, TurnId, error::Code, task::Tasks, telemetry::Failures,
 };
@@ -28,11 +32,7 @@ use super::{
     error::{ApiError, MAIN, note_end},
     parameters::{invalid, pairs, unknown},
 };
-use crate::{
-    archive::{Archive, KeptTurn, Summary, TurnState},
-    chat::{Event, Turn},
-    replies::{Asked, TurnBegun, TurnStands},
-};
+use crate::replies::{Asked, TurnBegun, TurnStands};
 
 /// How many bytes of turns that ended stay in memory, and how long: for those who come back to one, also where none
 /// is kept on disk.

@@ -4,6 +4,7 @@ mod frame;
 
 use std::{future::pending, sync::Arc, time::Instant};
 
+use codeinfo_chat::Event;
 use codeinfo_core::{error::Code, telemetry};
 use codeinfo_http::{Admission, Happened, HttpError, WebSocket};
 use codeinfo_mcp::{Schema, SchemaError};
@@ -17,7 +18,6 @@ use super::{
     chat::{self, Arguments},
     error::{ApiError, note_end},
 };
-use crate::chat::Event;
 
 /// What validates the messages of clients.
 pub(super) struct Schemas {

@@ -8,12 +8,12 @@ use codeinfo_credentials::Vault;
 use codeinfo_embed::StaticModel;
 use codeinfo_mcp::SchemaError;
 use codeinfo_store::VectorStore;
-
-use crate::{
-    config::Config,
-    gateway::{Allowed, Gateway, Parts, launch::Sandboxes, layers::Layers, trusted::Trusted},
-    toolkit::{Pool, SpecReader},
+use codeinfo_toolkits::{
+    Allowed, Gateway, Parts, connection::Pool, launch::Sandboxes, layers::Layers, spec::SpecReader,
+    trusted::Trusted,
 };
+
+use crate::config::Config;
 
 /// What toolkits stand on.
 pub(super) struct Below<'a> {
@@ -37,9 +37,17 @@ pub(super) fn gateway(
     let allowed = Arc::new(Allowed::new(&config.data_dir));
     let sandboxes =
         Sandboxes::new(codex.clone(), config.codex.clone(), Arc::clone(store), adapters.clone());
+    let environment = config.codex.environment.clone();
+    let layers = Layers::new(
+        Arc::clone(&reader),
+        Arc::clone(&allowed),
+        &config.toolkits,
+        environment,
+        config.path_map.clone(),
+    );
     let parts = Parts {
         settings: config.toolkits.clone(),
-        layers: Arc::new(Layers::new(Arc::clone(&reader), Arc::clone(&allowed), config)),
+        layers: Arc::new(layers),
         allowed,
         reader,
         trusted: Arc::new(Trusted::new(&config.data_dir)),

@@ -1,16 +1,14 @@
 //! Asks a question and shows the segments as they come.
 
+use codeinfo_citations::{Checked, CitationState, join_lines};
 use codeinfo_core::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use sse_stream::{Sse, SseByteStream};
 
 use super::{CliError, Client, print};
-use crate::{
-    cite::{Checked, CitationState, join_lines},
-    replies::{
-        Answered, FilesFound, Frame, Origin, Text, ToolResult, TurnBegun, Unanswered, Warned,
-    },
+use crate::replies::{
+    Answered, FilesFound, Frame, Origin, Text, ToolResult, TurnBegun, Unanswered, Warned,
 };
 
 /// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.

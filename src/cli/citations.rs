@@ -6,7 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_citations::{
+    DocumentError, Documents, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown,
+};
 use codeinfo_core::paths::is_below;
+use codeinfo_ingest::discover::{self, Ignores};
 use codeinfo_worktree::git::find_work_tree;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -15,10 +19,6 @@ use super::{
     CliError,
     args::Check,
     print::{self, count_things},
-};
-use crate::{
-    cite::{DocumentError, Documents, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
-    ingest::discover::{self, Ignores},
 };
 
 /// Larger files are not listed, and so are not read.

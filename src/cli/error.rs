@@ -1,6 +1,7 @@
 //! What can go wrong on the command line.
 
-use crate::{cite::DocumentError, ingest::State};
+use codeinfo_citations::DocumentError;
+use codeinfo_ingest::State;
 
 /// A failed command, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]

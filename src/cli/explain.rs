@@ -6,10 +6,10 @@ use std::{
 };
 
 use codeinfo_core::{OmissionRule, count_paths};
+use codeinfo_ingest::{Explanation, discover, explain_folder};
 use codeinfo_worktree::{git::find_work_tree, private_places::PrivatePlaces};
 
 use super::{CliError, print};
-use crate::ingest::{Explanation, discover, explain_folder};
 
 /// Explains folders, or of a file alone whether it is indexed.
 pub fn explain(

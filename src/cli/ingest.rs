@@ -10,6 +10,7 @@ use std::{
 };
 
 use codeinfo_core::{RunId, error::Code};
+use codeinfo_ingest::{RunCounts, State, Status, explain_form};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 
@@ -17,10 +18,7 @@ use super::{
     CliError, Client,
     print::{self, count_things},
 };
-use crate::{
-    ingest::{RunCounts, State, Status, explain_form},
-    replies::{ListedRoot, Roots, Started},
-};
+use crate::replies::{ListedRoot, Roots, Started};
 
 /// How often the progress is read.
 const POLL: Duration = Duration::from_millis(100);

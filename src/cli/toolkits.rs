@@ -6,6 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_toolkits::{
+    Directory, Origin, ToolState, ToolkitEntry, connection::State, launch::is_installed,
+    spec::first_file,
+};
 use codeinfo_worktree::git::find_work_tree;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -16,10 +20,8 @@ use super::{
     print,
 };
 use crate::{
-    gateway::{Directory, Origin, ToolState, ToolkitEntry, launch::is_installed},
     install::ask_person,
     replies::{AllowedFile, ConfigStored, ToolAnswer},
-    toolkit::{State, first_file},
 };
 
 /// Where a repository has its toolkits.

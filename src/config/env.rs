@@ -23,13 +23,13 @@ use codeinfo_core::{
     telemetry::{LogFormat, LogSettings},
 };
 use codeinfo_http::{AllowedNames, HttpSettings};
+use codeinfo_ingest::IngestSettings;
 use codeinfo_store::EmbeddedStoreSettings;
 use serde::{Deserialize, de::IntoDeserializer};
 
 pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
 use self::raw::Raw;
 use super::{Config, RelaySettings};
-use crate::ingest::IngestSettings;
 
 /// A setting that cannot be used, in one line that names the variable.
 #[derive(Debug, thiserror::Error)]

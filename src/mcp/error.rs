@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use codeinfo_chat::{ChatError, Failure, Outcome};
 use codeinfo_codex::Unavailable;
 use codeinfo_core::{
     ConversationId,
@@ -13,7 +14,6 @@ use serde_json::json;
 use tracing::{error, warn};
 
 use super::tool::{self, Wording};
-use crate::chat::{ChatError, Failure, Outcome};
 
 /// The listener, in lists of failures.
 const MCP: &str = "mcp";

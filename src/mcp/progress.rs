@@ -2,8 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use codeinfo_chat::{Ask, Chat, Event, Source, Turn};
 use codeinfo_core::plain_name;
 use codeinfo_mcp::{CallError, Error, Update};
+use codeinfo_toolkits::spec::ToolkitName;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
 use tracing::{debug, error, info};
@@ -12,10 +14,6 @@ use super::{
     error,
     plain::{MAX_CHARS, plain},
     tool::Form,
-};
-use crate::{
-    chat::{Ask, Chat, Event, Source, Turn},
-    toolkit::ToolkitName,
 };
 
 /// Where a call is.
@@ -165,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::chat::Stage;
+    use codeinfo_chat::Stage;
     use codeinfo_core::Timestamp;
 
     #[test]

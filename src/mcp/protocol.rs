@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use codeinfo_chat::{Ask, Chat};
 use codeinfo_codex::{Presence, Unavailable};
 use codeinfo_core::{FOLDER_META, Principal, error::chain, plain_name, telemetry::Failures};
 use codeinfo_http::{Admission, HttpSettings};
@@ -16,10 +17,7 @@ use super::{
     client_bounds, error, progress,
     tool::{self, Form, Wanted, Wording},
 };
-use crate::{
-    chat::{Ask, Chat},
-    mcp_http::{Place, Relays},
-};
+use crate::mcp_http::{Place, Relays};
 
 /// Repositories that are named, and characters of a name.
 const MAX_NAMED: usize = 8;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use codeinfo_chat::{Failure, Outcome};
 use codeinfo_core::{
     ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment, telemetry::Failures,
 };
@@ -10,10 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::result::{self, Failed, Head};
-use crate::{
-    chat::{Failure, Outcome},
-    mcp_http::Place,
-};
+use crate::mcp_http::Place;
 
 /// Description of the tool, with marks for the repositories and for the maximum size of a reply.
 const DESCRIPTION: &str = "\

@@ -5,17 +5,14 @@ use std::{
     sync::Arc,
 };
 
+use codeinfo_chat::Chat;
 use codeinfo_core::{PathMap, Principal, RootId, error::chain, plain_name, task::Tasks};
 use codeinfo_http::{HttpError, Request};
+use codeinfo_ingest::{Ingest, RootStatus, State};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
-
-use crate::{
-    chat::Chat,
-    ingest::{self, Ingest, RootStatus, State},
-};
 
 /// Where a relay listens on both listeners.
 pub const PATH: &str = "/mcp/relay";
@@ -124,7 +121,10 @@ impl Place {
         if !self.auto_index || self.status().await.is_some() {
             return;
         }
-        let request = ingest::Request { path: self.folder.clone(), ..ingest::Request::default() };
+        let request = codeinfo_ingest::Request {
+            path: self.folder.clone(),
+            ..codeinfo_ingest::Request::default()
+        };
         match self.ingest.start(request).await {
             Ok(run) => info!(run.id = %run, path = %self.folder.display(), "indexing of itself"),
             Err(error) => {

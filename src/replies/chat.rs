@@ -1,14 +1,11 @@
 //! The frames of `POST /chat`.
 
+use codeinfo_chat::{Stage, Usage};
+use codeinfo_citations::Checked;
 use codeinfo_core::{ConversationId, FileSummary, Segment};
+use codeinfo_toolkits::Source;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::{
-    chat::{self, Stage, Usage},
-    cite::Checked,
-    gateway::Source,
-};
 
 /// One frame: a server-sent event with a name and JSON.
 #[derive(Debug, Serialize)]
@@ -87,12 +84,12 @@ pub struct Origin {
     pub toolkit: Option<String>,
 }
 
-impl From<&chat::Source> for Origin {
-    fn from(source: &chat::Source) -> Self {
+impl From<&codeinfo_chat::Source> for Origin {
+    fn from(source: &codeinfo_chat::Source) -> Self {
         let toolkit = source.toolkit().map(ToString::to_string);
         let source = match source {
-            chat::Source::Local => Source::Local,
-            chat::Source::Mcp(_) => Source::Mcp,
+            codeinfo_chat::Source::Local => Source::Local,
+            codeinfo_chat::Source::Mcp(_) => Source::Mcp,
         };
         Self { source, toolkit }
     }

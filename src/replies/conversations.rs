@@ -1,10 +1,9 @@
 //! What the routes of turns and conversations reply.
 
+use codeinfo_chat::archive::TurnState;
 use codeinfo_core::{ConversationId, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::archive::TurnState;
 
 /// A turn that has begun.
 #[derive(Debug, Serialize, Deserialize)]

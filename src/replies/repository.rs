@@ -1,9 +1,9 @@
 //! What `GET /repositories/{repo}` replies.
 
+use codeinfo_ingest::{RunCounts, State};
 use serde::{Deserialize, Serialize};
 
 use super::ListedRoot;
-use crate::ingest::{RunCounts, State};
 
 /// One repository.
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use codeinfo_core::{Counts, OmissionRule, RootId, RunId};
+use codeinfo_ingest::State;
 use serde::{Deserialize, Serialize};
-
-use crate::ingest::State;
 
 /// A run that was queued.
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use std::{
 };
 
 use codeinfo_core::error::Code;
+use codeinfo_ingest::can_be_indexed;
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
@@ -14,7 +15,6 @@ use crate::{
     app::private_places,
     cli::{self, CliError, Client, Command, Search},
     config::Config,
-    ingest::can_be_indexed,
     install::ask_person,
     mcp_http::{name_ingest_command, quote_path},
     replies::{ListedRoot, Roots},

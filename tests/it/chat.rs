@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use codeinfo::chat::{Event, collect};
+use codeinfo_chat::{Event, collect};
 use codeinfo_core::{ConversationId, error::Code};
 use futures_util::StreamExt;
 use insta::assert_snapshot;

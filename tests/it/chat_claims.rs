@@ -3,10 +3,8 @@
 
 use std::{fmt::Write as _, fs, time::Duration};
 
-use codeinfo::{
-    chat::{Ask, Outcome, collect},
-    cite::CitationState,
-};
+use codeinfo_chat::{Ask, Outcome, collect};
+use codeinfo_citations::CitationState;
 use codeinfo_core::{ClaimCounts, Segment};
 use serde_json::{Value, json};
 

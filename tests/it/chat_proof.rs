@@ -8,10 +8,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    chat::{Event, Outcome},
-    cite::CitationState,
-};
+use codeinfo_chat::{Event, Outcome};
+use codeinfo_citations::CitationState;
 use codeinfo_core::{CitationCounts, FileRecord, Segment};
 use futures_util::StreamExt;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use codeinfo::cite::{Checker, CitationState, Fault, LookupScope, Report, faults};
+use codeinfo_citations::{Checker, CitationState, Fault, LookupScope, Report, faults};
 use codeinfo_core::{LineRange, PathMap, Within};
 use insta::assert_snapshot;
 use serde_json::Value;

@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use codeinfo::cite::{Checked, Checker, CitationState, LookupScope, faults};
+use codeinfo_citations::{Checked, Checker, CitationState, LookupScope, faults};
 use codeinfo_core::{LineRange, PathMap};
 
 use crate::ingest_bench::{Bench, Repo};

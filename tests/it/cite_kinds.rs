@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use codeinfo::cite::{Checker, CitationState, LookupScope};
+use codeinfo_citations::{Checker, CitationState, LookupScope};
 use codeinfo_core::PathMap;
 
 use crate::ingest_bench::Bench;
@@ -355,7 +355,7 @@ async fn advice_names_the_nearest_occurrence() {
             used - 28
         );
         let report = checker.check(&sentence, &LookupScope::default()).await.unwrap();
-        let advice = codeinfo::cite::faults(&sentence, &report).concat();
+        let advice = codeinfo_citations::faults(&sentence, &report).concat();
         assert!(advice.contains(&format!("`totalOf{at}` is at {used}")), "{sentence}: {advice}");
     }
 }

@@ -7,8 +7,6 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo::cite::{Checked, Checker, CitationState, Fault, LookupScope, Report};
-
 use crate::{
     ingest_bench::{Bench, Repo},
     real_source::copy,
@@ -16,6 +14,7 @@ use crate::{
 
 mod excused;
 
+use codeinfo_citations::{Checked, Checker, CitationState, Fault, LookupScope, Report};
 use codeinfo_core::PathMap;
 use excused::{EXCUSED_KINDS, ExcusedCase};
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use codeinfo::chat::Event;
+use codeinfo_chat::Event;
 use codeinfo_codex::{Codex, Presence, Unavailable};
 use codeinfo_core::{error::Code, task::Tasks};
 use futures_util::StreamExt;
@@ -165,7 +165,7 @@ async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
     let mut turn = harness.begin("What?", None).await.unwrap();
     while !matches!(turn.next().await.unwrap(), Event::Thinking { .. }) {}
     kill_children(&harness.home());
-    let outcome = codeinfo::chat::collect(turn).await;
+    let outcome = codeinfo_chat::collect(turn).await;
     assert_eq!(
         shown(&outcome),
         "thinking: hm\nfailure: CODE_INFO_LLM_UNAVAILABLE: in the middle of the turn, the Codex \
@@ -325,7 +325,7 @@ async fn stopping_ends_the_process_and_its_turns() {
         Harness::with(Model::answer(|_| Reply::Silent(Vec::new())).await, "", |_| ()).await;
     let turn = harness.begin("What?", None).await.unwrap();
     harness.model.asked(1).await;
-    let collecting = codeinfo::chat::collect(turn);
+    let collecting = codeinfo_chat::collect(turn);
     let (stopped, outcome) = tokio::join!(harness.tasks.stop(Duration::from_secs(20)), collecting);
     assert!(stopped);
     assert_eq!(outcome.failure.unwrap().code, Code::Cancelled);

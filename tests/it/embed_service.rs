@@ -5,9 +5,10 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use codeinfo::{config, ingest::State};
+use codeinfo::config;
 use codeinfo_core::{error::Code, task::Tasks};
 use codeinfo_embed::{Document, EmbedError, Embedder, EmbeddingSettings, Service};
+use codeinfo_ingest::State;
 use futures_util::future::join_all;
 use serde_json::Value;
 

@@ -57,7 +57,8 @@ struct Reference {
 
 #[tokio::test]
 async fn the_built_in_model_agrees_with_the_reference() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/embed/tests/fixtures/reference_vectors.jsonl");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("crates/embed/tests/fixtures/reference_vectors.jsonl");
     let references: Vec<Reference> = fs::read_to_string(file)
         .unwrap()
         .lines()

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
-use codeinfo::evidence::{
+use codeinfo_core::{PathMap, Root, Within};
+use codeinfo_search::evidence::{
     Asked, Evidence, EvidenceError, Group, MAX_SHOWN, NamePattern, Outline, Uses,
 };
-use codeinfo_core::{PathMap, Root, Within};
 use regex::Regex;
 
 use crate::{

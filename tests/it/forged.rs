@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use codeinfo::search::{Found, Freshness, excerpt};
 use codeinfo_core::{Hit, Parts};
+use codeinfo_search::{Found, Freshness, excerpt};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 

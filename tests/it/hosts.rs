@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeSet, fs, sync::Arc};
 
-use codeinfo::{
-    evidence::{Asked, Evidence, State as LinesState},
-    ingest::State,
-    search::{Freshness, Query, Search, excerpt},
-};
 use codeinfo_core::{LastRun, PathMap, Root, RootId, Within, task::Tasks};
 use codeinfo_embed::Builtin;
+use codeinfo_ingest::State;
+use codeinfo_search::{
+    Freshness, Query, Search,
+    evidence::{Asked, Evidence, State as LinesState},
+    excerpt,
+};
 use codeinfo_store::{OnMismatch, StoreError};
 use serde_json::json;
 use tempfile::TempDir;

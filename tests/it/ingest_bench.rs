@@ -12,9 +12,9 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::ingest::{Ingest, Request, Status};
 use codeinfo_core::{FileRecord, Host, Root, RootId, RunId, Sparse, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_ingest::{Ingest, Request, Status};
 use codeinfo_store::{
     Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, Size, StoreError, Stored,
     Trees, VectorStore,
@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 /// Bounds of the runs; none passes another that people asked for.
-pub(crate) const LIMITS: codeinfo::ingest::IngestSettings = codeinfo::ingest::IngestSettings {
+pub(crate) const LIMITS: codeinfo_ingest::IngestSettings = codeinfo_ingest::IngestSettings {
     max_file_bytes: 1024 * 1024,
     max_queued_runs: 2,
     max_finished_runs: 64,
@@ -53,7 +53,7 @@ impl Bench {
     pub(crate) async fn with_limits(
         embedder: Arc<dyn Embedder>,
         tasks: Tasks,
-        limits: codeinfo::ingest::IngestSettings,
+        limits: codeinfo_ingest::IngestSettings,
     ) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
         let settings = codeinfo_store::EmbeddedStoreSettings {

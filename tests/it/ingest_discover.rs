@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-use codeinfo::ingest::discover::{Discovered, discover};
 use codeinfo_core::error::Code;
+use codeinfo_ingest::discover::{Discovered, discover};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::ingest::{
+use codeinfo_ingest::{
     State,
     discover::{Discovered, discover, ignored},
 };

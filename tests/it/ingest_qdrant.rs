@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo::ingest::{Ingest, Request, State, Status};
 use codeinfo_core::{LastRun, Root, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_ingest::{Ingest, Request, State, Status};
 use codeinfo_store::{Trees, VectorStore};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ impl Process {
         let engine = faults.before(opened.unwrap(), None);
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, true, tasks.clone()));
         let limits =
-            codeinfo::ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
+            codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
         let ingest = Ingest::new(Arc::clone(&store), Arc::new(embedder), limits, tasks);
         Self { store, ingest }
     }

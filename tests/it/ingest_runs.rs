@@ -2,9 +2,9 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use codeinfo::ingest::{Request, RootStatus, State};
 use codeinfo_core::{Counts, LastRun, Root, error::Code, task::Tasks};
 use codeinfo_embed::{Builtin, lexical};
+use codeinfo_ingest::{Request, RootStatus, State};
 use insta::assert_snapshot;
 
 use crate::ingest_bench::{Bench, LIMITS, Repo, request};
@@ -396,7 +396,7 @@ async fn too_many_waiting_runs_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_takes_long_holds_up_no_other_repository() {
     let tasks = Tasks::default();
-    let limits = codeinfo::ingest::IngestSettings { run_patience: Duration::ZERO, ..LIMITS };
+    let limits = codeinfo_ingest::IngestSettings { run_patience: Duration::ZERO, ..LIMITS };
     let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
     let bench = Bench::with_limits(embedder, tasks, limits).await;
     bench.faults.hold();

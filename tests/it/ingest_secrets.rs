@@ -9,12 +9,10 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
-use codeinfo::{
-    ingest::State,
-    search::{Freshness, Query, Search, excerpt},
-};
 use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_ingest::State;
+use codeinfo_search::{Freshness, Query, Search, excerpt};
 
 use crate::ingest_bench::Bench;
 

@@ -1,6 +1,6 @@
 //! What rules leave out is counted and named, wherever somebody asks.
 
-use codeinfo::ingest::explain_folder;
+use codeinfo_ingest::explain_folder;
 use codeinfo_worktree::private_places::PrivatePlaces;
 use serde_json::{Value, json};
 

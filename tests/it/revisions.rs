@@ -4,14 +4,15 @@ mod hostile;
 
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use codeinfo::{
-    cite::{Checker, LookupScope, faults},
-    evidence::{Asked, Evidence, State as FileState},
-    ingest::{IngestError, Request, State, Status, Watching},
-    search::{Query, Search, excerpt},
-};
+use codeinfo_citations::{Checker, LookupScope, faults};
 use codeinfo_core::{PathMap, Root, RootId, Within, task::Tasks};
 use codeinfo_embed::Builtin;
+use codeinfo_ingest::{IngestError, Request, State, Status, Watching};
+use codeinfo_search::{
+    Query, Search,
+    evidence::{Asked, Evidence, State as FileState},
+    excerpt,
+};
 
 use crate::{
     ingest_bench::{Bench, Repo, request},

@@ -8,12 +8,10 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo::{
-    ingest::State,
-    search::{Query, Search, SearchError},
-};
 use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::Builtin;
+use codeinfo_ingest::State;
+use codeinfo_search::{Query, Search, SearchError};
 use futures_util::{StreamExt, join, stream};
 use serde_json::{Value, json};
 use tempfile::TempDir;

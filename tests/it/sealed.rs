@@ -5,9 +5,9 @@ mod places;
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use codeinfo::ingest::discover::discover;
 use codeinfo_codex::{Confinement, Network, OtherVariables, SandboxMode};
 use codeinfo_core::{ConversationId, error::Code};
+use codeinfo_ingest::discover::discover;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

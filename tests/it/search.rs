@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use codeinfo::search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt};
 use codeinfo_chunk::Kind;
 use codeinfo_core::{ChunkRecord, PathMap, Root, RootId, error::Code, task::Tasks};
 use codeinfo_embed::{Builtin, Document, Embedder, lexical};
 use codeinfo_lang::role;
+use codeinfo_search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt};
 use codeinfo_store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors};
 use tempfile::TempDir;
 use uuid::Uuid;

@@ -13,12 +13,10 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use codeinfo::{
-    ingest::{Ingest, Request, State},
-    search::{Query, Search},
-};
 use codeinfo_core::{LastRun, PathMap, Root, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_ingest::{Ingest, Request, State};
+use codeinfo_search::{Query, Search};
 use codeinfo_store::{Embedded, OnMismatch, Trees, VectorStore};
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
@@ -107,7 +105,7 @@ impl Harness {
         let engine = Arc::new(crate::store_embedded::retried(open).await.unwrap());
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
         let limits =
-            codeinfo::ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
+            codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
         let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);
         let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), limits, tasks.clone());
         let search = Search::new(Arc::clone(&store), embedder, PathMap::default());

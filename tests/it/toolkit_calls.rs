@@ -2,7 +2,10 @@
 
 use std::{process::Stdio, time::Instant};
 
-use codeinfo::toolkit::{State, Timing, ToolkitError, Transport};
+use codeinfo_toolkits::{
+    connection::{State, Timing, ToolkitError},
+    spec::Transport,
+};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},

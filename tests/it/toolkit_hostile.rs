@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use codeinfo::toolkit::{Client, State, Timing, ToolkitError, ToolkitSpec};
+use codeinfo_toolkits::{
+    connection::{Client, State, Timing, ToolkitError},
+    spec::ToolkitSpec,
+};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use codeinfo::toolkit::{State, Timing, ToolkitError, Transport};
 use codeinfo_core::task::Backoff;
+use codeinfo_toolkits::{
+    connection::{State, Timing, ToolkitError},
+    spec::Transport,
+};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::Instant;
@@ -195,7 +198,7 @@ async fn a_toolkit_is_stopped_and_started_by_hand_and_one_that_is_off_is_not() {
     assert_eq!(client.status().state, State::Stopped);
     client.restart().await.unwrap();
     assert_ne!(client.status().pid, Some(process));
-    let off = codeinfo::toolkit::ToolkitSpec { enabled: false, ..scripted(&[]) };
+    let off = codeinfo_toolkits::spec::ToolkitSpec { enabled: false, ..scripted(&[]) };
     let off = toolkits.client(&off);
     assert_eq!(off.status().state, State::Disabled);
     assert_eq!(off.start().await.unwrap_err().to_string(), "toolkit kit is switched off");

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use codeinfo::toolkit::{ToolkitSandbox, ToolkitSpec};
+use codeinfo_toolkits::spec::{ToolkitSandbox, ToolkitSpec};
 use serde_json::{Value, json};
 use tokio::time::Duration;
 

@@ -2,13 +2,14 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
-use codeinfo::{
-    gateway::launch::Sandboxes,
-    toolkit::{Client, State, ToolkitSandbox, ToolkitSpec, Transport},
-};
 use codeinfo_codex::{Codex, NetworkAccess, OtherVariables};
 use codeinfo_core::{Secret, task::Tasks};
 use codeinfo_store::VectorStore;
+use codeinfo_toolkits::{
+    connection::{Client, State},
+    launch::Sandboxes,
+    spec::{ToolkitSandbox, ToolkitSpec, Transport},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

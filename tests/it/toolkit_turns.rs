@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, time::Instant};
 
-use codeinfo::toolkit::ToolkitSpec;
+use codeinfo_toolkits::spec::ToolkitSpec;
 use serde_json::{Map, Value, json};
 use tokio::time::{Duration, sleep};
 

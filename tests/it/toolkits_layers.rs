@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use codeinfo::{
-    config,
-    gateway::{Allowed, Asked, Layers, Origin, Resolved, Standing},
-    toolkit::{Requested, SpecReader},
+use codeinfo::config;
+use codeinfo_toolkits::{
+    Allowed, Asked, Layers, Origin, Resolved, Standing,
+    spec::{Requested, SpecReader},
 };
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,13 @@ impl Place {
         let config = config::from_pairs(pairs, "/usr/bin".into()).unwrap();
         let reader = Arc::clone(&READER);
         let allowed = Arc::new(Allowed::new(&config.data_dir));
-        let layers = Layers::new(Arc::clone(&reader), Arc::clone(&allowed), &config);
+        let layers = Layers::new(
+            Arc::clone(&reader),
+            Arc::clone(&allowed),
+            &config.toolkits,
+            config.codex.environment,
+            config.path_map,
+        );
         Self { folder, reader, allowed, layers }
     }
 

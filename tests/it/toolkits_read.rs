@@ -2,11 +2,11 @@
 
 use std::{fmt::Write, path::Path, sync::LazyLock, time::Duration};
 
-use codeinfo::toolkit::{
+use codeinfo_codex::{NetworkAccess, OtherVariables};
+use codeinfo_toolkits::spec::{
     AllowedTools, Document, Entry, Requested, SpecReader, ToolkitSandbox, ToolkitSpec, Transport,
     first_file,
 };
-use codeinfo_codex::{NetworkAccess, OtherVariables};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
 

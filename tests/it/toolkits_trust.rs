@@ -2,10 +2,6 @@
 
 use std::{fs, path::Path, str::FromStr};
 
-use codeinfo::{
-    gateway::{Pins, Trusted, Verdict, trusted::Tool},
-    toolkit::{Entry, SpecReader, ToolkitName, ToolkitSpec},
-};
 use serde_json::{Value, json};
 
 fn name(text: &str) -> ToolkitName {
@@ -35,6 +31,11 @@ fn check(data: &Path, toolkit: &str, spec: &ToolkitSpec, tools: &[Tool<'_>]) -> 
 }
 
 use Verdict::{Changed, Ok as Fine};
+use codeinfo_toolkits::{
+    Pins, Trusted, Verdict,
+    spec::{Entry, SpecReader, ToolkitName, ToolkitSpec},
+    trusted::Tool,
+};
 
 #[test]
 fn a_tool_that_says_other_things_is_refused_until_it_is_trusted() {

@@ -13,14 +13,14 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    evidence::{Asked, Evidence},
-    ingest::{State, Status},
-    search::{Freshness, Query, Search, excerpt},
-};
-
 use codeinfo_core::{Hit, LastRun, PathMap, Root, RootId, Within, hash, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_ingest::{State, Status};
+use codeinfo_search::{
+    Freshness, Query, Search,
+    evidence::{Asked, Evidence},
+    excerpt,
+};
 use codeinfo_store::{MAX_PAGE, Trees, VectorStore};
 use tempfile::TempDir;
 use uuid::Uuid;

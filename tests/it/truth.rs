@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 
-use codeinfo::ingest::explain_folder;
+use codeinfo_ingest::explain_folder;
 use codeinfo_worktree::private_places::PrivatePlaces;
 
 /// `MAX_FILE_BYTES` by default.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::chat::{Ask, collect};
+use codeinfo_chat::{Ask, collect};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

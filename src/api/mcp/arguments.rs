@@ -1,9 +1,8 @@
 //! Mends arguments of tools as models send them, where the meaning is plain: a model should get results, and no
 //! error that costs it a call. Pure.
 
+use codeinfo_search::MAX_LIMIT;
 use serde_json::{Value, json};
-
-use crate::search::MAX_LIMIT;
 
 /// Takes `null` and empty text as left out, reads numbers from text, and clamps them to what is allowed.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 32 bits")]

@@ -3,16 +3,16 @@
 use codeinfo_core::{FILES_META, LineRange, OmissionRule, RootId, Within};
 use codeinfo_lang::detect;
 use codeinfo_mcp::{CallError, Idempotence, SchemaError, Tool, ToolResult};
+use codeinfo_search::{
+    SearchError,
+    evidence::{Asked, EvidenceError, NamePattern, Outline, split_lines},
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tracing::info;
 
 use super::{RawSearch, lines, matches, outline, uses};
-use crate::{
-    api::tools::SearchArguments,
-    evidence::{Asked, EvidenceError, NamePattern, Outline, split_lines},
-    search::SearchError,
-};
+use crate::api::tools::SearchArguments;
 
 const USES: &str = "FindUses";
 const LINES: &str = "ReadLines";

@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
+use codeinfo_search::evidence::{File, FileLines, State};
 use codeinfo_worktree::decode::TextEncoding;
-
-use crate::evidence::{File, FileLines, State};
 
 /// Characters of a path that are shown.
 const MAX_PATH_CHARS: usize = 500;

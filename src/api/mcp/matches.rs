@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
+use codeinfo_search::evidence::{Group, MAX_SHOWN, MatchedName, Matches};
 
 use super::uses::{label, quoted, searched, summarize_lines};
-use crate::evidence::{Group, MAX_SHOWN, MatchedName, Matches};
 
 /// Maximum characters of a shown path.
 const MAX_PATH_CHARS: usize = 500;

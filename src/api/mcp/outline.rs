@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
-
-use crate::evidence::{Entry, Folder, Member, Outline};
+use codeinfo_search::evidence::{Entry, Folder, Member, Outline};
 
 /// Characters of a name, and of a path, that are shown.
 const MAX_NAME_CHARS: usize = 60;

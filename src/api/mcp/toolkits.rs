@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, Tool, ToolResult, Update};
+use codeinfo_toolkits::{Gateway, Grant, Member};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream};
 use serde_json::{Map, Value};
 
-use crate::{
-    api::error::ApiError,
-    gateway::{Gateway, Grant, Member},
-};
+use crate::api::error::ApiError;
 
 /// An endpoint for a client that shows the grant of a turn.
 pub(in crate::api) struct Toolkits {

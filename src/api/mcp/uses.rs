@@ -3,9 +3,9 @@
 use std::{fmt::Write, time::Duration};
 
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
+use codeinfo_search::evidence::{File, Group, MAX_SHOWN, Searched, Shown, Uses};
 
 use super::lines::summarize_file;
-use crate::evidence::{File, Group, MAX_SHOWN, Searched, Shown, Uses};
 
 /// Characters of a name, and of a path, that are shown.
 const MAX_NAME_CHARS: usize = 100;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use codeinfo_chat::archive::{KeptFrame, KeptTurn, Summary, TurnState};
 use codeinfo_core::{Timestamp, TurnId, error::Code};
 use codeinfo_http::sse;
 use futures_util::{Stream, stream};
@@ -10,10 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{question_frame, shown};
-use crate::{
-    archive::{KeptFrame, KeptTurn, Summary, TurnState},
-    replies::Frame,
-};
+use crate::replies::Frame;
 
 /// Most bytes of what the tools of one turn returned; what comes later is left out. Words of the model
 /// are bounded where they come from.

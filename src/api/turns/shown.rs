@@ -1,14 +1,12 @@
 //! Turns as the page is shown them: with their Markdown as HTML, which is never kept.
 
+use codeinfo_chat::archive::{KeptFrame, KeptTurn, Summary, TurnState};
+use codeinfo_citations::{Checked, cited_html, found_html, html};
 use codeinfo_core::error::Code;
 use codeinfo_http::sse;
 use serde_json::{Value, json};
 
-use crate::{
-    archive::{KeptFrame, KeptTurn, Summary, TurnState},
-    cite::{Checked, cited_html, found_html, html},
-    replies::{NumberedFrame, WholeTurn},
-};
+use crate::replies::{NumberedFrame, WholeTurn};
 
 pub(super) const QUESTION: &str = "question";
 pub(super) const ERROR: &str = "error";

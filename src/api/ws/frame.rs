@@ -1,14 +1,12 @@
 //! The frames of `/ws`.
 
+use codeinfo_chat::{Event, Failure, Outcome};
 use codeinfo_core::ConversationId;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{
-    chat::{Event, Failure, Outcome},
-    replies::Origin,
-};
+use crate::replies::Origin;
 
 /// Most bytes of the result of a tool in a frame.
 const MAX_RESULT_BYTES: usize = 64 * 1024;
@@ -145,7 +143,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::chat::{Source, Stage};
+    use codeinfo_chat::{Source, Stage};
     use codeinfo_core::Timestamp;
 
     fn result(result: Value, error: Option<&str>) -> String {

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use codeinfo_credentials::{InvalidKey, SecretKey};
+use codeinfo_toolkits::spec::ToolkitSettings;
 use serde::Deserialize;
 
 use super::{ConfigError, Raw, Switch, absolute, choice, invalid, positive};
-use crate::toolkit::ToolkitSettings;
 
 /// Who may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use codeinfo::ingest::State;
+use codeinfo_ingest::State;
 
 use super::{Lot, Planted, leaks};
 use crate::ingest_bench::Bench;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::chat::{Ask, Chat, ChatError, Outcome, Turn, collect};
+use codeinfo_chat::{Ask, Chat, ChatError, Outcome, Turn, collect};
 use codeinfo_codex::{Codex, Presence};
 use codeinfo_core::{
     ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash, task::Tasks,

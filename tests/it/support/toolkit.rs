@@ -7,14 +7,14 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::toolkit::{
-    AllowedTools, CallResult, Client, Launch, Launcher, Pool, Start, Timing, ToolkitName,
-    ToolkitSandbox, ToolkitSpec, Transport,
-};
 use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{
     Secret,
     task::{Backoff, Tasks},
+};
+use codeinfo_toolkits::{
+    connection::{CallResult, Client, Launch, Launcher, Pool, Start, Timing},
+    spec::{AllowedTools, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport},
 };
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value};

@@ -8,9 +8,9 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo::ingest::{Ingest, State};
 use codeinfo_core::{Root, RootId};
 use codeinfo_embed::{Builtin, Embedder, lexical};
+use codeinfo_ingest::{Ingest, State};
 use codeinfo_store::{MAX_PAGE, VectorStore};
 
 use super::{commit_all, git, held, worktree};

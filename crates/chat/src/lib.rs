@@ -1,0 +1,352 @@
+//! Questions in, ordered segments out: the one chat pipeline.
+
+pub mod archive;
+mod assemble;
+mod cited;
+mod conversations;
+mod error;
+mod event;
+mod heard;
+mod mention;
+mod prompt;
+mod proof;
+mod reach;
+mod reading;
+mod scope;
+mod source;
+mod turn;
+
+use std::{
+    path::Path,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use codeinfo_citations::Checker;
+use codeinfo_codex::{Codex, CodexError, Model, Presence};
+use codeinfo_core::{
+    ConversationId, PathMap, Principal, Question, RootId,
+    task::Tasks,
+    telemetry::{self, Timed},
+};
+use codeinfo_store::VectorStore;
+use codeinfo_toolkits::{Gateway, RequestError, spec::Requested};
+use codeinfo_worktree::root_link::find_root;
+use futures_util::{Stream, StreamExt, stream::BoxStream};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
+
+use self::{conversations::Conversations, scope::Scope};
+pub use self::{
+    error::ChatError,
+    event::{Event, Failure, Outcome, Stage, Usage},
+    source::{Server, Servers, Source},
+};
+use crate::archive::ConversationOwners;
+
+/// Asks questions of Codex. Clones share conversations and bounds.
+#[derive(Clone)]
+pub struct Chat {
+    codex: Codex,
+    search_url: String,
+    search_key: Option<codeinfo_core::Secret>,
+    /// Knows the repositories that can be asked about.
+    store: Arc<dyn VectorStore>,
+    paths: PathMap,
+    /// Checks what answers cite.
+    checker: Checker,
+    turn_timeout: Duration,
+    has_shell: bool,
+    /// Whether a second reader checks the claims of answers, where a question does not say.
+    claim_check: bool,
+    /// `None` has no toolkits.
+    gateway: Option<Gateway>,
+    conversations: Conversations,
+    /// Knows who may continue which conversation.
+    owners: ConversationOwners,
+    turns: Timed<telemetry::Outcome>,
+    tasks: Tasks,
+}
+
+/// A repository that the model's shell does not read, although search finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    pub name: String,
+    pub reason: &'static str,
+}
+
+/// A question and how to answer it.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub question: Question,
+    /// The conversation to continue; `None` starts one.
+    pub conversation: Option<ConversationId>,
+    /// The model; `None` takes the one of the settings.
+    pub model: Option<String>,
+    /// The reasoning effort; `None` takes the one of the settings.
+    pub effort: Option<String>,
+    /// Whether a second reader checks what the answer claims; `None` follows the settings.
+    pub claim_check: Option<bool>,
+    /// The repository that the question is confined to: a name, an id or a path; `None` asks about
+    /// all that are indexed.
+    pub repository: Option<String>,
+    /// The tree that the client stands in: the other ones of its repository are left out.
+    pub tree: Option<RootId>,
+    /// What the client should know of that.
+    pub notice: Option<String>,
+    /// What the request says of toolkits; `None` takes those that are configured.
+    pub toolkits: Option<Requested>,
+    /// Who asks, where the request says so.
+    pub principal: Option<Principal>,
+    /// Ends the turn when who asks is revoked.
+    pub revoked: CancellationToken,
+}
+
+impl Ask {
+    /// Asks `question` about everything, as the settings say.
+    pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
+        let (model, effort, claim_check, repository) = (None, None, None, None);
+        let (toolkits, principal, tree, notice) = (None, None, None, None);
+        Self {
+            question,
+            conversation,
+            model,
+            effort,
+            claim_check,
+            repository,
+            tree,
+            notice,
+            toolkits,
+            principal,
+            revoked: CancellationToken::new(),
+        }
+    }
+}
+
+impl Chat {
+    /// `search_url` is the MCP endpoint that Codex searches with, such as
+    /// `http://127.0.0.1:5010/mcp`; `store` knows the repositories that can be asked about.
+    pub fn new(
+        codex: Codex,
+        settings: &codeinfo_codex::CodexSettings,
+        search_url: String,
+        store: Arc<dyn VectorStore>,
+        tasks: Tasks,
+    ) -> Self {
+        Self {
+            codex,
+            search_url,
+            search_key: None,
+            checker: Checker::new(Arc::clone(&store), PathMap::default()),
+            store,
+            paths: PathMap::default(),
+            turn_timeout: settings.turn_timeout,
+            has_shell: settings.shell,
+            claim_check: settings.claim_check,
+            gateway: None,
+            conversations: Conversations::new(settings.max_turns, settings.max_waiting),
+            owners: ConversationOwners::default(),
+            turns: Timed::default(),
+            tasks,
+        }
+    }
+
+    /// Understands and shows paths as clients see them.
+    #[must_use]
+    pub fn mapped(self, paths: PathMap) -> Self {
+        let checker = Checker::new(Arc::clone(&self.store), paths.clone());
+        Self { paths, checker, ..self }
+    }
+
+    /// Lets turns use the toolkits of `gateway`.
+    #[must_use]
+    pub fn with_toolkits(self, gateway: Gateway) -> Self {
+        Self { gateway: Some(gateway), ..self }
+    }
+
+    /// Has Codex prove itself to the search with `key`.
+    #[must_use]
+    pub fn searching_with(self, key: codeinfo_core::Secret) -> Self {
+        Self { search_key: Some(key), ..self }
+    }
+
+    /// Has `owners` know whose conversations are, also after a restart.
+    #[must_use]
+    pub fn owned_in(self, owners: ConversationOwners) -> Self {
+        Self { owners, ..self }
+    }
+
+    /// Counts the turns in `turns`.
+    #[must_use]
+    pub fn counted(self, turns: Timed<telemetry::Outcome>) -> Self {
+        Self { turns, ..self }
+    }
+
+    /// Asks a question. Returns once its conversation exists; dropping the future or the turn
+    /// interrupts Codex. Whether Codex can be used is for [`Chat::presence`] to say, which the edges ask
+    /// before they read arguments; here it shows when the conversation is opened. Another's conversation is
+    /// refused as if there were none, and who is revoked as soon as that is.
+    pub async fn ask(&self, ask: Ask) -> Result<Turn, ChatError> {
+        let principal = ask.principal.as_ref();
+        if let Some(id) = ask.conversation.filter(|id| !self.owners.may_continue(*id, principal)) {
+            return Err(ChatError::UnknownConversation(id));
+        }
+        let revoked = ask.revoked.clone();
+        tokio::select! {
+            biased;
+            () = revoked.cancelled() => Err(ChatError::Revoked),
+            turn = self.begin_turn(ask) => turn,
+        }
+    }
+
+    async fn begin_turn(&self, ask: Ask) -> Result<Turn, ChatError> {
+        let scope =
+            self.scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree)).await?;
+        let place = tokio::select! {
+            () = self.tasks.stopping().cancelled() => return Err(ChatError::Stopping),
+            place = self.conversations.place(ask.conversation) => place?,
+        };
+        let (opened, turn) = oneshot::channel();
+        let running = turn::run(self.clone(), (ask, scope), place, opened);
+        self.tasks.spawn(running.instrument(Span::current()));
+        // A task that ends without a word was dropped by the runtime's end.
+        turn.await.unwrap_or(Err(ChatError::Stopping))
+    }
+
+    /// Reads what a request of `principal` says of toolkits.
+    pub fn requested(
+        &self,
+        toolkits: Value,
+        principal: Option<&Principal>,
+    ) -> Result<Requested, RequestError> {
+        match &self.gateway {
+            Some(gateway) => gateway.requested(toolkits, principal),
+            None => Ok(Requested::default()),
+        }
+    }
+
+    /// Returns how many questions are being answered.
+    pub fn running(&self) -> usize {
+        self.conversations.taken()
+    }
+
+    /// Returns whether Codex can be asked now. Waits for a check of Codex only while Codex is not known
+    /// to be usable.
+    pub async fn presence(&self) -> Presence {
+        self.codex.usable().await
+    }
+
+    /// Returns what is known of Codex, if anything is.
+    pub fn known_presence(&self) -> Option<Presence> {
+        self.codex.known()
+    }
+
+    /// Returns the moments at which Codex becomes usable, or no longer is.
+    pub fn changes(&self) -> BoxStream<'static, ()> {
+        self.codex.changes()
+    }
+
+    /// Returns the names of the repositories that can be asked about.
+    pub async fn repositories(&self) -> Result<Vec<String>, ChatError> {
+        let roots = self.store.roots().await?;
+        Ok(roots.into_iter().map(|root| root.name).collect())
+    }
+
+    /// Refuses while there is nothing to ask about.
+    pub async fn indexed(&self) -> Result<(), ChatError> {
+        self.scope("", (None, None)).await.map(drop)
+    }
+
+    /// Returns the repositories that the model's shell would not read for a question that names none,
+    /// except where there are too many. To be asked while Codex can be used.
+    pub async fn unread(&self) -> Result<Vec<Unread>, ChatError> {
+        let roots = self.store.roots().await?;
+        let readable = reach::readable(roots.clone(), "");
+        let unread = self.codex.unread(readable).await;
+        let unread = unread.map_err(|error| ChatError::open(error, None))?;
+        let named = |folder: &Path| roots.iter().find(|root| root.folder() == Some(folder));
+        let unread = unread.into_iter().filter_map(|unread| {
+            let name = named(&unread.folder)?.name.clone();
+            Some(Unread { name, reason: unread.reason })
+        });
+        Ok(unread.collect())
+    }
+
+    async fn scope(
+        &self,
+        question: &str,
+        repository: (Option<&str>, Option<RootId>),
+    ) -> Result<Scope, ChatError> {
+        let (roots, (reference, tree)) = (self.store.roots().await?, repository);
+        let meant = match reference {
+            Some(reference) => find_root(&self.paths, &roots, reference).await.ok(),
+            None => None,
+        };
+        let meant = meant.map(|root| root.id.to_string());
+        Scope::of(question, (meant.as_deref().or(reference), tree), &roots, &self.paths)
+    }
+
+    /// Returns the models that Codex offers.
+    pub async fn models(&self) -> Result<Vec<Model>, CodexError> {
+        self.codex.models().await
+    }
+}
+
+/// A turn under way: its events, [`Event::Ended`] last. Dropping it interrupts Codex.
+#[derive(Debug)]
+pub struct Turn {
+    conversation: ConversationId,
+    model_id: String,
+    events: ReceiverStream<Event>,
+}
+
+impl Turn {
+    fn new(conversation: ConversationId, model_id: String, events: mpsc::Receiver<Event>) -> Self {
+        Self { conversation, model_id, events: ReceiverStream::new(events) }
+    }
+
+    /// Returns the model that answers, as far as is known when the turn begins.
+    pub fn model(&self) -> &str {
+        &self.model_id
+    }
+
+    pub fn conversation(&self) -> ConversationId {
+        self.conversation
+    }
+}
+
+impl Stream for Turn {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.events.poll_next_unpin(context)
+    }
+}
+
+/// Waits for the end of `turn`.
+pub async fn collect(mut turn: Turn) -> Outcome {
+    let conversation = turn.conversation();
+    while let Some(event) = turn.next().await {
+        if let Event::Ended(outcome) = event {
+            return outcome;
+        }
+    }
+    // The task ends without an outcome only when the whole server is being dropped.
+    Outcome {
+        conversation,
+        model_id: String::new(),
+        segments: Vec::new(),
+        usage: None,
+        citations: Vec::new(),
+        failure: Some(Failure {
+            code: codeinfo_core::error::Code::Cancelled,
+            message: "the server is stopping".to_owned(),
+            hint: "ask again when it is back".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,221 @@
+//! What becomes of an answer whose citations and claims were checked: the model puts wrong ones right,
+//! once; citations that stay wrong are struck out, and sentences that stay contradicted are marked. Pure.
+
+use codeinfo_citations::{Checked, CitationState, Fault, Report};
+use codeinfo_core::{CitationCounts, DoubtfulPlace, LineRange, Root, plain_line};
+
+use super::{
+    cited::list_repositories,
+    reading::{Contradiction, JudgedClaims},
+};
+
+/// Most bytes of what is said of wrong citations to the model.
+const MAX_FAULTS: usize = 8000;
+/// Maximum bytes of the list of contradicted sentences that the model is shown.
+const MAX_CONTRADICTIONS: usize = 4000;
+/// A corrected answer has at least one in so many of the bytes of the former: less is no whole answer.
+const MIN_SHARE: usize = 4;
+
+/// An answer beside the check of its citations.
+#[derive(Debug)]
+pub(super) struct Proof {
+    text: String,
+    report: Report,
+    /// What the second reader found; `None` if it was not asked, or there is nothing to read.
+    claims: Option<JudgedClaims>,
+    /// How many wrong citations of an earlier answer were put right, and how many were left out.
+    repaired: usize,
+    dropped: usize,
+}
+
+impl Proof {
+    /// Joins what the check and the reader found: lines that do not say what they are cited for confirm nothing.
+    pub(super) fn new(text: String, mut report: Report, claims: Option<JudgedClaims>) -> Self {
+        let unsupported = claims.as_ref().map(JudgedClaims::unsupported_citations);
+        for one in &mut report.citations {
+            if one.state == CitationState::Confirmed
+                && unsupported.as_ref().is_some_and(|places| places.contains(&one.range))
+            {
+                one.state = CitationState::Unconfirmed;
+            }
+        }
+        Self { text, report, claims, repaired: 0, dropped: 0 }
+    }
+
+    pub(super) fn claims(&self) -> Option<&JudgedClaims> {
+        self.claims.as_ref()
+    }
+
+    /// Returns what to ask the model for, if there is something for it to put right.
+    pub(super) fn request(&self) -> Option<String> {
+        let citations = self.report.citations.iter().filter(|one| is_wrong(one)).cloned().collect();
+        let wrong = Report { citations, unchecked: 0 };
+        let mut faults = String::new();
+        for fault in codeinfo_citations::faults(&self.text, &wrong) {
+            let fault = format!("- {}\n", plain_line(&fault));
+            if faults.len() + fault.len() <= MAX_FAULTS {
+                faults.push_str(&fault);
+            }
+        }
+        let mut wrong = String::new();
+        if !faults.is_empty() {
+            wrong.extend(["These places in your answer are wrong:\n\n", &faults, "\n"]);
+        }
+        wrong.push_str(&self.list_contradictions());
+        (!wrong.is_empty()).then(|| {
+            format!(
+                "{wrong}Read them again where you need to, and write the whole answer once more, \
+                 with the right places. Leave out what you cannot find. Do not mention this \
+                 correction."
+            )
+        })
+    }
+
+    /// Lists the sentences that a line contradicts, for the model; empty if there are none.
+    fn list_contradictions(&self) -> String {
+        let mut listed = String::new();
+        for Contradiction { claim, excerpt, line } in self.contradictions() {
+            let one = format!("- {}\n  See `{}:{line}`.\n", claim.sentence, excerpt.path);
+            if listed.len() + one.len() <= MAX_CONTRADICTIONS {
+                listed.push_str(&one);
+            }
+        }
+        if listed.is_empty() {
+            return listed;
+        }
+        format!("Lines that these sentences of your answer cite contradict them:\n\n{listed}\n")
+    }
+
+    fn contradictions(&self) -> impl Iterator<Item = Contradiction<'_>> {
+        self.claims.iter().flat_map(JudgedClaims::contradictions)
+    }
+
+    /// Returns this answer, a correction of `former`, if it is better: fewer places and sentences are wrong in
+    /// it, and the answer is still a whole one.
+    pub(super) fn if_better_than(self, former: &Self) -> Option<Self> {
+        let is_whole =
+            self.text.len() * MIN_SHARE >= former.text.len() && self.sound() * 2 >= former.sound();
+        let gone = former.wrong().saturating_sub(self.wrong());
+        let is_new = |one: &&Checked| !is_wrong(one) && !former.cites(one);
+        let repaired = gone.min(self.report.citations.iter().filter(is_new).count());
+        let problems = |proof: &Self| proof.wrong() + proof.contradictions().count();
+        let is_better = problems(&self) < problems(former);
+        (is_whole && is_better).then_some(Self { repaired, dropped: gone - repaired, ..self })
+    }
+
+    /// Returns the text, with what is wrong struck out, and what was found out about its citations. `roots` are all
+    /// that are indexed.
+    pub(super) fn finish(self, roots: &[Root]) -> (String, CitationCounts, Vec<Checked>) {
+        let counts = CitationCounts {
+            citations: self.report.citations.len() + self.report.unchecked,
+            confirmed: self.count(CitationState::Confirmed),
+            unconfirmed: self.count(CitationState::Unconfirmed) + self.report.unchecked,
+            wrong: self.wrong(),
+            repaired: self.repaired,
+            dropped: self.dropped,
+            places: self.report.citations.iter().filter_map(doubtful_place).collect(),
+            claims: self.claims.as_ref().map(JudgedClaims::counts),
+            repositories: list_repositories(&self.report.citations, roots),
+        };
+        let mut marks: Vec<ClaimMark> = self.contradictions().map(|one| self.mark(&one)).collect();
+        let mut citations = self.report.citations.clone();
+        for mark in marks.iter().rev() {
+            let place = citations.partition_point(|one| one.range.start < mark.at);
+            citations.splice(place..place, mark.citation.clone());
+        }
+        let mut text = self.text;
+        let mut done = text.len();
+        for one in self.report.citations.iter().rev().filter(|one| is_wrong(one)) {
+            while let Some(mark) = marks.pop_if(|mark| mark.at >= one.whole.end) {
+                text.insert_str(mark.at, &mark.text);
+            }
+            // The text of a link may be a citation too, and is struck out with the link.
+            if one.whole.end <= done
+                && let Some(cited) = text.get(one.whole.clone())
+            {
+                let struck = struck(&text, one, cited);
+                text.replace_range(one.whole.clone(), &struck);
+                done = one.whole.start;
+            }
+        }
+        for mark in marks.iter().rev() {
+            text.insert_str(mark.at, &mark.text);
+        }
+        (text, counts, citations)
+    }
+
+    /// Returns the mark of a sentence that a line contradicts.
+    fn mark(&self, contradiction: &Contradiction<'_>) -> ClaimMark {
+        let Contradiction { claim, excerpt, line } = contradiction;
+        let sentence = self.text.get(claim.range.clone()).unwrap_or_default();
+        // Within the last cell of a row.
+        let sentence = sentence.trim_end().trim_end_matches('|').trim_end();
+        let lines = LineRange { first: *line, last: *line };
+        let cited = self.report.citations.iter().find(|one| one.range == excerpt.citation);
+        let at = claim.range.start + sentence.len();
+        let citation = cited.map(|one| Checked {
+            lines: vec![lines],
+            state: CitationState::Unconfirmed,
+            moved_to: Vec::new(),
+            hash: None,
+            range: at..at,
+            whole: at..at,
+            fault: None,
+            ..one.clone()
+        });
+        ClaimMark { at, text: format!(" (contradicted by {}:{line})", excerpt.path), citation }
+    }
+
+    fn wrong(&self) -> usize {
+        self.report.citations.iter().filter(|one| is_wrong(one)).count()
+    }
+
+    /// Returns how many citations are not wrong.
+    fn sound(&self) -> usize {
+        self.report.citations.len() - self.wrong()
+    }
+
+    /// Returns whether the answer cites the same lines of the same file.
+    fn cites(&self, place: &Checked) -> bool {
+        let is_same = |one: &Checked| one.path == place.path && one.lines == place.lines;
+        self.report.citations.iter().any(is_same)
+    }
+
+    fn count(&self, state: CitationState) -> usize {
+        self.report.citations.iter().filter(|one| one.state == state).count()
+    }
+}
+
+/// What stands after a sentence that stays contradicted.
+struct ClaimMark {
+    /// Where it stands in the text.
+    at: usize,
+    text: String,
+    /// The place that it names.
+    citation: Option<Checked>,
+}
+
+fn is_wrong(one: &Checked) -> bool {
+    one.state == CitationState::Wrong
+}
+
+fn doubtful_place(one: &Checked) -> Option<DoubtfulPlace> {
+    (one.state != CitationState::Confirmed).then(|| DoubtfulPlace {
+        path: one.path.clone(),
+        lines: one.lines.clone(),
+        state: one.state.as_str().to_owned(),
+    })
+}
+
+/// Strikes out a place that does not exist; marks one that does, and lacks what is said of it. Beside another tilde, two more would begin a block of code.
+fn struck(text: &str, one: &Checked, cited: &str) -> String {
+    if let Some(fault @ (Fault::Elsewhere { .. } | Fault::Absent { .. })) = &one.fault {
+        return format!("{cited} (doubtful: {})", plain_line(&fault.to_string()));
+    }
+    let (before, after) = (text.get(..one.whole.start), text.get(one.whole.end..));
+    let is_beside = before.is_some_and(|before| before.ends_with('~'))
+        || after.is_some_and(|after| after.starts_with('~'));
+    let (open, close) =
+        if is_beside || cited.starts_with('~') { ("<del>", "</del>") } else { ("~~", "~~") };
+    format!("{open}{cited}{close} (not found)")
+}

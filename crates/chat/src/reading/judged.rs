@@ -1,0 +1,138 @@
+//! The claims of an answer with the verdict on each.
+
+use std::{collections::HashSet, ops::Range};
+
+use codeinfo_citations::{Claim, Excerpt, find_words};
+use codeinfo_core::ClaimCounts;
+
+/// What the second reader found of a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ClaimVerdict {
+    /// The cited lines say it.
+    Supported,
+    /// A cited line shows that it is false.
+    Contradicted {
+        /// Bytes of the citation in the text.
+        citation: Range<usize>,
+        line: u32,
+    },
+    /// The cited lines, which the reader was sent whole, do not say it.
+    NotInLines,
+    /// Nothing is known.
+    Open,
+}
+
+/// A sentence that a line contradicts.
+#[derive(Debug)]
+pub(crate) struct Contradiction<'a> {
+    pub(crate) claim: &'a Claim,
+    pub(crate) excerpt: &'a Excerpt,
+    pub(crate) line: u32,
+}
+
+/// The claims of an answer, each with a verdict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct JudgedClaims {
+    claims: Vec<Claim>,
+    verdicts: Vec<ClaimVerdict>,
+}
+
+impl JudgedClaims {
+    /// Leaves all claims open.
+    pub(crate) fn new(claims: Vec<Claim>) -> Self {
+        let verdicts = vec![ClaimVerdict::Open; claims.len()];
+        Self { claims, verdicts }
+    }
+
+    /// Takes the claims of a correction of `former`. A claim that is as it was keeps its verdict. Returns
+    /// also the places of the claims to read again: for each that was contradicted and changed, the one
+    /// that has most of its words.
+    pub(crate) fn correct(former: &Self, claims: Vec<Claim>) -> (Self, Vec<usize>) {
+        let mut judged = Self::new(claims);
+        let mut places = Vec::new();
+        for (claim, verdict) in former.claims.iter().zip(&former.verdicts) {
+            let is_kept = |other: &Claim| is_same_claim(other, claim);
+            if let Some(place) = judged.claims.iter().position(is_kept) {
+                judged.set_verdict(place, moved_verdict(verdict, claim, judged.claims.get(place)));
+            } else if matches!(verdict, ClaimVerdict::Contradicted { .. }) {
+                let words = find_words(&claim.sentence);
+                let common = |other: &Claim| {
+                    let is_old = former.claims.iter().any(|known| is_same_claim(known, other));
+                    if is_old {
+                        0
+                    } else {
+                        find_words(&other.sentence).intersection(&words).count()
+                    }
+                };
+                let counts = judged.claims.iter().map(common).enumerate();
+                let best = counts.max_by_key(|(place, count)| (*count, std::cmp::Reverse(*place)));
+                places.extend(best.filter(|(_, count)| *count > 0).map(|(place, _)| place));
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        (judged, places)
+    }
+
+    pub(crate) fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
+    pub(crate) fn set_verdict(&mut self, place: usize, verdict: ClaimVerdict) {
+        if let Some(known) = self.verdicts.get_mut(place) {
+            *known = verdict;
+        }
+    }
+
+    pub(crate) fn counts(&self) -> ClaimCounts {
+        let mut counts = ClaimCounts::default();
+        for verdict in &self.verdicts {
+            match verdict {
+                ClaimVerdict::Supported => counts.supported += 1,
+                ClaimVerdict::Contradicted { .. } => counts.contradicted += 1,
+                ClaimVerdict::NotInLines | ClaimVerdict::Open => counts.open += 1,
+            }
+        }
+        counts
+    }
+
+    /// Returns the places in the text of the citations whose lines do not say what they are cited for.
+    pub(crate) fn unsupported_citations(&self) -> HashSet<Range<usize>> {
+        let unsupported = |(claim, verdict): (&Claim, &ClaimVerdict)| match verdict {
+            ClaimVerdict::NotInLines => {
+                claim.excerpts.iter().map(|excerpt| excerpt.citation.clone()).collect()
+            }
+            ClaimVerdict::Contradicted { citation, .. } => vec![citation.clone()],
+            ClaimVerdict::Supported | ClaimVerdict::Open => Vec::new(),
+        };
+        self.claims.iter().zip(&self.verdicts).flat_map(unsupported).collect()
+    }
+
+    /// Returns the claims that are contradicted, in order of the text.
+    pub(crate) fn contradictions(&self) -> impl Iterator<Item = Contradiction<'_>> {
+        self.claims.iter().zip(&self.verdicts).filter_map(|(claim, verdict)| {
+            let ClaimVerdict::Contradicted { citation, line } = verdict else { return None };
+            let excerpt = claim.excerpts.iter().find(|one| one.citation == *citation)?;
+            Some(Contradiction { claim, excerpt, line: *line })
+        })
+    }
+}
+
+/// Whether two claims are the same sentence about the same lines, wherever they stand.
+fn is_same_claim(one: &Claim, other: &Claim) -> bool {
+    let excerpts = |claim: &Claim| -> Vec<(String, Vec<(u32, String)>)> {
+        claim.excerpts.iter().map(|one| (one.path.clone(), one.lines.clone())).collect()
+    };
+    one.sentence == other.sentence && excerpts(one) == excerpts(other)
+}
+
+/// Returns the verdict on a claim for the same claim of another text.
+fn moved_verdict(verdict: &ClaimVerdict, from: &Claim, to: Option<&Claim>) -> ClaimVerdict {
+    let ClaimVerdict::Contradicted { citation, line } = verdict else { return verdict.clone() };
+    let at = from.excerpts.iter().position(|one| one.citation == *citation);
+    let moved = at.and_then(|at| to?.excerpts.get(at));
+    moved.map_or(ClaimVerdict::Open, |excerpt| ClaimVerdict::Contradicted {
+        citation: excerpt.citation.clone(),
+        line: *line,
+    })
+}

@@ -1,0 +1,127 @@
+//! Where the tools of a turn come from: from us and Codex, or from a toolkit. Pure.
+
+use std::collections::BTreeMap;
+
+use codeinfo_toolkits::spec::ToolkitName;
+use serde_json::Value;
+
+/// The meta-tool that executes a tool of a toolkit.
+const EXECUTE: &str = "execute_tool";
+/// What begins the id of a tool of a toolkit: `mcp:TOOLKIT:TOOL`.
+const TOOLKIT_ID: &str = "mcp:";
+
+/// Whose tool it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Ours or Codex's own. A tool that is not known counts as one.
+    Local,
+    /// Of this toolkit.
+    Mcp(ToolkitName),
+}
+
+impl Source {
+    /// Returns the toolkit that has the tool, if one has.
+    pub fn toolkit(&self) -> Option<&ToolkitName> {
+        match self {
+            Self::Local => None,
+            Self::Mcp(toolkit) => Some(toolkit),
+        }
+    }
+}
+
+/// What a server of a thread is, other than our search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Server {
+    Toolkit(ToolkitName),
+    /// Meta-tools, which execute the tools of these toolkits.
+    Meta(Vec<ToolkitName>),
+}
+
+/// The servers of a thread by Codex's names.
+pub type Servers = BTreeMap<String, Server>;
+
+/// Returns the servers of a thread, from what Codex calls each and the name that was asked for: that of one
+/// of `toolkits`, or of the endpoint with meta-tools.
+pub(super) fn servers(extras: &BTreeMap<String, String>, toolkits: &[ToolkitName]) -> Servers {
+    let server = |asked: &String| match toolkits.iter().find(|name| name.as_str() == asked) {
+        Some(name) => Server::Toolkit(name.clone()),
+        None => Server::Meta(toolkits.to_vec()),
+    };
+    extras.iter().map(|(name, asked)| (name.clone(), server(asked))).collect()
+}
+
+/// A tool as a turn reports it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    pub(super) source: Source,
+    pub(super) name: String,
+    pub(super) parameters: Value,
+}
+
+/// Returns the tool `name` of `server` as it is reported: one that a meta-tool executes, in its place.
+pub(super) fn seen(servers: &Servers, server: &str, name: String, parameters: Value) -> Seen {
+    match servers.get(server) {
+        Some(Server::Toolkit(toolkit)) => {
+            Seen { source: Source::Mcp(toolkit.clone()), name, parameters }
+        }
+        Some(Server::Meta(toolkits)) if name == EXECUTE => {
+            inner(toolkits, &parameters).unwrap_or(Seen { source: Source::Local, name, parameters })
+        }
+        Some(Server::Meta(_)) | None => Seen { source: Source::Local, name, parameters },
+    }
+}
+
+/// Returns the tool that `execute_tool` was asked to execute, if it is one of these toolkits.
+fn inner(toolkits: &[ToolkitName], parameters: &Value) -> Option<Seen> {
+    let id = parameters.get("tool")?.as_str()?.strip_prefix(TOOLKIT_ID)?;
+    let (toolkit, name) = id.split_once(':').filter(|(_, name)| !name.is_empty())?;
+    let toolkit = toolkits.iter().find(|known| known.as_str() == toolkit)?;
+    let parameters = parameters.get("arguments").cloned().unwrap_or_default();
+    Some(Seen { source: Source::Mcp(toolkit.clone()), name: name.to_owned(), parameters })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn name(text: &str) -> ToolkitName {
+        text.parse().unwrap()
+    }
+
+    fn shown(server: &str, tool: &str, parameters: Value) -> String {
+        let servers = Servers::from([
+            ("tk_git".to_owned(), Server::Toolkit(name("git"))),
+            ("tools".to_owned(), Server::Meta(vec![name("git"), name("ci")])),
+        ]);
+        let Seen { source, name, parameters } = seen(&servers, server, tool.to_owned(), parameters);
+        let toolkit = source.toolkit().map_or("local", ToolkitName::as_str);
+        format!("{toolkit} {name} {parameters}")
+    }
+
+    #[test]
+    fn only_servers_that_are_toolkits_are_not_local() {
+        assert_eq!(shown("tk_git", "log", json!({ "n": 1 })), r#"git log {"n":1}"#);
+        for server in ["codeinfo_search", "codex", "git", "mcp"] {
+            assert_eq!(shown(server, "log", json!({})), "local log {}", "{server}");
+        }
+        // A toolkit's own tool of that name executes nothing of another one.
+        let call = json!({ "tool": "mcp:ci:runs", "arguments": {} });
+        assert!(shown("tk_git", "execute_tool", call).starts_with("git execute_tool "));
+    }
+
+    #[test]
+    fn a_tool_that_a_meta_tool_executes_stands_in_its_place() {
+        let call = |tool: &str| json!({ "tool": tool, "arguments": { "n": 2 } });
+        assert_eq!(shown("tools", "execute_tool", call("mcp:ci:runs")), r#"ci runs {"n":2}"#);
+        assert_eq!(shown("tools", "execute_tool", call("mcp:ci:a:b")), r#"ci a:b {"n":2}"#);
+        let bare = json!({ "tool": "mcp:ci:runs" });
+        assert_eq!(shown("tools", "execute_tool", bare), "ci runs null");
+        for odd in ["runs", "mcp:ci", "mcp:ci:", "mcp:db:rows", "mcp::runs", "ci:runs", ""] {
+            assert!(shown("tools", "execute_tool", call(odd)).starts_with("local execute_tool "));
+        }
+        assert!(shown("tools", "execute_tool", json!(null)).starts_with("local execute_tool "));
+        assert!(shown("tools", "get_tool_schema", call("mcp:ci:runs")).starts_with("local get_"));
+    }
+}

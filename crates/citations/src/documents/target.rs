@@ -1,0 +1,154 @@
+//! Finds the file of a work tree that a path in a document means, and whether one that is not there surely was.
+
+use codeinfo_core::paths::ends_with;
+
+use crate::{
+    parse::{Certainty, Citation},
+    tree::Tree,
+};
+
+/// Parts of paths that stand for others, such as `foo/bar.rs`.
+const PLACEHOLDERS: [&str; 4] = ["foo", "bar", "baz", "example"];
+/// Names in capitals that are those of files.
+const CAPITALS: [&str; 8] =
+    ["README", "LICENSE", "CHANGELOG", "CONTRIBUTING", "SECURITY", "NOTICE", "COPYING", "AGENTS"];
+
+/// What a path in a document means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Target {
+    /// This listed file, by its path below the root.
+    File(String),
+    /// Something that is there and is not read.
+    LeftOut,
+    /// Nothing that is there; the paths at which it may have been.
+    Gone(Vec<String>),
+    /// It is no path of the repository.
+    Unmeant,
+}
+
+/// Says what a citation means. One in the target of a link is relative to the document, as links are.
+pub(super) fn of(tree: &Tree, document: &str, citation: &Citation, in_link: bool) -> Target {
+    let path = citation.path.as_str();
+    if path.starts_with('~') || path.starts_with('/') && !in_link {
+        return Target::Unmeant;
+    }
+    let candidates = candidates(document, path);
+    if candidates.is_empty() {
+        return Target::Unmeant;
+    }
+    if let Some(file) = candidates.iter().find(|path| tree.has(path)) {
+        return Target::File(file.clone());
+    }
+    if citation.is_bare() && !in_link {
+        return Target::Unmeant;
+    }
+    if candidates.iter().any(|path| tree.holds(path)) {
+        return Target::LeftOut;
+    }
+    if !in_link && !path.contains("..") {
+        let end = path.trim_start_matches("./");
+        let mut named = tree.named_like(path).filter(|file| ends_with(file, end));
+        match (named.next(), named.next()) {
+            (Some(only), None) => return Target::File(only.to_owned()),
+            (Some(_), Some(_)) => return Target::Unmeant,
+            (None, _) => {}
+        }
+    }
+    Target::Gone(candidates)
+}
+
+/// Whether a path that is not there surely is one of the repository: its folder is, and it is no example.
+pub(super) fn is_sure(tree: &Tree, document: &str, citation: &Citation, in_link: bool) -> bool {
+    let path = citation.path.trim_start_matches("./");
+    if citation.certainty == Certainty::IfFound || is_placeholder(path) {
+        return false;
+    }
+    if candidates(document, path).iter().any(|path| tree.is_ignored(path)) {
+        return false;
+    }
+    if in_link || path.starts_with("../") {
+        return true;
+    }
+    let Some((first, _)) = path.split_once('/') else { return false };
+    candidates(document, first).iter().any(|folder| tree.has_folder(folder))
+}
+
+/// Returns where a path may lead, below the root: from the document, then from the root. One that leads out
+/// of the repository leads nowhere.
+pub(super) fn candidates(document: &str, path: &str) -> Vec<String> {
+    let folder = folder(document);
+    let below = path.strip_prefix('/').map(|path| clean("", path));
+    let mut found: Vec<String> = match below {
+        Some(below) => below.into_iter().collect(),
+        None => [clean(folder, path), clean("", path)].into_iter().flatten().collect(),
+    };
+    found.dedup();
+    found
+}
+
+/// Returns the folder of a path; that of the root is empty.
+pub(super) fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Writes a path below the root as seen from a folder there.
+pub(super) fn relative(folder: &str, path: &str) -> String {
+    let mut from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let mut to: Vec<&str> = path.split('/').collect();
+    while to.len() > 1 && from.first().is_some_and(|first| to.first() == Some(first)) {
+        from.remove(0);
+        to.remove(0);
+    }
+    "../".repeat(from.len()) + &to.join("/")
+}
+
+/// Joins a path to a folder, without `.` and `..`; `None` where that leads out.
+fn clean(folder: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Whether a path has parts that stand for others, such as `FILE.md` or `path/to/x`.
+fn is_placeholder(path: &str) -> bool {
+    path.contains("path/to/")
+        || path.split('/').any(|part| {
+            let stem = part.split('.').next().unwrap_or(part);
+            let is_loud = stem.len() > 1
+                && stem.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c == '-')
+                && !CAPITALS.contains(&stem);
+            is_loud || PLACEHOLDERS.contains(&stem.to_lowercase().as_str()) || part.contains("...")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_from_the_document_and_from_the_root() {
+        assert_eq!(candidates("docs/a.md", "b.rs"), ["docs/b.rs", "b.rs"]);
+        assert_eq!(candidates("docs/a.md", "../b.rs"), ["b.rs"]);
+        assert_eq!(candidates("docs/a.md", "/x/./b.rs"), ["x/b.rs"]);
+        assert_eq!(candidates("a.md", "../b.rs"), Vec::<String>::new());
+        assert_eq!(relative("docs/x", "docs/y/b.rs"), "../y/b.rs");
+        assert_eq!(relative("", "docs/b.rs"), "docs/b.rs");
+        assert_eq!(relative("docs", "docs"), "../docs");
+    }
+
+    #[test]
+    fn placeholders_are_told_from_paths() {
+        for path in ["docs/FILE.md", "path/to/x.rs", "src/foo.rs", "src/YOUR_NAME/x.rs"] {
+            assert!(is_placeholder(path), "{path}");
+        }
+        for path in ["docs/README.md", "src/a.rs", "src/A.java", "src/pathing.rs", "src/to_do.rs"] {
+            assert!(!is_placeholder(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Finds what the sentence around a citation says of it: which names are given for which citation. Pure.
+//!
+//! A name belongs to the citation that follows it. It belongs to the one before it where that starts the
+//! sentence, or where it stands right after that in brackets or after a colon. A citation in the flow of its
+//! sentence, neither in brackets nor right after a name, may have the names on either side. Citations with
+//! nothing but punctuation between them are a group, and have their names in common.
+
+use std::ops::Range;
+
+use super::{
+    names::{MAX_NAMES, Name, name_in_prose, names_in_code},
+    parse::Citation,
+    pieces::{Kind, Pieces},
+};
+
+/// So many words may stand before a citation that starts its sentence: "In `a.rs:1-9`, …".
+const OPENING_WORDS: usize = 2;
+/// An open bracket is looked for so far before a citation.
+const MAX_BRACKET_BYTES: usize = 400;
+/// Words that stand between the citations of a group, or between a name and its citation.
+const JOINING: [&str; 17] = [
+    "and", "or", "see", "at", "in", "lines", "line", "und", "oder", "siehe", "bei", "zeilen",
+    "zeile", "et", "ou", "と", "や",
+];
+/// Those of them that add something else.
+const ADDING: [&str; 6] = ["and", "or", "und", "oder", "et", "ou"];
+/// Words before a citation that is for comparison, of which the sentence says something else.
+const ASIDE: [&str; 10] =
+    ["also", "cf", "compare", "similar", "similarly", "like", "unlike", "auch", "vgl", "ähnlich"];
+/// What a full stop ends without ending the sentence.
+const SHORTENED: [&str; 11] =
+    ["e.g", "i.e", "cf", "vs", "etc", "approx", "resp", "z.b", "d.h", "vgl", "bzw"];
+
+/// What is said of one citation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Said {
+    pub(super) names: Vec<Name>,
+    /// The place of its group's first citation.
+    pub(super) group: usize,
+    /// Parts of the text that may speak of it, each with how much it counts: 1 for its own clause.
+    pub(super) texts: Vec<(Range<usize>, f32)>,
+}
+
+/// Weight of what stands after a citation in the flow of its sentence.
+const FLOW_WEIGHT: f32 = 0.6;
+/// Weight of what stands after the last citation of a sentence.
+const TAIL_WEIGHT: f32 = 0.25;
+/// Weight of other clauses of the sentence, and of the sentences before it.
+const CONTEXT_WEIGHT: f32 = 0.3;
+/// Least weight of a text that speaks of the citation itself.
+pub(super) const OWN_WEIGHT: f32 = FLOW_WEIGHT;
+
+/// Returns what is said of each of the citations of a text.
+pub(super) fn said(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Said> {
+    let marks = marks(text, whole, citations);
+    let mut all: Vec<Said> = Vec::with_capacity(citations.len());
+    let mut context: Vec<Range<usize>> = Vec::new();
+    for range in sentences(text, whole, &marks) {
+        let marks = part(&marks, &range);
+        if whole.blocks.binary_search(&range.start).is_ok() {
+            context.clear();
+        }
+        let gaps = Sentence { text, range, marks }.say(&context, &mut all);
+        if gaps.len() > 1 {
+            context.clear();
+        }
+        context.extend(gaps);
+    }
+    all
+}
+
+/// Returns the sentences of a text: they end with a full stop or with their block. Citations after the
+/// full stop belong to the sentence before them.
+pub(super) fn sentence_ranges(
+    text: &str,
+    whole: &Pieces,
+    citations: &[Citation],
+) -> Vec<Range<usize>> {
+    sentences(text, whole, &marks(text, whole, citations))
+}
+
+/// What stands in a text, in order.
+#[derive(Debug, Clone)]
+struct Mark {
+    range: Range<usize>,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Citation {
+        /// Where its code span or link begins.
+        begins: usize,
+    },
+    Names(Vec<Name>),
+    /// A word that is no name.
+    Other,
+    /// One of [`JOINING`].
+    Joining,
+    /// One of [`ASIDE`].
+    Aside,
+    /// Ends a sentence.
+    Stop,
+}
+
+impl Mark {
+    fn is_citation(&self) -> bool {
+        matches!(self.what, What::Citation { .. })
+    }
+
+    /// Whether it parts the citations before it from those after it.
+    fn breaks(&self) -> bool {
+        matches!(self.what, What::Names(_) | What::Other | What::Aside)
+    }
+}
+
+struct Sentence<'a> {
+    text: &'a str,
+    range: Range<usize>,
+    marks: &'a [Mark],
+}
+
+impl Sentence<'_> {
+    /// Adds what is said of each citation. Returns the texts between the citations.
+    fn say(&self, context: &[Range<usize>], all: &mut Vec<Said>) -> Vec<Range<usize>> {
+        let begin = all.len();
+        let mut gaps: Vec<Range<usize>> = Vec::new();
+        let mut gap_start = self.range.start;
+        let (mut at, mut opened, mut is_claimed) = (0, true, false);
+        while let Some(first) = self.position(at, Mark::is_citation) {
+            let lead = self.marks.get(at..first).unwrap_or_default();
+            let end = self.position(first, Mark::breaks).unwrap_or(self.marks.len());
+            let next = self.position(end, Mark::is_citation).unwrap_or(self.marks.len());
+            let tail = self.marks.get(end..next).unwrap_or_default();
+            let cited = self.marks.get(first..end).unwrap_or_default();
+            let is_adjacent = self.is_adjacent(lead, cited.first());
+            let mut names = match last_names(lead) {
+                Some(nearest) if is_claimed && is_adjacent => {
+                    names_of(std::slice::from_ref(nearest))
+                }
+                Some(_) if !is_claimed && !is_aside(lead) => names_of(lead),
+                _ => Vec::new(),
+            };
+            let is_first =
+                at > 0 || lead.iter().filter(|mark| mark.breaks()).count() <= OPENING_WORDS;
+            let own = self.own(cited, tail, self.marks.get(next));
+            opened &= names.is_empty() && is_first && (tail.is_empty() || !own.is_empty());
+            is_claimed = opened || self.is_attached(cited, tail);
+            let is_in_flow = || !is_adjacent && !self.is_in_brackets(cited.first());
+            if is_claimed || !names.is_empty() && is_in_flow() {
+                add(&mut names, names_of(own));
+            }
+            let (group, count) =
+                (all.len(), cited.iter().filter(|mark| mark.is_citation()).count());
+            let place = gaps.len();
+            if let (Some(What::Citation { begins }), Some(last)) = (
+                cited.first().map(|mark| &mark.what),
+                cited.iter().rfind(|mark| mark.is_citation()),
+            ) {
+                gaps.push(gap_start..(*begins).max(gap_start));
+                gap_start = last.range.end;
+            }
+            let leads = lead.iter().filter(|mark| mark.breaks()).count() > OPENING_WORDS;
+            let after = match cited.first() {
+                _ if !leads => 1.0,
+                first if self.is_in_brackets(first) => TAIL_WEIGHT,
+                _ if self.text.get(gap_start..).is_some_and(is_pause) => TAIL_WEIGHT,
+                _ => FLOW_WEIGHT,
+            };
+            let texts = vec![(place..place + 1, 1.0), (place + 1..place + 2, after)];
+            all.extend((0..count).map(|_| Said {
+                names: names.clone(),
+                group,
+                texts: texts.clone(),
+            }));
+            at = end;
+        }
+        gaps.push(gap_start..self.range.end.max(gap_start));
+        for said in all.get_mut(begin..).unwrap_or_default() {
+            said.texts = weigh_texts(&said.texts, &gaps, context);
+        }
+        gaps
+    }
+
+    fn position(&self, from: usize, is: impl Fn(&Mark) -> bool) -> Option<usize> {
+        self.marks.get(from..)?.iter().position(is).map(|at| from + at)
+    }
+
+    /// Whether a citation comes right after the last name before it, as in `` `open` (a.rs:3)`` and
+    /// `` `open` in a.rs:3``.
+    fn is_adjacent(&self, lead: &[Mark], citation: Option<&Mark>) -> bool {
+        let last = lead.iter().rfind(|mark| mark.breaks());
+        let (Some(name), Some(citation)) = (last, citation) else { return false };
+        let between = self.text.get(name.range.end..citation.range.start).unwrap_or_default();
+        let between = between.strip_prefix("()").unwrap_or(between);
+        let is_apart = between.contains([',', ';', '、', ')', '）'])
+            || between.split_whitespace().any(|word| ADDING.contains(&word));
+        matches!(name.what, What::Names(_)) && !is_apart
+    }
+
+    /// Whether the first name after a group of citations stands in brackets or after a colon.
+    fn is_attached(&self, cited: &[Mark], tail: &[Mark]) -> bool {
+        let last = cited.iter().rfind(|mark| mark.is_citation());
+        let (Some(last), Some(name)) = (last, tail.first()) else { return false };
+        let between = self.text.get(last.range.end..name.range.start).unwrap_or_default();
+        let mark = between.trim_matches(|c: char| c.is_whitespace() || "`*_".contains(c));
+        matches!(name.what, What::Names(_))
+            && ["(", "[", ":", "–", "—", "-", "=", "→", "->", "（", "：", "|"].contains(&mark)
+    }
+
+    /// Returns what stands after a group of citations and may be said of it: nothing after a semicolon, and no
+    /// name that is right before the next citation.
+    fn own<'m>(&self, cited: &[Mark], tail: &'m [Mark], next: Option<&Mark>) -> &'m [Mark] {
+        let is_name = |mark: &Mark| matches!(mark.what, What::Names(_));
+        let last = cited.iter().rfind(|mark| mark.is_citation());
+        if let (Some(last), Some(name)) = (last, tail.iter().find(|mark| is_name(mark)))
+            && self
+                .text
+                .get(last.range.end..name.range.start)
+                .is_some_and(|text| text.contains(';'))
+        {
+            return &[];
+        }
+        let is_taken = |next: &&Mark| next.is_citation() && self.is_adjacent(tail, Some(next));
+        let last = next.filter(is_taken).and_then(|_| tail.iter().rposition(is_name));
+        last.and_then(|last| tail.get(..last)).unwrap_or(tail)
+    }
+
+    fn is_in_brackets(&self, citation: Option<&Mark>) -> bool {
+        let Some(Mark { what: What::Citation { begins }, .. }) = citation else { return false };
+        let far = begins.saturating_sub(MAX_BRACKET_BYTES).max(self.range.start);
+        let before = self.text.get(self.text.ceil_char_boundary(far)..*begins);
+        let mut open = 0_i32;
+        for c in before.unwrap_or_default().chars() {
+            match c {
+                '(' | '（' => open += 1,
+                ')' | '）' => open = (open - 1).max(0),
+                _ => {}
+            }
+        }
+        open > 0
+    }
+}
+
+/// Weighs the texts of a sentence, and those before it, for one of its citations. `own` are the places of the
+/// texts before and after it, each with its weight.
+fn weigh_texts(
+    own: &[(Range<usize>, f32)],
+    gaps: &[Range<usize>],
+    context: &[Range<usize>],
+) -> Vec<(Range<usize>, f32)> {
+    let weight = |place: usize| {
+        let given =
+            own.iter().find(|(places, _)| places.contains(&place)).map(|(_, weight)| *weight);
+        match given {
+            // What stands before the next citation is said of that.
+            Some(TAIL_WEIGHT) if place + 1 < gaps.len() => 0.0,
+            given => given.unwrap_or(CONTEXT_WEIGHT),
+        }
+    };
+    let sentence = gaps.iter().enumerate().map(|(place, gap)| (gap.clone(), weight(place)));
+    let before = context.iter().map(|range| (range.clone(), CONTEXT_WEIGHT));
+    sentence.chain(before).filter(|(_, weight)| *weight > 0.0).collect()
+}
+
+/// Whether a text begins with a mark that ends a clause.
+fn is_pause(text: &str) -> bool {
+    text.trim_start_matches(['`', ' ', '*', '_']).starts_with([';', ',', '.'])
+}
+
+fn last_names(marks: &[Mark]) -> Option<&Mark> {
+    marks.iter().rfind(|mark| matches!(mark.what, What::Names(_)))
+}
+
+/// Whether the last words say that a citation is for comparison.
+fn is_aside(lead: &[Mark]) -> bool {
+    let words = lead.iter().rev().take_while(|mark| !matches!(mark.what, What::Names(_)));
+    words.take(2).any(|mark| matches!(mark.what, What::Aside))
+}
+
+/// Returns the names among marks, each once, those nearest to the end first.
+fn names_of(marks: &[Mark]) -> Vec<Name> {
+    let mut found = Vec::new();
+    for mark in marks.iter().rev() {
+        if let What::Names(names) = &mark.what {
+            add(&mut found, names.clone());
+        }
+    }
+    found
+}
+
+fn add(names: &mut Vec<Name>, more: Vec<Name>) {
+    for name in more {
+        if names.len() < MAX_NAMES && !names.iter().any(|known| known.word == name.word) {
+            names.push(name);
+        }
+    }
+}
+
+fn part<'a>(marks: &'a [Mark], range: &Range<usize>) -> &'a [Mark] {
+    let first = marks.partition_point(|mark| mark.range.start < range.start);
+    let end = marks.partition_point(|mark| mark.range.start < range.end);
+    marks.get(first..end).unwrap_or_default()
+}
+
+/// Returns the sentences of a text: they end with a full stop or with their block. Citations after the
+/// full stop belong to the sentence before them.
+fn sentences(text: &str, whole: &Pieces, marks: &[Mark]) -> Vec<Range<usize>> {
+    let stops =
+        marks.iter().filter(|mark| matches!(mark.what, What::Stop)).map(|mark| mark.range.end);
+    let mut ends: Vec<usize> = whole.blocks.iter().copied().chain(stops).collect();
+    ends.push(text.len());
+    ends.sort_unstable();
+    let mut start = 0;
+    let mut sentences: Vec<Range<usize>> = Vec::with_capacity(ends.len());
+    for end in ends {
+        if start >= end {
+            continue;
+        }
+        let own = part(marks, &(start..end));
+        let is_citation_alone = own.iter().any(Mark::is_citation) && !own.iter().any(Mark::breaks);
+        match sentences.last_mut() {
+            // `It waits. (a.rs:3)`: the citation belongs to the sentence before it.
+            Some(before) if is_citation_alone && whole.blocks.binary_search(&start).is_err() => {
+                before.end = end;
+            }
+            _ => sentences.push(start..end),
+        }
+        start = end;
+    }
+    sentences
+}
+
+fn marks(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut cited = citations.iter().peekable();
+    // A citation may end after its code span.
+    let mut done = 0;
+    for piece in &whole.pieces {
+        let is_prose = piece.kind == Kind::Prose;
+        let mut has_citation = false;
+        while let Some(citation) = cited.next_if(|one| one.range.start < piece.range.end) {
+            let start = citation.range.start.max(piece.range.start);
+            if is_prose {
+                read_prose(text, piece.range.start.max(done)..start, &mut marks);
+            }
+            let what = What::Citation { begins: citation.whole.start };
+            marks.push(Mark { range: start..citation.whole.end.max(start), what });
+            done = citation.range.end;
+            has_citation = true;
+        }
+        let rest = piece.range.start.max(done)..piece.range.end;
+        match piece.kind {
+            Kind::Prose => read_prose(text, rest, &mut marks),
+            Kind::Code if !has_citation => {
+                let names = names_in_code(text.get(rest).unwrap_or_default());
+                let what = if names.is_empty() { What::Other } else { What::Names(names) };
+                marks.push(Mark { range: piece.range.clone(), what });
+            }
+            Kind::Code | Kind::Fenced => {}
+        }
+    }
+    marks
+}
+
+fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
+    let Some(prose) = text.get(range.clone()) else { return };
+    let mut at = range.start;
+    for word in prose.split_inclusive(char::is_whitespace) {
+        let inner =
+            word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '(' && c != ')');
+        let bare = inner.trim_matches(['(', ')']);
+        if bare.contains(char::is_alphanumeric) && !bare.contains("://") {
+            let name = name_in_prose(inner.trim_start_matches('('));
+            let what = name.map_or_else(|| other(bare), |name| What::Names(vec![name]));
+            let start = at + word.find(bare).unwrap_or_default();
+            marks.push(Mark { range: start..start + bare.len(), what });
+        }
+        let tail = word.trim_end();
+        if is_last(tail, bare, text.get(at + word.len()..).unwrap_or_default()) {
+            let end = at + tail.len();
+            marks.push(Mark { range: end.saturating_sub(1)..end, what: What::Stop });
+        }
+        at += word.len();
+    }
+}
+
+fn other(word: &str) -> What {
+    let word = word.to_lowercase();
+    match word.as_str() {
+        word if JOINING.contains(&word) => What::Joining,
+        word if ASIDE.contains(&word) => What::Aside,
+        _ => What::Other,
+    }
+}
+
+/// Whether a word ends its sentence; `after` is the text after it.
+fn is_last(word: &str, bare: &str, after: &str) -> bool {
+    let closed = word.trim_end_matches(['"', '\'', ')', '*', '_', ']']);
+    closed.ends_with(['.', '!', '?', '。', '！', '？'])
+        && !SHORTENED.contains(&bare.to_lowercase().as_str())
+        && !after.trim_start().starts_with(char::is_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{names::Weight, parse::found_in};
+
+    /// Returns for each citation the names that are given for it.
+    fn given(text: &str) -> Vec<String> {
+        let whole = Pieces::of(text);
+        let mut citations = found_in(text, &whole, 100);
+        citations.retain(|citation| !citation.is_bare());
+        let said = said(text, &whole, &citations);
+        assert_eq!(said.len(), citations.len());
+        let names = |said: &Said| {
+            let names = said.names.iter().map(|name| match name.weight {
+                Weight::Name => name.word.clone(),
+                Weight::Word => format!("{}?", name.word),
+                Weight::Hint => format!("{}~", name.word),
+            });
+            names.collect::<Vec<String>>().join(" ")
+        };
+        said.iter().map(names).collect()
+    }
+
+    #[test]
+    fn a_name_belongs_to_the_citation_after_it() {
+        for (text, expected) in [
+            ("`parse_it` reads (a.rs:1-2).", &["parse_it"][..]),
+            ("`a_b` calls `c_d` (a.rs:1) and `e_f` (b.rs:2).", &["c_d a_b", "e_f"]),
+            ("- `a.rs:1-2`: `Slots::open()` waits", &["open"]),
+            ("In a.rs:1, `a_b` waits. `c_d` does not.", &["a_b"]),
+            ("`a_b` is here: a.rs:1, b.rs:2 and `c.rs` (lines 3-4).", &["a_b", "a_b", "a_b"]),
+            ("`a_b` waits. (a.rs:1-2)", &["a_b"]),
+            ("`a_b` waits.\n\na.rs:1-2", &[""]),
+            ("It handle_it() first (a.rs:1), as GitHub does.", &["handle_it"]),
+            ("The limits are far away in a.rs:1, and `Slots` has them (b.rs:2).", &["", "Slots"]),
+            ("| `a_b` | a.rs:1 |\n| `c_d` | b.rs:2 |", &["a_b", "c_d"]),
+            ("`true` if `error` or `x`, e.g. in GitHub (a.rs:1).", &["GitHub? error?"]),
+            // One that is first in its sentence has what comes after it.
+            ("a.rs:1 has `a_b` and b.rs:2 has `c_d`.", &["a_b", "c_d"]),
+            ("a.rs:1 has `a_b`, while b.rs:2 does not.", &["a_b", ""]),
+            ("a.rs:1 (`a_b`), b.rs:2 (`c_d`)", &["a_b", "c_d"]),
+            ("The callers are a.rs:1 (`a_b`), b.rs:2 (`c_d`).", &["a_b", "c_d"]),
+            ("See a.rs:1; `a_b` is at b.rs:2.", &["", "a_b"]),
+            ("`a_b` in `a.rs:1` calls `c_d` in `b.rs:2`.", &["a_b", "c_d"]),
+            ("Once `a_b` is there, a.rs:1 calls `c_d`.", &["a_b c_d"]),
+            ("`a_b` waits (see also a.rs:1).", &[""]),
+            ("`cargo run` and `src/b.rs` (a.rs:1)", &["cargo~ run~", "cargo~ run~"]),
+            ("`self.engines.forHeader(x)` (a.rs:1)", &["forHeader"]),
+            ("`a_b` in `src/a.rs`:12-40 and `c_d` in a.rs:3", &["a_b", "c_d"]),
+        ] {
+            assert_eq!(given(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Looks for secrets, by names alone, in folders that are not walked: ignored, hidden, vendored and built
+//! ones. The model's shell could read them there.
+
+use std::{
+    collections::BTreeSet,
+    io::ErrorKind::{NotFound, PermissionDenied},
+    time::{Duration, Instant},
+};
+
+use codeinfo_lang::vendored;
+use codeinfo_secrets::{fold, is_published};
+use codeinfo_worktree::beneath::{Beneath, Entry, Kind};
+use tracing::info;
+
+use super::way::{GIT, Step, Way};
+use crate::error::IngestError;
+
+/// How much is read. A folder above any of these bounds is itself taken for a secret.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Entries of one folder, with all below it.
+    each: usize,
+    /// Entries of all folders.
+    all: usize,
+    /// The time for all folders.
+    time: Duration,
+}
+
+/// The packages of a large application have some 80,000, which take less than half a second. (Builds may
+/// have millions.)
+const BOUNDS: Bounds = Bounds { each: 250_000, all: 1_000_000, time: Duration::from_secs(10) };
+/// The most paths that stand for the secrets of all vendored and built folders of a root: each costs every
+/// command of the model's shell.
+const MAX_VENDORED: usize = 32;
+
+/// Whose the files of a folder are that is not walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The user's, who has them ignored or hidden.
+    Own,
+    /// Other people's, or made by a build.
+    Vendored,
+}
+
+/// A folder that is not walked.
+pub(super) struct LeftOut {
+    pub(super) step: Step,
+    pub(super) whose: Whose,
+}
+
+/// Returns the secrets in folders that are not walked. Of vendored ones, folders stand for those in them
+/// where there are many, and what packages publish counts only where there are few.
+pub(super) fn search(
+    root: &Beneath,
+    way: Way<'_>,
+    left_out: Vec<LeftOut>,
+) -> Result<BTreeSet<String>, IngestError> {
+    within(root, way, left_out, BOUNDS)
+}
+
+fn within(
+    root: &Beneath,
+    way: Way<'_>,
+    mut left_out: Vec<LeftOut>,
+    bounds: Bounds,
+) -> Result<BTreeSet<String>, IngestError> {
+    left_out.sort_by(|a, b| b.step.path.cmp(&a.step.path));
+    let until = Instant::now() + bounds.time;
+    let mut search = Search { root, way, left_out, until, entries: 0, found: Found::default() };
+    let mut too_large: Vec<String> = Vec::new();
+    while let Some(LeftOut { step, whose }) = search.left_out.pop() {
+        let folder = step.nearest_utf8();
+        let left = bounds.each.min(bounds.all.saturating_sub(search.entries));
+        if whose == Whose::Vendored {
+            search.found.vendored.extend(folder.clone());
+        }
+        if !search.folder(step, whose, left)? {
+            search.found.secrets.extend(folder.clone());
+            too_large.extend(folder);
+        }
+    }
+    if let Some(first) = too_large.first() {
+        info!(root.path = %way.place.display(), first, count = too_large.len(), "folders too large to be searched for secrets are not read by the model's shell");
+    }
+    Ok(search.found.named())
+}
+
+/// What was found.
+#[derive(Default)]
+struct Found {
+    /// The vendored folders.
+    vendored: BTreeSet<String>,
+    /// Secrets anywhere.
+    secrets: BTreeSet<String>,
+    /// Secrets in vendored folders that are most likely no secrets.
+    published: BTreeSet<String>,
+}
+
+impl Found {
+    /// Returns the paths to keep from the model's shell.
+    fn named(self) -> BTreeSet<String> {
+        let Self { vendored, secrets, published } = self;
+        let is_vendored = |path: &str| vendored.contains(path) || is_below(&vendored, path);
+        let (mut others, mut own): (BTreeSet<String>, BTreeSet<String>) =
+            secrets.into_iter().partition(|path| is_vendored(path));
+        if others.len() + published.len() <= MAX_VENDORED {
+            others.extend(published);
+        }
+        fold(&mut others, MAX_VENDORED, is_vendored);
+        own.append(&mut others);
+        // What was found in a folder before that proved too large.
+        own.iter().filter(|path| !is_below(&own, path)).cloned().collect()
+    }
+}
+
+/// Whether one of `folders` is above `path`.
+fn is_below(folders: &BTreeSet<String>, path: &str) -> bool {
+    let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+    above.any(|folder| folders.contains(folder))
+}
+
+struct Search<'a> {
+    root: &'a Beneath,
+    way: Way<'a>,
+    /// Folders to be searched, the next one last.
+    left_out: Vec<LeftOut>,
+    until: Instant,
+    /// Entries seen.
+    entries: usize,
+    found: Found,
+}
+
+impl Search<'_> {
+    /// Searches one folder and all below it; returns whether there was room and time for all of it.
+    fn folder(&mut self, top: Step, whose: Whose, room: usize) -> Result<bool, IngestError> {
+        let until = self.entries + room;
+        let above = top.text.len();
+        let mut pending = vec![top];
+        while let Some(step) = pending.pop() {
+            let entries = match self.entries(&step, until)? {
+                Listed::Whole(entries) => entries,
+                Listed::Gone => continue,
+                Listed::InPart => return Ok(false),
+            };
+            for entry in &entries {
+                let next = step.to_entry(entry);
+                let names = || entries.iter().filter_map(|entry| entry.name.to_str());
+                match kind(entry, &next, self.way) {
+                    None => {}
+                    Some(Part::Secret) => self.note(&next, whose, above),
+                    Some(Part::Folder)
+                        if whose == Whose::Own && vendored::fits_beside(&next.path, names()) =>
+                    {
+                        self.left_out.push(LeftOut { step: next, whose: Whose::Vendored });
+                    }
+                    Some(Part::Folder) => pending.push(next),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lists a folder, until so many entries were seen in all.
+    fn entries(&mut self, step: &Step, until: usize) -> Result<Listed, IngestError> {
+        // Opening a folder costs as much as it has entries, where it lies in a commit.
+        if until <= self.entries || self.until <= Instant::now() {
+            return Ok(Listed::InPart);
+        }
+        let mut folder = match self.root.folder(&step.path) {
+            Ok(folder) => folder,
+            // What we may not open, the shell may not either.
+            Err(error) if [NotFound, PermissionDenied].contains(&error.kind()) => {
+                return Ok(Listed::Gone);
+            }
+            Err(_) => return Ok(Listed::InPart),
+        };
+        let mut entries = Vec::new();
+        for entry in folder.entries() {
+            self.way.pulse.beat();
+            if self.way.cancel.is_cancelled() {
+                return Err(IngestError::Cancelled);
+            }
+            match entry {
+                Ok(entry) if self.entries < until => entries.push(entry),
+                Ok(_) | Err(_) => return Ok(Listed::InPart),
+            }
+            self.entries += 1;
+        }
+        Ok(Listed::Whole(entries))
+    }
+
+    fn note(&mut self, secret: &Step, whose: Whose, above: usize) {
+        let is_published = || secret.text.get(above..).is_some_and(is_published);
+        let notes = if whose == Whose::Vendored && is_published() {
+            &mut self.found.published
+        } else {
+            &mut self.found.secrets
+        };
+        notes.extend(secret.nearest_utf8());
+    }
+}
+
+/// What a folder has.
+enum Listed {
+    Whole(Vec<Entry>),
+    Gone,
+    InPart,
+}
+
+/// What there is to do about an entry.
+enum Part {
+    Secret,
+    Folder,
+}
+
+fn kind(entry: &Entry, at: &Step, way: Way<'_>) -> Option<Part> {
+    let is_place = matches!(entry.kind, Kind::File | Kind::Folder);
+    if is_place && way.private_place(&at.path).is_some() {
+        return Some(Part::Secret);
+    }
+    match entry.kind {
+        Kind::File if codeinfo_secrets::is_secret_path(&at.text) => Some(Part::Secret),
+        Kind::Folder if entry.name == GIT || codeinfo_secrets::is_private_folder(&at.path) => {
+            Some(Part::Secret)
+        }
+        Kind::Folder => Some(Part::Folder),
+        Kind::File | Kind::Module | Kind::Other => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::pulse::Pulse;
+    use codeinfo_worktree::private_places::ResolvedPlaces;
+
+    const AMPLE: Bounds = Bounds { each: 1_000, all: 1_000, time: Duration::from_mins(1) };
+
+    /// Searches the folders of a root with these files whose names end in `own` or in anything else.
+    fn searched(files: &[&str], bounds: Bounds) -> Vec<String> {
+        let root = tempfile::tempdir().unwrap();
+        let mut folders = BTreeSet::new();
+        for path in files {
+            fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
+            fs::write(root.path().join(path), "").unwrap();
+            folders.insert(path.split('/').next().unwrap().to_owned());
+        }
+        let left_out = folders.into_iter().map(|text| LeftOut {
+            whose: if text.ends_with("own") { Whose::Own } else { Whose::Vendored },
+            step: Step::at(&text),
+        });
+        let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+        let (place, private) = (root.path(), &ResolvedPlaces::default());
+        let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+        let beneath = Beneath::open(root.path()).unwrap();
+        let found = within(&beneath, way, left_out.collect(), bounds).unwrap();
+        found.into_iter().collect()
+    }
+
+    #[test]
+    fn a_folder_too_large_to_be_searched_is_kept_away_whole_and_others_are_not() {
+        let files = ["a-own/0/.env", "a-own/1/.env", "b/x/.env", "b/x/index.js", "c-own/.env"];
+        assert_eq!(
+            searched(&files, AMPLE),
+            ["a-own/0/.env", "a-own/1/.env", "b/x/.env", "c-own/.env"]
+        );
+        let each = Bounds { each: 3, ..AMPLE };
+        assert_eq!(searched(&files, each), ["a-own", "b/x/.env", "c-own/.env"]);
+        let all = Bounds { all: 5, ..AMPLE };
+        assert_eq!(searched(&files, all), ["a-own/0/.env", "a-own/1/.env", "b", "c-own"]);
+        let time = Bounds { time: Duration::ZERO, ..AMPLE };
+        assert_eq!(searched(&files, time), ["a-own", "b", "c-own"]);
+    }
+
+    #[test]
+    fn without_room_or_time_no_folder_is_opened() {
+        let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+        let root = tempfile::tempdir().unwrap();
+        let (place, private) = (root.path(), &ResolvedPlaces::default());
+        let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+        let beneath = Beneath::open(root.path()).unwrap();
+        let found = |bounds: Bounds| {
+            let left_out = vec![LeftOut { step: Step::at("gone"), whose: Whose::Own }];
+            within(&beneath, way, left_out, bounds).unwrap().into_iter().collect::<Vec<_>>()
+        };
+        // It would show that nothing is there.
+        assert_eq!(found(AMPLE), [""; 0]);
+        assert_eq!(found(Bounds { all: 0, ..AMPLE }), ["gone"]);
+        assert_eq!(found(Bounds { time: Duration::ZERO, ..AMPLE }), ["gone"]);
+    }
+
+    #[test]
+    fn keys_that_packages_publish_are_kept_away_where_they_are_few_and_close_no_package() {
+        let paths = |count: usize, file: &str| -> Vec<String> {
+            (0..count).map(|number| format!("node_modules/{number:02}/{file}")).collect()
+        };
+        let of = |paths: &[String]| {
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            searched(&paths, AMPLE)
+        };
+        let own = "node_modules/ours/.env".to_owned();
+        for file in ["test/fixtures/key.pem", "cacert.pem", "server.crt", ".env.example"] {
+            let mut few = paths(MAX_VENDORED - 1, file);
+            few.push(own.clone());
+            assert_eq!(of(&few), few);
+            few.extend(paths(MAX_VENDORED + 1, file));
+            assert_eq!(of(&few), [own.as_str()], "{file}");
+        }
+    }
+
+    #[test]
+    fn of_many_secrets_in_packages_folders_stand_for_those_in_them() {
+        let names = |folder: &str, count: usize| -> Vec<String> {
+            (0..count).map(|number| format!("{folder}/{number:02}.p12")).collect()
+        };
+        let mut many = names("target/classes/keys", MAX_VENDORED);
+        many.extend(names("vendor/certs", 2));
+        // What is the user's own is named one by one.
+        many.extend(names("z-own", MAX_VENDORED + 1));
+        let paths: Vec<&str> = many.iter().map(String::as_str).collect();
+        let mut expected = vec!["target/classes/keys".to_owned(), "vendor/certs/00.p12".to_owned()];
+        expected.push("vendor/certs/01.p12".to_owned());
+        expected.extend(names("z-own", MAX_VENDORED + 1));
+        assert_eq!(searched(&paths, AMPLE), expected);
+        // Each in a package of its own: the folder of all packages, and nothing above it.
+        let apart: Vec<String> =
+            (0..=MAX_VENDORED).map(|number| format!("vendor/{number}/a/id_rsa")).collect();
+        let paths: Vec<&str> = apart.iter().map(String::as_str).collect();
+        assert_eq!(searched(&paths, AMPLE), ["vendor"]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Bounds of a walk: a root with more is refused, with the folder in it that holds most.
+
+use std::collections::HashMap;
+
+use super::{Step, Walk};
+use crate::error::IngestError;
+
+/// Bounds of one walk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// Entries, those left out included.
+    pub(super) entries: usize,
+    /// Files that may be indexed.
+    files: usize,
+    /// Bytes of the paths of all entries: a commit may hold the same folder in a million places.
+    path_bytes: usize,
+}
+
+/// Bounds that keep the list of files within a few hundred megabytes.
+pub(super) const BOUNDS: Bounds =
+    Bounds { entries: 4_000_000, files: 1_000_000, path_bytes: 512 << 20 };
+
+impl Walk<'_> {
+    /// Counts an entry of a folder; ends a walk that is cancelled, or finds too much.
+    pub(super) fn count_entry(&mut self, folder: &Step) -> Result<(), IngestError> {
+        self.way.pulse.beat();
+        self.entries += 1;
+        if self.way.cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        let files = self.found.files.len() + self.found.skipped.len();
+        let bounds = [
+            (self.entries, self.bounds.entries, "entries"),
+            (files, self.bounds.files, "files"),
+            (self.path_bytes, self.bounds.path_bytes, "bytes of paths"),
+        ];
+        match bounds.into_iter().find(|(count, limit, _)| count > limit) {
+            None => Ok(()),
+            Some((_, limit, unit)) => Err(IngestError::TooManyFiles {
+                path: self.way.place.to_owned(),
+                limit,
+                unit,
+                largest: self.largest_folder(folder),
+            }),
+        }
+    }
+
+    /// Returns the folder right below the root with the most files, or the one at hand where none has files.
+    fn largest_folder(&self, at_hand: &Step) -> String {
+        let mut counts = HashMap::<&str, usize>::new();
+        for file in &self.found.files {
+            if let Some((folder, _)) = file.path.split_once('/') {
+                *counts.entry(folder).or_default() += 1;
+            }
+        }
+        let largest = counts.into_iter().max_by_key(|(_, count)| *count);
+        largest.map_or(at_hand.text.as_str(), |(folder, _)| folder).to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::{
+        super::{Wanted, Way, within},
+        *,
+    };
+    use crate::pulse::Pulse;
+    use codeinfo_worktree::{beneath::Beneath, private_places::ResolvedPlaces};
+
+    const AMPLE: Bounds = Bounds { entries: 100, files: 100, path_bytes: 1_000 };
+
+    #[test]
+    fn a_root_with_too_much_is_refused_by_the_folder_that_holds_most() {
+        let root = tempfile::tempdir().unwrap();
+        for (folder, files) in [("few", 1), ("many", 8), ("some", 2)] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+            for file in 0..files {
+                fs::write(root.path().join(format!("{folder}/{file}.rs")), "fn a() {}").unwrap();
+            }
+        }
+        let walk = |bounds| {
+            let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+            let (place, private) = (root.path(), &ResolvedPlaces::default());
+            let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+            let wanted = Wanted::Files { max_bytes: 100, names_all: false };
+            let found = within(&Beneath::open(root.path()).unwrap(), way, wanted, bounds);
+            found.map(|found| found.files.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(walk(AMPLE), Ok(11));
+        for (bounds, limit) in [
+            (Bounds { entries: 12, ..AMPLE }, "12 entries"),
+            (Bounds { files: 9, ..AMPLE }, "9 files"),
+            (Bounds { path_bytes: 90, ..AMPLE }, "90 bytes of paths"),
+        ] {
+            let refused = walk(bounds).unwrap_err();
+            assert!(
+                refused.contains(&format!("holds more than {limit}, most of them below `many`")),
+                "{refused}"
+            );
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Gathers files into batches and embeds them.
+
+use std::collections::VecDeque;
+
+use codeinfo_core::{FileRecord, Sparse, hash::Cut};
+use codeinfo_embed::Document;
+use codeinfo_store::Vectors;
+use futures_util::{StreamExt, stream::FuturesOrdered};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Target,
+    index_state::Redacted,
+    read::{Outcome, Piece},
+    readers::Read,
+    write::{self, Embedded},
+};
+use crate::{error::IngestError, skip::Skipped};
+
+/// A batch is sent on when it has this many chunks. One more file may follow the last but one
+/// chunk, so that a batch is at most this and the chunks of the largest file.
+const CHUNKS: usize = 256;
+/// A batch is sent on when it has this many files, with chunks or without.
+const FILES: usize = 512;
+
+/// A batch is sent on when its files have this many bytes.
+const BYTES: u64 = 4 << 20;
+
+/// Files read, on their way to the embedder.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pieces: Vec<(usize, Piece)>,
+    changed: Vec<FileRecord>,
+    same: Vec<FileRecord>,
+    skipped: Vec<Skipped>,
+    gone: Vec<String>,
+    fallbacks: u64,
+    redacted: Redacted,
+    lossy: Vec<String>,
+    censored: Vec<String>,
+    bytes: u64,
+    rooms: Vec<OwnedSemaphorePermit>,
+}
+
+impl Batch {
+    pub(super) fn add(&mut self, read: Read) {
+        self.bytes += read.bytes;
+        match read.outcome {
+            Outcome::Same(record) => self.same.push(record),
+            Outcome::Changed(record, pieces, notes) => {
+                self.lossy.extend(notes.is_lossy.then(|| record.path.clone()));
+                self.censored.extend(notes.is_private.then(|| record.path.clone()));
+                self.changed.push(record);
+                self.fallbacks += u64::from(notes.cut == Cut::Fallback);
+                self.redacted.add(Redacted::of_file(notes.secrets));
+                self.pieces.extend(pieces.into_iter().enumerate());
+                self.rooms.push(read.room);
+            }
+            Outcome::Skipped(path, reason) => self.skipped.push(Skipped { path, reason }),
+            Outcome::Gone(path) => self.gone.push(path),
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        CHUNKS <= self.pieces.len() || FILES <= self.files() || BYTES <= self.bytes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.files() == 0
+    }
+
+    fn files(&self) -> usize {
+        self.changed.len() + self.same.len() + self.skipped.len() + self.gone.len()
+    }
+
+    /// Embeds the chunks, each with its path and symbol.
+    pub(super) async fn embed(self, target: &Target) -> Result<Embedded, IngestError> {
+        let files = self.files() as u64;
+        let documents: Vec<Document> =
+            self.pieces.iter().map(|(_, piece)| Document::from(&piece.chunk).to_owned()).collect();
+        let wanted = documents.len();
+        let dense = match wanted {
+            0 => Vec::new(),
+            _ => target.embedder.documents(documents).await?,
+        };
+        if dense.len() != wanted {
+            return Err(IngestError::VectorCount { got: dense.len(), wanted });
+        }
+        let chunks = self.pieces.into_iter().zip(dense).map(|((ordinal, piece), dense)| {
+            write::chunk(target.owner, piece.chunk, ordinal, vectors(dense, piece.sparse))
+        });
+        Ok(Embedded {
+            chunks: chunks.collect(),
+            changed: self.changed,
+            same: self.same,
+            skipped: self.skipped,
+            gone: self.gone,
+            fallbacks: self.fallbacks,
+            redacted: self.redacted,
+            lossy: self.lossy,
+            censored: self.censored,
+            files,
+            bytes: self.bytes,
+            rooms: self.rooms,
+        })
+    }
+}
+
+/// Embeds batch after batch until the readers are done: as many at a time as the embedder gains from,
+/// and hands them on in order. While the writer is busy, what is under way goes on, and no more is
+/// begun.
+pub(super) async fn embed_all(
+    target: &Target,
+    mut from: mpsc::Receiver<Read>,
+    to: mpsc::Sender<Embedded>,
+    cancel: &CancellationToken,
+) -> Result<(), IngestError> {
+    let concurrency = target.embedder.concurrency();
+    let mut embedding = FuturesOrdered::new();
+    let mut done = VecDeque::new();
+    let mut batch = Batch::default();
+    let mut has_more = true;
+    loop {
+        if batch.is_full() || !has_more && !batch.is_empty() {
+            embedding.push_back(std::mem::take(&mut batch).embed(target));
+        }
+        if !has_more && embedding.is_empty() && done.is_empty() {
+            // The readers also end when they are cancelled.
+            return if cancel.is_cancelled() { Err(IngestError::Cancelled) } else { Ok(()) };
+        }
+        let has_room = has_more && embedding.len() + done.len() < concurrency;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(IngestError::Cancelled),
+            permit = to.reserve(), if !done.is_empty() => match (permit, done.pop_front()) {
+                (Ok(permit), Some(batch)) => permit.send(batch),
+                // The writer failed and says why.
+                _ => return Ok(()),
+            },
+            Some(embedded) = embedding.next(), if !embedding.is_empty() => {
+                done.push_back(embedded?);
+            }
+            received = from.recv(), if has_room => match received {
+                Some(read) => batch.add(read),
+                None => has_more = false,
+            },
+        }
+    }
+}
+
+fn vectors(dense: Vec<f32>, sparse: Sparse) -> Vectors {
+    Vectors { dense, sparse }
+}

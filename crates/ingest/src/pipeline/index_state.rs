@@ -1,0 +1,212 @@
+//! What the store holds of a root, kept in step with every write of a run.
+
+use std::collections::BTreeSet;
+
+use codeinfo_core::{Counts, FileRecord, OmittedPaths, hash};
+
+use crate::{
+    plan::Records,
+    skip::{self, Skips},
+    status::RunCounts,
+};
+
+/// What a run says that found nothing, as an empty result looks like an error.
+const NOTHING: &str = "found nothing to index: each file is hidden, left out by an ignore file \
+                       (`.gitignore`, `.ignore`, `.codeinfoignore`), vendored, generated or no text";
+
+/// The secrets that were replaced, and in how many files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Redacted {
+    secrets: u64,
+    files: u64,
+}
+
+impl Redacted {
+    pub(super) fn of_file(secrets: u64) -> Self {
+        Self { secrets, files: u64::from(secrets > 0) }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.secrets += other.secrets;
+        self.files += other.files;
+    }
+
+    /// Returns `3 secrets in 2 files replaced by [secret]`, or `None` without any.
+    fn message(self) -> Option<String> {
+        let secrets = if self.secrets == 1 { "secret" } else { "secrets" };
+        let files = if self.files == 1 { "file" } else { "files" };
+        let Self { secrets: count, files: in_files } = self;
+        (count > 0).then(|| format!("{count} {secrets} in {in_files} {files} replaced by [secret]"))
+    }
+}
+
+/// Files of which some could not be decoded: all counted, the first in order of path named.
+#[derive(Debug, Default)]
+pub(super) struct LossyFiles {
+    count: u64,
+    named: BTreeSet<String>,
+}
+
+impl LossyFiles {
+    /// How many are named.
+    const MAX_NAMED: usize = 10;
+
+    pub(super) fn extend(&mut self, paths: Vec<String>) {
+        self.count += paths.len() as u64;
+        self.named.extend(paths);
+        while Self::MAX_NAMED < self.named.len() {
+            self.named.pop_last();
+        }
+    }
+
+    /// Returns ``read 1 file with `�` for what is in no known encoding: a.c``, or `None` without any.
+    fn message(&self) -> Option<String> {
+        let files = if self.count == 1 { "file" } else { "files" };
+        let rest = self.count - self.named.len() as u64;
+        let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+        let named: Vec<&str> = self.named.iter().map(String::as_str).collect();
+        let (count, named) = (self.count, named.join(", "));
+        let what = "with `\u{fffd}` for what is in no known encoding";
+        (0 < count).then(|| format!("read {count} {files} {what}: {named}{more}"))
+    }
+}
+
+/// The file records of the root and what the run did so far.
+#[derive(Debug)]
+pub(super) struct IndexState {
+    records: Records,
+    totals: Counts,
+    deleted: u64,
+    has_changed: bool,
+    pub(super) skips: Skips,
+    /// Files that were cut by lines because parsing took too long.
+    pub(super) fallbacks: u64,
+    /// Of the files that this run read.
+    pub(super) redacted: Redacted,
+    pub(super) lossy: LossyFiles,
+}
+
+impl IndexState {
+    /// Records the state of a whole root, which may have been changed already.
+    pub(super) fn new(records: Records, has_changed: bool) -> Self {
+        let mut totals = Counts::default();
+        for record in records.values() {
+            add(&mut totals, record);
+        }
+        Self { has_changed, ..Self::of_part(records, totals) }
+    }
+
+    /// Records the state of some files of a root of which the store holds `totals` in all.
+    pub(super) fn of_part(records: Records, totals: Counts) -> Self {
+        Self {
+            records,
+            totals: Counts { embedded: 0, ..totals },
+            deleted: 0,
+            has_changed: false,
+            skips: Skips::default(),
+            fallbacks: 0,
+            redacted: Redacted::default(),
+            lossy: LossyFiles::default(),
+        }
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&FileRecord> {
+        self.records.get(path)
+    }
+
+    pub(super) fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Notes records that were written, and how many chunks with them.
+    pub(super) fn wrote(&mut self, records: Vec<FileRecord>, embedded: u64) {
+        self.totals.embedded += embedded;
+        for record in records {
+            add(&mut self.totals, &record);
+            let (version, chunks) = (record.version.clone(), record.chunks);
+            let old = self.records.insert(record.path.clone(), record);
+            self.has_changed |= match old {
+                Some(old) => {
+                    subtract(&mut self.totals, &old);
+                    old.version != version && 0 < old.chunks.max(chunks)
+                }
+                None => 0 < chunks,
+            };
+        }
+    }
+
+    /// Notes files that were taken out.
+    pub(super) fn removed(&mut self, paths: &[String]) {
+        for path in paths {
+            if let Some(old) = self.records.remove(path) {
+                subtract(&mut self.totals, &old);
+                self.deleted += 1;
+                self.has_changed |= 0 < old.chunks;
+            }
+        }
+    }
+
+    /// Whether the run changed what a search can find.
+    pub(super) fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+
+    /// What a completed run records.
+    pub(super) fn totals(&self) -> Counts {
+        self.totals
+    }
+
+    /// Returns what rules leave out of what the run looked at: by path as it was found, by content as the records say.
+    pub(super) fn omitted(&self) -> OmittedPaths {
+        let mut omitted = self.skips.omitted.clone();
+        for record in self.records.values().filter(|record| record.chunks == 0) {
+            if let Some(rule) = hash::split_omitted(&record.version).1 {
+                omitted.add_file(rule, &record.path);
+            }
+        }
+        omitted
+    }
+
+    /// What people should know of the run, if anything. A run that `ended_well` should have found files.
+    pub(super) fn notes(&self, ended_well: bool, omitted: &OmittedPaths) -> Option<String> {
+        let fallbacks = match self.fallbacks {
+            0 => None,
+            1 => Some("cut 1 file by lines, because parsing it took too long".to_owned()),
+            count => {
+                Some(format!("cut {count} files by lines, because parsing them took too long"))
+            }
+        };
+        let nothing = (ended_well && self.totals.files == 0).then(|| NOTHING.to_owned());
+        let notes = [
+            nothing,
+            self.skips.message(),
+            self.redacted.message(),
+            self.lossy.message(),
+            fallbacks,
+        ];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        let notes = (!notes.is_empty()).then(|| notes.join("; "));
+        let lines: Vec<String> = notes.into_iter().chain(skip::omission_lines(omitted)).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    pub(super) fn counts(&self) -> RunCounts {
+        RunCounts {
+            files: self.totals.files,
+            chunks: self.totals.chunks,
+            embedded: self.totals.embedded,
+            skipped: self.skips.count,
+            deleted: self.deleted,
+        }
+    }
+}
+
+fn add(totals: &mut Counts, record: &FileRecord) {
+    totals.files += u64::from(0 < record.chunks);
+    totals.chunks += u64::from(record.chunks);
+}
+
+fn subtract(totals: &mut Counts, record: &FileRecord) {
+    totals.files = totals.files.saturating_sub(u64::from(0 < record.chunks));
+    totals.chunks = totals.chunks.saturating_sub(u64::from(record.chunks));
+}

@@ -1,0 +1,211 @@
+//! The secrets of a root, which are kept from the model's shell: by name as a walk finds them, by
+//! content as reading does.
+//!
+//! By name they are looked for in every folder, also where nothing is indexed: of folders that are
+//! not walked, in the first 20,000 entries. Above a thousand, folders stand for the secrets in
+//! them, the fullest first.
+
+use std::collections::BTreeSet;
+
+use codeinfo_core::Root;
+
+use super::{Run, write::Embedded};
+use crate::{discover::Discovered, scope::Scope, skip::Reason};
+
+/// The most that a root names: each is an argument of the shell's fence, which closes the whole root
+/// when it has fewer places.
+const MAX: usize = 1_000;
+
+/// Returns the secrets as a root names them: where there are too many, folders stand for those in them,
+/// the fullest first. Only those that lie in the root itself may be more, of which the first are named.
+pub(super) fn named(private: &BTreeSet<String>) -> Vec<String> {
+    let mut named = private.clone();
+    codeinfo_secrets::fold(&mut named, MAX, |_| true);
+    named.into_iter().take(MAX).collect()
+}
+
+impl Run<'_> {
+    /// Takes up what a walk says of the secrets of the root, and what was known before of files that are still there.
+    pub(super) fn take_up_secrets(
+        &mut self,
+        before: Option<&Root>,
+        scope: Option<&Scope>,
+        discovered: &Discovered,
+    ) {
+        let known = before.and_then(|root| root.private_files.as_deref()).unwrap_or_default();
+        self.private = walked(known, scope, discovered);
+        let censored = before.map(|root| root.censored_files.clone()).unwrap_or_default();
+        let is_left = |path: &String| is_left(path, scope, discovered);
+        self.censored = censored.into_iter().filter(is_left).collect();
+        self.private.extend(self.censored.iter().cloned());
+    }
+}
+
+/// Returns the secrets of a root after a walk of it, or of the part in scope. What had a secret in it
+/// and is still there counts until it is read.
+pub(super) fn walked(
+    before: &[String],
+    scope: Option<&Scope>,
+    discovered: &Discovered,
+) -> BTreeSet<String> {
+    let kept = before.iter().filter(|path| is_left(path, scope, discovered));
+    kept.chain(&discovered.private).cloned().collect()
+}
+
+/// Whether a file was found by a walk, or lies where that did not go.
+pub(super) fn is_left(path: &String, scope: Option<&Scope>, discovered: &Discovered) -> bool {
+    scope.is_some_and(|scope| !scope.covers(path))
+        || discovered.files.binary_search_by(|file| file.path.cmp(path)).is_ok()
+}
+
+/// Takes up what reading some files showed. Returns those that are to be taken out of the index, as more than
+/// [`MAX`] are censored.
+pub(super) fn read(
+    private: &mut BTreeSet<String>,
+    censored: &mut BTreeSet<String>,
+    batch: &Embedded,
+) -> Vec<String> {
+    let changed = batch.changed.iter().map(|record| &record.path);
+    let skipped = batch.skipped.iter().filter(|file| !file.reason.is_passing());
+    for path in changed.chain(&batch.gone).chain(skipped.map(|file| &file.path)) {
+        censored.remove(path);
+    }
+    let indexed = batch.changed.iter().chain(&batch.same).map(|record| &record.path);
+    for path in indexed.chain(&batch.gone) {
+        if !censored.contains(path) {
+            private.remove(path);
+        }
+    }
+    let (mut too_many, new) = (Vec::new(), batch.censored.iter());
+    for path in new {
+        private.insert(path.clone());
+        if censored.len() < MAX {
+            censored.insert(path.clone());
+        } else {
+            too_many.push(path.clone());
+        }
+    }
+    for skipped in &batch.skipped {
+        if skipped.reason != Reason::HoldsSecret && codeinfo_secrets::is_secret_path(&skipped.path)
+        {
+            // What it holds was not seen.
+            private.insert(skipped.path.clone());
+            continue;
+        }
+        match skipped.reason {
+            Reason::HoldsSecret => drop(private.insert(skipped.path.clone())),
+            // Whether it still holds one is not known.
+            Reason::Unreadable | Reason::NotFetched => {}
+            Reason::TooLarge | Reason::PathNotUtf8 | Reason::Module | Reason::IgnoreFile(_) => {
+                private.remove(&skipped.path);
+            }
+        }
+    }
+    too_many
+}
+
+/// Whether names in a part of a root show other secrets than are known of it.
+pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discovered) -> bool {
+    let is_secret = |path: &str| {
+        codeinfo_secrets::is_secret_path(path) || codeinfo_secrets::is_private_folder(path.as_ref())
+    };
+    let known: BTreeSet<&String> =
+        before.iter().filter(|path| scope.covers(path) && is_secret(path)).collect();
+    // A folder that stands for what lies in it.
+    let is_named = |path: &&String| {
+        let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+        above.any(|folder| before.iter().any(|named| named == folder))
+    };
+    // A folder that is not walked is searched whole, whatever part of it is looked at.
+    let is_elsewhere = |path: &String| !scope.covers(path) && before.contains(path);
+    // One that stands for others has no name of a secret.
+    let is_new = |path: &&String| {
+        !is_named(path) && !is_elsewhere(path) && (is_secret(path) || !before.contains(path))
+    };
+    let doubtful = discovered.doubtful.iter().filter(|path| before.contains(path));
+    let found: BTreeSet<&String> =
+        discovered.private.iter().filter(is_new).chain(doubtful).collect();
+    before.len() < MAX && known != found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{pipeline::index_state::Redacted, skip::Skipped};
+
+    #[test]
+    fn a_root_names_no_more_secrets_than_a_bound() {
+        let top: BTreeSet<String> = (0..=MAX).map(|number| format!("{number}.pem")).collect();
+        assert_eq!(named(&top).len(), MAX);
+        let together = top.iter().map(|name| format!("certs/{name}")).collect();
+        assert_eq!(named(&together), ["certs"]);
+    }
+
+    #[test]
+    fn secrets_that_folders_stand_for_are_no_change() {
+        let names = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        let changed = |before: &[&str], found: &[&str]| {
+            let private = names(found).into_iter().collect();
+            let discovered = Discovered { private, ..Discovered::default() };
+            let scope = Scope::new(names(&["a"]).into_iter().collect());
+            have_changed(&names(before), &scope, &discovered)
+        };
+        let before = [".env", "a/.env", "a/sub/.git", "a/vendor", "b/.env"];
+        assert!(!changed(&before, &["a/.env", "a/sub/.git", "a/vendor"]));
+        assert!(!changed(&before, &["a/.env", "a/sub/.git", "a/vendor/x/.env"]));
+        assert!(changed(&before, &["a/sub/.git", "a/vendor"]));
+        assert!(changed(&before, &["a/.env", "a/build", "a/sub/.git", "a/vendor"]));
+    }
+
+    #[test]
+    fn only_secrets_that_would_be_named_have_changed() {
+        let changed = |before: &[String], found: &str| {
+            let found = BTreeSet::from([found.to_owned()]);
+            let scope = Scope::new(found.clone());
+            have_changed(before, &scope, &Discovered { private: found, ..Discovered::default() })
+        };
+        assert!(changed(&[], "new.pem"));
+        assert!(changed(&["zoo".to_owned()], "z/new.pem"));
+        // A folder stands for it already.
+        assert!(!changed(&["z".to_owned()], "z/new.pem"));
+        // It lies outside of what was looked at, and is known.
+        let elsewhere = ["a/.env".to_owned()];
+        let discovered = Discovered { private: elsewhere.clone().into(), ..Discovered::default() };
+        let scope = Scope::new(["a/b.rs".to_owned()].into());
+        assert!(!have_changed(&elsewhere, &scope, &discovered));
+        assert!(have_changed(&[], &scope, &discovered));
+        // There is no room for it.
+        let full: Vec<String> = (0..MAX).map(|number| format!("{number}.pem")).collect();
+        assert!(!changed(&full, "new.pem"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_stays_a_secret() {
+        let skipped = |(path, reason): (&str, Reason)| Skipped { path: path.to_owned(), reason };
+        let found =
+            [("a", Reason::Unreadable), ("b", Reason::TooLarge), ("c", Reason::HoldsSecret)];
+        let batch = Embedded {
+            chunks: Vec::new(),
+            changed: Vec::new(),
+            same: Vec::new(),
+            skipped: found.map(skipped).into(),
+            gone: vec!["d".to_owned()],
+            fallbacks: 0,
+            redacted: Redacted::default(),
+            lossy: Vec::new(),
+            censored: vec!["f".to_owned()],
+            files: 4,
+            bytes: 0,
+            rooms: Vec::new(),
+        };
+        let mut private = BTreeSet::from(["a", "b", "d", "e"].map(str::to_owned));
+        let mut censored = BTreeSet::from(["d".to_owned()]);
+        let too_many = read(&mut private, &mut censored, &batch);
+        assert_eq!(private.into_iter().collect::<Vec<_>>(), ["a", "c", "e", "f"]);
+        assert_eq!((too_many, censored), (Vec::new(), BTreeSet::from(["f".to_owned()])));
+        let mut full: BTreeSet<String> = (0..MAX).map(|number| number.to_string()).collect();
+        assert_eq!(read(&mut BTreeSet::new(), &mut full, &batch), ["f"]);
+    }
+}

@@ -1,0 +1,313 @@
+//! Reads one file and cuts it; runs on blocking threads.
+
+use std::{
+    io::{self, Read},
+    path::Path,
+    time::SystemTime,
+};
+
+use codeinfo_chunk::{Chunk, Chunked};
+use codeinfo_core::{
+    ChunkRecord, FileRecord, RootId, Sparse, Timestamp,
+    hash::{self, Cut},
+};
+use codeinfo_embed::{Document, lexical};
+use codeinfo_lang::{Language, role};
+use codeinfo_worktree::{
+    beneath::{self, Beneath},
+    decode,
+};
+use memchr::memmem;
+
+use super::elsewhere::Elsewhere;
+use crate::{
+    discover::Found,
+    inspect::{self, IndexedText, Verdict},
+    plan::Mode,
+    pulse::Pulse,
+    skip::Reason,
+};
+
+/// A file changed this recently may change again without its modification time moving: file
+/// systems keep times as coarse as two seconds.
+const RACY_NS: u64 = 2_000_000_000;
+
+/// What reading needs to know of the run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) root: RootId,
+    pub(super) folder: &'a Beneath,
+    pub(super) pulse: &'a Pulse,
+    pub(super) max_file_bytes: u64,
+    pub(super) mode: Mode,
+    /// What other trees have.
+    pub(super) elsewhere: &'a Elsewhere,
+}
+
+/// What came of one file.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The store has this content already; only size or time are new.
+    Same(FileRecord),
+    /// New content, perhaps without any chunk.
+    Changed(FileRecord, Vec<Piece>, Notes),
+    /// Cannot be indexed.
+    Skipped(String, Reason),
+    /// Was there when the folder was walked, and is gone now.
+    Gone(String),
+}
+
+/// What people should know of a file that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Notes {
+    pub(super) cut: Cut,
+    /// How many secrets were replaced.
+    pub(super) secrets: u64,
+    /// Whether some of it could not be decoded.
+    pub(super) is_lossy: bool,
+    /// Whether it is indexed without its secrets, and kept from the model's shell.
+    pub(super) is_private: bool,
+}
+
+impl Notes {
+    const NONE: Self = Self { cut: Cut::Planned, secrets: 0, is_lossy: false, is_private: false };
+}
+
+/// One chunk on its way to the store.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) chunk: ChunkRecord,
+    pub(super) sparse: Sparse,
+}
+
+impl Reader<'_> {
+    /// Reads and cuts a file, unless the store has its content.
+    pub(super) fn read(self, file: &Found, known: Option<&FileRecord>) -> Outcome {
+        let path = || file.path.clone();
+        let content = self.content(file);
+        self.pulse.rest();
+        let (content, size, modified_ns) = match content {
+            Ok(Some(read)) => read,
+            Ok(None) => return Outcome::Skipped(path(), Reason::TooLarge),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Outcome::Gone(path());
+            }
+            Err(error) => return Outcome::Skipped(path(), Reason::of(&error)),
+        };
+        let record = |version: String, chunks: usize| FileRecord {
+            root: self.root,
+            path: path(),
+            version,
+            size,
+            modified_ns,
+            chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
+        };
+        let version = hash::version(&content, Cut::Planned);
+        let has_it = known.filter(|known| {
+            let (known, rule) = hash::split_omitted(&known.version);
+            known == version && !(rule.is_some() && file.is_asked_for)
+        });
+        if let (Mode::Changes, Some(known)) = (self.mode, has_it) {
+            return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
+        }
+        // Of those, the content says what is kept from the shell.
+        let may_be_private = codeinfo_secrets::is_secret_path(&file.path)
+            || memmem::find(&content, b"PRIVATE KEY").is_some();
+        if !may_be_private
+            && let Some((version, chunks)) = self.kept(&file.path, &version, &content)
+        {
+            return Outcome::Changed(record(version, chunks), Vec::new(), Notes::NONE);
+        }
+        let indexed = match inspect::inspect(&file.path, &content, file.is_asked_for) {
+            Verdict::Text(indexed) => indexed,
+            Verdict::LeftOut(rule) => {
+                let version = hash::omitted_version(&version, rule);
+                return Outcome::Changed(record(version, 0), Vec::new(), Notes::NONE);
+            }
+            Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
+        };
+        let IndexedText { text, language, is_lossy, secrets, is_private } = indexed;
+        let text = decode::shorten_lines(text);
+        let chunked = codeinfo_chunk::chunks(language, &text);
+        let (version, cut) = if chunked.gave_up {
+            (hash::version(&content, Cut::Fallback), Cut::Fallback)
+        } else {
+            (version, Cut::Planned)
+        };
+        let record = record(version, chunked.chunks.len());
+        let pieces = pieces(&record, language, chunked);
+        Outcome::Changed(record, pieces, Notes { cut, secrets, is_lossy, is_private })
+    }
+
+    /// Returns the version under which another tree has this content, with the number of its chunks.
+    fn kept(self, path: &str, version: &str, content: &[u8]) -> Option<(String, usize)> {
+        if !self.elsewhere.knows(path) {
+            return None;
+        }
+        let fallback = || hash::version(content, Cut::Fallback);
+        let chunks = |version: String| {
+            let chunks = self.elsewhere.chunks(path, &version)?;
+            Some((version, chunks as usize))
+        };
+        chunks(version.to_owned()).or_else(|| chunks(fallback()))
+    }
+
+    /// Returns a file's content, size and modification time, or `None` if it is too large.
+    fn content(self, file: &Found) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
+        self.pulse.beat();
+        let (mut opened, facts) = self.folder.file(Path::new(&file.path))?;
+        // What is no text is known by its start alone, which then stands for all of it.
+        let head = beneath::read(&mut opened, decode::HEAD_BYTES as u64, || self.pulse.beat())?;
+        let (content, size) = if decode::is_binary(&head) {
+            (head, facts.size)
+        } else {
+            // The file may grow meanwhile; one byte above the limit proves that it is too large.
+            let all = io::Cursor::new(head).chain(opened);
+            let limit = self.max_file_bytes.saturating_add(1);
+            let content = beneath::read(all, limit, || self.pulse.beat())?;
+            let size = content.len() as u64;
+            if self.max_file_bytes < size {
+                return Ok(None);
+            }
+            (content, size)
+        };
+        let settled = codeinfo_core::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
+        let is_racy = settled <= facts.modified_ns || facts.size != size;
+        let may_change = is_racy && !self.folder.is_fixed();
+        Ok(Some((content, size, if may_change { 0 } else { facts.modified_ns })))
+    }
+}
+
+fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>) -> Vec<Piece> {
+    let roles: Vec<_> = role::roles(&record.path).collect();
+    let indexed_at_ms = Timestamp::now().milliseconds();
+    let piece = |chunk: Chunk<'_>| {
+        let chunk = ChunkRecord {
+            root: record.root,
+            path: record.path.clone(),
+            version: record.version.clone(),
+            indexed_at_ms,
+            start_line: chunk.start_line,
+            end_line: chunk.end_line,
+            text: chunk.text.to_owned(),
+            symbol: chunk.symbol,
+            kind: chunk.kind,
+            defines: chunk.defines,
+            bases: chunk.bases,
+            roles: roles.clone(),
+            signature: chunk.signature,
+            language: language.map(|language| language.name.to_owned()),
+        };
+        let sparse = lexical::document(&Document::from(&chunk));
+        Piece { chunk, sparse }
+    };
+    chunked.chunks.into_iter().map(piece).collect()
+}
+
+#[cfg(test)]
+mod golden;
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        fs,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use super::*;
+
+    fn read(folder: &Beneath, path: &str) -> Outcome {
+        let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
+        let (mode, elsewhere) = (Mode::Changes, &Elsewhere::default());
+        let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode, elsewhere };
+        let (path, is_asked_for) = (path.to_owned(), false);
+        reader.read(&Found { path, size: 1, modified_ns: 1, is_asked_for }, None)
+    }
+
+    #[test]
+    fn what_is_no_regular_file_any_more_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let beneath = Beneath::open(folder.path()).unwrap();
+        fs::write(folder.path().join("a.rs"), "fn a() {}\n").unwrap();
+        assert!(matches!(read(&beneath, "a.rs"), Outcome::Changed(..)));
+
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("link.rs")).unwrap();
+        let pipe = folder.path().join("pipe.rs");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        fs::create_dir(folder.path().join("folder.rs")).unwrap();
+        for path in ["link.rs", "pipe.rs", "folder.rs"] {
+            let outcome = read(&beneath, path);
+            assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn of_what_is_no_text_the_start_alone_is_read_and_the_size_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let beneath = Beneath::open(folder.path()).unwrap();
+        let mut content = vec![b'\0'; decode::HEAD_BYTES];
+        fs::write(folder.path().join("a.dat"), &content).unwrap();
+        let Outcome::Changed(start, ..) = read(&beneath, "a.dat") else { panic!() };
+        content.extend(b"more");
+        fs::write(folder.path().join("a.dat"), &content).unwrap();
+        let Outcome::Changed(whole, ..) = read(&beneath, "a.dat") else { panic!() };
+        assert_eq!((whole.chunks, whole.size), (0, start.size + 4));
+        assert_eq!(whole.version, start.version);
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("a.rs"), "fn outside() {}\n").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("src")).unwrap();
+        let beneath = Beneath::open(folder.path()).unwrap();
+        let outcome = read(&beneath, "src/a.rs");
+        assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_folder_that_is_swapped_for_a_link_all_the_time_shows_nothing_from_outside() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("a.rs"), "fn outside() {}\n").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (own, link) = (folder.path().join("own"), folder.path().join("link"));
+        let src = folder.path().join("src");
+        fs::create_dir(&own).unwrap();
+        fs::write(own.join("a.rs"), "fn inside() {}\n").unwrap();
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        fs::rename(&own, &src).unwrap();
+        let beneath = Beneath::open(folder.path()).unwrap();
+        let (mut inside, mut refused, is_done) = (0, 0, AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let is_done = &is_done;
+            scope.spawn(|| {
+                // Bounded, in case that the reading below fails.
+                for _ in 0..100_000 {
+                    if is_done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    fs::rename(&src, &own).unwrap();
+                    fs::rename(&link, &src).unwrap();
+                    fs::rename(&src, &link).unwrap();
+                    fs::rename(&own, &src).unwrap();
+                }
+            });
+            // As often as it takes to meet both.
+            for round in 0..50_000 {
+                if 500 < round && 0 < inside && 0 < refused {
+                    break;
+                }
+                match read(&beneath, "src/a.rs") {
+                    Outcome::Changed(_, pieces, _) => {
+                        assert_eq!(pieces[0].chunk.text.trim_end(), "fn inside() {}");
+                        inside += 1;
+                    }
+                    _ => refused += 1,
+                }
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+        assert!(0 < inside && 0 < refused, "{inside} inside, {refused} refused");
+    }
+}

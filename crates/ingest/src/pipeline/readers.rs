@@ -1,0 +1,159 @@
+//! The blocking threads that read and cut the files of a run.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use codeinfo_core::{FileRecord, RootId, task::Tasks};
+use codeinfo_worktree::beneath::Beneath;
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Deps, Run,
+    elsewhere::Elsewhere,
+    read::{Outcome, Reader},
+};
+use crate::{
+    discover::Found,
+    error::IngestError,
+    plan::Mode,
+    pulse::{Hold, Pulse},
+    status::Progress,
+};
+
+/// The most bytes of files that are read and not yet written. With chunks and vectors, memory holds
+/// about three times as much.
+const MAX_BYTES: u32 = 32 << 20;
+/// The most bytes that one file counts for. A batch that waits for more files holds less than
+/// [`MAX_BYTES`] without this, so that the readers never wait for it while it waits for them.
+const MAX_FILE_WEIGHT: u32 = 8 << 20;
+
+/// What came of one file, on its way to the store.
+pub(super) struct Read {
+    pub(super) outcome: Outcome,
+    /// Size of the file when the folder was walked.
+    pub(super) bytes: u64,
+    /// Makes room for other files when dropped.
+    pub(super) room: OwnedSemaphorePermit,
+}
+
+/// What the readers of a run share.
+pub(super) struct Reading {
+    root: RootId,
+    folder: Beneath,
+    max_file_bytes: u64,
+    mode: Mode,
+    elsewhere: Elsewhere,
+    /// Each file to read, with what the store knows of it.
+    files: Vec<(Found, Option<FileRecord>)>,
+    next: AtomicUsize,
+    room: Arc<Semaphore>,
+    cancel: CancellationToken,
+    progress: Progress,
+    /// Kept until the last reader ends, which may be after the run.
+    hold: Hold,
+}
+
+/// The readers of a run at work.
+pub(super) struct Readers {
+    threads: Vec<JoinHandle<()>>,
+    pulses: Vec<Arc<Pulse>>,
+}
+
+impl Readers {
+    /// Returns how each of them shows that it gets on.
+    pub(super) fn pulses(&self) -> Vec<Arc<Pulse>> {
+        self.pulses.clone()
+    }
+
+    /// Waits for them to end. Those of a cancelled run end by themselves, unless they hang.
+    pub(super) async fn end(self, cancel: &CancellationToken) -> Result<(), IngestError> {
+        for thread in self.threads {
+            tokio::select! {
+                biased;
+                ended = thread => ended?,
+                () = cancel.cancelled() => return Err(IngestError::Cancelled),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reading {
+    pub(super) fn new(
+        run: &Run,
+        deps: &Deps,
+        (folder, hold): (Beneath, Hold),
+        (files, elsewhere): (Vec<Found>, Elsewhere),
+        mode: Mode,
+    ) -> Self {
+        let known = |file: &Found| run.index_state.get(&file.path).cloned();
+        Self {
+            root: run.root.id,
+            folder,
+            max_file_bytes: deps.max_file_bytes,
+            mode,
+            elsewhere,
+            files: files
+                .into_iter()
+                .map(|file| {
+                    let known = known(&file);
+                    (file, known)
+                })
+                .collect(),
+            next: AtomicUsize::new(0),
+            room: Arc::new(Semaphore::new(MAX_BYTES as usize)),
+            cancel: run.cancel.clone(),
+            progress: run.progress.clone(),
+            hold,
+        }
+    }
+
+    /// Starts a reader for each processor, sparing one for the runtime where there are several.
+    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Read>) -> Readers {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let readers = if 2 < processors { processors - 1 } else { processors };
+        let shared = Arc::new(self);
+        let start = |pulse: &Arc<Pulse>| {
+            let (shared, to, pulse) = (Arc::clone(&shared), to.clone(), Arc::clone(pulse));
+            let runtime = Handle::current();
+            tasks.spawn_blocking(move || shared.read_all(&to, &runtime, &pulse))
+        };
+        let pulses: Vec<Arc<Pulse>> =
+            (0..readers.min(shared.files.len())).map(|_| Arc::default()).collect();
+        shared.hold.follow(&pulses);
+        Readers { threads: pulses.iter().map(start).collect(), pulses }
+    }
+
+    /// Reads file after file until none is left or nobody listens.
+    fn read_all(&self, to: &mpsc::Sender<Read>, runtime: &Handle, pulse: &Pulse) {
+        let reader = Reader {
+            root: self.root,
+            folder: &self.folder,
+            pulse,
+            max_file_bytes: self.max_file_bytes,
+            mode: self.mode,
+            elsewhere: &self.elsewhere,
+        };
+        while let Some((file, known)) = self.files.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            if self.cancel.is_cancelled() {
+                return;
+            }
+            let weight = u32::try_from(file.size).unwrap_or(u32::MAX).min(MAX_FILE_WEIGHT);
+            let room = Arc::clone(&self.room).acquire_many_owned(weight);
+            // Nobody closes the semaphore.
+            let Ok(room) = runtime.block_on(room) else { return };
+            self.progress.reading(&file.path);
+            let outcome = reader.read(file, known.as_ref());
+            if to.blocking_send(Read { outcome, bytes: file.size, room }).is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Compares chunks with file records after a run that did not end well.
+//!
+//! A run writes chunks before records, so a run that was killed may leave chunks that no record knows, and damage
+//! records whose chunks are not all there. A later run
+//! would write most of that again, but not a file that meanwhile has its former content back: its
+//! record says that there is nothing to do.
+
+use std::collections::{HashMap, HashSet};
+
+use codeinfo_core::{FileRecord, RootId};
+use codeinfo_store::Stored;
+use tokio_util::sync::CancellationToken;
+
+use super::{Target, write::remove_chunks};
+use crate::{error::IngestError, plan::Records};
+
+/// How many chunks one read takes from the store; each may have some kilobytes.
+const PAGE: usize = 500;
+
+/// Deletes chunks of versions that no record names, and clears the records of files that have some missing, so
+/// that those are read again. Returns whether any chunks were there to be deleted.
+pub(super) async fn repair(
+    target: &Target,
+    records: &mut Records,
+    cancel: &CancellationToken,
+) -> Result<bool, IngestError> {
+    let named = named(target, records).await?;
+    let mut present: HashMap<(String, String), u32> = HashMap::with_capacity(records.len());
+    let mut has_deleted = false;
+    let mut after = None;
+    loop {
+        if cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        let page = target.store.kept(target.owner, after, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        after = page.last().map(|stored| stored.id);
+        let mut strays = Vec::new();
+        for Stored { id, record: chunk } in page {
+            if named.get(&chunk.path).is_some_and(|versions| versions.contains(&chunk.version)) {
+                *present.entry((chunk.path, chunk.version)).or_default() += 1;
+            } else {
+                strays.push(id);
+            }
+        }
+        has_deleted |= !strays.is_empty();
+        remove_chunks(target, &strays).await?;
+        if is_last {
+            break;
+        }
+    }
+    let is_whole = |record: &FileRecord| {
+        let place = (record.path.clone(), record.version.clone());
+        present.get(&place).copied().unwrap_or_default() == record.chunks
+    };
+    let mut incomplete = Vec::new();
+    for record in records.values_mut().filter(|record| !is_whole(record)) {
+        has_deleted |= present.contains_key(&(record.path.clone(), record.version.clone()));
+        // No content has this version and no time is 0 unless it proves nothing, so the file
+        // counts as changed.
+        record.version.clear();
+        record.modified_ns = 0;
+        record.chunks = 0;
+        incomplete.push(record.clone());
+    }
+    // A file that cannot be read now keeps its record, which must not speak of chunks that are gone.
+    for some in incomplete.chunks(PAGE) {
+        if cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        target.store.put_files(some.to_vec()).await?;
+    }
+    for former in RootId::former(target.owner) {
+        let mut broken = target.store.files(former).await?;
+        broken.retain(|record| !is_whole(record));
+        for some in broken.chunks(PAGE) {
+            let paths = some.iter().map(|record| record.path.clone()).collect();
+            target.store.remove_files(former, paths).await?;
+        }
+    }
+    Ok(has_deleted)
+}
+
+/// Returns the versions of each path that some tree of the repository has, or had.
+async fn named(
+    target: &Target,
+    records: &Records,
+) -> Result<HashMap<String, HashSet<String>>, IngestError> {
+    let mut named: HashMap<String, HashSet<String>> = HashMap::with_capacity(records.len());
+    let mut add = |path: &str, version: &str| {
+        if let Some(versions) = named.get_mut(path) {
+            versions.insert(version.to_owned());
+        } else {
+            named.insert(path.to_owned(), HashSet::from([version.to_owned()]));
+        }
+    };
+    for record in records.values() {
+        add(&record.path, &record.version);
+    }
+    let roots = target.store.roots().await?;
+    let of_owner = roots.iter().filter(|root| root.owner() == target.owner).map(|root| root.id);
+    let others = of_owner.filter(|root| *root != target.root);
+    for other in others.chain(RootId::former(target.owner)) {
+        for record in target.store.files(other).await? {
+            add(&record.path, &record.version);
+        }
+    }
+    Ok(named)
+}

@@ -1,0 +1,95 @@
+//! Writes batches to the store: chunks first, then the file records, which prove that the chunks are there. The
+//! store takes out chunks that no record needs any more.
+
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, chunk_id};
+use codeinfo_store::{Chunk, StoreError, Vectors};
+use tokio::sync::OwnedSemaphorePermit;
+use uuid::Uuid;
+
+use super::{
+    Target,
+    index_state::{IndexState, Redacted},
+};
+use crate::{error::IngestError, skip::Skipped};
+
+/// The most chunks one write carries. Readers wait while an engine writes, so that writes are kept
+/// short.
+const CHUNKS: usize = 256;
+/// How many files are taken out at a time.
+const PATHS: usize = 256;
+/// The most chunks one removal names.
+const IDS: usize = 1024;
+
+/// A batch with its vectors, ready to be written.
+#[derive(Debug)]
+pub(super) struct Embedded {
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) changed: Vec<FileRecord>,
+    pub(super) same: Vec<FileRecord>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) gone: Vec<String>,
+    /// How many files were cut by lines because parsing took too long.
+    pub(super) fallbacks: u64,
+    pub(super) redacted: Redacted,
+    /// Files of which some could not be decoded.
+    pub(super) lossy: Vec<String>,
+    /// Changed files that are indexed without their secrets, and kept from the model's shell.
+    pub(super) censored: Vec<String>,
+    /// How many files of the plan it settles.
+    pub(super) files: u64,
+    /// The size of those files.
+    pub(super) bytes: u64,
+    /// Held until the batch is written.
+    pub(super) rooms: Vec<OwnedSemaphorePermit>,
+}
+
+/// Writes one batch and notes it in the index state.
+pub(super) async fn write(
+    target: &Target,
+    index_state: &mut IndexState,
+    batch: Embedded,
+) -> Result<(), IngestError> {
+    let embedded = batch.chunks.len() as u64;
+    let mut chunks = batch.chunks.into_iter();
+    while !chunks.as_slice().is_empty() {
+        target.store.put_chunks(chunks.by_ref().take(CHUNKS).collect()).await?;
+    }
+    let records: Vec<FileRecord> = batch
+        .changed
+        .into_iter()
+        .chain(batch.same)
+        .filter(|record| index_state.get(&record.path) != Some(record))
+        .collect();
+    if !records.is_empty() {
+        target.store.put_files(records.clone()).await?;
+    }
+    index_state.wrote(records, embedded);
+    Ok(())
+}
+
+/// Takes files out of the store.
+pub(super) async fn remove(
+    target: &Target,
+    index_state: &mut IndexState,
+    paths: &[String],
+) -> Result<(), IngestError> {
+    for some in paths.chunks(PATHS) {
+        target.store.remove_files(target.root, some.to_vec()).await?;
+        index_state.removed(some);
+    }
+    Ok(())
+}
+
+/// Removes chunks by their ids.
+pub(super) async fn remove_chunks(target: &Target, ids: &[Uuid]) -> Result<(), StoreError> {
+    for some in ids.chunks(IDS) {
+        target.store.remove_chunks(some.to_vec()).await?;
+    }
+    Ok(())
+}
+
+/// Returns the chunk at a place in its file, from 0.
+pub(super) fn chunk(owner: RootId, record: ChunkRecord, place: usize, vectors: Vectors) -> Chunk {
+    let id = chunk_id(owner, &record.path, &record.version, place);
+    Chunk { id, record, vectors }
+}

@@ -1,0 +1,405 @@
+//! Finds chunks: dense and lexical neighbours, fused and ranked.
+//!
+//! Fusing, ranking, grouping and rendering are pure; only [`Search::find`] asks the store,
+//! and [`Search::freshness`] the disk.
+//!
+//! Between the upsert and the deletion of a run two versions of a path may be found: the later one
+//! counts.
+
+mod absent;
+mod also;
+mod between;
+mod candidate;
+mod error;
+pub mod evidence;
+mod exact;
+mod exact_name;
+mod excerpt;
+mod files;
+#[cfg(test)]
+mod fixture;
+mod fold;
+mod freshness;
+mod fuse;
+mod group;
+mod intent;
+mod language;
+mod purpose;
+mod query;
+mod rank;
+mod scope;
+mod sight;
+mod weights;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, Sparse};
+use codeinfo_embed::{Embedder, lexical};
+use codeinfo_lang::words::STOP_WORDS;
+use codeinfo_store::{Remembered, Scored, VectorStore};
+use codeinfo_worktree::{beneath::FolderCheck, root_link::find_root};
+use serde::{Deserialize, Serialize};
+use tokio::{sync::Semaphore, task::spawn_blocking};
+use uuid::Uuid;
+
+pub use self::{
+    absent::DocumentedName,
+    also::DefinedAt,
+    error::SearchError,
+    excerpt::{Excerpt, excerpt},
+    freshness::Freshness,
+    query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, Query},
+    weights::Weights,
+};
+use self::{
+    absent::{AbsentTerms, AskedQuery},
+    candidate::Candidate,
+    intent::{Intent, Kind},
+    scope::Scopes,
+    sight::Sight,
+};
+
+/// How many neighbours of each kind are fused in a search of one repository. Several times the most results,
+/// as the two lists differ and ranking moves candidates up.
+const CANDIDATES: usize = 100;
+/// How many in a search of everything, which takes a fifth longer with a hundred.
+const CANDIDATES_EVERYWHERE: usize = 70;
+
+/// How many of each list are looked through for some languages, at most.
+const MOST_CANDIDATES: usize = 20_000;
+/// Of so many neighbours, at most, other versions of the same code are left out, in a search of everything.
+const MOST_VERSIONS: usize = 1_000;
+/// More candidates are ranked where that holds up nobody.
+const MANY: usize = 800;
+
+/// What neighbours are asked for with.
+struct Neighbours<'a> {
+    text: &'a str,
+    terms: Sparse,
+    sight: &'a Sight,
+    lists: fuse::Lists,
+}
+
+/// Searches one store.
+#[derive(Clone)]
+pub struct Search {
+    store: Arc<dyn VectorStore>,
+    embedder: Arc<dyn Embedder>,
+    path_map: PathMap,
+    weights: Weights,
+    scopes: Arc<Scopes>,
+    /// Room to check files.
+    checks: Arc<Semaphore>,
+    folders: FolderCheck,
+}
+
+/// What was found. Field names are a wire promise of `POST /tools/vector-search`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    /// Best first; equal scores in a fixed order.
+    #[serde(rename = "results")]
+    pub hits: Vec<Hit>,
+    /// The same by file, each file once, ordered by its best hit.
+    pub files: Vec<FileSummary>,
+    /// Names and files of the query that are nowhere in what was searched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
+    /// Plain words of the query of which no indexed text has any form.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent_words: Vec<String>,
+    /// Names of the query that are in documents only.
+    #[serde(skip)]
+    pub documented: Vec<DocumentedName>,
+    /// What the client should know of where it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+    /// Where else the one name that the query consists of is defined.
+    #[serde(skip)]
+    pub also: Vec<DefinedAt>,
+    /// Embedding model, as `name@version`.
+    pub model_id: String,
+}
+
+impl Search {
+    /// Makes a search over `store`, whose vectors are of `embedder`.
+    pub fn new(
+        store: Arc<dyn VectorStore>,
+        embedder: Arc<dyn Embedder>,
+        path_map: PathMap,
+    ) -> Self {
+        let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
+        let (weights, scopes, folders) = (Weights::SHIPPED, Arc::default(), FolderCheck::default());
+        Self { store, embedder, path_map, weights, scopes, checks, folders }
+    }
+
+    /// Searches with these weights.
+    #[must_use]
+    pub fn with_weights(self, weights: Weights) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// Finds the chunks that answer `query`, best first.
+    ///
+    /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
+    /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
+    pub async fn find(&self, query: &Query) -> Result<Found, SearchError> {
+        if let Some(Remembered { roots, store }) = self.store.remembered() {
+            // What roots there are is asked meanwhile, which then takes no time of its own.
+            let search = Self { store, ..self.clone() };
+            let (now, found) =
+                futures_util::join!(self.store.roots(), search.find_in(query, &roots));
+            let now = now?;
+            return if now == *roots { found } else { self.find_in(query, &now).await };
+        }
+        self.find_in(query, &self.store.roots().await?).await
+    }
+
+    async fn find_in(&self, query: &Query, roots: &[Root]) -> Result<Found, SearchError> {
+        if roots.is_empty() {
+            return Err(SearchError::IngestRequired);
+        }
+        if let Some(trees) = query.between() {
+            return self.find_between(query, trees, roots).await;
+        }
+        let root = match query.repository() {
+            Some(reference) => Some(&find_root(&self.path_map, roots, reference).await?),
+            None => None,
+        };
+        // The only one needs none, and an approximate index is at its best without.
+        let sight = match root.filter(|_| roots.len() > 1) {
+            Some(root) => Sight::of(root.id),
+            None => Sight::around(query.tree(), roots),
+        };
+        let intent = Intent::of(query.text());
+        let intent = match root {
+            None => intent.among(roots).behind(self.folders.find_outlived(roots).await),
+            Some(root) => intent.within(query.text(), &root.name),
+        };
+        let near_weight = self.weights.near;
+        let near =
+            |word: &str| if near_weight > 0.0 { self.embedder.near(word) } else { Vec::new() };
+        let intent = intent.with_near(near);
+        let terms = self.terms(query.text(), &intent, root, roots).await?;
+        let lists = rank::lists(intent.kind, &self.weights);
+        let neighbours = Neighbours { text: query.text(), terms, sight: &sight, lists };
+        let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
+        let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
+        let mut candidates = self.distinct_candidates(&neighbours, query, limit, &owners).await?;
+        let asked = AskedQuery {
+            text: query.text(),
+            intent: &intent,
+            candidates: &candidates,
+            sight: &sight,
+            roots,
+        };
+        // At once, since each is a round trip where a server has the store.
+        let (of_files, (exact, holders), mut absent) = futures_util::try_join!(
+            self.find_named_files(&intent, &sight, roots, &candidates),
+            self.find_exact(query.text(), &intent, &sight, &candidates),
+            self.find_absent(&asked),
+        )?;
+        let more = [of_files, holders].concat();
+        absent.drop_found(&more);
+        let intent = intent.with_exact(exact);
+        let mut known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
+        let new = more.into_iter().filter(|one| query.takes(one.record.language.as_deref()));
+        candidates.extend(new.filter(|one| known.insert(one.id)));
+        candidate::drop_other_trees(&mut candidates, &owners);
+        candidate::drop_duplicates(&mut candidates, roots);
+        let definitions = also::definitions(&candidates, &intent);
+        let asked_names = intent.names.clone();
+        let ranked = self.rank(candidates, intent, query.limit()).await?;
+        let mut also = definitions;
+        let is_shown =
+            |one: &Candidate, id: Uuid| one.id == id || one.copies.iter().any(|copy| copy.id == id);
+        also.retain(|one| !ranked.iter().any(|candidate| is_shown(candidate, one.id)));
+        let also = also.into_iter().filter_map(|one| self.defined_at(&one, roots)).collect();
+        let AbsentTerms { names, documented, words } = absent;
+        let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
+        let found = self.found(ranked, roots);
+        Ok(Found { absent: names, absent_words: words, documented, also, notice, ..found })
+    }
+
+    /// Returns candidates of which not most are versions or copies of the same.
+    async fn distinct_candidates(
+        &self,
+        neighbours: &Neighbours<'_>,
+        query: &Query,
+        limit: usize,
+        owners: &HashMap<RootId, RootId>,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let mut limit = limit.max(query.limit());
+        loop {
+            let mut candidates = self.candidates(neighbours, query, limit).await?;
+            let found = candidates.len();
+            candidate::drop_other_trees(&mut candidates, owners);
+            if found / 2 <= fold::count_texts(&candidates)
+                || found < limit
+                || MOST_VERSIONS <= limit
+            {
+                return Ok(candidates);
+            }
+            limit *= 4;
+        }
+    }
+
+    /// Ranks candidates, many of them off the runtime's workers.
+    async fn rank(
+        &self,
+        candidates: Vec<Candidate>,
+        intent: Intent,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let weights = self.weights;
+        if candidates.len() <= MANY {
+            return Ok(rank::rank(candidates, &intent, &weights, limit));
+        }
+        let rank = move || rank::rank(candidates, &intent, &weights, limit);
+        spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)
+    }
+
+    /// Returns what can be searched, ordered by name.
+    pub async fn roots(&self) -> Result<Vec<Root>, SearchError> {
+        Ok(self.store.roots().await?)
+    }
+
+    /// Returns the roots whose folder is gone.
+    pub async fn find_gone(&self, roots: &[Root]) -> HashSet<RootId> {
+        self.folders.find_gone(roots).await
+    }
+
+    /// Returns the nearest `limit` of each list, fused. Of a search in some languages, those in them: more are asked
+    /// for where they are few.
+    async fn candidates(
+        &self,
+        Neighbours { text, terms, sight, lists }: &Neighbours<'_>,
+        query: &Query,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let mut limit = if query.is_of_languages() { MAX_LISTED } else { limit };
+        loop {
+            let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
+            let (dense, lexical) = futures_util::try_join!(
+                self.dense(text, sight, limit_of(lists.dense)),
+                self.lexical(terms.clone(), sight, limit_of(lists.lexical))
+            )?;
+            let is_all = dense.len() < limit && lexical.len() < limit;
+            let mut candidates = fuse::fuse(dense, lexical, *lists);
+            candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+            let is_enough = !query.is_of_languages() || query.limit() <= candidates.len();
+            if is_all || is_enough || MOST_CANDIDATES <= limit {
+                return Ok(candidates);
+            }
+            limit = MOST_CANDIDATES;
+        }
+    }
+
+    async fn dense(
+        &self,
+        text: &str,
+        sight: &Sight,
+        limit: usize,
+    ) -> Result<Vec<Scored>, SearchError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let vector = self.embedder.query(text.to_owned()).await?;
+        Ok(sight.read(limit, |of, limit| self.store.nearest(vector.clone(), of, limit)).await?)
+    }
+
+    /// Returns what to search the words of the query with.
+    async fn terms(
+        &self,
+        text: &str,
+        intent: &Intent,
+        root: Option<&Root>,
+        roots: &[Root],
+    ) -> Result<Sparse, SearchError> {
+        let paths = intent.paths.iter().map(|asked| asked.path.as_str());
+        let mut terms = lexical::query_with_files(text, paths);
+        let is_sentence = intent.kind == Kind::Prose && !intent.words.is_empty();
+        if is_sentence {
+            weigh(&mut terms, &STOP_WORDS.join(" "), 1.0 - self.weights.stop_word_discount);
+        }
+        let Some(root) = root else { return Ok(terms) };
+        let exponent = self.weights.repository_idf;
+        self.scopes.weigh(&mut terms, (root, roots), self.store.as_ref(), exponent).await?;
+        Ok(terms)
+    }
+
+    async fn lexical(
+        &self,
+        terms: Sparse,
+        sight: &Sight,
+        limit: usize,
+    ) -> Result<Vec<Scored>, SearchError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        Ok(sight.read(limit, |of, limit| self.store.lexical(terms.clone(), of, limit)).await?)
+    }
+
+    fn found(&self, ranked: Vec<Candidate>, roots: &[Root]) -> Found {
+        let model_id = self.embedder.model().id();
+        let by_id: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
+        let hits: Vec<Hit> = ranked
+            .into_iter()
+            .filter_map(|candidate| {
+                let root = by_id.get(&candidate.record.root)?;
+                let also = candidate.also.iter().filter_map(|id| by_id.get(id));
+                let mut also_in: Vec<String> = also.map(|root| root.name.clone()).collect();
+                let copies = candidate.copies.iter();
+                also_in.extend(copies.map(|copy| format!("{}:{}", copy.path, copy.line)));
+                Some(Hit { also_in, ..self.hit(candidate, root, &model_id) })
+            })
+            .collect();
+        Found { files: group::by_file(&hits), hits, model_id, ..Found::default() }
+    }
+
+    fn defined_at(&self, one: &also::Definition, roots: &[Root]) -> Option<DefinedAt> {
+        let root = roots.iter().find(|root| root.id == one.root)?;
+        let path = self.path_map.shown(&root.path.join(&one.path)).display().to_string();
+        Some(DefinedAt { path, line: one.line })
+    }
+
+    fn hit(
+        &self,
+        Candidate { id, record, score, parts, .. }: Candidate,
+        root: &Root,
+        model: &str,
+    ) -> Hit {
+        Hit {
+            repo: root.name.clone(),
+            path: self.path_map.shown(&root.path.join(&record.path)).display().to_string(),
+            rel_path: record.path,
+            start_line: record.start_line,
+            end_line: record.end_line,
+            symbol: record.symbol,
+            language: record.language,
+            score: (f64::from(score) * 1e4).round() / 1e4,
+            chunk: record.text,
+            chunk_id: id.to_string(),
+            model_id: model.to_owned(),
+            line_count: record.end_line.saturating_sub(record.start_line) + 1,
+            signature: record.signature,
+            also_in: Vec::new(),
+            host: root.host.as_ref().map(|host| host.name.clone()),
+            only_in: None,
+            parts,
+        }
+    }
+}
+
+/// Sets the weight of those terms that `words` have, too.
+fn weigh(terms: &mut Sparse, words: &str, to: f32) {
+    let words = lexical::query(words);
+    for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
+        if words.indices.binary_search(term).is_ok() {
+            *weight = to;
+        }
+    }
+}

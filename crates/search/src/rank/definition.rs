@@ -1,0 +1,152 @@
+//! Whether a chunk defines a name that the query has.
+
+use codeinfo_core::ChunkRecord;
+use codeinfo_lang::words::folded;
+
+use super::super::intent::Intent;
+
+/// The name is written with other capitals or underscores than in the query: `transaction` is a
+/// function where `Transaction` is a type.
+const SPELLED_OTHERWISE: f32 = 0.4;
+/// What remains for each name before the one that is defined: a type comes before a member of its name.
+const DEEPER: f32 = 0.98;
+/// The name is defined in another place than the query says: in `Shelf` where `Store::open` is asked for.
+const ELSEWHERE: f32 = 0.6;
+/// The chunk is a later part of the definition, adds to it, or is a constructor.
+const PART: f32 = 0.5;
+/// The chunk is of something inside the definition.
+const INSIDE: f32 = 0.25;
+
+/// Returns 1 where the chunk defines a name in the query, and less where it only belongs to the
+/// definition of one.
+pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
+    if intent.names.is_empty() {
+        return 0.0;
+    }
+    let defines = record.defines.iter().map(|symbol| share_of(symbol, intent)).fold(0.0, f32::max);
+    let Some(symbol) = &record.symbol else { return defines };
+    let (last, before) = parts(symbol);
+    let inside = before.iter().map(|name| asked(name, None, intent)).fold(0.0, f32::max);
+    let part = PART * asked(last, before.last().copied(), intent);
+    defines.max(part).max(INSIDE * inside)
+}
+
+/// Returns the symbol by which the chunk defines a name in the query.
+pub(crate) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &Intent) -> Option<&'a str> {
+    let mut best = (0.0, None);
+    for symbol in &record.defines {
+        let share = share_of(symbol, intent);
+        if share > best.0 {
+            best = (share, Some(symbol.as_str()));
+        }
+    }
+    best.1
+}
+
+/// Returns how much the names that the chunk defines as members of types are one of the query, and these
+/// types; `None` where it defines none of them so.
+pub(super) fn asked_member<'a>(
+    record: &'a ChunkRecord,
+    intent: &Intent,
+) -> Option<(f32, Vec<&'a str>)> {
+    let (mut most, mut types) = (0.0_f32, Vec::new());
+    for symbol in &record.defines {
+        let (last, before) = parts(symbol);
+        let Some(qualifier) = before.last().copied() else { continue };
+        let asked = asked(last, Some(qualifier), intent);
+        if asked > 0.0 {
+            most = most.max(asked);
+            types.push(qualifier);
+        }
+    }
+    (!types.is_empty()).then_some((most, types))
+}
+
+/// Returns how much a definition of this symbol is one of a name in the query.
+fn share_of(symbol: &str, intent: &Intent) -> f32 {
+    let (last, before) = parts(symbol);
+    let qualifier = before.last().copied();
+    // A constructor is named as its class.
+    let factor = if qualifier == Some(last) { PART } else { 1.0 };
+    let depth = i32::try_from(before.len()).unwrap_or(i32::MAX);
+    factor * DEEPER.powi(depth) * asked(last, qualifier, intent)
+}
+
+/// Returns how much a name is one that the query has: 0 where it is another.
+fn asked(name: &str, qualifier: Option<&str>, intent: &Intent) -> f32 {
+    let (name_folded, qualifier) =
+        (folded(name.as_bytes()), qualifier.map(|q| folded(q.as_bytes())));
+    let known = intent.names.iter().filter(|asked| asked.folded == name_folded);
+    let shares = known.map(|asked| {
+        let is_elsewhere =
+            asked.qualifier.is_some() && qualifier.is_some() && asked.qualifier != qualifier;
+        let place = if is_elsewhere { ELSEWHERE } else { 1.0 };
+        place * if asked.spelled == name { 1.0 } else { SPELLED_OTHERWISE }
+    });
+    shares.fold(0.0, f32::max)
+}
+
+/// Cuts a symbol into its last name and those before it.
+pub(super) fn parts(symbol: &str) -> (&str, Vec<&str>) {
+    let names = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
+    let mut names: Vec<&str> = names.collect();
+    // Ruby's `empty?` and Haskell's `go'` are asked for without their marks.
+    let last = names.pop().unwrap_or_default();
+    (last.trim_matches(|c: char| c.is_ascii_punctuation() && c != '_'), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::fixture::record, *};
+
+    fn defining(symbols: &[&str]) -> ChunkRecord {
+        let defines = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
+        ChunkRecord { defines, ..record("a", symbols.first().copied(), "") }
+    }
+
+    #[test]
+    fn the_start_of_a_definition_comes_before_what_belongs_to_it() {
+        let asked = Intent::of("where is RequestParser");
+        for (chunk, wanted) in [
+            (defining(&["RequestParser"]), 1.0),
+            (defining(&["http::RequestParser"]), DEEPER),
+            (defining(&["Server", "Server.run", "RequestParser"]), 1.0),
+            (defining(&["request_parser"]), SPELLED_OTHERWISE),
+            (defining(&["RequestParser.RequestParser"]), PART),
+            (record("a", Some("http::RequestParser"), "  limit: usize,"), PART),
+            (defining(&["RequestParser::next"]), INSIDE),
+            (record("a", Some("serve"), "let parser = RequestParser::new();"), 0.0),
+            (defining(&["RequestParserTest"]), 0.0),
+            (record("a", None, "class RequestParser"), 0.0),
+        ] {
+            let found = share(&chunk, &asked);
+            assert!((found - wanted).abs() < 1e-6, "{chunk:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_name_spelled_as_asked_comes_before_one_spelled_otherwise() {
+        let (type_, function) = (defining(&["Transaction"]), defining(&["transaction"]));
+        let [upper, lower] = ["Transaction", "transaction()"].map(Intent::of);
+        assert!(share(&function, &upper) < share(&type_, &upper));
+        assert!(share(&type_, &lower) < share(&function, &lower));
+        assert!(INSIDE < share(&type_, &lower));
+    }
+
+    #[test]
+    fn a_name_with_a_place_is_looked_for_there() {
+        let asked = Intent::of("store::Store::open");
+        let [here, bare, elsewhere] = ["disk::Store::open", "open", "Shelf::open"]
+            .map(|symbol| share(&defining(&[symbol]), &asked));
+        assert!(elsewhere < here && elsewhere < bare, "{here} {bare} {elsewhere}");
+    }
+
+    #[test]
+    fn a_chunk_is_shown_under_the_name_that_is_asked_for() {
+        let chunk = defining(&["Shelf", "Shelf.put", "Shelf.take"]);
+        let shown = |query: &str| asked_symbol(&chunk, &Intent::of(query));
+        assert_eq!(shown("take()"), Some("Shelf.take"));
+        assert_eq!(shown("Shelf"), Some("Shelf"));
+        assert_eq!([shown("used"), shown("how are things taken")], [None, None]);
+    }
+}

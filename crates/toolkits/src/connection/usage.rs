@@ -1,0 +1,104 @@
+//! Bounds of a toolkit's process and all that it starts: memory, processes, and the size of its folder.
+
+mod folder;
+mod tree;
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use codeinfo_core::task::Tasks;
+use tokio::time::sleep;
+
+use super::{Launch, Timing};
+use crate::spec::{ToolkitSandbox, ToolkitSpec};
+
+/// Bytes of a MiB.
+const MIB: u64 = 1024 * 1024;
+/// Bounds in the sandbox of a toolkit that sets none. Published servers on Node and Python take 60 to 500 MiB and up
+/// to 100 threads, one that is compiled or fetched at its start more of both.
+const MEMORY_MIB: u64 = 2048;
+const HOME_MIB: u64 = 4096;
+const PROCESSES: u64 = 1024;
+/// The pause after a measurement, in times that it took, and the longest one: a busy machine must not hide an excess.
+const PAUSE_FACTOR: u32 = 20;
+const MAX_PAUSE: Duration = Duration::from_secs(3);
+
+/// Maximum that a toolkit may use; `None` has no bound.
+#[derive(Debug, Clone)]
+pub(super) struct Bounds {
+    memory_mib: Option<u64>,
+    processes: Option<u64>,
+    folder: Option<(PathBuf, u64)>,
+    /// Shortest time between two measurements.
+    tick: Duration,
+    pub(super) tasks: Tasks,
+}
+
+impl Bounds {
+    pub(super) fn new(spec: &ToolkitSpec, launch: &Launch, timing: &Timing, tasks: &Tasks) -> Self {
+        let default = |value| (spec.sandbox != ToolkitSandbox::Off).then_some(value);
+        let home_mib = spec.home_mb.unwrap_or(HOME_MIB);
+        Self {
+            memory_mib: spec.memory_mb.or(default(MEMORY_MIB)),
+            processes: spec.max_processes.or(default(PROCESSES)),
+            folder: launch.own.clone().map(|folder| (folder, home_mib)),
+            tick: timing.tick,
+            tasks: tasks.clone(),
+        }
+    }
+
+    /// Waits until the process `id` and its descendants are beyond a bound, and says which and what to set.
+    pub(super) async fn wait_for_excess(&self, id: Option<u32>) -> String {
+        let Some(id) = id else { return std::future::pending().await };
+        tokio::select! {
+            excess = self.repeat(move |bounds| bounds.find_process_excess(id)) => excess,
+            excess = self.repeat(Self::find_folder_excess) => excess,
+        }
+    }
+
+    /// Measures again and again, with longer pauses where that takes long.
+    async fn repeat(
+        &self,
+        find: impl Fn(&Self) -> Option<String> + Copy + Send + 'static,
+    ) -> String {
+        loop {
+            let bounds = self.clone();
+            let measured = self.tasks.spawn_blocking(move || {
+                let started = Instant::now();
+                (find(&bounds), started.elapsed())
+            });
+            match measured.await {
+                Ok((Some(excess), _)) => return excess,
+                Ok((None, took)) => sleep(self.tick.max(MAX_PAUSE.min(took * PAUSE_FACTOR))).await,
+                // The server stops, and the toolkit with it.
+                Err(_) => return std::future::pending().await,
+            }
+        }
+    }
+
+    fn find_process_excess(&self, id: u32) -> Option<String> {
+        if self.memory_mib.is_none() && self.processes.is_none() {
+            return None;
+        }
+        let max_bytes = self.memory_mib.map_or(u64::MAX, |most| most.saturating_mul(MIB));
+        let usage = tree::measure(id, self.tick / 2, max_bytes);
+        if let Some(most) = self.processes.filter(|most| usage.processes > *most) {
+            return Some(format!(
+                "it had more than {most} processes and threads; set `maxProcesses` if it needs more"
+            ));
+        }
+        let most = self.memory_mib.filter(|_| usage.bytes > max_bytes)?;
+        Some(format!(
+            "it used more than {most} MiB of memory, with the files that it has there; set `memoryMb` if it needs more"
+        ))
+    }
+
+    fn find_folder_excess(&self) -> Option<String> {
+        let (folder, most) = self.folder.as_ref()?;
+        folder::find_excess(folder, *most).map(|excess| {
+            format!("its HOME {excess}; remove what it does not need there, or set `homeMb`")
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! How a process of a toolkit is started within its fence: the sandbox of Codex.
+//!
+//! In it, a toolkit reads the indexed roots, the system's programs, its own program and its working
+//! folder. It writes a folder of its own below the data folder, which is its `HOME` (what `npx` and
+//! `uvx` fetch is kept there), and with `workspace-write` its working folder. Its variables are set
+//! inside, so that none of them steers the sandbox, and none shows in the list of processes.
+
+mod program;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use codeinfo_codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed};
+use codeinfo_core::{Principal, Root, Secret, task::Tasks};
+use codeinfo_store::VectorStore;
+use codeinfo_worktree::private_places::{PrivatePlaces, ResolvedPlaces};
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+pub use self::program::is_installed;
+use crate::{
+    connection::{Launch, Launcher, Start},
+    spec::{ToolkitSandbox, ToolkitSpec, Transport},
+};
+
+/// Folder of toolkits below the data folder.
+const FOLDER: &str = "toolkits";
+/// Names in it that no toolkit can have: of Codex, and of toolkits that requests carried.
+const CODEX_FOLDER: &str = ".codex";
+const CARRIED_FOLDER: &str = ".carried";
+/// Stands before the names of variables on their way into the sandbox.
+const PREFIX: &str = "CODEINFO_ENV_";
+/// The shell that sets them there.
+const SHELL: &str = "/bin/sh";
+/// Ends where Codex did not put its proxy in front of the network: an old one takes the wish for the plain network.
+const DEMAND_PROXY: &str = "[ \"$CODEX_NETWORK_PROXY_ACTIVE\" = 1 ] || \
+    { echo 'this Codex has no proxy for its network: update Codex' >&2; exit 1; }; ";
+/// What Codex sets for its own use.
+const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \
+    CODEX_NETWORK_ALLOW_LOCAL_BINDING CODEX_NETWORK_PROXY_ACTIVE";
+
+/// Starts toolkits in the sandbox of Codex.
+pub struct Sandboxes {
+    codex: Codex,
+    settings: codeinfo_codex::CodexSettings,
+    store: Arc<dyn VectorStore>,
+    tasks: Tasks,
+}
+
+/// A toolkit's own folders.
+struct Own {
+    home: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Sandboxes {
+    pub fn new(
+        codex: Codex,
+        settings: codeinfo_codex::CodexSettings,
+        store: Arc<dyn VectorStore>,
+        tasks: Tasks,
+    ) -> Self {
+        Self { codex, settings, store, tasks }
+    }
+
+    async fn prepare(&self, start: Start<'_>) -> Result<Launch, String> {
+        let Transport::Stdio { command, args, env, working_dir } = &start.spec.transport else {
+            return Err("it has no process".to_owned());
+        };
+        let own = self.own(start).await?;
+        let dir = working_dir.clone().unwrap_or_else(|| own.home.clone());
+        let search = program::Search {
+            path: self.settings.path.clone(),
+            home: self.settings.environment.get("HOME").map(PathBuf::from),
+            dir: dir.clone(),
+            reads_scripts: start.owner.is_none_or(|owner| owner == Principal::owner().as_str()),
+        };
+        let (command, args) = (command.clone(), args.clone());
+        let is_fenced = start.spec.sandbox != ToolkitSandbox::Off;
+        let (own_home, private) = (own.home.clone(), self.private_places());
+        let found = self.tasks.spawn_blocking(move || {
+            let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
+            let dir = dir.ok_or("its `workingDir` is no folder")?;
+            let found = program::find(&command, args, &search)?;
+            if is_fenced {
+                let dirs = std::iter::once(&dir).filter(|dir| !dir.starts_with(&own_home));
+                refuse_private(dirs.chain(&found.needs), &private.resolve())?;
+            }
+            Ok::<_, String>((found, dir))
+        });
+        let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
+        let env = self.variables(start.spec, env, &own);
+        if start.spec.sandbox == ToolkitSandbox::Off {
+            let (program, args) = (found.program, found.args);
+            return Ok(Launch { program, args, env, dir, own: None });
+        }
+        self.fenced(start.spec, found, env, (own, dir)).await
+    }
+
+    /// Returns the private places where no toolkit in a sandbox works or has its program.
+    fn private_places(&self) -> PrivatePlaces {
+        let home = self.settings.environment.get("HOME").map(PathBuf::from);
+        let own = self.settings.home.iter().chain([&self.settings.data_dir]);
+        PrivatePlaces::new(home, own.cloned().collect())
+    }
+
+    /// Returns all variables that the process has.
+    fn variables(
+        &self,
+        spec: &ToolkitSpec,
+        named: &BTreeMap<String, Secret>,
+        own: &Own,
+    ) -> BTreeMap<String, String> {
+        let environment = &self.settings.environment;
+        let given = |name: &str| environment.get(name).map(str::to_owned);
+        let text = |path: &Path| Some(path.to_string_lossy().into_owned());
+        let (home, temporary) = match spec.sandbox {
+            ToolkitSandbox::Off => (given("HOME"), given("TMPDIR")),
+            ToolkitSandbox::ReadOnly | ToolkitSandbox::WorkspaceWrite => {
+                (text(&own.home), text(&own.temporary))
+            }
+        };
+        let path = Some(self.settings.path.to_string_lossy().into_owned());
+        let few = [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
+        let few = few.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        few.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
+            .collect()
+    }
+
+    async fn fenced(
+        &self,
+        spec: &ToolkitSpec,
+        found: program::Found,
+        env: BTreeMap<String, String>,
+        (own, dir): (Own, PathBuf),
+    ) -> Result<Launch, String> {
+        let names: Vec<&str> = env.keys().map(String::as_str).collect();
+        let is_proxied = spec.network != NetworkAccess::Open;
+        let script = format!("{}{}", if is_proxied { DEMAND_PROXY } else { "" }, setting(&names)?);
+        let mut args: Vec<OsString> = vec!["-c".into(), script.into()];
+        args.push(found.program.into_os_string());
+        args.extend(found.args);
+        let folder = self.settings.data_dir.join(FOLDER);
+        let (mut readable, mut writable) = (self.readable().await?, vec![own.home.clone()]);
+        if dir != own.home {
+            // Keys in it are kept from it, as they are in an indexed folder.
+            readable.push(Readable { folder: dir.clone(), private_files: Vec::new() });
+            if spec.sandbox == ToolkitSandbox::WorkspaceWrite {
+                writable.push(dir.clone());
+            }
+        }
+        let home = folder.join(CODEX_FOLDER);
+        private(&home).await.map_err(|error| unmade(&home, &error))?;
+        let sandboxed = Sandboxed {
+            readable,
+            programs: found.needs,
+            writable,
+            dir: dir.clone(),
+            network: spec.network,
+            hidden: others(&folder, &own.home),
+            home,
+        };
+        let boxed = self
+            .codex
+            .boxed(sandboxed, Path::new(SHELL), &args)
+            .await
+            .map_err(|error| refused(&error))?;
+        let mut outside = boxed.env;
+        outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
+        outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
+        let (program, args, dir) = (boxed.program, boxed.args, own.home);
+        Ok(Launch { program, args, env: outside, own: Some(dir.clone()), dir })
+    }
+
+    /// Returns the indexed roots whose secrets are known.
+    async fn readable(&self) -> Result<Vec<Readable>, String> {
+        let roots = self.store.roots().await;
+        let roots = roots.map_err(|error| format!("the indexed roots are not known: {error}"))?;
+        Ok(roots.into_iter().filter_map(given).collect())
+    }
+
+    /// Makes the toolkit's own folders. Those of a toolkit that a request carried are not those of one
+    /// that is configured, or of somebody else.
+    async fn own(&self, start: Start<'_>) -> Result<Own, String> {
+        let folder = self.settings.data_dir.join(FOLDER);
+        // Another program of the same name is another toolkit, which must find nothing of the first.
+        let program: String = start.spec.program().chars().take(8).collect();
+        let name = format!("{}-{program}", start.name);
+        let home = match start.owner {
+            None => folder.join(name),
+            Some(owner) => {
+                let owner = Uuid::new_v5(&Uuid::NAMESPACE_OID, owner.as_bytes());
+                folder.join(CARRIED_FOLDER).join(owner.to_string()).join(name)
+            }
+        };
+        let temporary = home.join("tmp");
+        private(&temporary).await.map_err(|error| unmade(&temporary, &error))?;
+        // The sandbox compares paths as they are, without links.
+        let home = tokio::fs::canonicalize(&home).await.map_err(|error| unmade(&home, &error))?;
+        Ok(Own { temporary: home.join("tmp"), home })
+    }
+}
+
+impl Launcher for Sandboxes {
+    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>> {
+        Box::pin(self.prepare(start))
+    }
+}
+
+/// Refuses paths in private places, or around the data of the product or of Codex. Places of the user that lie in the
+/// paths are for the fence to deny.
+fn refuse_private<'a>(
+    paths: impl Iterator<Item = &'a PathBuf>,
+    private: &ResolvedPlaces,
+) -> Result<(), String> {
+    for path in paths {
+        let shown = path.display();
+        if let Some(place) = private.find(path) {
+            return Err(format!(
+                "it would work in, or read, `{shown}`, which is, or lies in, {place}; use another \
+                 folder, or set `sandbox` to `off`"
+            ));
+        }
+        if private.has_own_below(path) {
+            return Err(format!(
+                "it would work in, or read, `{shown}`, which lies around the data of CodeInfo or Codex"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn given(root: Root) -> Option<Readable> {
+    root.folder()?;
+    let private_files = root.last_ingest_at.and(root.private_files)?;
+    let private_files = private_files.iter().map(|path| root.path.join(path)).collect();
+    Some(Readable { folder: root.path, private_files })
+}
+
+/// Returns a script that gives the variables their names and runs what follows.
+fn setting(names: &[&str]) -> Result<String, String> {
+    let mut script = vec![format!("unset {OF_CODEX}; ")];
+    for name in names {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !name.chars().all(is_word) || !name.starts_with(|c: char| !c.is_ascii_digit()) {
+            return Err(format!("`{name}` in its `env` is no name of a variable"));
+        }
+        script.push(format!("export {name}=\"${PREFIX}{name}\"; unset {PREFIX}{name}; "));
+    }
+    script.push("exec \"$0\" \"$@\"".to_owned());
+    Ok(script.concat())
+}
+
+/// Returns the folders of other toolkits, should an indexed root hold the data folder.
+fn others(folder: &Path, own: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let others = entries.map(|entry| entry.path());
+    others.filter(|path| !own.starts_with(path) && !path.ends_with(CODEX_FOLDER)).collect()
+}
+
+/// Makes a folder that only its owner reads.
+async fn private(folder: &Path) -> io::Result<()> {
+    let mut builder = tokio::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    builder.mode(0o700);
+    builder.create(folder).await
+}
+
+fn unmade(folder: &Path, error: &io::Error) -> String {
+    format!("its folder `{}` cannot be made: {error}", folder.display())
+}
+
+fn refused(error: &CodexError) -> String {
+    format!(
+        "its sandbox is that of Codex, and {error}; install Codex, or set `sandbox` to `off` if it may \
+         read and write all that you may"
+    )
+}

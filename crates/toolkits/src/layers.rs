@@ -1,0 +1,262 @@
+//! Which toolkits a turn has: those of its request, of its repository, the stored ones and the user's, the first
+//! that names a toolkit winning.
+//!
+//! A repository's file counts only while `codeinfo mcp allow` has pinned its content: see
+//! [`super::allowed`]. One that does not count is as if it were not there, and a warning says so. One that counts
+//! replaces the stored and the user's toolkits whole, even when it cannot be read as toolkits: then the turn
+//! has those of its request only, and a warning says why. Nothing here fails a turn.
+
+mod find;
+mod merge;
+
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use lru::LruCache;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use codeinfo_codex::OtherVariables;
+use codeinfo_core::{PathMap, hash::sha256, plain_line};
+pub use find::{Found, REPOSITORY_FILE, find_repository};
+use merge::Section;
+
+use super::allowed::{Allowed, Standing};
+use crate::spec::{
+    AgentTools, Document, Entry, Requested, SpecReader, ToolkitName, ToolkitSettings, ToolkitSpec,
+    Transport,
+};
+
+/// Files whose toolkits are kept, to be read again only when they change.
+const KEPT_FILES: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+
+/// Reads the layers of toolkits. Reads files: not for a thread that must not wait.
+pub struct Layers {
+    reader: Arc<SpecReader>,
+    allowed: Arc<Allowed>,
+    user_file: Option<PathBuf>,
+    environment: OtherVariables,
+    path_map: PathMap,
+    max: usize,
+    parsed: Mutex<LruCache<PathBuf, Parsed>>,
+}
+
+/// The toolkits of a file as it was when it had this content.
+#[derive(Clone)]
+struct Parsed {
+    digest: String,
+    document: Arc<Result<Document, Vec<String>>>,
+}
+
+/// What a turn asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// What its request says of toolkits.
+    pub requested: Option<&'a Requested>,
+    /// The folder that it works in, in a repository or not.
+    pub folder: Option<&'a Path>,
+    /// The current stored document.
+    pub stored: Option<&'a Value>,
+}
+
+/// The toolkits of a turn.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resolved {
+    /// No more than may be, those of the request first, then by layer, each in the order of its document.
+    pub toolkits: Vec<Chosen>,
+    /// Those that are switched off where they are configured.
+    pub off: Vec<Chosen>,
+    /// What was left out and why, for people.
+    pub warnings: Vec<String>,
+    /// What the stored document says of the agent.
+    pub agent: AgentTools,
+}
+
+/// One toolkit of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    pub name: ToolkitName,
+    pub spec: ToolkitSpec,
+    pub origin: Origin,
+}
+
+/// Which layer a toolkit comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    Request,
+    Repository,
+    Stored,
+    User,
+}
+
+impl Origin {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Repository => "repository",
+            Self::Stored => "stored",
+            Self::User => "user",
+        }
+    }
+}
+
+/// Refuses a toolkit of a repository that works elsewhere, over a link or otherwise.
+fn within(root: &Path, entry: Entry) -> Entry {
+    let Entry::Is(spec) = &entry else { return entry };
+    let Transport::Stdio { working_dir: Some(folder), .. } = &spec.transport else { return entry };
+    let is_within = match (folder.canonicalize(), root.canonicalize()) {
+        (Ok(folder), Ok(root)) => folder.starts_with(root),
+        _ => false,
+    };
+    if is_within {
+        return entry;
+    }
+    Entry::Broken(vec!["its `workingDir` is no folder of the repository".to_owned()])
+}
+
+impl Layers {
+    /// Reads layers with these settings, for clients whose paths `path_map` maps. Variables of `environment` may stand in
+    /// the user's file.
+    pub fn new(
+        reader: Arc<SpecReader>,
+        allowed: Arc<Allowed>,
+        settings: &ToolkitSettings,
+        environment: OtherVariables,
+        path_map: PathMap,
+    ) -> Self {
+        Self {
+            reader,
+            allowed,
+            user_file: settings.file.clone(),
+            environment,
+            path_map,
+            max: settings.max,
+            parsed: Mutex::new(LruCache::new(KEPT_FILES)),
+        }
+    }
+
+    /// Returns the toolkits of a turn.
+    pub fn resolve(&self, asked: Asked<'_>) -> Resolved {
+        let mut warnings = Vec::new();
+        let mut agent = AgentTools::default();
+        let mut sections = Vec::new();
+        let repository = asked.folder.and_then(|folder| self.repository(folder, &mut warnings));
+        // The stored document says how the agent works, also where a repository has the toolkits.
+        let stored = asked.stored.and_then(|value| self.stored(value, &mut agent, &mut warnings));
+        match repository {
+            Some(section) => sections.push(section),
+            None => sections.extend(stored.into_iter().chain(self.user(&mut warnings))),
+        }
+        let merged = merge::merge(asked.requested, &sections, self.max);
+        warnings.extend(merged.warnings);
+        Resolved { toolkits: merged.toolkits, off: merged.off, warnings, agent }
+    }
+
+    /// Returns the section of the repository that `folder` is in, if it has one that counts.
+    fn repository(&self, folder: &Path, warnings: &mut Vec<String>) -> Option<Section> {
+        let found = match find_repository(folder) {
+            Ok(found) => found?,
+            Err((path, error)) => {
+                let path = self.shown(&path);
+                warnings.push(format!(
+                    "{path} does not count: {error}; toolkits that are configured elsewhere are used"
+                ));
+                return None;
+            }
+        };
+        let path = self.shown(&found.file);
+        let command = format!("`codeinfo mcp allow {}`", self.shown(&found.root));
+        let reason = match self.allowed.standing(&found) {
+            Ok(Standing::Allowed) => None,
+            Ok(Standing::New) => Some(format!("is not allowed yet: look at it and run {command}")),
+            Ok(Standing::Changed) => {
+                Some(format!("changed since it was allowed: look at it and run {command} again"))
+            }
+            Err(error) => Some(format!("is not allowed: {error}")),
+        };
+        if let Some(reason) = reason {
+            warnings.push(format!(
+                "{path} {reason}; until then toolkits that are configured elsewhere are used"
+            ));
+            return None;
+        }
+        let document = self.parsed(&found.file, &found.text, Some(&found.root));
+        let toolkits = match &*document {
+            Ok(document) => document.toolkits.clone()?,
+            Err(faults) => {
+                let faults = faults.join("; ");
+                warnings.push(format!(
+                    "no toolkit of {path} is used, nor one of a lower layer: {faults}"
+                ));
+                Vec::new()
+            }
+        };
+        let toolkits = toolkits.into_iter().map(|(name, entry)| (name, within(&found.root, entry)));
+        Some(Section { origin: Origin::Repository, place: path, toolkits: toolkits.collect() })
+    }
+
+    fn stored(
+        &self,
+        value: &Value,
+        agent: &mut AgentTools,
+        warnings: &mut Vec<String>,
+    ) -> Option<Section> {
+        let place = "the stored configuration".to_owned();
+        match self.reader.stored(value.clone()) {
+            Ok(document) => {
+                *agent = document.agent;
+                Some(Section { origin: Origin::Stored, place, toolkits: document.toolkits? })
+            }
+            Err(faults) => {
+                warnings.push(format!("no toolkit of {place} is used: {}", faults.join("; ")));
+                None
+            }
+        }
+    }
+
+    fn user(&self, warnings: &mut Vec<String>) -> Option<Section> {
+        let file = self.user_file.as_deref()?;
+        let place = self.shown(file);
+        let text = match find::read_user_file(file) {
+            Ok(text) => text?,
+            Err(error) => {
+                warnings.push(format!("no toolkit of {place} is used: {error}"));
+                return None;
+            }
+        };
+        match &*self.parsed(file, &text, None) {
+            Ok(document) => {
+                Some(Section { origin: Origin::User, place, toolkits: document.toolkits.clone()? })
+            }
+            Err(faults) => {
+                warnings.push(format!("no toolkit of {place} is used: {}", faults.join("; ")));
+                None
+            }
+        }
+    }
+
+    /// Returns the toolkits of a file, read again if it has another content than the last time.
+    fn parsed(
+        &self,
+        file: &Path,
+        text: &[u8],
+        folder: Option<&Path>,
+    ) -> Arc<Result<Document, Vec<String>>> {
+        let digest = sha256(text);
+        let lock = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(file).filter(|known| known.digest == digest) {
+            return Arc::clone(&known.document);
+        }
+        let document = Arc::new(self.reader.file(text, &self.environment, folder));
+        lock().put(file.to_owned(), Parsed { digest, document: Arc::clone(&document) });
+        document
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        plain_line(&self.path_map.shown(path).display().to_string())
+    }
+}
