@@ -1,9 +1,7 @@
 //! Puts the parts together, starts both listeners, and stops everything in order.
 
-mod gate;
 mod open;
 mod toolkits;
-mod wrong_bearers;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -24,19 +22,20 @@ use codeinfo_http::{Activity, Listener};
 use codeinfo_ingest::Ingest;
 use codeinfo_mcp::SchemaError;
 use codeinfo_search::{Search, evidence::Evidence};
+use codeinfo_server::{
+    api::{self, Api, Turns},
+    gate::Bearers,
+    mcp::Mcp,
+    mcp_http::Relays,
+};
 use codeinfo_store::{Holder, Lock, OnMismatch, StoreError, VectorStore};
 use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use self::{gate::Bearers, open::open};
-use crate::{
-    api::{self, Api, Turns},
-    config::Config,
-    mcp::Mcp,
-    mcp_http::Relays,
-};
+use self::open::open;
+use crate::{config::Config, documents::find_document};
 
 /// Whether other processes may find the server through the data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +143,8 @@ impl Server {
         let is_grant = Arc::new(move |bearer: &str| gateway.grant(bearer).is_some());
         let are_required = config.auth_required;
         let wrong = Arc::default();
-        let bearers = Bearers { tokens, sessions, search, is_grant, are_required, wrong };
+        let bearers =
+            Bearers { tokens, sessions, search, is_grant, are_required, wrong, find_document };
         serve(config, services, (main, mcp), (bearers, &activity), &groups)?;
         let repairs = config.store.repairs && visibility == Visibility::Announced;
         // What is discarded is indexed again by who asked for that, and only then what that did not reach.
@@ -304,6 +304,7 @@ fn services(
         metrics,
         vault: vault.clone(),
         gateway,
+        find_document,
     })
 }
 

@@ -16,10 +16,9 @@ use codeinfo_credentials::SecretKey;
 use codeinfo_embed::EmbeddingSettings;
 use codeinfo_http::{AllowedNames, HttpSettings};
 use codeinfo_ingest::IngestSettings;
+use codeinfo_server::api::{EffectiveSetting, PageSettings, SettingSource};
 use codeinfo_store::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};
 use codeinfo_toolkits::spec::ToolkitSettings;
-
-use crate::api::{EffectiveSetting, PageSettings, SettingSource};
 
 /// Everything that can be set, checked. Each bound of the product is a field of this tree.
 #[derive(Debug, Clone)]

@@ -2,15 +2,11 @@
 //!
 //! `design.md` explains the layers, `projectStructure.md` says where each behaviour lives.
 
-pub mod api;
 pub mod app;
 pub mod cli;
 pub mod config;
 mod documents;
 pub mod install;
-pub mod mcp;
-pub mod mcp_http;
 pub mod relay;
-pub mod replies;
 pub mod run;
 pub mod service;

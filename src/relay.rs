@@ -15,6 +15,7 @@ use std::{
 };
 
 use codeinfo_core::{Secret, task::Tasks};
+use codeinfo_server::mcp_http::Relay;
 use codeinfo_worktree::git::find_repository;
 use futures_util::future::{self, BoxFuture};
 use tokio::time::{Instant, sleep_until};
@@ -24,7 +25,6 @@ use self::{
     link::{Link, Room},
     streams::{Input, Line, Output},
 };
-use crate::mcp_http::Relay;
 
 /// How long the server may take to answer what can be answered at once, after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);

@@ -15,6 +15,7 @@ use std::{
 };
 
 use codeinfo_core::{Secret, error::chain, task::Tasks, telemetry};
+use codeinfo_server::mcp_http::Relay;
 use codeinfo_store::{Holder, OnMismatch, StoreError};
 use codeinfo_worktree::git::find_repository;
 use tracing::warn;
@@ -26,7 +27,6 @@ use crate::{
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
     config::{self, Config},
     install,
-    mcp_http::Relay,
     relay::relay,
     service,
 };

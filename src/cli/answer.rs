@@ -2,14 +2,14 @@
 
 use codeinfo_citations::{Checked, CitationState, join_lines};
 use codeinfo_core::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment};
+use codeinfo_server::replies::{
+    Answered, FilesFound, Frame, Origin, Text, ToolResult, TurnBegun, Unanswered, Warned,
+};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use sse_stream::{Sse, SseByteStream};
 
 use super::{CliError, Client, print};
-use crate::replies::{
-    Answered, FilesFound, Frame, Origin, Text, ToolResult, TurnBegun, Unanswered, Warned,
-};
 
 /// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
 const MAX_REPLY_BYTES: usize = 256 * 1024 * 1024;
@@ -275,7 +275,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Origin, count_uses, describe_call};
-    use crate::replies::Source;
+    use codeinfo_server::replies::Source;
 
     #[test]
     fn calls_are_described_in_a_few_words() {

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use codeinfo_codex::{Network, SandboxMode};
+use codeinfo_server::replies::{Health, Repos, SandboxHealth, UnreadRepo};
 use codeinfo_toolkits::{Directory, connection::State};
 use serde_json::Value;
 
 use super::{CliError, Client, print};
-use crate::replies::{Health, Repos, SandboxHealth, UnreadRepo};
 
 /// How long parts may take to answer: a service loads its model when it is first asked.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -11,6 +11,7 @@ use std::{
 
 use codeinfo_core::{RunId, error::Code};
 use codeinfo_ingest::{RunCounts, State, Status, explain_form};
+use codeinfo_server::replies::{ListedRoot, Roots, Started};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 
@@ -18,7 +19,6 @@ use super::{
     CliError, Client,
     print::{self, count_things},
 };
-use crate::replies::{ListedRoot, Roots, Started};
 
 /// How often the progress is read.
 const POLL: Duration = Duration::from_millis(100);

@@ -5,10 +5,10 @@ use std::{
     process::{Command, Stdio},
 };
 
+use codeinfo_server::replies::SessionCode;
 use serde_json::json;
 
 use super::{CliError, Client, print};
-use crate::replies::SessionCode;
 
 /// Prints the address of the page with a code that is good once, and opens it unless `is_only_printed`.
 pub async fn open(client: &Client, is_only_printed: bool) -> Result<(), CliError> {

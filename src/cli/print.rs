@@ -6,11 +6,11 @@ use std::{
 };
 
 use codeinfo_core::plain_name;
+use codeinfo_server::replies::Repo;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{CliError, Client};
-use crate::replies::Repo;
 pub(super) use codeinfo_core::count_things;
 
 /// Writes a line to standard output.

@@ -2,11 +2,12 @@
 
 use std::{collections::HashMap, io::IsTerminal};
 
+use codeinfo_server::replies::{Adds, Repo, Repos};
+
 use super::{
     CliError, Client,
     print::{align_columns, count_things, explain_gone, json, line, name, note, time},
 };
-use crate::replies::{Adds, Repo, Repos};
 
 /// Cells of a line: name, size, time, place.
 type Cells = [String; 4];

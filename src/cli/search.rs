@@ -7,13 +7,13 @@ use std::{
 
 use codeinfo_core::Hit;
 use codeinfo_search::Found;
+use codeinfo_server::replies::SourceShown;
 use serde_json::json;
 
 use super::{
     CliError, Client, Search,
     print::{confined, json, line, name, note, reference, title},
 };
-use crate::replies::SourceShown;
 
 /// Searches over `POST /tools/vector-search`.
 pub(super) async fn search(client: &Client, asked: Search) -> Result<(), CliError> {

@@ -3,10 +3,10 @@
 use std::{path::Path, time::Duration};
 
 use codeinfo_core::error::Code;
+use codeinfo_server::replies::Health;
 use serde_json::Value;
 
 use super::{CliError, Client, print};
-use crate::replies::Health;
 
 /// Says where the listeners are, what is indexed, and whether Codex can be used.
 pub async fn banner(

@@ -1,9 +1,9 @@
 //! Makes, lists and revokes tokens.
 
+use codeinfo_server::replies::{TokenList, TokenMade};
 use serde_json::{Value, json};
 
 use super::{CliError, Client, args::Token, print};
-use crate::replies::{TokenList, TokenMade};
 
 const TOKENS: [&str; 2] = ["auth", "mcp-tokens"];
 

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_server::replies::{AllowedFile, ConfigStored, ToolAnswer};
 use codeinfo_toolkits::{
     Directory, Origin, ToolState, ToolkitEntry, connection::State, launch::is_installed,
     spec::first_file,
@@ -19,10 +20,7 @@ use super::{
     args::{ToolkitScope, Toolkits},
     print,
 };
-use crate::{
-    install::ask_person,
-    replies::{AllowedFile, ConfigStored, ToolAnswer},
-};
+use crate::install::ask_person;
 
 /// Where a repository has its toolkits.
 const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";

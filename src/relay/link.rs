@@ -3,6 +3,7 @@
 use std::{fmt::Write, time::Duration};
 
 use codeinfo_core::task::Tasks;
+use codeinfo_server::mcp_http::{HEADER, PATH, Relay};
 use futures_util::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
@@ -18,7 +19,6 @@ use tokio_tungstenite::{
 use url::Url;
 
 use super::Reached;
-use crate::mcp_http::{HEADER, PATH, Relay};
 
 /// How long a server of this machine may take to answer a handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -7,6 +7,10 @@ use std::{
 
 use codeinfo_core::error::Code;
 use codeinfo_ingest::can_be_indexed;
+use codeinfo_server::{
+    mcp_http::{name_ingest_command, quote_path},
+    replies::{ListedRoot, Roots},
+};
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
@@ -16,8 +20,6 @@ use crate::{
     cli::{self, CliError, Client, Command, Search},
     config::Config,
     install::ask_person,
-    mcp_http::{name_ingest_command, quote_path},
-    replies::{ListedRoot, Roots},
 };
 
 /// Indexes the repository around the working folder, or the folder that `--repository` names, if it is not indexed

@@ -13,10 +13,11 @@ use std::{
 };
 
 use codeinfo_core::Secret;
+use codeinfo_server::replies::Repos;
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
-use crate::{cli::Hook, config, replies::Repos};
+use crate::{cli::Hook, config};
 
 /// Text for the model, 600 bytes at most.
 const REMINDER: &str = "\

@@ -52,7 +52,7 @@ async fn a_file_of_the_page_may_be_kept_and_loads_nothing_from_elsewhere() {
     vary: accept-encoding
     x-content-type-options: nosniff
     ");
-    let page = include_str!("../../assets/page/index.html");
+    let page = include_str!("../../crates/server/assets/page/index.html");
     assert_eq!((index.status, index.body.as_str()), (200, page));
     let tag = index.header("etag").unwrap();
     assert!(tag.len() == 45 && tag.starts_with('"'), "a strong one: {tag}");
@@ -123,7 +123,7 @@ async fn who_takes_gzip_gets_fewer_bytes_of_the_same() {
     assert_eq!(packed.headers()["content-encoding"], "gzip");
     assert_eq!(packed.headers()["vary"], "accept-encoding");
     let bytes = packed.bytes().await.unwrap();
-    let page = include_str!("../../assets/page/index.html");
+    let page = include_str!("../../crates/server/assets/page/index.html");
     assert!(bytes.len() < page.len(), "{} bytes", bytes.len());
     let mut text = String::new();
     GzDecoder::new(&*bytes).read_to_string(&mut text).unwrap();
@@ -225,7 +225,7 @@ async fn an_origin_that_is_allowed_may_be_of_another_site() {
 }
 
 fn assets() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/page")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/server/assets/page")
 }
 
 #[tokio::test]

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use codeinfo::{
-    api::SettingSource,
-    config::{Config, from_pairs},
-};
+use codeinfo::config::{Config, from_pairs};
 use codeinfo_codex::OtherVariables;
 use codeinfo_core::{PathMap, Root};
 use codeinfo_embed::EmbeddingSettings;
+use codeinfo_server::api::SettingSource;
 
 fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
     let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

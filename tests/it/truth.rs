@@ -45,7 +45,7 @@ fn what_is_left_out_of_this_repository_has_a_reason() {
       fuzz/.gitignore
       training/.gitignore
     drawing:
-      assets/page/icon.svg
+      crates/server/assets/page/icon.svg
     lock file:
       Cargo.lock
       fuzz/Cargo.lock

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use codeinfo_server::api::{EffectiveSetting, SettingSource};
+
 use super::{handover, raw::ALL};
-use crate::{
-    api::{EffectiveSetting, SettingSource},
-    config::Config,
-};
+use crate::config::Config;
 
 /// The most characters of a value that are shown.
 const MAX_VALUE: usize = 500;

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use codeinfo_server::api::{EditorLink, PageSettings};
+
 use super::{ConfigError, Raw, invalid};
-use crate::api::{EditorLink, PageSettings};
 
 /// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
 const CONVERSATIONS_KEPT: usize = 200;

@@ -23,7 +23,7 @@ const UNKNOWN: &str = "the token is not known; it may have been revoked";
 
 /// The wrong bearers of the last minute. A right one is never counted, and never refused for others.
 #[derive(Debug)]
-pub(super) struct WrongBearers(Mutex<Counts>);
+pub struct WrongBearers(Mutex<Counts>);
 
 #[derive(Debug)]
 struct Counts {
@@ -45,7 +45,7 @@ struct Window {
 
 impl WrongBearers {
     /// Counts the wrong bearer of a request, and returns the refusal.
-    pub(super) fn refuse(&self, asked: Asked<'_>) -> HttpError {
+    pub fn refuse(&self, asked: Asked<'_>) -> HttpError {
         let now = Instant::now();
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.log(asked, now);

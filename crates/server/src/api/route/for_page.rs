@@ -3,11 +3,11 @@
 use hyper::Method;
 
 /// What stands after `/page/` and is no file of the page.
-pub(crate) const PAGE_CONFIG: &str = "config";
+pub const PAGE_CONFIG: &str = "config";
 
 /// What a request of the page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ForPage<'a> {
+pub enum ForPage<'a> {
     /// A turn that the server owns.
     StartTurn,
     WatchTurn {

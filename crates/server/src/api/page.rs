@@ -21,7 +21,9 @@ use sha2::{Digest, Sha256};
 use tracing::error;
 
 use super::error::ApiError;
-use crate::documents::find_document;
+
+/// Finds the text of a document for users by its name.
+pub type FindDocument = fn(&str) -> Option<&'static str>;
 
 /// What `/` is.
 pub(super) const INDEX: &str = "index.html";
@@ -122,7 +124,7 @@ assets! {
 }
 
 /// Whether a path, as sent, is that of the page or one of its files, which everybody may have.
-pub fn is_of_page(path: &str) -> bool {
+pub fn is_of_page(path: &str, find_document: FindDocument) -> bool {
     let is_file =
         |name: &str| ASSETS.iter().any(|asset| asset.name == name) || find_document(name).is_some();
     path == "/" || path.strip_prefix("/page/").is_some_and(is_file)
@@ -141,13 +143,15 @@ pub(super) async fn missing(request: &Request, refusal: HttpError) -> Result<Res
     Ok(response)
 }
 
-/// Answers with a file of the page, or a document.
+/// Answers with a document of this text.
+pub(super) fn document(text: &'static str) -> Response {
+    let mut response = reply::bytes(TEXT, Bytes::from_static(text.as_bytes()));
+    insert_headers(&mut response);
+    response
+}
+
+/// Answers with a file of the page.
 pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, ApiError> {
-    if let Some(text) = find_document(name) {
-        let mut response = reply::bytes(TEXT, Bytes::from_static(text.as_bytes()));
-        insert_headers(&mut response);
-        return Ok(response);
-    }
     let asset = ASSETS.iter().find(|asset| asset.name == name);
     let asset = asset.ok_or(HttpError::RouteNotFound)?;
     let header = |name: HeaderName| request.header(name.as_str());
@@ -230,6 +234,10 @@ mod tests {
 
     use super::{ASSETS, is_among, is_of_page, takes_gzip};
 
+    fn find_settings(name: &str) -> Option<&'static str> {
+        (name == "settings").then_some("# Settings")
+    }
+
     #[test]
     fn every_file_of_the_page_is_listed_once_and_in_order() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/page");
@@ -243,7 +251,7 @@ mod tests {
     #[test]
     fn nothing_but_the_files_is_of_the_page() {
         for path in ["/", "/page/index.html", "/page/page.css", "/page/settings"] {
-            assert!(is_of_page(path), "{path}");
+            assert!(is_of_page(path, find_settings), "{path}");
         }
         for path in [
             "",
@@ -257,7 +265,7 @@ mod tests {
             "/index.html",
             "/Page/index.html",
         ] {
-            assert!(!is_of_page(path), "{path}");
+            assert!(!is_of_page(path, find_settings), "{path}");
         }
     }
 

@@ -52,7 +52,7 @@ use error::ApiError;
 use mcp::RawSearch;
 use route::{Route, route};
 
-pub use page::is_of_page;
+pub use page::{FindDocument, is_of_page};
 pub use settings::{EditorLink, EffectiveSetting, PageSettings, SettingSource};
 pub use turns::Turns;
 
@@ -78,6 +78,7 @@ pub struct Services {
     pub vault: Vault,
     pub gateway: Gateway,
     pub relays: Relays,
+    pub find_document: FindDocument,
 }
 
 /// The handler of the main listener.
@@ -161,7 +162,10 @@ impl Parts {
         let of = route(request.method(), &path);
         request.require(of.needed_rights())?;
         match of {
-            Route::Asset { name } => Ok(quiet(page::asset(request, name).await?)),
+            Route::Asset { name } => Ok(quiet(match (self.services.find_document)(name) {
+                Some(text) => page::document(text),
+                None => page::asset(request, name).await?,
+            })),
             Route::Health => Ok(quiet(self.health(Detail::for_request(request)).await)),
             Route::Ready => Ok(quiet(health::ready(services, Detail::for_request(request)).await?)),
             Route::Metrics => Ok(quiet(self.metrics().await?)),

@@ -7,7 +7,7 @@ use codeinfo_credentials::{PageSessions, ProcessKey, TokenKind, Tokens};
 use codeinfo_http::{Admission, Asked, Gate, HttpError, Rights};
 
 use super::wrong_bearers::WrongBearers;
-use crate::api::is_of_page;
+use crate::api::{FindDocument, is_of_page};
 
 /// What monitors ask. Without a bearer they learn no more than how it goes.
 const MONITORED: [&str; 3] = ["/health", "/ready", "/version"];
@@ -26,20 +26,22 @@ const SESSION_OVER: &str = "the session of the page is over; `codeinfo open` ope
 
 /// What callers may prove themselves with.
 #[derive(Clone)]
-pub(super) struct Bearers {
-    pub(super) tokens: Tokens,
-    pub(super) sessions: PageSessions,
+pub struct Bearers {
+    pub tokens: Tokens,
+    pub sessions: PageSessions,
     /// Good for the search of the main listener only.
-    pub(super) search: ProcessKey,
+    pub search: ProcessKey,
     /// Whether a turn that runs has been granted its toolkits with it.
-    pub(super) is_grant: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    pub is_grant: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Whether who has none is refused.
-    pub(super) are_required: bool,
-    pub(super) wrong: Arc<WrongBearers>,
+    pub are_required: bool,
+    pub wrong: Arc<WrongBearers>,
+    /// Documents are public, as the page is.
+    pub find_document: FindDocument,
 }
 
 /// The gate of the main listener.
-pub(super) fn main(bearers: Bearers) -> Gate {
+pub fn main(bearers: Bearers) -> Gate {
     Arc::new(move |asked| match asked.bearer {
         Some(bearer) if asked.path == SEARCH && bearers.search.is(bearer) => {
             Ok(Admission::unnamed(Rights::Ask))
@@ -51,8 +53,9 @@ pub(super) fn main(bearers: Bearers) -> Gate {
         None => judge(&bearers, asked).or_else(|refusal| {
             // Others of the machine may see the arguments of the browser that is started.
             let opens_session = asked.path == OPEN_SESSION && !asked.is_another_account;
-            let is_public =
-                MONITORED.contains(&asked.path) || is_of_page(asked.path) || opens_session;
+            let is_public = MONITORED.contains(&asked.path)
+                || is_of_page(asked.path, bearers.find_document)
+                || opens_session;
             if is_public { Ok(Admission::unnamed(Rights::Monitor)) } else { Err(refusal) }
         }),
     })
@@ -64,7 +67,7 @@ fn is_of_turns(path: &str) -> bool {
 }
 
 /// The gate of the MCP server.
-pub(super) fn mcp(bearers: Bearers) -> Gate {
+pub fn mcp(bearers: Bearers) -> Gate {
     Arc::new(move |asked| judge(&bearers, asked))
 }
 
@@ -112,8 +115,15 @@ mod tests {
             let (tokens, search) = (vault.tokens.clone(), search.clone());
             let sessions = vault.sessions.clone();
             let is_grant = Arc::new(|bearer: &str| bearer == "grant");
-            let wrong = Arc::default();
-            let bearers = Bearers { tokens, sessions, search, is_grant, are_required, wrong };
+            let bearers = Bearers {
+                tokens,
+                sessions,
+                search,
+                is_grant,
+                are_required,
+                wrong: Arc::default(),
+                find_document: |_| None,
+            };
             let (main, mcp) = (main(bearers.clone()), mcp(bearers));
             let asked = |path| Asked {
                 path,
@@ -156,6 +166,7 @@ mod tests {
             is_grant: Arc::new(|_| false),
             are_required: false,
             wrong: Arc::default(),
+            find_document: |_| None,
         };
         let (main, mcp) = (main(bearers.clone()), mcp(bearers));
         let asked = |path, is_another_account| Asked {
