@@ -3,7 +3,6 @@ FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY .cargo .cargo
-COPY assets assets
 COPY benches benches
 COPY crates crates
 COPY docs/*.md docs/

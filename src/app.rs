@@ -24,7 +24,7 @@ use codeinfo_mcp::SchemaError;
 use codeinfo_search::{Search, evidence::Evidence};
 use codeinfo_server::{
     api::{self, Api, Turns},
-    gate::Bearers,
+    gate::{self, Bearers},
     mcp::Mcp,
     mcp_http::Relays,
 };

@@ -7,6 +7,5 @@ pub mod cli;
 pub mod config;
 mod documents;
 pub mod install;
-pub mod relay;
 pub mod run;
 pub mod service;

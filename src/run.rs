@@ -16,6 +16,7 @@ use std::{
 
 use codeinfo_core::{Secret, error::chain, task::Tasks, telemetry};
 use codeinfo_server::mcp_http::Relay;
+use codeinfo_server::relay::relay;
 use codeinfo_store::{Holder, OnMismatch, StoreError};
 use codeinfo_worktree::git::find_repository;
 use tracing::warn;
@@ -26,9 +27,7 @@ use crate::{
     app::{Server, StartError, Visibility, private_places},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
     config::{self, Config},
-    install,
-    relay::relay,
-    service,
+    install, service,
 };
 
 /// How long a command waits for the data folder: ten seconds in all.

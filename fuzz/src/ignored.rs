@@ -1,1 +1,1 @@
-../../src/ingest/discover/ignored.rs
+../../crates/ingest/src/discover/ignored.rs

@@ -1,6 +1,4 @@
-//! What is fuzzed of the product, linked from `../src`.
+//! What is fuzzed of the product. Ignore files are read by a file of a crate that would bring the store with it: it is linked.
 
 pub mod ignored;
 pub mod ingest;
-#[allow(dead_code, unused_imports, reason = "only a part of what uses it is here")]
-pub mod secret;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use codeinfo_core::{error::chain, task::Tasks};
+use codeinfo_server::relay::{Reached, Servers};
 use codeinfo_store::Holder;
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
@@ -21,7 +22,6 @@ use tracing::warn;
 use crate::{
     app::make_private,
     config::{Config, HANDOVER},
-    relay::{Reached, Servers},
 };
 
 /// Locked by the relay that starts a server, until the server says where it is.

@@ -2,6 +2,7 @@
 
 use std::{fs::File, path::Path, time::Duration};
 
+use codeinfo_server::relay::{self, Reached};
 use codeinfo_store::Holder;
 use tokio::{
     net::TcpListener,
@@ -13,11 +14,7 @@ use super::{
     elect::{START_TIMEOUT, WAIT, starting},
     owner_key,
 };
-use crate::{
-    cli,
-    config::Config,
-    relay::{self, Reached},
-};
+use crate::{cli, config::Config};
 
 /// The server may take so many times its grace to end: twice for what is under way, then for the store.
 const GRACES: u32 = 3;

@@ -1,6 +1,6 @@
 //! Connections: what happens when clients leave, dawdle, crowd in, or the server stops.
 
-use std::{codeinfo_http::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo_core::{task::Tasks, telemetry::Timed};
 use codeinfo_http::{

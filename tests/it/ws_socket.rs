@@ -1,6 +1,6 @@
 //! A WebSocket of any listener: clients that take nothing, answer no pings, or send more than they take.
 
-use std::{codeinfo_http::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo_core::{task::Tasks, telemetry::Timed};
 use codeinfo_http::{
@@ -8,8 +8,8 @@ use codeinfo_http::{
     Response, Rights, WebSocket,
 };
 use tokio::{
-    codeinfo_http::TcpListener,
     io::{AsyncReadExt, sink},
+    net::TcpListener,
     sync::mpsc,
     time::timeout,
 };

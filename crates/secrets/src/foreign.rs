@@ -141,7 +141,7 @@ fn is_path(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::foreign::redact::redact;
+    use super::redact;
 
     #[test]
     fn keys_paths_and_addresses_go_and_words_stay() {

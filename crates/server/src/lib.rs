@@ -4,5 +4,6 @@ pub mod api;
 pub mod gate;
 pub mod mcp;
 pub mod mcp_http;
+pub mod relay;
 pub mod replies;
 pub mod wrong_bearers;

@@ -19,10 +19,8 @@ use url::Url;
 use crate::beneath::{self, Beneath, Fault, Objects};
 
 pub use enclosing::{find_repository, find_work_tree};
-pub use tracked::TrackedPaths;
-
-#[cfg(test)]
 pub use remote::on_the_web;
+pub use tracked::TrackedPaths;
 
 /// What a repository is called in its worktree: a folder, or a file that says where that is.
 pub const GIT: &str = ".git";

@@ -25,7 +25,7 @@ pub(super) fn remote(config: &str) -> Option<Url> {
 
 /// Returns the address at which browsers find a repository that git finds at `remote`: without the name and
 /// password that may stand in it.
-pub(crate) fn on_the_web(remote: &str) -> Option<Url> {
+pub fn on_the_web(remote: &str) -> Option<Url> {
     let (host, path) = match remote.split_once("://") {
         Some(("https" | "http" | "ssh" | "git" | "git+ssh", _)) => {
             let address = Url::parse(remote).ok()?;

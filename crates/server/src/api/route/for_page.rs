@@ -3,11 +3,11 @@
 use hyper::Method;
 
 /// What stands after `/page/` and is no file of the page.
-pub const PAGE_CONFIG: &str = "config";
+pub(crate) const PAGE_CONFIG: &str = "config";
 
 /// What a request of the page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ForPage<'a> {
+pub(crate) enum ForPage<'a> {
     /// A turn that the server owns.
     StartTurn,
     WatchTurn {

@@ -19,7 +19,7 @@ const MAX_RESULT_BYTES: usize = 8 << 20;
 const LEFT_OUT: &str = "left out: the tools of this turn returned too much to keep";
 
 /// A turn that runs or has just ended.
-pub struct Live {
+pub(crate) struct Live {
     id: TurnId,
     summary: Summary,
     question: String,
@@ -62,20 +62,20 @@ impl Live {
         Self { id, summary, question, asked_at, model_id, so_far, grown, stop }
     }
 
-    pub fn id(&self) -> TurnId {
+    pub(crate) fn id(&self) -> TurnId {
         self.id
     }
 
     /// What is listed of its conversation.
-    pub fn summary(&self) -> &Summary {
+    pub(crate) fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    pub fn asked_at(&self) -> Timestamp {
+    pub(crate) fn asked_at(&self) -> Timestamp {
         self.asked_at
     }
 
-    pub fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.so_far().state == TurnState::Running
     }
 
@@ -157,7 +157,7 @@ impl Live {
     }
 
     /// Returns the turn as it is kept on disk.
-    pub fn kept(&self) -> KeptTurn {
+    pub(crate) fn kept(&self) -> KeptTurn {
         let so_far = self.so_far();
         let (lines, ended_at, state) = (so_far.frames.clone(), so_far.ended_at, so_far.state);
         // Reading the frames takes a while, in which others want theirs.

@@ -31,7 +31,7 @@ pub(super) fn is_end(name: &str) -> bool {
 }
 
 /// Adds to what a frame says in Markdown the same in HTML.
-pub fn with_html(name: &str, data: &mut Value) {
+pub(super) fn with_html(name: &str, data: &mut Value) {
     let written = match name {
         "thinking" | "answer" => data.get("text").and_then(Value::as_str).map(html),
         "tool-result" if data.get("source").is_some_and(|source| source == "local") => {
@@ -59,7 +59,7 @@ pub(super) fn without_html(data: &mut Value) {
 }
 
 /// Returns the answer that counts: the last one.
-pub fn final_answer(data: &Value) -> Option<&str> {
+pub(crate) fn final_answer(data: &Value) -> Option<&str> {
     let segments = data.get("segments")?.as_array()?;
     let is_answer = |segment: &&Value| segment.get("type").is_some_and(|kind| kind == "answer");
     segments.iter().rev().find(is_answer)?.get("text")?.as_str()
@@ -75,7 +75,7 @@ pub(super) fn state(kept: &KeptTurn) -> TurnState {
 
 /// What frames say their Markdown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum With {
+pub(crate) enum With {
     Markdown,
     /// In HTML, too.
     Html,
@@ -121,7 +121,11 @@ pub(super) fn lines(summary: &Summary, kept: KeptTurn, after: usize) -> Vec<sse:
 }
 
 /// Returns a turn as a conversation shows it. One that is `live` has no end yet.
-pub fn shown_turn(summary: &Summary, (kept, with): (KeptTurn, With), live: bool) -> WholeTurn {
+pub(crate) fn shown_turn(
+    summary: &Summary,
+    (kept, with): (KeptTurn, With),
+    live: bool,
+) -> WholeTurn {
     let ended_at = kept.ended_at.map(|at| at.to_string());
     let (turn_id, question, model_id) = (kept.id, kept.question.clone(), kept.model_id.clone());
     let asked_at = kept.asked_at.to_string();

@@ -14,8 +14,8 @@ use std::{
     time::Duration,
 };
 
+use crate::mcp_http::Relay;
 use codeinfo_core::{Secret, task::Tasks};
-use codeinfo_server::mcp_http::Relay;
 use codeinfo_worktree::git::find_repository;
 use futures_util::future::{self, BoxFuture};
 use tokio::time::{Instant, sleep_until};

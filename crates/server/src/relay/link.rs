@@ -2,8 +2,8 @@
 
 use std::{fmt::Write, time::Duration};
 
+use crate::mcp_http::{HEADER, PATH, Relay};
 use codeinfo_core::task::Tasks;
-use codeinfo_server::mcp_http::{HEADER, PATH, Relay};
 use futures_util::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
