@@ -9,14 +9,14 @@ use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
 use codeinfo_ingest::{Ingest, Request, State};
 use codeinfo_search::{Query, Search};
-use codeinfo_store::{Embedded, OnMismatch, VectorStore};
+use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// One question of each kind.
 const QUESTIONS: &[(&str, &str)] = &[
-    ("symbol", "VectorStore::nearest"),
+    ("symbol", "Engine::search"),
     ("path", "src/store/embedded/journal.rs"),
     ("prose", "how is a torn write at the end of the journal noticed when the store is opened"),
     ("literal", "the last run was interrupted; ingest again to complete it"),
@@ -29,9 +29,9 @@ async fn indexed(folder: &TempDir) -> Search {
     let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
     let at = folder.path();
     let refuse = OnMismatch::Refuse;
-    let store = Embedded::open(at, &id, dimensions, refuse, &config.store, tasks.clone()).await;
-    let store: Arc<dyn VectorStore> = Arc::new(store.unwrap());
-    let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), config.ingest, tasks);
+    let store = EmbeddedEngine::open(at, &id, dimensions, refuse, &config.store, tasks.clone());
+    let store = Store::new(store.await.unwrap(), StoreMode::Flat, tasks.clone());
+    let ingest = Ingest::new(store.clone(), Arc::clone(&embedder), config.ingest, tasks);
     let source = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
     let path = env::var_os("SEARCH_CORPUS").map_or_else(source, PathBuf::from);
     let request =

@@ -6,7 +6,9 @@ use std::hint::black_box;
 
 use codeinfo::config;
 use codeinfo_core::{RootId, Sparse, task::Tasks};
-use codeinfo_store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors};
+use codeinfo_store::{
+    ChunkQuery, ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, Store, StoreMode,
+};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::json;
 use tempfile::TempDir;
@@ -63,7 +65,7 @@ fn root(number: u64) -> RootId {
     RootId(Uuid::from_u64_pair(1, number % REPOSITORIES))
 }
 
-fn chunk(number: u64) -> Chunk {
+fn chunk(number: u64) -> NewChunk {
     let mut numbers = Numbers(number);
     let record = json!({
         "root": root(number),
@@ -74,19 +76,21 @@ fn chunk(number: u64) -> Chunk {
         "end_line": 30,
         "text": "let valve = boiler.valve();\n".repeat(30),
     });
-    let vectors = Vectors { dense: numbers.dense(), sparse: numbers.sparse(TERMS.0) };
-    Chunk {
+    let vectors = ChunkVectors { dense: numbers.dense(), sparse: numbers.sparse(TERMS.0) };
+    NewChunk {
         id: Uuid::from_u64_pair(numbers.next(), numbers.next()),
         record: serde_json::from_value(record).unwrap(),
         vectors,
     }
 }
 
-async fn open(folder: &TempDir) -> Embedded {
+async fn open(folder: &TempDir) -> Store {
     let config = config::from_pairs(std::iter::empty(), std::ffi::OsString::new()).unwrap();
     let tasks = Tasks::default();
     let at = folder.path();
-    Embedded::open(at, "bench", DIMENSIONS, OnMismatch::Refuse, &config.store, tasks).await.unwrap()
+    let (refuse, settings) = (OnMismatch::Refuse, &config.store);
+    let engine = EmbeddedEngine::open(at, "bench", DIMENSIONS, refuse, settings, tasks.clone());
+    Store::new(engine.await.unwrap(), StoreMode::Flat, tasks)
 }
 
 fn measure(criterion: &mut Criterion) {
@@ -108,14 +112,14 @@ fn measure(criterion: &mut Criterion) {
         group.bench_function(format!("nearest 50 in {name}"), |bencher| {
             bencher.iter_batched(
                 || numbers.dense(),
-                |to| runtime.block_on(store.nearest(to, of, 50)).unwrap(),
+                |to| runtime.block_on(store.search(ChunkQuery::nearest(to, of, 50))).unwrap(),
                 BatchSize::SmallInput,
             );
         });
         group.bench_function(format!("lexical 50 in {name}"), |bencher| {
             bencher.iter_batched(
                 || numbers.sparse(8),
-                |terms| runtime.block_on(store.lexical(terms, of, 50)).unwrap(),
+                |terms| runtime.block_on(store.search(ChunkQuery::lexical(terms, of, 50))).unwrap(),
                 BatchSize::SmallInput,
             );
         });

@@ -28,7 +28,7 @@ use codeinfo_server::{
     mcp::Mcp,
     mcp_http::Relays,
 };
-use codeinfo_store::{Holder, Lock, OnMismatch, StoreError, VectorStore};
+use codeinfo_store::{Holder, Lock, OnMismatch, Store, StoreError};
 use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +79,7 @@ pub enum StartError {
 pub struct Server {
     main: SocketAddr,
     mcp: SocketAddr,
-    store: Arc<dyn VectorStore>,
+    store: Store,
     chat: Chat,
     ingest: Ingest,
     groups: Groups,
@@ -259,7 +259,7 @@ impl Server {
     }
 }
 
-type Opened = (Arc<dyn VectorStore>, Arc<dyn Embedder>);
+type Opened = (Store, Arc<dyn Embedder>);
 
 fn services(
     config: &Config,
@@ -275,11 +275,11 @@ fn services(
     let below = toolkits::Below { codex: &codex, store, vault, model, metrics: &metrics };
     let owners = (work.clone(), groups.adapters.clone());
     let gateway = toolkits::gateway(config, below, url(main), owners)?;
-    let chat = Chat::new(codex.clone(), &config.codex, search_url, Arc::clone(store), work.clone())
+    let chat = Chat::new(codex.clone(), &config.codex, search_url, store.clone(), work.clone())
         .mapped(config.path_map.clone())
         .counted(metrics.turns.clone())
         .with_toolkits(gateway.clone());
-    let ingest = Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work.clone())
+    let ingest = Ingest::new(store.clone(), Arc::clone(embedder), config.ingest, work.clone())
         .shown_as(config.path_map.clone())
         .without(private_places(config))
         .choosing_in(config.page.folder_roots.clone())
@@ -292,9 +292,9 @@ fn services(
         turns,
         failures: ingest.failures(),
         ingest,
-        search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
-        evidence: Evidence::new(Arc::clone(store), config.path_map.clone()),
-        store: Arc::clone(store),
+        search: Search::new(store.clone(), Arc::clone(embedder), config.path_map.clone()),
+        evidence: Evidence::new(store.clone(), config.path_map.clone()),
+        store: store.clone(),
         embedder: Arc::clone(embedder),
         codex,
         path_map: config.path_map.clone(),

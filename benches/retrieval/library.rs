@@ -7,7 +7,7 @@ use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
 use codeinfo_ingest::{Ingest, Request, State};
 use codeinfo_search::Search;
-use codeinfo_store::{Embedded, OnMismatch, VectorStore};
+use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use tempfile::TempDir;
 
 use super::Outcome;
@@ -46,11 +46,11 @@ impl Library {
         let dimensions = embedder.dimensions().ok_or("the model has no length")?;
         let discard = OnMismatch::Discard;
         let store =
-            Embedded::open(&folder, &id, dimensions, discard, &config.store, tasks.clone()).await?;
-        let store: Arc<dyn VectorStore> = Arc::new(store);
+            EmbeddedEngine::open(&folder, &id, dimensions, discard, &config.store, tasks.clone());
+        let store = Store::new(store.await?, StoreMode::Flat, tasks.clone());
         let embedder: Arc<dyn Embedder> = Arc::new(embedder);
         let ingest =
-            Ingest::new(Arc::clone(&store), Arc::clone(&embedder), config.ingest, tasks.clone());
+            Ingest::new(store.clone(), Arc::clone(&embedder), config.ingest, tasks.clone());
         let search = Search::new(store, embedder, PathMap::default());
         Ok(Self { ingest, search, _folder: temporary })
     }

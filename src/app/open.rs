@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use codeinfo_core::task::Tasks;
 use codeinfo_embed::{Builtin, Embedder, Service};
 use codeinfo_store::{
-    DeferredStore, Embedded, Observed, OnMismatch, Place, StoreError, VectorStore,
+    EmbeddedEngine, IndexError, OnMismatch, Store, StoreError, StoreLocation, StoreMode,
 };
 use futures_util::FutureExt;
 
@@ -35,11 +35,13 @@ pub(super) async fn open(
         Err(StartError::Store(error))
             if visibility == Visibility::Examined && !matches!(error, StoreError::Held { .. }) =>
         {
-            Arc::new(DeferredStore::refused(error, config.qdrant.is_some()))
+            let mode =
+                if config.qdrant.is_some() { StoreMode::Shared } else { StoreMode::Exclusive };
+            Store::refused(error, mode)
         }
         opened => opened?,
     };
-    Ok((Arc::new(Observed::new(store)), embedder))
+    Ok((store, embedder))
 }
 
 /// Opens the store. Where nobody knows yet how long vectors are, it is opened once somebody does.
@@ -48,26 +50,26 @@ async fn store(
     on_mismatch: OnMismatch,
     (embedder, service): (&Arc<dyn Embedder>, Option<&Service>),
     tasks: &Tasks,
-) -> Result<Arc<dyn VectorStore>, StartError> {
+) -> Result<Store, StartError> {
     let dimensions = match service {
         None => embedder.dimensions(),
         Some(service) => learn(service, config, on_mismatch, tasks).await?,
     };
-    let place =
-        Place::of(config.store_settings(), on_mismatch, &embedder.model().id(), tasks).await?;
+    let model = embedder.model().id();
+    let location = StoreLocation::new(config.store_settings(), on_mismatch, &model, tasks).await?;
     if let Some(dimensions) = dimensions {
-        return Ok(place.open(dimensions).await?);
+        return Ok(location.open(dimensions).await?);
     }
-    let (is_shared, place, embedder) = (place.is_shared(), Arc::new(place), Arc::clone(embedder));
+    let (mode, location, embedder) = (location.mode(), Arc::new(location), Arc::clone(embedder));
     let open = move || {
-        let (place, embedder) = (Arc::clone(&place), Arc::clone(&embedder));
+        let (location, embedder) = (Arc::clone(&location), Arc::clone(&embedder));
         async move {
             let dimensions = dimensions_of(embedder.as_ref()).await;
-            place.open(dimensions.map_err(|reason| StoreError::NotYet { reason })?).await
+            location.open_engine(dimensions.map_err(|reason| StoreError::NotYet { reason })?).await
         }
         .boxed()
     };
-    Ok(Arc::new(DeferredStore::new(open, is_shared, tasks)))
+    Ok(Store::open_later(open, mode, tasks))
 }
 
 /// Returns how long vectors are, or why that is unknown.
@@ -108,8 +110,8 @@ async fn learn(
 /// Returns the model and the length of vectors that the embedded store was made for. One that cannot say
 /// so is rebuilt when it is opened.
 async fn recorded(config: &Config, tasks: &Tasks) -> Result<Option<(String, usize)>, StoreError> {
-    match Embedded::recorded(&config.data_dir.join("store"), tasks).await {
-        Err(StoreError::Damaged { .. }) if config.store.repairs => Ok(None),
+    match EmbeddedEngine::read_model(&config.data_dir.join("store"), tasks).await {
+        Err(StoreError::Index(IndexError::Damaged { .. })) if config.store.repairs => Ok(None),
         recorded => recorded,
     }
 }

@@ -7,7 +7,7 @@ use codeinfo_core::{task::Tasks, telemetry::Metrics};
 use codeinfo_credentials::Vault;
 use codeinfo_embed::StaticModel;
 use codeinfo_mcp::SchemaError;
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use codeinfo_toolkits::{
     Allowed, Gateway, Parts, connection::Pool, launch::Sandboxes, layers::Layers, spec::SpecReader,
     trusted::Trusted,
@@ -18,7 +18,7 @@ use crate::config::Config;
 /// What toolkits stand on.
 pub(super) struct Below<'a> {
     pub(super) codex: &'a Codex,
-    pub(super) store: &'a Arc<dyn VectorStore>,
+    pub(super) store: &'a Store,
     pub(super) vault: &'a Vault,
     pub(super) model: StaticModel,
     pub(super) metrics: &'a Metrics,
@@ -36,7 +36,7 @@ pub(super) fn gateway(
     let reader = Arc::new(SpecReader::new()?);
     let allowed = Arc::new(Allowed::new(&config.data_dir));
     let sandboxes =
-        Sandboxes::new(codex.clone(), config.codex.clone(), Arc::clone(store), adapters.clone());
+        Sandboxes::new(codex.clone(), config.codex.clone(), store.clone(), adapters.clone());
     let environment = config.codex.environment.clone();
     let layers = Layers::new(
         Arc::clone(&reader),
@@ -53,7 +53,7 @@ pub(super) fn gateway(
         trusted: Arc::new(Trusted::new(&config.data_dir)),
         pool: Pool::new(Arc::new(sandboxes), adapters),
         vault: vault.clone(),
-        store: Arc::clone(store),
+        store: store.clone(),
         base_url,
         metrics: metrics.clone(),
         tasks: services,

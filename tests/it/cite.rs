@@ -1,6 +1,6 @@
 //! What becomes of citations: right and wrong ones, and those that may not be read.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path};
 
 use codeinfo_citations::{Checker, CitationState, Fault, LookupScope, Report, faults};
 use codeinfo_core::{LineRange, PathMap, Within};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::ingest_bench::{Bench, Repo};
 
 fn checker(bench: &Bench, paths: PathMap) -> Checker {
-    Checker::new(Arc::clone(&bench.store), paths)
+    Checker::new(bench.store.clone(), paths)
 }
 
 const SERVER: &str = "\

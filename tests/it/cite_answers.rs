@@ -4,7 +4,6 @@ use std::{
     fs,
     io::{self, Write},
     path::Path,
-    sync::Arc,
     time::Instant,
 };
 
@@ -159,7 +158,7 @@ async fn product() -> (Bench, Repo) {
 #[tokio::test(flavor = "multi_thread")]
 async fn right_answers_have_no_fault_however_they_are_written() {
     let (bench, _repo) = product().await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
     let mut wrong = Vec::new();
     for answer in ANSWERS {
         let text = filled(answer);
@@ -180,7 +179,7 @@ async fn right_answers_have_no_fault_however_they_are_written() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_answer_is_checked_at_once() {
     let (bench, _repo) = product().await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
     let text = filled(&ANSWERS[..24].join("\n\n"));
     let begun = Instant::now();
     let report = checker.check(&text, &LookupScope::default()).await.unwrap();
@@ -194,7 +193,7 @@ async fn a_long_answer_is_checked_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_place_among_right_ones_is_found() {
     let (bench, _repo) = product().await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
     let verdict = "src/cite/judge.rs:<<src/cite/judge.rs verdict>>";
     for (wrong, name) in [
         // The names of each are its own.

@@ -1,6 +1,6 @@
 //! Citations that must not be accused, fifty of each kind.
 
-use std::{fmt::Write, sync::Arc};
+use std::fmt::Write;
 
 use codeinfo_citations::{Checker, CitationState, LookupScope};
 use codeinfo_core::PathMap;
@@ -33,7 +33,7 @@ async fn states(
     let bench = Bench::new().await;
     let repo = bench.repo("demo", files);
     bench.ingest(&repo).await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
     let mut states = Vec::new();
     for sentence in sentences {
         let report = checker.check(&sentence, &LookupScope::default()).await.unwrap();
@@ -345,7 +345,7 @@ async fn advice_names_the_nearest_occurrence() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("steps.go", &text)]);
     bench.ingest(&repo).await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
     for at in 0..COUNT {
         let used = lines.iter().position(|line| line.trim() == format!("call(totalOf{at})"));
         let used = used.unwrap() + 1;

@@ -4,7 +4,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
-    sync::Arc,
 };
 
 use crate::{
@@ -86,7 +85,7 @@ impl Library {
     }
 
     async fn check(&self, text: &str) -> Report {
-        let checker = Checker::new(Arc::clone(&self.bench.store), PathMap::default());
+        let checker = Checker::new(self.bench.store.clone(), PathMap::default());
         checker.check(text, &LookupScope::default()).await.unwrap()
     }
 

@@ -1,6 +1,6 @@
 //! The counts of uses are those of a whole scan: of real source, by the rules of `rg -w -F --count-matches`.
 
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use codeinfo_core::{PathMap, Root, Within};
 use codeinfo_search::evidence::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 fn evidence(bench: &Bench) -> Evidence {
-    Evidence::new(Arc::clone(&bench.store), PathMap::default())
+    Evidence::new(bench.store.clone(), PathMap::default())
 }
 
 /// The text of each indexed file as it is on disk.

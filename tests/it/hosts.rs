@@ -63,7 +63,7 @@ async fn count(process: &Process) -> u64 {
 }
 
 async fn paths_of(process: &Process, root: &Root) -> BTreeSet<String> {
-    held(process.store.as_ref(), root.id).await.into_iter().map(|(path, ..)| path).collect()
+    held(&process.store, root.id).await.into_iter().map(|(path, ..)| path).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,7 +113,7 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
     // What is at that path here is something else.
     app.write("pump.rs", "fn other() {}\n");
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&b.store), embedder, PathMap::default());
+    let search = Search::new(b.store.clone(), embedder, PathMap::default());
     let query = Query::new("fill the tank", None, Some(5)).unwrap();
     let found = search.find(&query).await.unwrap();
     let best = &found.hits[0];
@@ -124,13 +124,13 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
     assert!(text.contains(&header), "{text}");
     assert_ne!(freshness, Freshness::default());
 
-    let evidence = Evidence::new(Arc::clone(&b.store), PathMap::default());
+    let evidence = Evidence::new(b.store.clone(), PathMap::default());
     for path in [app.at("pump.rs").to_str().unwrap(), "app/pump.rs"] {
         let read = evidence.lines(path, Asked::default(), Within::Everything).await.unwrap();
         assert_eq!(read.state, LinesState::Elsewhere("host-a".to_owned()));
         assert_eq!(read.lines[2], (3, "    open_valve();".to_owned()));
     }
-    let evidence = Evidence::new(Arc::clone(&a.store), PathMap::default());
+    let evidence = Evidence::new(a.store.clone(), PathMap::default());
     let read = evidence.lines("app/pump.rs", Asked::default(), Within::Everything).await.unwrap();
     assert_eq!(read.lines[0].1, "fn other() {}");
 }
@@ -166,12 +166,12 @@ async fn clones_of_a_repository_on_several_hosts_are_kept_once() {
         // Each has what it has.
         other.write("pump.rs", "fn other() {}\n");
         assert_eq!(b.ingest(&other.0).await.counts.embedded, 1);
-        assert_eq!(held(a.store.as_ref(), of_a.id).await, held(b.store.as_ref(), of_a.id).await);
+        assert_eq!(held(&a.store, of_a.id).await, held(&b.store, of_a.id).await);
         let text = |held: BTreeSet<(String, u32, String)>| {
             held.into_iter().find(|(path, ..)| path == "pump.rs").unwrap().2
         };
-        assert!(text(held(a.store.as_ref(), of_a.id).await).contains("open_valve"));
-        assert!(text(held(a.store.as_ref(), of_b.id).await).contains("other"));
+        assert!(text(held(&a.store, of_a.id).await).contains("open_valve"));
+        assert!(text(held(&a.store, of_b.id).await).contains("other"));
         git(&other.0, &["checkout", "--quiet", "pump.rs"]);
         a.ingest.remove(&of_a.name).await.unwrap();
         assert_eq!(b.ingest(&other.0).await.counts.embedded, 0);

@@ -12,14 +12,15 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{FileRecord, Host, Root, RootId, RunId, Sparse, task::Tasks};
+use codeinfo_core::{FileRecord, Host, Root, RootId, RunId, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
 use codeinfo_ingest::{Ingest, Request, Status};
 use codeinfo_store::{
-    Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, Size, StoreError, Stored,
-    Trees, VectorStore,
+    Change, ChunkQuery, ChunkSelection, EmbeddedEngine, Engine, FileSelection, Lease, MAX_PAGE,
+    OnMismatch, ScoredChunk, StorageSize, Store, StoreError, StoreFuture, StoreHealth, StoreMode,
+    StoredChunk,
 };
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 use tempfile::TempDir;
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -34,7 +35,8 @@ pub(crate) const LIMITS: codeinfo_ingest::IngestSettings = codeinfo_ingest::Inge
 
 pub(crate) struct Bench {
     folder: Arc<TempDir>,
-    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) store: Store,
+    pub(crate) engine: Arc<dyn Engine>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) ingest: Ingest,
     pub(crate) tasks: Tasks,
@@ -62,7 +64,7 @@ impl Bench {
             repairs: true,
         };
         let model = embedder.model().clone();
-        let inner = Embedded::open(
+        let inner = EmbeddedEngine::open(
             &folder.path().join("store"),
             &model.id(),
             embedder.dimensions().unwrap(),
@@ -74,9 +76,9 @@ impl Bench {
         .unwrap();
         let faults = Arc::new(Faults::default());
         let engine = faults.before(Arc::new(inner), Some(Arc::clone(&folder)));
-        let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
-        let ingest = Ingest::new(Arc::clone(&store), embedder, limits, tasks.clone());
-        Self { folder, store, faults, ingest, tasks }
+        let store = Store::with_engine(Arc::clone(&engine), StoreMode::Exclusive, tasks.clone());
+        let ingest = Ingest::new(store.clone(), embedder, limits, tasks.clone());
+        Self { folder, store, engine, faults, ingest, tasks }
     }
 
     /// Makes a folder with files.
@@ -119,7 +121,7 @@ impl Bench {
     /// All chunks by path, as `lines language symbol`.
     pub(crate) async fn chunks(&self) -> BTreeMap<String, Vec<String>> {
         let mut chunks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for Stored { record: chunk, .. } in self.stored().await {
+        for StoredChunk { record: chunk, .. } in self.stored().await {
             let (language, symbol) =
                 (chunk.language.unwrap_or_default(), chunk.symbol.unwrap_or_default());
             let line = format!("{}-{} {language} {symbol}", chunk.start_line, chunk.end_line);
@@ -133,7 +135,7 @@ impl Bench {
 
     /// All that is stored of each chunk, as JSON.
     pub(crate) async fn payloads(&self) -> Vec<String> {
-        let json = |stored: Stored| serde_json::to_string(&stored.record).unwrap();
+        let json = |stored: StoredChunk| serde_json::to_string(&stored.record).unwrap();
         self.stored().await.into_iter().map(json).collect()
     }
 
@@ -148,7 +150,7 @@ impl Bench {
         paths
     }
 
-    pub(crate) async fn stored(&self) -> Vec<Stored> {
+    pub(crate) async fn stored(&self) -> Vec<StoredChunk> {
         self.store.chunks(None, None, MAX_PAGE).await.unwrap()
     }
 }
@@ -189,9 +191,9 @@ impl Faults {
     /// Returns an engine whose writes these happen to, in a folder that outlives it.
     pub(crate) fn before(
         self: &Arc<Self>,
-        inner: Arc<dyn VectorStore>,
+        inner: Arc<dyn Engine>,
         folder: Option<Arc<TempDir>>,
-    ) -> Arc<dyn VectorStore> {
+    ) -> Arc<dyn Engine> {
         Arc::new(Faulty { inner, faults: Arc::clone(self), _folder: folder })
     }
 
@@ -250,26 +252,29 @@ impl Faults {
 }
 
 struct Faulty {
-    inner: Arc<dyn VectorStore>,
+    inner: Arc<dyn Engine>,
     faults: Arc<Faults>,
     /// Outlives the store in it, which writes once more when it is dropped.
     _folder: Option<Arc<TempDir>>,
 }
 
 impl Faulty {
-    fn write<'a>(
-        &'a self,
-        write: BoxFuture<'a, Result<(), StoreError>>,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        async move {
-            self.faults.spend()?;
-            write.await
-        }
-        .boxed()
+    /// Removes a root in the steps of an engine, any of which may be the last.
+    async fn remove_root(&self, root: RootId) -> Result<(), StoreError> {
+        let page = ChunkSelection::Page { owner: Some(root), after: None, limit: MAX_PAGE };
+        let chunks = self.inner.chunks(page).await?;
+        let ids = chunks.into_iter().map(|chunk| chunk.id).collect();
+        self.inner.apply(Change::RemoveChunks(ids)).await?;
+        self.faults.spend()?;
+        let files = self.inner.files(FileSelection { root, paths: None }).await?;
+        let paths = files.into_iter().map(|file| file.path).collect();
+        self.inner.apply(Change::RemoveFiles { root, paths }).await?;
+        self.faults.spend()?;
+        self.inner.apply(Change::RemoveRoot { root, keeps_chunks: false }).await
     }
 }
 
-impl VectorStore for Faulty {
+impl Engine for Faulty {
     fn backend(&self) -> &'static str {
         self.inner.backend()
     }
@@ -278,154 +283,65 @@ impl VectorStore for Faulty {
         self.inner.host()
     }
 
-    fn stall(&self) -> Option<String> {
-        self.inner.stall()
-    }
-
-    fn damage(&self) -> Option<String> {
-        self.inner.damage()
-    }
-
-    fn size(&self, of: RootId) -> Option<Size> {
-        self.inner.size(of)
-    }
-
-    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
+    fn roots(&self) -> StoreFuture<'_, Vec<Root>> {
         self.inner.roots()
     }
 
-    fn nearest_among(
-        &self,
-        to: Vec<f32>,
-        among: Among,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.inner.nearest_among(to, among, limit)
+    fn files(&self, selection: FileSelection) -> StoreFuture<'_, Vec<FileRecord>> {
+        self.inner.files(selection)
     }
 
-    fn lexical_among(
-        &self,
-        terms: Sparse,
-        among: Among,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.inner.lexical_among(terms, among, limit)
+    fn chunks(&self, selection: ChunkSelection) -> StoreFuture<'_, Vec<StoredChunk>> {
+        self.inner.chunks(selection)
     }
 
-    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write(self.inner.put_root(root))
+    fn count(&self, owner: Option<RootId>) -> StoreFuture<'_, u64> {
+        self.inner.count(owner)
     }
 
-    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        // In the steps of an engine, any of which may be the last.
-        async move {
-            self.faults.spend()?;
-            let chunks = self.inner.chunks(Some(root), None, MAX_PAGE).await?;
-            self.inner.remove_chunks(chunks.into_iter().map(|chunk| chunk.id).collect()).await?;
-            self.faults.spend()?;
-            let files = self.inner.files(root).await?;
-            let paths = files.into_iter().map(|file| file.path).collect();
-            self.inner.remove_files(root, paths).await?;
-            self.faults.spend()?;
-            self.inner.remove_root(root).await
+    fn search(&self, query: ChunkQuery) -> StoreFuture<'_, Vec<ScoredChunk>> {
+        self.inner.search(query)
+    }
+
+    fn apply(&self, change: Change) -> StoreFuture<'_, ()> {
+        match &change {
+            Change::PutChunks(chunks) => {
+                self.faults.largest_write.fetch_max(chunks.len(), Ordering::Relaxed);
+            }
+            Change::RemoveChunks(ids) => {
+                self.faults.largest_removal.fetch_max(ids.len(), Ordering::Relaxed);
+            }
+            _ => {}
         }
-        .boxed()
-    }
-
-    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write(self.inner.remove_tree(root))
-    }
-
-    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.inner.files(of)
-    }
-
-    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.inner.chunks_with(ids)
-    }
-
-    fn files_at(
-        &self,
-        root: RootId,
-        paths: Vec<String>,
-    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.inner.files_at(root, paths)
-    }
-
-    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write(self.inner.put_files(files))
-    }
-
-    fn remove_files(
-        &self,
-        root: RootId,
-        paths: Vec<String>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write(self.inner.remove_files(root, paths))
-    }
-
-    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.faults.largest_write.fetch_max(chunks.len(), Ordering::Relaxed);
         async move {
-            if *self.faults.is_holding.borrow() {
+            if matches!(change, Change::PutChunks(_)) && *self.faults.is_holding.borrow() {
                 self.faults.held.send_replace(true);
                 let mut holding = self.faults.is_holding.subscribe();
                 drop(holding.wait_for(|holding| !holding).await);
             }
-            self.faults.spend()?;
-            self.inner.put_chunks(chunks).await
+            if !matches!(change, Change::Flush) {
+                self.faults.spend()?;
+            }
+            match change {
+                Change::RemoveRoot { root, keeps_chunks: false } => self.remove_root(root).await,
+                change => self.inner.apply(change).await,
+            }
         }
         .boxed()
     }
 
-    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.faults.largest_removal.fetch_max(ids.len(), Ordering::Relaxed);
-        self.write(self.inner.remove_chunks(ids))
-    }
-
-    fn chunks(
-        &self,
-        of: Option<RootId>,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.inner.chunks(of, after, limit)
-    }
-
-    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.inner.count(of)
-    }
-
-    fn nearest(
-        &self,
-        to: Vec<f32>,
-        of: Option<RootId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.inner.nearest(to, of, limit)
-    }
-
-    fn lexical(
-        &self,
-        terms: Sparse,
-        of: Option<RootId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.inner.lexical(terms, of, limit)
-    }
-
-    fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+    fn lease(&self, root: RootId) -> StoreFuture<'_, Lease> {
         self.inner.lease(root)
     }
 
-    fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn is_leased(&self, root: RootId) -> StoreFuture<'_, bool> {
         if self.faults.is_leased(root) {
             return async { Ok(true) }.boxed();
         }
         self.inner.is_leased(root)
     }
 
-    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
+    fn health(&self) -> StoreFuture<'_, StoreHealth> {
         self.inner.health()
     }
 
@@ -433,7 +349,15 @@ impl VectorStore for Faulty {
         self.inner.check_writes()
     }
 
-    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.inner.flush()
+    fn damage(&self) -> Option<String> {
+        self.inner.damage()
+    }
+
+    fn size(&self, owner: RootId) -> Option<StorageSize> {
+        self.inner.size(owner)
+    }
+
+    fn stall(&self) -> Option<String> {
+        self.inner.stall()
     }
 }

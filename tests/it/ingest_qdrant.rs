@@ -11,7 +11,7 @@ use std::{
 use codeinfo_core::{LastRun, Root, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
 use codeinfo_ingest::{Ingest, Request, State, Status};
-use codeinfo_store::{Trees, VectorStore};
+use codeinfo_store::{Store, StoreMode};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_mins(3);
 
 /// One process of several: a store and an ingest of its own.
 pub(crate) struct Process {
-    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) store: Store,
     pub(crate) ingest: Ingest,
 }
 
@@ -44,12 +44,12 @@ impl Process {
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone()).unwrap();
         let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
-        let opened = fixture.open_for(&id, dimensions, owner, &tasks).await;
-        let engine = faults.before(opened.unwrap(), None);
-        let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, true, tasks.clone()));
+        let engine = fixture.open_engine(&id, dimensions, owner, &tasks).await.unwrap();
+        let engine = faults.before(Arc::new(engine), None);
+        let store = Store::with_engine(engine, StoreMode::Shared, tasks.clone());
         let limits =
             codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
-        let ingest = Ingest::new(Arc::clone(&store), Arc::new(embedder), limits, tasks);
+        let ingest = Ingest::new(store.clone(), Arc::new(embedder), limits, tasks);
         Self { store, ingest }
     }
 

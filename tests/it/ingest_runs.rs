@@ -443,7 +443,11 @@ async fn a_search_while_indexing_always_finds_the_repository() {
         let mut status = bench.ingest.watch(run).unwrap();
         while !status.borrow_and_update().state.is_final() {
             let terms = lexical::query("needle");
-            let found = bench.store.lexical(terms, None, 5).await.unwrap();
+            let found = bench
+                .store
+                .search(codeinfo_store::ChunkQuery::lexical(terms, None, 5))
+                .await
+                .unwrap();
             assert!(!found.is_empty());
         }
     }

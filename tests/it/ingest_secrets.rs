@@ -319,7 +319,7 @@ async fn leaks(planted: &[Planted], seed: u64) -> Vec<String> {
     assert_eq!(status.state, State::Completed, "{status:?}");
     let stored = bench.payloads().await.join("\n");
     let embedder: Arc<dyn Embedder> = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let mut leaks = Vec::new();
     for ((path, line, _), value) in planted.iter().zip(&values) {
         let query = Query::new(value, None, Some(20)).unwrap();
@@ -444,7 +444,7 @@ async fn replaced_secrets_are_counted_and_lines_stay_where_they_are() {
     let status = bench.ingest(&repo).await;
     assert_eq!((status.state, status.message), (State::Skipped, None));
     let embedder: Arc<dyn Embedder> = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let found = search.find(&Query::new("password", None, None).unwrap()).await.unwrap();
     let freshness = search.freshness(&found).await.unwrap();
     let shown = excerpt(&found, "password", &freshness, &BTreeSet::new(), 12_000).text;

@@ -105,7 +105,6 @@ mod store_embedded;
 mod store_kills;
 mod store_limits;
 mod store_noticed;
-mod store_observed;
 mod store_qdrant;
 mod store_strange;
 mod store_suite;

@@ -61,12 +61,12 @@ async fn root(bench: &Bench, name: &str) -> Root {
 }
 
 async fn files(bench: &Bench, name: &str) -> Vec<String> {
-    let held = held(bench.store.as_ref(), root(bench, name).await.id).await;
+    let held = held(&bench.store, root(bench, name).await.id).await;
     held.into_iter().map(|(path, ..)| path).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn evidence(bench: &Bench) -> Evidence {
-    Evidence::new(Arc::clone(&bench.store), PathMap::default())
+    Evidence::new(bench.store.clone(), PathMap::default())
 }
 
 /// Reads a whole file as a client does; it must be as it was indexed.
@@ -96,7 +96,7 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
     assert_eq!(text(&bench, absolute.to_str().unwrap()).await, OLD);
 
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let query = Query::new("Tries a request again.", Some("app@v1"), Some(5)).unwrap();
     let found = search.find(&query).await.unwrap();
     assert_eq!(found.hits[0].path, absolute.to_str().unwrap());
@@ -108,7 +108,7 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
     let shown = excerpt(&found, "retry", &freshness, &BTreeSet::new(), 4000).text;
     assert!(!shown.contains("since indexed"), "{shown}");
     // Citations are checked against the commit.
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
     let text = |line: u32, name: &str| format!("`{name}` is at {}:{line}.", absolute.display());
     for (name, wrong) in [("repeat", 0), ("back_off", 1)] {
         let text = text(3, name);
@@ -190,7 +190,7 @@ async fn a_branch_that_moves_is_followed_by_a_run_and_by_the_watcher() {
     for (to, call) in [("v1", "repeat"), ("main", "back_off"), ("v1", "repeat")] {
         git(&app.0, &["branch", "--force", "next", to]);
         for _ in 0..200 {
-            let held = held(bench.store.as_ref(), id).await;
+            let held = held(&bench.store, id).await;
             if held.iter().any(|(.., text)| text.contains(&format!("{call}(times)"))) {
                 break;
             }

@@ -247,7 +247,7 @@ async fn what_another_process_changes_is_found_by_the_next_search() {
     fs::write(folder.path().join("mill.rs"), "/// Grinds the corn.\nfn grind() {}\n").unwrap();
     writer.ingest(folder.path()).await;
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&reader.store), embedder, PathMap::default());
+    let search = Search::new(reader.store.clone(), embedder, PathMap::default());
     let query = Query::new("fill the tank to the mark", None, Some(2)).unwrap();
     let look_ups = || stand_in.calls("get", "_files_") + stand_in.calls("scroll", "_files_");
     for change in 1..4 {

@@ -7,7 +7,7 @@ use codeinfo_core::{ChunkRecord, PathMap, Root, RootId, error::Code, task::Tasks
 use codeinfo_embed::{Builtin, Document, Embedder, lexical};
 use codeinfo_lang::role;
 use codeinfo_search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt};
-use codeinfo_store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors};
+use codeinfo_store::{ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, Store, StoreMode};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use crate::store_suite;
 
 /// A store with indexed repositories.
 struct Library {
-    store: Arc<dyn VectorStore>,
+    store: Store,
     embedder: Arc<Builtin>,
     _folder: TempDir,
 }
@@ -32,9 +32,11 @@ impl Library {
             repairs: true,
         };
         let at = &folder.path().join("store");
-        let refuse = OnMismatch::Refuse;
-        let store = Embedded::open(at, &model.id(), dimensions, refuse, &settings, tasks).await;
-        Self { store: Arc::new(store.unwrap()), embedder, _folder: folder }
+        let (model, refuse) = (model.id(), OnMismatch::Refuse);
+        let opening =
+            EmbeddedEngine::open(at, &model, dimensions, refuse, &settings, tasks.clone());
+        let store = Store::new(opening.await.unwrap(), StoreMode::Flat, tasks);
+        Self { store, embedder, _folder: folder }
     }
 
     /// A shop's server in one repository, its web page in another.
@@ -65,7 +67,7 @@ impl Library {
         indexed_at_ms: u64,
         start_line: u32,
         (path, symbol, text): (&str, &str, &str),
-    ) -> Chunk {
+    ) -> NewChunk {
         let lines = u32::try_from(text.lines().count()).unwrap();
         let record = ChunkRecord {
             root,
@@ -85,16 +87,16 @@ impl Library {
         let place = format!("{path} {indexed_at_ms} {start_line}");
         let document = Document { path, symbol, text };
         let dense = self.embedder.documents(vec![document.to_owned()]).await.unwrap().remove(0);
-        Chunk {
+        NewChunk {
             id: Uuid::new_v5(&root.0, place.as_bytes()),
             record,
-            vectors: Vectors { dense, sparse: lexical::document(&document) },
+            vectors: ChunkVectors { dense, sparse: lexical::document(&document) },
         }
     }
 
     fn search(&self, path_map: PathMap) -> Search {
         let embedder = Arc::clone(&self.embedder) as Arc<dyn Embedder>;
-        Search::new(Arc::clone(&self.store), embedder, path_map)
+        Search::new(self.store.clone(), embedder, path_map)
     }
 
     async fn find(&self, text: &str) -> Found {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use codeinfo_core::Sparse;
-use codeinfo_store::{Chunk, Lock, holder};
+use codeinfo_store::{ChunkQuery, Lock, NewChunk, holder};
 use tempfile::TempDir;
 
 use crate::{
@@ -81,10 +81,10 @@ async fn check(store: &Store, round: u64, flushed: u64) {
     assert!(paths.len() == 1 && possible.contains(&paths[0].to_owned()), "{paths:?}");
     let last = written - 1;
     let terms = Sparse { indices: vec![1], values: vec![1.0] };
-    let found = store.lexical(terms, Some(root("kept")), 10_000).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(terms, Some(root("kept")), 10_000)).await.unwrap();
     assert_eq!(found.iter().filter(|hit| hit.record.path == path(round, last)).count(), 20);
     let to = vector(round, last, 7).to_vec();
-    let found = store.nearest(to, Some(root("kept")), 1).await.unwrap();
+    let found = store.search(ChunkQuery::nearest(to, Some(root("kept")), 1)).await.unwrap();
     assert!((found[0].score - 1.0).abs() < 1e-3);
 }
 
@@ -146,7 +146,7 @@ async fn write_until_killed() {
     let store = open(&folder).await.unwrap();
     store.remove_root(root("kept")).await.unwrap();
     for write in 0.. {
-        let mut chunks: Vec<Chunk> = (0..BATCH).map(|n| one(round, write, n)).collect();
+        let mut chunks: Vec<NewChunk> = (0..BATCH).map(|n| one(round, write, n)).collect();
         chunks.push(chunk(1, "newest", &path(round, write), vector(round, write, 0), &[]));
         store.put_chunks(chunks).await.unwrap();
         if write >= KEPT {
@@ -181,7 +181,7 @@ fn acknowledge(what: &str) -> Result<(), io::Error> {
     out.flush()
 }
 
-fn one(round: u64, write: u64, number: u64) -> Chunk {
+fn one(round: u64, write: u64, number: u64) -> NewChunk {
     let id = 1000 + (round * 1000 + write) * 100 + number;
     chunk(id, "kept", &path(round, write), vector(round, write, number), &[(1, 1.0)])
 }

@@ -17,7 +17,7 @@ use codeinfo_core::{LastRun, PathMap, Root, task::Tasks};
 use codeinfo_embed::{Builtin, Embedder};
 use codeinfo_ingest::{Ingest, Request, State};
 use codeinfo_search::{Query, Search};
-use codeinfo_store::{Embedded, OnMismatch, Trees, VectorStore};
+use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
@@ -85,7 +85,7 @@ pub(crate) struct Seen {
 
 /// A store in use.
 pub(crate) struct Harness {
-    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) store: Store,
     pub(crate) ingest: Ingest,
     search: Search,
     tasks: Tasks,
@@ -101,14 +101,15 @@ impl Harness {
         };
         let (model, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
-        let open = || Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
-        let engine = Arc::new(crate::store_embedded::retried(open).await.unwrap());
-        let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
+        let open =
+            || EmbeddedEngine::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
+        let engine = crate::store_embedded::retried(open).await.unwrap();
+        let store = Store::new(engine, StoreMode::Exclusive, tasks.clone());
         let limits =
             codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
         let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);
-        let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), limits, tasks.clone());
-        let search = Search::new(Arc::clone(&store), embedder, PathMap::default());
+        let ingest = Ingest::new(store.clone(), Arc::clone(&embedder), limits, tasks.clone());
+        let search = Search::new(store.clone(), embedder, PathMap::default());
         Self { store, ingest, search, tasks }
     }
 

@@ -6,12 +6,12 @@ use std::sync::{
 };
 
 use codeinfo_core::task::Tasks;
-use codeinfo_store::{DeferredStore, OnMismatch, StoreError, VectorStore};
+use codeinfo_store::{ChunkQuery, OnMismatch, Store, StoreError, StoreMode};
 use futures_util::FutureExt;
 
 use crate::{
-    store_embedded::{Folder, open},
-    store_suite::{Place, Store, a_file, a_root, chunk, id, put, root, store_suite},
+    store_embedded::{Folder, open_engine},
+    store_suite::{Place, a_file, a_root, chunk, id, put, root, store_suite},
 };
 
 store_suite!(wrapper Deferred);
@@ -25,12 +25,12 @@ impl Place for Deferred {
     }
 
     async fn open_as(&self, _: &str, _: OnMismatch) -> Result<Store, StoreError> {
-        Ok(Arc::new(deferred(&self.0, 1, false)))
+        Ok(deferred(&self.0, 1, StoreMode::Flat))
     }
 }
 
 /// Opens the folder's store after `failures` failed tries.
-fn deferred(folder: &Folder, failures: usize, is_shared: bool) -> DeferredStore {
+fn deferred(folder: &Folder, failures: usize, mode: StoreMode) -> Store {
     let path = folder.path().to_owned();
     let tries = Arc::new(AtomicUsize::new(0));
     let open = move || {
@@ -40,21 +40,21 @@ fn deferred(folder: &Folder, failures: usize, is_shared: bool) -> DeferredStore 
                 earlier if earlier < failures => {
                     Err(StoreError::NotYet { reason: format!("try {earlier}") })
                 }
-                _ => open(&path).await,
+                _ => open_engine(&path).await,
             }
         }
         .boxed()
     };
-    DeferredStore::new(open, is_shared, &Tasks::default())
+    Store::open_later(open, mode, &Tasks::default())
 }
 
 #[tokio::test]
 async fn until_it_is_open_a_store_of_ones_own_is_empty_and_a_shared_one_says_why() {
     let folder = Folder::new();
-    let own = deferred(&folder, usize::MAX, false);
-    let shared = deferred(&folder, usize::MAX, true);
+    let own = deferred(&folder, usize::MAX, StoreMode::Exclusive);
+    let shared = deferred(&folder, usize::MAX, StoreMode::Shared);
     assert_eq!(own.count(None).await.unwrap(), 0);
-    assert_eq!(own.nearest(vec![1.0; 4], None, 5).await.unwrap(), []);
+    assert_eq!(own.search(ChunkQuery::nearest(vec![1.0; 4], None, 5)).await.unwrap(), []);
     let error = shared.count(None).await.unwrap_err();
     assert!(matches!(error, StoreError::NotYet { .. }), "{error}");
     assert_eq!(own.roots().await.unwrap(), []);
@@ -81,7 +81,7 @@ async fn until_it_is_open_a_store_of_ones_own_is_empty_and_a_shared_one_says_why
 #[tokio::test]
 async fn a_write_opens_the_store_that_readers_then_see() {
     let folder = Folder::new();
-    let store: Store = Arc::new(deferred(&folder, 2, true));
+    let store = deferred(&folder, 2, StoreMode::Shared);
     put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
     assert_eq!(store.count(None).await.unwrap(), 1);
     assert!(store.health().await.is_ok() && store.check_writes().is_ok());
@@ -90,7 +90,7 @@ async fn a_write_opens_the_store_that_readers_then_see() {
 #[tokio::test]
 async fn a_refused_store_is_not_tried_again_and_repeats_the_reason() {
     let refused = StoreError::NotYet { reason: "no model".to_owned() };
-    let store = DeferredStore::refused(refused, false);
+    let store = Store::refused(refused, StoreMode::Exclusive);
     for _ in 0..2 {
         let error = store.count(None).await.unwrap_err();
         assert!(matches!(&error, StoreError::Unopened(_)), "{error}");

@@ -8,7 +8,10 @@ use std::{
 };
 
 use codeinfo_core::{LastRun, Root, Sparse, error::Code, task::Tasks};
-use codeinfo_store::{Embedded, Holder, Lock, OnMismatch, Size, StoreError, holder};
+use codeinfo_store::{
+    ChunkQuery, EmbeddedEngine, Engine, Holder, Lock, OnMismatch, StorageSize, StoreError,
+    StoreMode, holder,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -48,12 +51,13 @@ async fn merging_segments_loses_and_doubles_nothing() {
         assert_eq!(store.files(root("a")).await.unwrap().len(), 16);
         for number in [777, 778, 3, 3200] {
             let wanted: Vec<u64> = expected.iter().copied().filter(|n| *n == number).collect();
-            let found = store.nearest(vector(number).to_vec(), None, 3).await.unwrap();
+            let found =
+                store.search(ChunkQuery::nearest(vector(number).to_vec(), None, 3)).await.unwrap();
             assert_eq!(numbers_of(&found).contains(&number), !wanted.is_empty(), "{found:?}");
             assert!((found[0].score - 1.0).abs() < 1e-3, "{found:?}");
         }
         let replaced = Sparse { indices: vec![3], values: vec![1.0] };
-        let found = store.lexical(replaced, None, 100).await.unwrap();
+        let found = store.search(ChunkQuery::lexical(replaced, None, 100)).await.unwrap();
         assert_eq!(numbers_of(&found), (1..=21).step_by(2).collect::<Vec<_>>());
     }
     drop(store);
@@ -63,7 +67,7 @@ async fn merging_segments_loses_and_doubles_nothing() {
     assert_eq!(numbers(&all(&store).await), expected);
     assert_eq!(store.files(root("a")).await.unwrap().len(), 16);
     let terms = Sparse { indices: vec![2], values: vec![1.0] };
-    let found = store.lexical(terms, Some(root("b")), 10_000).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(terms, Some(root("b")), 10_000)).await.unwrap();
     let of_b = expected.iter().filter(|n| **n % 2 == 1 && 21 < **n).count();
     assert_eq!(found.len(), of_b);
 }
@@ -87,7 +91,7 @@ async fn many_small_changes_leave_few_files() {
 async fn the_room_of_a_root_is_its_part_of_the_files() {
     let folder = Folder::new();
     let store = open_to(folder.path(), MODEL, OnMismatch::Refuse, [false, true]).await.unwrap();
-    let nothing = Size { bytes: 0, is_estimate: false };
+    let nothing = StorageSize { bytes: 0, is_estimate: false };
     assert_eq!(store.size(root("a")), Some(nothing));
     let made = |n: u64, of: &str| chunk(n, of, "x", vector(n), &[(1, 1.0)]);
     put(&store, (1..=SEAL).map(|n| made(n, "a"))).await;
@@ -96,7 +100,7 @@ async fn the_room_of_a_root_is_its_part_of_the_files() {
         names(folder.path(), ".segment").iter().map(of).sum::<u64>()
     };
     let alone = store.size(root("a")).unwrap();
-    assert_eq!(alone, Size { bytes: on_disk(), is_estimate: false });
+    assert_eq!(alone, StorageSize { bytes: on_disk(), is_estimate: false });
     assert_eq!(store.size(root("b")), Some(nothing));
     let of = |n: u64| if n.is_multiple_of(4) { "a" } else { "b" };
     put(&store, (SEAL + 1..=2 * SEAL).map(|n| made(n, of(n)))).await;
@@ -174,7 +178,7 @@ async fn vectors_of_another_length_are_those_of_another_model() {
     };
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
     let wider = DIMENSIONS + 1;
-    let opened = Embedded::open(folder.path(), MODEL, wider, refuse, &settings, tasks).await;
+    let opened = EmbeddedEngine::open(folder.path(), MODEL, wider, refuse, &settings, tasks).await;
     let error = opened.err().unwrap();
     assert_eq!(error.code(), Code::EmbedModelMismatch);
     let message = error.to_string();
@@ -497,16 +501,30 @@ pub(crate) async fn open_to(
 ) -> Result<Store, StoreError> {
     let seal_chunks = SEAL.try_into().unwrap();
     let settings = codeinfo_store::EmbeddedStoreSettings { seal_chunks, background_merge, repairs };
+    let tasks = Tasks::default();
     let open =
-        || Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, Tasks::default());
+        || EmbeddedEngine::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks.clone());
+    Ok(Store::new(retried(open).await?, StoreMode::Flat, tasks.clone()))
+}
+
+/// Opens the engine of a server.
+pub(crate) async fn open_engine(folder: &Path) -> Result<Arc<dyn Engine>, StoreError> {
+    let seal_chunks = SEAL.try_into().unwrap();
+    let settings = codeinfo_store::EmbeddedStoreSettings {
+        seal_chunks,
+        background_merge: true,
+        repairs: true,
+    };
+    let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
+    let open = || EmbeddedEngine::open(folder, MODEL, DIMENSIONS, refuse, &settings, tasks.clone());
     Ok(Arc::new(retried(open).await?))
 }
 
 /// Opens a store, a little later if need be: a program that another test starts holds the lock, too, until
 /// it runs.
-pub(crate) async fn retried<F>(open: impl Fn() -> F) -> Result<Embedded, StoreError>
+pub(crate) async fn retried<F>(open: impl Fn() -> F) -> Result<EmbeddedEngine, StoreError>
 where
-    F: Future<Output = Result<Embedded, StoreError>>,
+    F: Future<Output = Result<EmbeddedEngine, StoreError>>,
 {
     let mut tries = 0..20;
     loop {

@@ -4,10 +4,12 @@
 mod records;
 mod reopening;
 
-use std::{path::Path, sync::Arc, time::UNIX_EPOCH};
+use std::{path::Path, time::UNIX_EPOCH};
 
 use codeinfo_core::{ChunkRecord, Counts, FileRecord, Root, RootId, Sparse, error::Code};
-use codeinfo_store::{Chunk, OnMismatch, Scored, StoreError, Stored, VectorStore, Vectors};
+use codeinfo_store::{
+    ChunkQuery, ChunkVectors, NewChunk, OnMismatch, ScoredChunk, StoreError, StoredChunk,
+};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -27,7 +29,7 @@ pub(crate) const DIMENSIONS: usize = 4;
 /// The model of stores that are opened without naming one.
 pub(crate) const MODEL: &str = "test@1";
 
-pub(crate) type Store = Arc<dyn VectorStore>;
+pub(crate) use codeinfo_store::Store;
 
 /// Where an engine keeps one store of vectors of [`DIMENSIONS`]: opened again, it has what was written.
 /// No store may be open in it when it is opened.
@@ -107,7 +109,7 @@ pub(crate) async fn a_chunk_comes_back_and_the_same_id_replaces_it(store: Store)
     assert_eq!(all(&store).await, [stored(1, "b", "y")]);
     assert_eq!(store.count(None).await.unwrap(), 1);
     assert_eq!(store.count(Some(root("a"))).await.unwrap(), 0);
-    let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], None, 5).await.unwrap();
+    let found = store.search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], None, 5)).await.unwrap();
     assert_eq!(scores(&found), [(1, 1.0)]);
     // Of two in one write the last one counts.
     let twice = ["first", "last"].map(|path| chunk(2, "a", path, vector(2), &[]));
@@ -131,10 +133,10 @@ pub(crate) async fn reads_keep_to_one_root(store: Store) {
 pub(crate) async fn chunks_are_read_by_their_ids(store: Store) {
     seed(&store).await;
     store.remove_chunks(vec![id(3)]).await.unwrap();
-    let mut found = store.chunks_with(vec![id(5), id(1), id(3), id(99)]).await.unwrap();
+    let mut found = store.chunks_by_id(vec![id(5), id(1), id(3), id(99)]).await.unwrap();
     found.sort_by_key(|stored| stored.id);
     assert_eq!(found, [stored(1, "a", "x"), stored(5, "b", "y")]);
-    assert_eq!(store.chunks_with(Vec::new()).await.unwrap(), []);
+    assert_eq!(store.chunks_by_id(Vec::new()).await.unwrap(), []);
 }
 
 pub(crate) async fn removing_chunks_takes_the_named_ones_and_no_more(store: Store) {
@@ -143,10 +145,11 @@ pub(crate) async fn removing_chunks_takes_the_named_ones_and_no_more(store: Stor
     assert_eq!(numbers(&all(&store).await), [1, 2, 3, 4, 5, 6]);
     store.remove_chunks([1, 3, 99].map(id).into()).await.unwrap();
     assert_eq!(numbers(&all(&store).await), [2, 4, 5, 6]);
-    let found = store.nearest(vec![1.0, 0.0, 0.0, 0.0], None, 10).await.unwrap();
+    let found =
+        store.search(ChunkQuery::nearest(vec![1.0, 0.0, 0.0, 0.0], None, 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [6, 5, 2, 4]);
     let query = Sparse { indices: vec![1, 3], values: vec![1.0, 1.0] };
-    let found = store.lexical(query, Some(root("a")), 10).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(query, Some(root("a")), 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [2]);
     put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
     assert_eq!(numbers(&all(&store).await), [1, 2, 4, 5, 6]);
@@ -160,33 +163,34 @@ pub(crate) async fn nearest_is_ordered_by_cosine_similarity(store: Store) {
         chunk(4, "a", "x", [-1.0, 0.0, 0.0, 0.0], &[]),
     ];
     put(&store, chunks).await;
-    let found = store.nearest(vec![2.0, 0.0, 0.0, 0.0], None, 10).await.unwrap();
+    let found =
+        store.search(ChunkQuery::nearest(vec![2.0, 0.0, 0.0, 0.0], None, 10)).await.unwrap();
     assert_eq!(scores(&found), [(3, 1.0), (2, 0.6), (1, 0.0), (4, -1.0)]);
     assert_eq!(found[0].record, record("a", "x"));
-    let found = store.nearest(vec![2.0, 0.0, 0.0, 0.0], None, 2).await.unwrap();
+    let found = store.search(ChunkQuery::nearest(vec![2.0, 0.0, 0.0, 0.0], None, 2)).await.unwrap();
     assert_eq!(scores(&found), [(3, 1.0), (2, 0.6)]);
 }
 
 pub(crate) async fn nearest_keeps_to_one_root(store: Store) {
     seed(&store).await;
     let to = || vec![1.0, 0.0, 0.0, 0.0];
-    let found = store.nearest(to(), Some(root("b")), 10).await.unwrap();
+    let found = store.search(ChunkQuery::nearest(to(), Some(root("b")), 10)).await.unwrap();
     assert_eq!(scores(&found), [(5, 0.8), (4, 0.0)]);
-    let found = store.nearest(to(), Some(root("b")), 1).await.unwrap();
+    let found = store.search(ChunkQuery::nearest(to(), Some(root("b")), 1)).await.unwrap();
     assert_eq!(scores(&found), [(5, 0.8)]);
-    assert_eq!(store.nearest(to(), Some(root("none")), 5).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::nearest(to(), Some(root("none")), 5)).await.unwrap(), []);
 }
 
 pub(crate) async fn lexical_weighs_rare_terms_higher(store: Store) {
     let common = 10;
     let rare = 20;
     let vector = [1.0, 0.0, 0.0, 0.0];
-    let mut chunks: Vec<Chunk> =
+    let mut chunks: Vec<NewChunk> =
         (1..=9).map(|n| chunk(n, "a", "x", vector, &[(common, 1.0)])).collect();
     chunks.push(chunk(10, "b", "x", vector, &[(common, 0.5), (rare, 1.0)]));
     put(&store, chunks).await;
     let query = Sparse { indices: vec![common, rare], values: vec![1.0, 1.0] };
-    let found = store.lexical(query.clone(), None, 3).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(query.clone(), None, 3)).await.unwrap();
     assert_eq!(numbers_of(&found), [10, 1, 2]);
     assert_eq!(found[0].record, record("b", "x"));
     // idf = ln(1 + (chunks - holders + 0.5) / (holders + 0.5))
@@ -194,7 +198,7 @@ pub(crate) async fn lexical_weighs_rare_terms_higher(store: Store) {
     assert!((found[0].score - (0.5 * idf(10.0) + idf(1.0))).abs() < 1e-4, "{found:?}");
     assert!((found[1].score - idf(10.0)).abs() < 1e-4, "{found:?}");
     // The chunks of other roots count, too.
-    let found = store.lexical(query, Some(root("b")), 3).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(query, Some(root("b")), 3)).await.unwrap();
     assert!((found[0].score - (0.5 * idf(10.0) + idf(1.0))).abs() < 1e-4, "{found:?}");
 }
 
@@ -203,20 +207,21 @@ pub(crate) async fn lexical_keeps_to_one_root_and_replaced_terms_are_gone(store:
     put(&store, [chunk(1, "a", "x", vector, &[(7, 1.0)]), chunk(2, "b", "x", vector, &[(7, 2.0)])])
         .await;
     let query = || Sparse { indices: vec![7], values: vec![1.0] };
-    let found = store.lexical(query(), Some(root("a")), 5).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(query(), Some(root("a")), 5)).await.unwrap();
     assert_eq!(numbers_of(&found), [1]);
     put(&store, [chunk(1, "a", "x", vector, &[]), chunk(2, "b", "x", vector, &[(8, 1.0)])]).await;
-    assert_eq!(store.lexical(query(), None, 5).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::lexical(query(), None, 5)).await.unwrap(), []);
 }
 
 pub(crate) async fn ties_are_ordered_by_id(store: Store) {
     let chunks = [5, 2, 9, 1].map(|n| chunk(n, "a", "x", [0.0, 1.0, 0.0, 0.0], &[(3, 1.0)]));
     put(&store, chunks).await;
     put(&store, [chunk(7, "a", "x", [0.6, 0.8, 0.0, 0.0], &[(3, 2.0)])]).await;
-    let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], None, 10).await.unwrap();
+    let found =
+        store.search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], None, 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 5, 9, 7]);
     let query = Sparse { indices: vec![3], values: vec![1.0] };
-    let found = store.lexical(query, None, 10).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(query, None, 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [7, 1, 2, 5, 9]);
 }
 
@@ -224,24 +229,24 @@ pub(crate) async fn ties_at_the_limit_keep_the_lowest_ids(store: Store) {
     let numbers: Vec<u64> = (1..=300).rev().collect();
     let tied = |n: &u64| chunk(*n, "a", "x", [0.0, 1.0, 0.0, 0.0], &[(3, 1.0)]);
     put(&store, numbers.iter().map(tied)).await;
-    let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], None, 4).await.unwrap();
+    let found = store.search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], None, 4)).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 3, 4]);
     let query = Sparse { indices: vec![3], values: vec![1.0] };
-    let found = store.lexical(query, Some(root("a")), 4).await.unwrap();
+    let found = store.search(ChunkQuery::lexical(query, Some(root("a")), 4)).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 3, 4]);
 }
 
 pub(crate) async fn empty_queries_find_nothing(store: Store) {
     seed(&store).await;
     put(&store, [chunk(9, "a", "x", [0.0; 4], &[])]).await;
-    assert_eq!(store.nearest(vec![0.0; 4], None, 5).await.unwrap(), []);
-    assert_eq!(store.nearest(vec![1.0; 4], None, 0).await.unwrap(), []);
-    assert_eq!(store.lexical(Sparse::default(), None, 5).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::nearest(vec![0.0; 4], None, 5)).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::nearest(vec![1.0; 4], None, 0)).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::lexical(Sparse::default(), None, 5)).await.unwrap(), []);
     let unknown = Sparse { indices: vec![4_000_000_000], values: vec![1.0] };
-    assert_eq!(store.lexical(unknown, None, 5).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::lexical(unknown, None, 5)).await.unwrap(), []);
     let known = Sparse { indices: vec![1], values: vec![1.0] };
-    assert_eq!(store.lexical(known, None, 0).await.unwrap(), []);
-    let found = store.nearest(vec![1.0; 4], None, 100).await.unwrap();
+    assert_eq!(store.search(ChunkQuery::lexical(known, None, 0)).await.unwrap(), []);
+    let found = store.search(ChunkQuery::nearest(vec![1.0; 4], None, 100)).await.unwrap();
     assert!(found.iter().all(|hit| hit.score.is_finite()), "{found:?}");
     assert_eq!(store.chunks(None, None, 0).await.unwrap(), []);
 }
@@ -251,9 +256,9 @@ pub(crate) async fn an_empty_store_answers(store: Store) {
     assert_eq!(store.roots().await.unwrap(), []);
     assert_eq!(store.files(root("a")).await.unwrap(), []);
     assert_eq!(store.files_at(root("a"), vec!["x".to_owned()]).await.unwrap(), []);
-    assert_eq!(store.nearest(vec![1.0; 4], None, 5).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::nearest(vec![1.0; 4], None, 5)).await.unwrap(), []);
     let query = Sparse { indices: vec![3], values: vec![1.0] };
-    assert_eq!(store.lexical(query, Some(root("a")), 5).await.unwrap(), []);
+    assert_eq!(store.search(ChunkQuery::lexical(query, Some(root("a")), 5)).await.unwrap(), []);
     store.remove_root(root("a")).await.unwrap();
     store.remove_chunks(vec![id(1)]).await.unwrap();
     store.remove_files(root("a"), vec!["x".to_owned()]).await.unwrap();
@@ -279,8 +284,8 @@ pub(crate) async fn chunks_come_by_page_in_order_of_id(store: Store) {
 
 pub(crate) async fn a_chunk_that_does_not_fit_is_refused_with_all_others(store: Store) {
     let good = chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0), (2, 1.0)]);
-    let spoil = |change: fn(&mut Vectors)| {
-        let mut chunk = Chunk { id: id(2), ..good.clone() };
+    let spoil = |change: fn(&mut ChunkVectors)| {
+        let mut chunk = NewChunk { id: id(2), ..good.clone() };
         change(&mut chunk.vectors);
         chunk
     };
@@ -310,10 +315,10 @@ pub(crate) async fn readers_see_whole_chunks_while_others_write(store: Store) {
     };
     let read = async || {
         for _ in 0..40 {
-            for Stored { record, .. } in all(&store).await {
+            for StoredChunk { record, .. } in all(&store).await {
                 assert_eq!(record.root, root(&record.path));
             }
-            let found = store.nearest(vec![1.0, 0.0, 0.0, 0.0], None, 20).await;
+            let found = store.search(ChunkQuery::nearest(vec![1.0, 0.0, 0.0, 0.0], None, 20)).await;
             assert!(found.unwrap().is_sorted_by(|a, b| b.score <= a.score));
             store.count(Some(root("a"))).await.unwrap();
         }
@@ -348,7 +353,7 @@ pub(crate) async fn a_large_write_is_counted_exactly(store: Store) {
     assert_eq!(numbers(&all(&store).await), everything);
     // Limits are cut to what one read returns.
     assert_eq!(numbers(&store.chunks(None, None, usize::MAX).await.unwrap()), everything);
-    let found = store.nearest(vec![1.0; 4], None, usize::MAX).await.unwrap();
+    let found = store.search(ChunkQuery::nearest(vec![1.0; 4], None, usize::MAX)).await.unwrap();
     assert_eq!(numbers_of(&found), everything);
     assert_eq!(store.health().await.unwrap().chunks, 1500);
     assert_eq!(store.count(None).await.unwrap(), 1500);
@@ -395,11 +400,11 @@ async fn seed(store: &Store) {
     put(store, chunks).await;
 }
 
-pub(crate) async fn put(store: &Store, chunks: impl IntoIterator<Item = Chunk>) {
+pub(crate) async fn put(store: &Store, chunks: impl IntoIterator<Item = NewChunk>) {
     store.put_chunks(chunks.into_iter().collect()).await.unwrap();
 }
 
-pub(crate) async fn all(store: &Store) -> Vec<Stored> {
+pub(crate) async fn all(store: &Store) -> Vec<StoredChunk> {
     store.chunks(None, None, 10_000).await.unwrap()
 }
 
@@ -414,10 +419,10 @@ pub(crate) fn chunk(
     path: &str,
     dense: [f32; DIMENSIONS],
     terms: &[(u32, f32)],
-) -> Chunk {
+) -> NewChunk {
     let (indices, values) = terms.iter().copied().unzip();
-    let vectors = Vectors { dense: dense.to_vec(), sparse: Sparse { indices, values } };
-    Chunk { id: id(number), record: record(root, path), vectors }
+    let vectors = ChunkVectors { dense: dense.to_vec(), sparse: Sparse { indices, values } };
+    NewChunk { id: id(number), record: record(root, path), vectors }
 }
 
 /// A vector that no other seed shares.
@@ -435,26 +440,26 @@ pub(crate) fn record(name: &str, path: &str) -> ChunkRecord {
     serde_json::from_value(record).unwrap()
 }
 
-fn stored(number: u64, root: &str, path: &str) -> Stored {
-    Stored { id: id(number), record: record(root, path) }
+fn stored(number: u64, root: &str, path: &str) -> StoredChunk {
+    StoredChunk { id: id(number), record: record(root, path) }
 }
 
 pub(crate) fn id(number: u64) -> Uuid {
     Uuid::from_u128(number.into())
 }
 
-pub(crate) fn numbers(stored: &[Stored]) -> Vec<u64> {
+pub(crate) fn numbers(stored: &[StoredChunk]) -> Vec<u64> {
     stored.iter().map(|stored| u64::try_from(stored.id.as_u128()).unwrap()).collect()
 }
 
-pub(crate) fn numbers_of(found: &[Scored]) -> Vec<u64> {
+pub(crate) fn numbers_of(found: &[ScoredChunk]) -> Vec<u64> {
     found.iter().map(|hit| u64::try_from(hit.id.as_u128()).unwrap()).collect()
 }
 
 /// Ids with their scores, rounded to four digits.
-fn scores(found: &[Scored]) -> Vec<(u64, f32)> {
-    // Stored vectors may be rounded.
-    let score = |hit: &Scored| (hit.score * 1000.0).round() / 1000.0;
+fn scores(found: &[ScoredChunk]) -> Vec<(u64, f32)> {
+    // StoredChunk vectors may be rounded.
+    let score = |hit: &ScoredChunk| (hit.score * 1000.0).round() / 1000.0;
     numbers_of(found).into_iter().zip(found.iter().map(score)).collect()
 }
 

@@ -205,13 +205,10 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/run.rs", "signals"),
     ("src/run/elect.rs", "a server is a process group of its own, and has no files of others"),
     ("src/service/launchd.rs", "agents of launchd are a user's by number"),
-    ("crates/store/src/embedded/held.rs", "numbers of files, or when they were made"),
-    ("crates/store/src/embedded/source.rs", "reading at a place"),
-    (
-        "crates/store/src/embedded/system.rs",
-        "error numbers, or what the standard library makes of them",
-    ),
-    ("crates/store/src/embedded/writer.rs", "free room on disks"),
+    ("crates/index/src/folder_lock.rs", "numbers of files, or when they were made"),
+    ("crates/index/src/source.rs", "reading at a place"),
+    ("crates/index/src/advice.rs", "error numbers, or what the standard library makes of them"),
+    ("crates/index/src/writer.rs", "free room on disks"),
     ("crates/toolkits/src/connection/process.rs", "process groups and signals"),
     (
         "crates/toolkits/src/connection/usage/folder.rs",

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duratio
 
 use codeinfo_codex::{Codex, NetworkAccess, OtherVariables};
 use codeinfo_core::{Secret, task::Tasks};
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use codeinfo_toolkits::{
     connection::{Client, State},
     launch::Sandboxes,
@@ -26,7 +26,7 @@ use crate::{
 struct Place {
     folder: TempDir,
     toolkits: Toolkits,
-    store: Arc<dyn VectorStore>,
+    store: Store,
 }
 
 impl Place {
@@ -52,7 +52,7 @@ impl Place {
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
         let store = harness::store(&folder).await;
-        let launcher = Sandboxes::new(codex, settings, Arc::clone(&store), tasks.clone());
+        let launcher = Sandboxes::new(codex, settings, store.clone(), tasks.clone());
         Self { toolkits: Toolkits::started_by(launcher, tasks), folder, store }
     }
 

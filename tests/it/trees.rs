@@ -21,7 +21,7 @@ use codeinfo_search::{
     evidence::{Asked, Evidence},
     excerpt,
 };
-use codeinfo_store::{MAX_PAGE, Trees, VectorStore};
+use codeinfo_store::{ChunkQuery, MAX_PAGE, Store, StoreMode};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -79,10 +79,10 @@ pub(crate) fn worktree(of: &Repo, name: &str, arguments: &[&str]) -> Repo {
 }
 
 /// What a tree holds, wherever it is kept: paths, lines and text.
-pub(crate) async fn held(store: &dyn VectorStore, root: RootId) -> BTreeSet<(String, u32, String)> {
+pub(crate) async fn held(store: &Store, root: RootId) -> BTreeSet<(String, u32, String)> {
     let chunks = store.chunks(Some(root), None, MAX_PAGE).await.unwrap();
     assert!(chunks.iter().all(|stored| stored.record.root == root));
-    let place = |stored: codeinfo_store::Stored| {
+    let place = |stored: codeinfo_store::StoredChunk| {
         (stored.record.path, stored.record.start_line, stored.record.text)
     };
     chunks.into_iter().map(place).collect()
@@ -98,7 +98,7 @@ async fn root(bench: &Bench, repo: &Repo) -> Root {
 }
 
 async fn paths(bench: &Bench, repo: &Repo) -> Vec<String> {
-    let held = held(bench.store.as_ref(), root(bench, repo).await.id).await;
+    let held = held(&bench.store, root(bench, repo).await.id).await;
     held.into_iter().map(|(path, ..)| path).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -137,9 +137,9 @@ async fn a_worktree_embeds_only_what_no_tree_has() {
     assert_eq!(count(&bench).await, 4);
     assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
     assert_eq!(paths(&bench, &tree).await, ["new.rs", "parse.rs", "print.rs"]);
-    let of_tree = held(bench.store.as_ref(), root(&bench, &tree).await.id).await;
+    let of_tree = held(&bench.store, root(&bench, &tree).await.id).await;
     assert!(of_tree.iter().any(|(path, _, text)| path == "print.rs" && text.contains("amount")));
-    let of_main = held(bench.store.as_ref(), root(&bench, &main).await.id).await;
+    let of_main = held(&bench.store, root(&bench, &main).await.id).await;
     assert!(of_main.iter().any(|(path, _, text)| path == "print.rs" && text.contains("number")));
 }
 
@@ -152,16 +152,18 @@ async fn a_search_of_one_tree_finds_what_it_has_and_one_of_all_finds_it_once() {
     let (main, tree) = (root(&bench, &main).await.id, root(&bench, &tree).await.id);
     let vector = vector("Writes a number.").await;
     for (of, expected) in [(main, "number"), (tree, "amount")] {
-        let found = bench.store.nearest(vector.clone(), Some(of), 10).await.unwrap();
+        let found =
+            bench.store.search(ChunkQuery::nearest(vector.clone(), Some(of), 10)).await.unwrap();
         assert_eq!(found.len(), 2);
         assert!(found.iter().all(|one| one.record.root == of && one.also.is_empty()));
         let print = found.iter().find(|one| one.record.path == "print.rs").unwrap();
         assert!(print.record.text.contains(expected));
         // As few as are asked for, and the nearest of them.
-        let best = bench.store.nearest(vector.clone(), Some(of), 1).await.unwrap();
+        let best =
+            bench.store.search(ChunkQuery::nearest(vector.clone(), Some(of), 1)).await.unwrap();
         assert_eq!(best, found[..1]);
     }
-    let all = bench.store.nearest(vector, None, 10).await.unwrap();
+    let all = bench.store.search(ChunkQuery::nearest(vector, None, 10)).await.unwrap();
     let mut places: Vec<(&str, RootId, usize)> =
         all.iter().map(|one| (one.record.path.as_str(), one.record.root, one.also.len())).collect();
     places.sort_unstable();
@@ -181,7 +183,7 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
     tree.write("print.rs", &PRINT.replace("number:", "amount:"));
     bench.ingest(&tree).await;
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let find = async |query: &str, of: Option<&str>| {
         let query = Query::new(query, of, Some(10)).unwrap();
         search.find(&query).await.unwrap()
@@ -200,7 +202,7 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
     let best = &found.hits[0];
     assert!(best.chunk.contains("amount:") && best.repo == "topic" && best.also_in.is_empty());
 
-    let evidence = Evidence::new(Arc::clone(&bench.store), PathMap::default());
+    let evidence = Evidence::new(bench.store.clone(), PathMap::default());
     let uses = evidence.uses("print", Within::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 2));
     assert_eq!(evidence.uses("parse", Within::Everything).await.unwrap().count, 2);
@@ -237,7 +239,7 @@ async fn switching_a_branch_embeds_what_is_new_and_switching_back_nothing() {
         let root = root(&bench, &main).await;
         assert_eq!(bench.store.count(Some(root.id)).await.unwrap(), expected as u64);
         let vector = vector("Writes a number.").await;
-        let found = bench.store.nearest(vector, None, 10).await.unwrap();
+        let found = bench.store.search(ChunkQuery::nearest(vector, None, 10)).await.unwrap();
         assert_eq!(found.len(), expected);
     }
 }
@@ -275,7 +277,7 @@ async fn the_watcher_follows_a_switch_and_embeds_what_is_new() {
         let before = root(&bench, &main).await.last_ingest_at;
         git(&main.0, &["switch", "--quiet", branch]);
         for _ in 0..400 {
-            let held = held(bench.store.as_ref(), id).await;
+            let held = held(&bench.store, id).await;
             let is_seen = held.iter().any(|(.., text)| text.contains(word));
             let now = root(&bench, &main).await;
             if is_seen && now.last_ingest_at != before && now.last_run.is_completed() {
@@ -289,7 +291,7 @@ async fn the_watcher_follows_a_switch_and_embeds_what_is_new() {
             (LastRun::Completed, expected),
             "{branch}"
         );
-        let held = held(bench.store.as_ref(), id).await;
+        let held = held(&bench.store, id).await;
         assert!(held.iter().any(|(.., text)| text.contains(word)), "{branch}");
     }
 }
@@ -327,17 +329,18 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     fresh.ingest(&pages).await;
     let to = vector("Writes a number.").await;
     let nearest = async |bench: &Bench| -> Vec<(Uuid, f32)> {
-        let found = bench.store.nearest(to.clone(), Some(id), 100).await.unwrap();
+        let found =
+            bench.store.search(ChunkQuery::nearest(to.clone(), Some(id), 100)).await.unwrap();
         found.into_iter().map(|one| (one.id, one.score)).collect()
     };
     let found = nearest(&bench).await;
     assert_eq!((found.len(), &found), (5, &nearest(&fresh).await));
     let terms = codeinfo_embed::lexical::query("number");
-    let found = bench.store.lexical(terms, Some(id), 100).await.unwrap();
+    let found = bench.store.search(ChunkQuery::lexical(terms, Some(id), 100)).await.unwrap();
     assert_eq!(found.len(), 5);
     // Who stands there finds the same, and does not hear that a name is nowhere which it has.
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let query = Query::new("number", None, Some(5)).unwrap().standing_in(Some(id));
     let found = search.find(&query).await.unwrap();
     assert_eq!((found.hits.len(), found.absent.len()), (5, 0), "{found:?}");
@@ -352,7 +355,7 @@ async fn who_stands_in_a_tree_finds_the_files_that_a_question_names() {
     let tree = worktree(&main, "tree", &["-b", "topic"]);
     bench.ingest(&tree).await;
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
-    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     for repo in [&main, &tree] {
         let id = root(&bench, repo).await.id;
         let query = Query::new("print.rs", None, Some(5)).unwrap().standing_in(Some(id));
@@ -401,7 +404,7 @@ async fn a_root_that_is_of_another_repository_now_stays_when_its_former_trees_go
     bench.ingest.remove("tree").await.unwrap();
     assert_eq!(bench.store.roots().await.unwrap(), std::slice::from_ref(&moved));
     assert_eq!(bench.store.files(moved.id).await.unwrap(), files);
-    assert!(bench.store.kept(moved.id, None, MAX_PAGE).await.unwrap().is_empty());
+    assert!(bench.store.chunks_of_owner(moved.id, None, MAX_PAGE).await.unwrap().is_empty());
     // A run sees that it is its own repository again.
     bench.ingest(&main).await;
     assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
@@ -535,13 +538,15 @@ async fn what_a_path_had_long_ago_goes_when_a_run_ends() {
     let mut kept = bench.store.files(former).await.unwrap();
     assert_eq!((kept.len(), count(&bench).await), (1, 3));
     // Another store looks at once, and finds it younger than a week.
-    let store = Trees::over(Arc::clone(&bench.store), false, bench.tasks.clone());
+    let store =
+        Store::with_engine(Arc::clone(&bench.engine), StoreMode::Exclusive, bench.tasks.clone());
     let root = root(&bench, &main).await;
     store.put_root(root.clone()).await.unwrap();
     assert_eq!(count(&bench).await, 3);
     kept[0].modified_ns -= 8 * 24 * 3600 * 1_000_000_000;
     bench.store.put_files(kept).await.unwrap();
-    let store = Trees::over(Arc::clone(&bench.store), false, bench.tasks.clone());
+    let store =
+        Store::with_engine(Arc::clone(&bench.engine), StoreMode::Exclusive, bench.tasks.clone());
     store.put_root(root).await.unwrap();
     assert_eq!(count(&bench).await, 2);
     assert!(bench.store.files(former).await.unwrap().is_empty());
@@ -552,13 +557,13 @@ async fn what_a_path_had_long_ago_goes_when_a_run_ends() {
 async fn what_is_not_whole_is_not_taken_for_what_was_there_before() {
     let (bench, main) = scene().await;
     let root = root(&bench, &main).await;
-    let before = held(bench.store.as_ref(), root.id).await;
+    let before = held(&bench.store, root.id).await;
     let all = bench.store.chunks(Some(root.id), None, 10).await.unwrap();
     bench.store.remove_chunks(vec![all[0].id]).await.unwrap();
     let interrupted = Root { last_run: LastRun::Interrupted, ..root.clone() };
     bench.store.put_root(interrupted).await.unwrap();
     assert_eq!(embedded(&bench.ingest(&main).await), 1);
-    assert_eq!(held(bench.store.as_ref(), root.id).await, before);
+    assert_eq!(held(&bench.store, root.id).await, before);
     for former in RootId::former(root.owner()) {
         assert!(bench.store.files(former).await.unwrap().is_empty());
     }
@@ -620,7 +625,7 @@ async fn damage_is_made_good_in_all_trees_that_it_hurts() {
     let ids = harness.store.roots().await.unwrap().into_iter().map(|root| root.id);
     let mut before = Vec::new();
     for id in ids {
-        before.push((id, held(harness.store.as_ref(), id).await));
+        before.push((id, held(&harness.store, id).await));
     }
     harness.close().await;
     let mut files = Vec::new();
@@ -643,7 +648,7 @@ async fn damage_is_made_good_in_all_trees_that_it_hurts() {
             .unwrap()
             .unwrap();
         for (id, held_before) in &before {
-            assert_eq!(held(harness.store.as_ref(), *id).await, *held_before, "{number}");
+            assert_eq!(held(&harness.store, *id).await, *held_before, "{number}");
         }
         harness.close().await;
     }

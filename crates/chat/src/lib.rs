@@ -19,7 +19,6 @@ mod turn;
 use std::{
     path::Path,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -31,7 +30,7 @@ use codeinfo_core::{
     task::Tasks,
     telemetry::{self, Timed},
 };
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use codeinfo_toolkits::{Gateway, RequestError, spec::Requested};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
@@ -56,7 +55,7 @@ pub struct Chat {
     search_url: String,
     search_key: Option<codeinfo_core::Secret>,
     /// Knows the repositories that can be asked about.
-    store: Arc<dyn VectorStore>,
+    store: Store,
     paths: PathMap,
     /// Checks what answers cite.
     checker: Checker,
@@ -135,14 +134,14 @@ impl Chat {
         codex: Codex,
         settings: &codeinfo_codex::CodexSettings,
         search_url: String,
-        store: Arc<dyn VectorStore>,
+        store: Store,
         tasks: Tasks,
     ) -> Self {
         Self {
             codex,
             search_url,
             search_key: None,
-            checker: Checker::new(Arc::clone(&store), PathMap::default()),
+            checker: Checker::new(store.clone(), PathMap::default()),
             store,
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
@@ -159,7 +158,7 @@ impl Chat {
     /// Understands and shows paths as clients see them.
     #[must_use]
     pub fn mapped(self, paths: PathMap) -> Self {
-        let checker = Checker::new(Arc::clone(&self.store), paths.clone());
+        let checker = Checker::new(self.store.clone(), paths.clone());
         Self { paths, checker, ..self }
     }
 

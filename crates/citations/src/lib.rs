@@ -38,7 +38,7 @@ use std::{
 
 use codeinfo_core::{FileRecord, LineRange, PathMap, Root, Within};
 use codeinfo_embed::{EmbedError, StaticModel};
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{Semaphore, oneshot},
@@ -143,7 +143,7 @@ pub fn faults(text: &str, report: &Report) -> Vec<String> {
 /// Checks answers. Clones share how many are checked at a time.
 #[derive(Clone)]
 pub struct Checker {
-    store: Arc<dyn VectorStore>,
+    store: Store,
     paths: PathMap,
     room: Arc<Semaphore>,
 }
@@ -157,7 +157,7 @@ struct Reading {
 
 impl Checker {
     /// Makes a checker of answers about what `store` holds.
-    pub fn new(store: Arc<dyn VectorStore>, paths: PathMap) -> Self {
+    pub fn new(store: Store, paths: PathMap) -> Self {
         Self { store, paths, room: Arc::new(Semaphore::new(MAX_CHECKS)) }
     }
 
@@ -339,7 +339,7 @@ impl Checker {
                 && let (Some(record), Some(root)) = (records.get(&place), roots.get(place.0))
             {
                 let ids = record.chunk_ids(root.owner(), 0..record.chunks).collect();
-                let chunks = self.store.chunks_with(ids).await?;
+                let chunks = self.store.chunks_by_id(ids).await?;
                 indexed = Some(chunks.into_iter().map(|chunk| chunk.record).collect());
             }
             known.insert(place, Some(Known { content, indexed }));

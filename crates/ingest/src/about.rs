@@ -8,7 +8,7 @@ use std::{
 
 use codeinfo_core::{Counts, FileRecord, LastRun, Root, RootId, Timestamp};
 use codeinfo_lang::detect;
-use codeinfo_store::Size;
+use codeinfo_store::StorageSize;
 
 use super::{Ingest, IngestError, PastRun, RootStatus, Watching};
 
@@ -25,7 +25,7 @@ pub struct About {
     pub last_run: Option<PastRun>,
     pub watching: Watching,
     /// `None` where the engine does not know.
-    pub size: Option<Size>,
+    pub size: Option<StorageSize>,
 }
 
 /// How much of a root is in one language.

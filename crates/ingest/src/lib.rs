@@ -39,7 +39,7 @@ use std::{
 
 use codeinfo_core::{LastRun, PathMap, Root, RunId, task::Tasks, telemetry::Failures};
 use codeinfo_embed::Embedder;
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::{
     sync::{Notify, watch as channel},
@@ -125,7 +125,7 @@ fn job(root: Root, mode: Mode) -> Job {
 impl Ingest {
     /// Starts the workers, which end when `tasks` stop. Must be called on a runtime.
     pub fn new(
-        store: Arc<dyn VectorStore>,
+        store: Store,
         embedder: Arc<dyn Embedder>,
         limits: IngestSettings,
         tasks: Tasks,

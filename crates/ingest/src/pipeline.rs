@@ -26,7 +26,7 @@ use std::{
 
 use codeinfo_core::{Counts, LastRun, Root, RootId, Timestamp, task::Tasks, telemetry::Failures};
 use codeinfo_embed::Embedder;
-use codeinfo_store::{Lease, StoreError, VectorStore};
+use codeinfo_store::{Lease, Store, StoreError};
 use codeinfo_worktree::{beneath::Beneath, private_places::PrivatePlaces};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,7 @@ pub(super) fn interrupted(root: Root) -> Root {
 /// What runs work with.
 #[derive(Clone)]
 pub(super) struct Deps {
-    pub(super) store: Arc<dyn VectorStore>,
+    pub(super) store: Store,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
     /// Places that are never indexed, once they are known.
@@ -108,7 +108,7 @@ struct Target {
     root: RootId,
     /// What its chunks are kept under.
     owner: RootId,
-    store: Arc<dyn VectorStore>,
+    store: Store,
     embedder: Arc<dyn Embedder>,
 }
 
@@ -190,7 +190,7 @@ async fn run_leased(
         target: Target {
             root: id,
             owner: job.root.owner(),
-            store: Arc::clone(&deps.store),
+            store: deps.store.clone(),
             embedder: Arc::clone(&deps.embedder),
         },
         root: Root { changed_at: before.as_ref().and_then(|root| root.changed_at), ..job.root },

@@ -6,7 +6,7 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Root, RootId, Sparse};
-use codeinfo_store::{Among, Scored};
+use codeinfo_store::{ChunkQuery, ChunkSet, ScoredChunk};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{StreamExt, TryStreamExt, stream, try_join};
 use tokio::task::spawn_blocking;
@@ -28,7 +28,7 @@ const PAGES: usize = 4;
 struct Side {
     tree: Root,
     /// The chunks of files that the other has not, or not like that.
-    among: Among,
+    among: ChunkSet,
     /// Where files of one path differ, the chunks of that of the other tree.
     others: HashMap<String, Vec<Uuid>>,
 }
@@ -112,11 +112,11 @@ impl Search {
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
         let (dense, lexical) = (limit_of(lists.dense), limit_of(lists.lexical));
         let (dense, lexical) = try_join!(
-            self.store.nearest_among(vector.clone(), side.among.clone(), dense),
-            self.store.lexical_among(terms.clone(), side.among.clone(), lexical)
+            self.store.search(ChunkQuery::nearest(vector.clone(), side.among.clone(), dense)),
+            self.store.search(ChunkQuery::lexical(terms.clone(), side.among.clone(), lexical))
         )?;
         let is_all = dense.len() < limit && lexical.len() < limit;
-        let of_tree = |mut found: Vec<Scored>| {
+        let of_tree = |mut found: Vec<ScoredChunk>| {
             for one in &mut found {
                 one.record.root = side.tree.id;
             }
@@ -156,7 +156,7 @@ impl Search {
         let ids: Vec<Uuid> = ids.into_iter().collect();
         let mut same: HashSet<Uuid> = HashSet::new();
         let pages = ids.chunks(PAGE).map(<[Uuid]>::to_vec);
-        let reading: Vec<_> = pages.map(|page| self.store.chunks_with(page)).collect();
+        let reading: Vec<_> = pages.map(|page| self.store.chunks_by_id(page)).collect();
         for stored in stream::iter(reading).buffered(PAGES).try_concat().await? {
             let text = (stored.record.path.as_str(), stored.record.text.as_str());
             same.extend(by_text.get(&text).into_iter().flatten());
@@ -186,7 +186,7 @@ impl Side {
             }
             ids.extend(file.chunk_ids(owner, 0..file.chunks));
         }
-        Self { tree, among: Among { owner, ids: Arc::new(ids) }, others }
+        Self { tree, among: ChunkSet { owner, ids: Arc::new(ids) }, others }
     }
 }
 

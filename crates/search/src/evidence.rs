@@ -29,7 +29,7 @@ mod word;
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_core::{PathMap, Root, Within};
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use codeinfo_worktree::beneath::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
@@ -60,7 +60,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Finds evidence in what `store` holds. Clones share how many requests work at a time.
 #[derive(Clone)]
 pub struct Evidence {
-    store: Arc<dyn VectorStore>,
+    store: Store,
     paths: PathMap,
     room: Arc<Semaphore>,
     folders: FolderCheck,
@@ -68,7 +68,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Makes a source of evidence from what `store` holds.
-    pub fn new(store: Arc<dyn VectorStore>, paths: PathMap) -> Self {
+    pub fn new(store: Store, paths: PathMap) -> Self {
         let (room, folders) = (Arc::new(Semaphore::new(MAX_WORKING)), FolderCheck::default());
         Self { store, paths, room, folders }
     }

@@ -13,7 +13,7 @@ use super::{
 use codeinfo_core::{ChunkRecord, Parts, Sparse};
 use codeinfo_embed::lexical;
 use codeinfo_lang::readings::list_readings;
-use codeinfo_store::Scored;
+use codeinfo_store::ScoredChunk;
 use futures_util::future::try_join_all;
 
 /// Maximum number of names of a query that are looked up.
@@ -72,8 +72,8 @@ impl Search {
             Ok::<_, SearchError>(first)
         });
         let found = try_join_all(looking).await?.into_iter().flatten();
-        let (names, holders): (Vec<ExactName>, Vec<Vec<Scored>>) = found.unzip();
-        let candidate = |holder: Scored| Candidate {
+        let (names, holders): (Vec<ExactName>, Vec<Vec<ScoredChunk>>) = found.unzip();
+        let candidate = |holder: ScoredChunk| Candidate {
             id: holder.id,
             record: holder.record,
             score: 0.0,
@@ -90,7 +90,7 @@ impl Search {
         name: &ExactName,
         intent: &Intent,
         sight: &Sight,
-    ) -> Result<Option<Vec<Scored>>, SearchError> {
+    ) -> Result<Option<Vec<ScoredChunk>>, SearchError> {
         let terms = join_terms(lexical::needed(&name.text));
         if terms.indices.is_empty() {
             return Ok(None);

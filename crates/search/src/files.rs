@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use codeinfo_core::{ChunkRecord, Parts, Root, RootId};
-use codeinfo_store::Stored;
+use codeinfo_store::StoredChunk;
 use futures_util::future::try_join_all;
 use uuid::Uuid;
 
@@ -55,8 +55,8 @@ impl Search {
         }
         wanted.retain(|id| !known.contains(id));
         wanted.truncate(MOST);
-        let chunks = self.store.chunks_with(wanted).await?.into_iter();
-        let candidate = |chunk: Stored| {
+        let chunks = self.store.chunks_by_id(wanted).await?.into_iter();
+        let candidate = |chunk: StoredChunk| {
             let mut having = having.remove(&chunk.id).unwrap_or_default().into_iter();
             let root = having.next().unwrap_or(chunk.record.root);
             Candidate {

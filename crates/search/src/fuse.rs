@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use codeinfo_core::Parts;
-use codeinfo_store::Scored;
+use codeinfo_store::ScoredChunk;
 use uuid::Uuid;
 
 use super::candidate::Candidate;
@@ -21,7 +21,11 @@ pub(super) struct Lists {
 
 /// Merges two lists, each best first. A candidate's score is 1 where it leads both lists, and falls
 /// to 0 where it ends one and is not in the other.
-pub(super) fn fuse(dense: Vec<Scored>, lexical: Vec<Scored>, lists: Lists) -> Vec<Candidate> {
+pub(super) fn fuse(
+    dense: Vec<ScoredChunk>,
+    lexical: Vec<ScoredChunk>,
+    lists: Lists,
+) -> Vec<Candidate> {
     let total = lists.dense + lists.lexical;
     let mut candidates: Vec<Candidate> = Vec::with_capacity(dense.len() + lexical.len());
     let mut places: HashMap<Uuid, usize> = HashMap::new();
@@ -30,7 +34,7 @@ pub(super) fn fuse(dense: Vec<Scored>, lexical: Vec<Scored>, lists: Lists) -> Ve
     let of_dense = (dense, lists.dense, by_meaning as fn(&mut Parts, f32));
     for (list, weight, set) in [of_dense, (lexical, lists.lexical, by_words)] {
         let scale = MinMax::of(&list);
-        for Scored { id, score, record, also } in list {
+        for ScoredChunk { id, score, record, also } in list {
             let score = weight / total * scale.apply(score);
             let place = *places.entry(id).or_insert(candidates.len());
             if place == candidates.len() {
@@ -54,7 +58,7 @@ struct MinMax {
 }
 
 impl MinMax {
-    fn of(list: &[Scored]) -> Self {
+    fn of(list: &[ScoredChunk]) -> Self {
         let least = list.last().map_or(0.0, |scored| scored.score);
         let most = list.first().map_or(0.0, |scored| scored.score);
         Self { least, span: most - least }
@@ -70,8 +74,8 @@ impl MinMax {
 mod tests {
     use super::{super::fixture::record, *};
 
-    fn list(points: &[(u128, f32)]) -> Vec<Scored> {
-        let scored = |(id, score): &(u128, f32)| Scored {
+    fn list(points: &[(u128, f32)]) -> Vec<ScoredChunk> {
+        let scored = |(id, score): &(u128, f32)| ScoredChunk {
             id: Uuid::from_u128(*id),
             score: *score,
             record: record("a.rs", None, "text"),

@@ -39,7 +39,7 @@ use std::{
 use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, Sparse};
 use codeinfo_embed::{Embedder, lexical};
 use codeinfo_lang::words::STOP_WORDS;
-use codeinfo_store::{Remembered, Scored, VectorStore};
+use codeinfo_store::{ChunkQuery, RememberedRoots, ScoredChunk, Store};
 use codeinfo_worktree::{beneath::FolderCheck, root_link::find_root};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
@@ -86,7 +86,7 @@ struct Neighbours<'a> {
 /// Searches one store.
 #[derive(Clone)]
 pub struct Search {
-    store: Arc<dyn VectorStore>,
+    store: Store,
     embedder: Arc<dyn Embedder>,
     path_map: PathMap,
     weights: Weights,
@@ -126,11 +126,7 @@ pub struct Found {
 
 impl Search {
     /// Makes a search over `store`, whose vectors are of `embedder`.
-    pub fn new(
-        store: Arc<dyn VectorStore>,
-        embedder: Arc<dyn Embedder>,
-        path_map: PathMap,
-    ) -> Self {
+    pub fn new(store: Store, embedder: Arc<dyn Embedder>, path_map: PathMap) -> Self {
         let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
         let (weights, scopes, folders) = (Weights::SHIPPED, Arc::default(), FolderCheck::default());
         Self { store, embedder, path_map, weights, scopes, checks, folders }
@@ -147,7 +143,7 @@ impl Search {
     /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
     /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
     pub async fn find(&self, query: &Query) -> Result<Found, SearchError> {
-        if let Some(Remembered { roots, store }) = self.store.remembered() {
+        if let Some(RememberedRoots { roots, store }) = self.store.remembered_roots() {
             // What roots there are is asked meanwhile, which then takes no time of its own.
             let search = Self { store, ..self.clone() };
             let (now, found) =
@@ -303,12 +299,16 @@ impl Search {
         text: &str,
         sight: &Sight,
         limit: usize,
-    ) -> Result<Vec<Scored>, SearchError> {
+    ) -> Result<Vec<ScoredChunk>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
         let vector = self.embedder.query(text.to_owned()).await?;
-        Ok(sight.read(limit, |of, limit| self.store.nearest(vector.clone(), of, limit)).await?)
+        Ok(sight
+            .read(limit, |of, limit| {
+                self.store.search(ChunkQuery::nearest(vector.clone(), of, limit))
+            })
+            .await?)
     }
 
     /// Returns what to search the words of the query with.
@@ -327,7 +327,7 @@ impl Search {
         }
         let Some(root) = root else { return Ok(terms) };
         let exponent = self.weights.repository_idf;
-        self.scopes.weigh(&mut terms, (root, roots), self.store.as_ref(), exponent).await?;
+        self.scopes.weigh(&mut terms, (root, roots), &self.store, exponent).await?;
         Ok(terms)
     }
 
@@ -336,11 +336,15 @@ impl Search {
         terms: Sparse,
         sight: &Sight,
         limit: usize,
-    ) -> Result<Vec<Scored>, SearchError> {
+    ) -> Result<Vec<ScoredChunk>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(sight.read(limit, |of, limit| self.store.lexical(terms.clone(), of, limit)).await?)
+        Ok(sight
+            .read(limit, |of, limit| {
+                self.store.search(ChunkQuery::lexical(terms.clone(), of, limit))
+            })
+            .await?)
     }
 
     fn found(&self, ranked: Vec<Candidate>, roots: &[Root]) -> Found {

@@ -12,7 +12,7 @@ use std::{
 
 use codeinfo_core::{ChunkRecord, Root, RootId, Sparse};
 use codeinfo_embed::{Document, lexical};
-use codeinfo_store::{StoreError, VectorStore};
+use codeinfo_store::{Store, StoreError};
 use futures_util::try_join;
 
 /// How many chunks are sampled: the first search of a repository waits for it. A term of one chunk in a
@@ -47,7 +47,7 @@ impl Scopes {
         &self,
         terms: &mut Sparse,
         (root, roots): (&Root, &[Root]),
-        store: &dyn VectorStore,
+        store: &Store,
         exponent: f32,
     ) -> Result<(), StoreError> {
         if roots.len() < 2 {
@@ -69,7 +69,7 @@ impl Scopes {
         &self,
         root: Option<RootId>,
         population: u64,
-        store: &dyn VectorStore,
+        store: &Store,
     ) -> Result<Arc<Sample>, StoreError> {
         let known = self.known().get(&root).map(Arc::clone);
         if let Some(known) = known.filter(|known| known.is_of(population)) {
@@ -90,7 +90,7 @@ impl Sample {
     async fn take(
         root: Option<RootId>,
         population: u64,
-        store: &dyn VectorStore,
+        store: &Store,
     ) -> Result<Self, StoreError> {
         let mut sample = Self { population, size: 0, counts: HashMap::new() };
         for some in store.chunks(root, None, SAMPLE).await?.chunks(TURN) {
@@ -129,7 +129,7 @@ mod tests {
         *,
     };
     use codeinfo_core::task::Tasks;
-    use codeinfo_store::{Chunk, Embedded, OnMismatch, Vectors};
+    use codeinfo_store::{ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, StoreMode};
 
     fn sample(texts: &[&str]) -> Sample {
         let population = texts.len() as u64;
@@ -153,12 +153,12 @@ mod tests {
     }
 
     /// Chunks of a root that all have one word, and one of them another.
-    fn chunks(of: &Root, everywhere: &str, once: &str) -> Vec<Chunk> {
+    fn chunks(of: &Root, everywhere: &str, once: &str) -> Vec<NewChunk> {
         let text = |n| if n == 7 { format!("{everywhere} {once}") } else { everywhere.to_owned() };
-        let chunk = |n: u8| Chunk {
+        let chunk = |n: u8| NewChunk {
             id: Uuid::new_v5(&of.id.0, &[n]),
             record: ChunkRecord { root: of.id, ..record("a.rs", None, &text(n)) },
-            vectors: Vectors { dense: vec![1.0], sparse: Sparse::default() },
+            vectors: ChunkVectors { dense: vec![1.0], sparse: Sparse::default() },
         };
         (0..20).map(chunk).collect()
     }
@@ -172,8 +172,9 @@ mod tests {
             repairs: true,
         };
         let (at, refuse) = (folder.path().join("store"), OnMismatch::Refuse);
-        let opened = Embedded::open(&at, "test@1", 1, refuse, &settings, Tasks::default());
-        let store = opened.await.unwrap();
+        let tasks = Tasks::default();
+        let opened = EmbeddedEngine::open(&at, "test@1", 1, refuse, &settings, tasks.clone());
+        let store = Store::new(opened.await.unwrap(), StoreMode::Flat, tasks);
         let roots = ["/repositories/one", "/repositories/two"].map(root);
         store.put_chunks(chunks(&roots[0], "wombat", "okapi")).await.unwrap();
         store.put_chunks(chunks(&roots[1], "okapi", "wombat")).await.unwrap();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use codeinfo_core::{Root, RootId};
-use codeinfo_store::{Scored, StoreError};
+use codeinfo_store::{ScoredChunk, StoreError};
 use futures_util::future::BoxFuture;
 
 /// What a search looks at.
@@ -41,11 +41,12 @@ impl Sight {
     pub(super) async fn read<'a>(
         &self,
         limit: usize,
-        read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<Scored>, StoreError>>,
-    ) -> Result<Vec<Scored>, StoreError> {
+        read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<ScoredChunk>, StoreError>>,
+    ) -> Result<Vec<ScoredChunk>, StoreError> {
         let found = read(self.only, limit).await?;
         let (count, is_all) = (found.len(), found.len() < limit);
-        let mut seen: Vec<Scored> = found.into_iter().filter_map(|one| self.seen(one)).collect();
+        let mut seen: Vec<ScoredChunk> =
+            found.into_iter().filter_map(|one| self.seen(one)).collect();
         // What other trees have took the place of some of what this one has.
         if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < count) {
             let known: HashSet<_> = seen.iter().map(|one| one.id).collect();
@@ -58,7 +59,7 @@ impl Sight {
     }
 
     /// Returns a chunk as the tree has it, unless only the other ones have it.
-    fn seen(&self, mut found: Scored) -> Option<Scored> {
+    fn seen(&self, mut found: ScoredChunk) -> Option<ScoredChunk> {
         let Some((tree, others)) = &self.tree else { return Some(found) };
         let of = found.record.root;
         if others.contains(&of) {

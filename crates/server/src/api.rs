@@ -46,7 +46,7 @@ use codeinfo_embed::Embedder;
 use codeinfo_http::{Handler, HttpSettings, Request, Response, Rights, reply};
 use codeinfo_ingest::Ingest;
 use codeinfo_search::{DEFAULT_LIMIT, Search, evidence::Evidence};
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use codeinfo_toolkits::{Gateway, spec::SpecReader};
 use error::ApiError;
 use mcp::RawSearch;
@@ -61,7 +61,7 @@ pub struct Services {
     pub ingest: Ingest,
     pub search: Search,
     pub evidence: Evidence,
-    pub store: Arc<dyn VectorStore>,
+    pub store: Store,
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,
     pub chat: Chat,

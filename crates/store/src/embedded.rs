@@ -1,67 +1,33 @@
-//! The embedded engine: nothing to start, all in one folder, one process at a time.
+//! Adapter of the embedded index: nothing to start, all in one folder, one process at a time.
 //!
-//! What is written makes segments, files that never change; a manifest names those that count. Reads see
-//! the state of the moment at which they began and wait for nobody; changes go through one [`Writer`].
-//! Everything that reads files or compares vectors runs off the runtime's workers.
-//!
-//! There is no journal. What was written since the last commit goes with a killed process, and the next
-//! run writes it again: the index is derived data, damage is repaired from the repositories.
-
-mod aside;
-mod body;
-mod build;
-mod codes;
-mod deletions;
-mod find;
-#[cfg(test)]
-mod fixture;
-mod held;
-mod manifest;
-mod merger;
-mod numbers;
-mod open;
-mod places;
-mod roster;
-mod segment;
-mod source;
-mod state;
-mod system;
-mod table;
-mod terms;
-mod writer;
+//! The index blocks, so every call runs off the runtime's workers.
 
 use std::{io, path::Path, sync::Arc};
 
-use futures_util::{FutureExt, future::BoxFuture};
+use codeinfo_core::{FileRecord, Root, RootId, task::Tasks};
+use codeinfo_index::{Index, IndexHit, IndexOptions, IndexScope, Snapshot};
+use futures_util::{FutureExt, future::ready};
 use tokio::sync::Mutex;
-use uuid::Uuid;
 
-use super::{
-    Among, Chunk, Health, Lease, OnMismatch, Scored, Size, StoreError, Stored, VectorStore, check,
+use crate::{
+    Change, ChunkQuery, ChunkScope, ChunkSelection, EmbeddedStoreSettings, Engine, FileSelection,
+    Lease, OnMismatch, QueryTarget, ScoredChunk, StorageSize, StoreError, StoreFuture, StoreHealth,
+    StoredChunk, records::check_chunks,
 };
-use codeinfo_core::{FileRecord, Root, RootId, Sparse, task::Tasks};
-use find::Of;
-use merger::Merger;
-use open::Wanted;
-use roster::Roster;
-use segment::Compare;
-use state::{Current, State};
-use writer::Writer;
 
 /// The embedded engine. Dropping it commits, which blocks for some tenths of a second, and, unless the
 /// process is stopping, waits for segments that are being merged.
-pub struct Embedded {
-    current: Current,
-    writer: Arc<Mutex<Writer>>,
-    merger: Merger,
-    roster: Roster,
+pub struct EmbeddedEngine {
+    index: Arc<Index>,
+    /// Held while a change is being made.
+    order: Arc<Mutex<()>>,
     background_merge: bool,
     dimensions: usize,
     tasks: Tasks,
 }
 
-impl Embedded {
-    /// Opens the store in `folder`, creating it if needed, for vectors of `dimensions` made by
+impl EmbeddedEngine {
+    /// Opens the engine in `folder`, creating it if needed, for vectors of `dimensions` made by
     /// `model` (its id).
     #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
@@ -69,245 +35,195 @@ impl Embedded {
         model: &str,
         dimensions: usize,
         on_mismatch: OnMismatch,
-        settings: &crate::EmbeddedStoreSettings,
+        settings: &EmbeddedStoreSettings,
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
-        let crate::EmbeddedStoreSettings { repairs, seal_chunks, background_merge } = *settings;
-        // What a command does not read, the next server compares.
-        let is_brief = !background_merge && !repairs;
-        let compare = if is_brief { Compare::Memory } else { Compare::All };
+        let EmbeddedStoreSettings { repairs, seal_chunks, background_merge } = *settings;
+        // The next server checks what a command does not read.
+        let checks_all = background_merge || repairs;
         let model = model.to_owned();
-        let wanted = Wanted { model, dimensions, on_mismatch, repairs, compare, seal_chunks };
-        let at = folder.to_owned();
-        let writer = blocking(&tasks, "open the index", move || open::open(&at, &wanted)).await?;
-        let (current, roster) = (writer.current().clone(), writer.roster().clone());
-        let writer = Arc::new(Mutex::new(writer));
-        let merger = Merger::of(Arc::clone(&writer));
-        let store = Self { current, writer, merger, roster, background_merge, dimensions, tasks };
-        // What a process that does not merge left.
-        store.write("inspect its segments", |_| Ok(())).await?;
-        Ok(store)
+        let options =
+            IndexOptions { model, dimensions, on_mismatch, repairs, checks_all, seal_chunks };
+        let folder = folder.to_owned();
+        let opening = move || Ok(Index::open(&folder, &options)?);
+        let index = Arc::new(run_blocking(&tasks, "open the index", opening).await?);
+        let engine = Self { index, order: Arc::default(), background_merge, dimensions, tasks };
+        // Segments that a process without background merging left.
+        engine.change("inspect its segments", |_| Ok(())).await?;
+        Ok(engine)
     }
 
-    /// Returns the id of the model that filled the store in `folder`, and how long its vectors are;
-    /// `None` if there is no store yet.
-    pub async fn recorded(
+    /// Reads the id of the model that filled the engine in `folder`, and the length of its vectors;
+    /// `None` if there is no index yet.
+    pub async fn read_model(
         folder: &Path,
         tasks: &Tasks,
     ) -> Result<Option<(String, usize)>, StoreError> {
         let folder = folder.to_owned();
-        blocking(tasks, "open the index", move || open::recorded(&folder)).await
+        run_blocking(tasks, "open the index", move || Ok(Index::read_model(&folder)?)).await
     }
 
-    /// Runs a read of the present state.
+    /// Runs a read of the present snapshot.
     fn read<T: Send + 'static>(
         &self,
         action: &'static str,
-        work: impl FnOnce(&State) -> io::Result<T> + Send + 'static,
-    ) -> BoxFuture<'_, Result<T, StoreError>> {
-        let state = self.current.get();
+        work: impl FnOnce(&Snapshot) -> io::Result<T> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let snapshot = self.index.snapshot();
         let work = move || {
             let failed =
                 |error: io::Error| StoreError::Engine { action, reason: error.to_string() };
-            work(&state).map_err(failed)
+            work(&snapshot).map_err(failed)
         };
-        blocking(&self.tasks, action, work).boxed()
+        run_blocking(&self.tasks, action, work).boxed()
     }
 
-    /// Makes a change, after all that were asked for before. It is made even if the future is dropped once
+    /// Makes a change after those requested before it. It is made even if the future is dropped once
     /// it has begun.
-    async fn write(
+    async fn change(
         &self,
         action: &'static str,
-        change: impl FnOnce(&mut Writer) -> Result<(), StoreError> + Send + 'static,
+        change: impl FnOnce(&Index) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), StoreError> {
-        let mut writer = Arc::clone(&self.writer).lock_owned().await;
-        let merger = self.may_merge().then(|| self.merger.clone());
+        let turn = Arc::clone(&self.order).lock_owned().await;
+        let index = Arc::clone(&self.index);
+        // Not in a process that ends after one command.
+        let may_merge = self.background_merge && !self.tasks.stopping().is_cancelled();
         let work = move || {
-            change(&mut writer)?;
-            if let Some(merger) = merger {
-                merger.start(&mut writer);
+            change(&index)?;
+            if may_merge {
+                index.start_merging();
             }
+            drop(index);
+            drop(turn);
             Ok(())
         };
-        blocking(&self.tasks, action, work).await
-    }
-
-    /// Whether merging in the background makes sense: not in a process that ends after one command.
-    fn may_merge(&self) -> bool {
-        self.background_merge && !self.tasks.stopping().is_cancelled()
+        run_blocking(&self.tasks, action, work).await
     }
 }
 
-impl Drop for Embedded {
+impl Drop for EmbeddedEngine {
     fn drop(&mut self) {
         if !self.tasks.stopping().is_cancelled() {
-            self.merger.join();
+            self.index.wait_for_merging();
         }
     }
 }
 
-impl VectorStore for Embedded {
+impl Engine for EmbeddedEngine {
     fn backend(&self) -> &'static str {
         "embedded"
     }
 
-    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
-        let mut roots: Vec<Root> = self.current.get().roots.values().cloned().collect();
+    fn roots(&self) -> StoreFuture<'_, Vec<Root>> {
+        let mut roots: Vec<Root> = self.index.snapshot().roots().cloned().collect();
         roots.sort_by(|a, b| a.name.cmp(&b.name));
-        futures_util::future::ready(Ok(roots)).boxed()
+        ready(Ok(roots)).boxed()
     }
 
-    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("write the list of repositories", move |writer| writer.put_root(root)).boxed()
+    fn files(&self, selection: FileSelection) -> StoreFuture<'_, Vec<FileRecord>> {
+        self.read("read the index", move |snapshot| match selection.paths {
+            None => snapshot.files(selection.root),
+            Some(paths) => snapshot.files_at(selection.root, &paths),
+        })
     }
 
-    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("remove the repository", move |writer| writer.remove_root(root)).boxed()
+    fn chunks(&self, selection: ChunkSelection) -> StoreFuture<'_, Vec<StoredChunk>> {
+        self.read("read the index", move |snapshot| match selection {
+            ChunkSelection::Page { owner, after, limit } => snapshot.chunks(owner, after, limit),
+            ChunkSelection::Ids(ids) => snapshot.chunks_by_id(&ids),
+        })
     }
 
-    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("remove the repository", move |writer| writer.remove_tree(root)).boxed()
+    fn count(&self, owner: Option<RootId>) -> StoreFuture<'_, u64> {
+        self.read("count the chunks", move |snapshot| Ok(snapshot.count(owner)))
     }
 
-    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.read("read the index", move |state| state.files(of))
+    fn search(&self, query: ChunkQuery) -> StoreFuture<'_, Vec<ScoredChunk>> {
+        self.read("search", move |snapshot| {
+            let scope = match &query.scope {
+                ChunkScope::Everything => IndexScope::default(),
+                ChunkScope::Root(root) => IndexScope { owner: Some(*root), among: None },
+                ChunkScope::Among(set) => {
+                    IndexScope { owner: Some(set.owner), among: Some(&set.ids) }
+                }
+            };
+            let hits = match &query.target {
+                QueryTarget::Vector(vector) => snapshot.nearest(vector, scope, query.limit),
+                QueryTarget::Terms(terms) => snapshot.lexical(terms, scope, query.limit),
+            };
+            Ok(hits?.into_iter().map(ScoredChunk::from).collect())
+        })
     }
 
-    fn files_at(
-        &self,
-        root: RootId,
-        paths: Vec<String>,
-    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        self.read("read the index", move |state| state.files_at(root, &paths))
-    }
-
-    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.read("read the index", move |state| state.chunks_with(&ids))
-    }
-
-    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("write the index", move |writer| writer.put_files(files)).boxed()
-    }
-
-    fn remove_files(
-        &self,
-        root: RootId,
-        paths: Vec<String>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        let remove = move |writer: &mut Writer| {
-            writer.remove_files(root, &paths);
-            Ok(())
+    fn apply(&self, change: Change) -> StoreFuture<'_, ()> {
+        let action = match &change {
+            Change::PutRoot(_) => "write the list of repositories",
+            Change::RemoveRoot { .. } => "remove the repository",
+            Change::PutFiles(_)
+            | Change::RemoveFiles { .. }
+            | Change::PutChunks(_)
+            | Change::RemoveChunks(_) => "write the index",
+            Change::Flush => "write the index to disk",
         };
-        self.write("write the index", remove).boxed()
-    }
-
-    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
-        let checked = check::chunks(&chunks, self.dimensions);
+        let checked = match &change {
+            Change::PutChunks(chunks) => check_chunks(chunks, self.dimensions),
+            _ => Ok(()),
+        };
         async move {
             checked?;
-            self.write("write the index", move |writer| writer.put_chunks(chunks)).await
+            self.change(action, move |index| apply_to_index(index, change)).await
         }
         .boxed()
     }
 
-    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
-        let remove = move |writer: &mut Writer| {
-            writer.remove_chunks(ids);
-            Ok(())
-        };
-        self.write("write the index", remove).boxed()
-    }
-
-    fn chunks(
-        &self,
-        of: Option<RootId>,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.read("read the index", move |state| state.chunks(of, after, limit))
-    }
-
-    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.read("count the chunks", move |state| Ok(state.count(of)))
-    }
-
-    fn nearest(
-        &self,
-        to: Vec<f32>,
-        of: Option<RootId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read("search", move |state| state.nearest(&to, Of { root: of, among: None }, limit))
-    }
-
-    fn nearest_among(
-        &self,
-        to: Vec<f32>,
-        Among { owner, ids }: Among,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        let search = move |state: &State| {
-            state.nearest(&to, Of { root: Some(owner), among: Some(&ids) }, limit)
-        };
-        self.read("search", search)
-    }
-
-    fn lexical_among(
-        &self,
-        terms: Sparse,
-        Among { owner, ids }: Among,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        let search = move |state: &State| {
-            state.lexical(&terms, Of { root: Some(owner), among: Some(&ids) }, limit)
-        };
-        self.read("search", search)
-    }
-
-    fn lexical(
-        &self,
-        terms: Sparse,
-        of: Option<RootId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read("search", move |state| state.lexical(&terms, Of { root: of, among: None }, limit))
-    }
-
-    fn lease(&self, _: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+    fn lease(&self, _: RootId) -> StoreFuture<'_, Lease> {
         // The lock of the folder keeps other processes away.
-        async { Ok(Lease::granted()) }.boxed()
+        ready(Ok(Lease::permanent())).boxed()
     }
 
-    fn is_leased(&self, _: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        async { Ok(false) }.boxed()
+    fn is_leased(&self, _: RootId) -> StoreFuture<'_, bool> {
+        ready(Ok(false)).boxed()
     }
 
-    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
-        let chunks = self.current.get().count(None);
-        futures_util::future::ready(Ok(Health { chunks, ..Health::default() })).boxed()
-    }
-
-    fn damage(&self) -> Option<String> {
-        self.roster.damage()
-    }
-
-    fn size(&self, of: RootId) -> Option<Size> {
-        Some(self.current.get().size(of))
+    fn health(&self) -> StoreFuture<'_, StoreHealth> {
+        let chunks = self.index.snapshot().count(None);
+        ready(Ok(StoreHealth { chunks, ..StoreHealth::default() })).boxed()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {
-        // Who holds the writer finds out.
-        let check = |writer: &Writer| writer.check().and_then(|()| writer.check_room());
-        self.writer.try_lock().map_or(Ok(()), |writer| check(&writer))
+        Ok(self.index.check_writes()?)
     }
 
-    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("write the index to disk", Writer::commit).boxed()
+    fn damage(&self) -> Option<String> {
+        self.index.damage()
+    }
+
+    fn size(&self, owner: RootId) -> Option<StorageSize> {
+        Some(self.index.snapshot().size(owner))
     }
 }
 
-async fn blocking<T: Send + 'static>(
+impl From<IndexHit> for ScoredChunk {
+    fn from(hit: IndexHit) -> Self {
+        Self { id: hit.id, score: hit.score, record: hit.record, also: Vec::new() }
+    }
+}
+
+fn apply_to_index(index: &Index, change: Change) -> Result<(), StoreError> {
+    match change {
+        Change::PutRoot(root) => index.put_root(root)?,
+        Change::RemoveRoot { root, keeps_chunks } => index.remove_root(root, keeps_chunks)?,
+        Change::PutFiles(files) => index.put_files(files)?,
+        Change::RemoveFiles { root, paths } => index.remove_files(root, &paths),
+        Change::PutChunks(chunks) => index.put_chunks(chunks)?,
+        Change::RemoveChunks(ids) => index.remove_chunks(ids),
+        Change::Flush => index.commit()?,
+    }
+    Ok(())
+}
+
+async fn run_blocking<T: Send + 'static>(
     tasks: &Tasks,
     action: &'static str,
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,

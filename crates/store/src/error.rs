@@ -1,16 +1,20 @@
 //! What can go wrong in a store.
 
 use std::{
-    io::{self, ErrorKind},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use codeinfo_core::error::Code;
+use codeinfo_index::IndexError;
 
-/// A store failure.
+/// A failure of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// The embedded index, a small file of the store or the model of a server failed.
+    #[error(transparent)]
+    Index(IndexError),
     /// Another process holds the embedded store.
     #[error("the store in `{}` is in use by {holder}", .path.display())]
     Held {
@@ -18,17 +22,6 @@ pub enum StoreError {
         path: PathBuf,
         /// Who holds it, for example `process 4711 at http://127.0.0.1:5010`.
         holder: String,
-    },
-    /// The store was filled with another embedding model.
-    #[error(
-        "the store holds vectors of `{stored}`, but the embedder is `{wanted}`; \
-         start with `--reembed` to embed every repository again, or use the former model"
-    )]
-    ModelMismatch {
-        /// The model that filled the store.
-        stored: String,
-        /// The model that was asked for.
-        wanted: String,
     },
     /// The store was made for hosts that see the same folders at the same paths, or for hosts that do not.
     #[error("the index on the Qdrant server {}, or start with `--reembed` to index every repository again", if *.is_shared {
@@ -50,68 +43,6 @@ pub enum StoreError {
     /// The store could not be opened.
     #[error(transparent)]
     Unopened(Arc<StoreError>),
-    /// A newer version of the product wrote the store.
-    #[error(
-        "the store in `{}` has layout {found}, but this version reads up to {supported}; \
-         use the version that wrote it, or move the folder away and ingest again",
-        .path.display()
-    )]
-    NewerLayout {
-        /// The store's folder.
-        path: PathBuf,
-        /// The layout found.
-        found: u32,
-        /// The newest layout this version knows.
-        supported: u32,
-    },
-    /// An older version of the product wrote the store.
-    #[error(
-        "the store in `{}` has layout {found}, and this version needs {wanted}; \
-         start with `--reembed` to index every repository again",
-        .path.display()
-    )]
-    OlderLayout {
-        /// The store's folder.
-        path: PathBuf,
-        /// The layout found.
-        found: u32,
-        /// The layout this version reads.
-        wanted: u32,
-    },
-    /// The files of the store are not what was written.
-    #[error(
-        "the store in `{}` is damaged: {reason}; `codeinfo serve` repairs it from the repositories, \
-         unless it is started with `--no-repair`",
-        .path.display()
-    )]
-    Damaged {
-        /// The store's folder.
-        path: PathBuf,
-        /// What did not fit.
-        reason: String,
-    },
-    /// The system did not let the store be opened, which says nothing of its files.
-    #[error("the store in `{}` cannot be opened: {reason}; {advice}", .path.display())]
-    System {
-        /// The store's folder.
-        path: PathBuf,
-        /// What failed.
-        reason: String,
-        /// What to do.
-        advice: &'static str,
-    },
-    /// The disk has no room for more.
-    #[error(
-        "less than {} MiB are free on the disk of the store in `{}`; make room and ingest again",
-        .wanted >> 20,
-        .path.display()
-    )]
-    Full {
-        /// The store's folder.
-        path: PathBuf,
-        /// How many bytes must be free.
-        wanted: u64,
-    },
     /// A chunk does not fit the store: a bug of the caller.
     #[error("chunk `{id}` cannot be stored: {reason}")]
     InvalidChunk {
@@ -163,15 +94,6 @@ pub enum StoreError {
         /// What happened.
         reason: String,
     },
-    /// A file of the store could not be read or written.
-    #[error("cannot use `{}`: {source}{}", .path.display(), advise(.source))]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: io::Error,
-    },
     /// The data folder cannot be made or written.
     #[error(
         "cannot use the data folder `{}`: {reason}; set `DATA_DIR` to a folder that you can write",
@@ -183,22 +105,11 @@ pub enum StoreError {
         /// The cause.
         reason: String,
     },
-    /// A stored record does not have the expected form.
-    #[error("the store holds a malformed record: {0}")]
-    Malformed(#[from] serde_json::Error),
-}
-
-/// Says what to do about a failure, where that is known.
-fn advise(source: &io::Error) -> &'static str {
-    match source.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; make room and ingest again",
-        _ => "",
-    }
 }
 
 impl StoreError {
-    pub(super) fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Index(IndexError::Io { path: path.to_owned(), source })
     }
 
     /// Returns that the data folder cannot be used.
@@ -219,25 +130,39 @@ impl StoreError {
     /// Returns the kind of failure.
     pub fn code(&self) -> Code {
         match self {
-            Self::ModelMismatch { .. } => Code::EmbedModelMismatch,
+            Self::Index(IndexError::ModelMismatch { .. }) => Code::EmbedModelMismatch,
             Self::Unopened(error) => error.code(),
             Self::InvalidChunk { .. } => Code::Internal,
             Self::Leased { .. } => Code::Busy,
             Self::Held { .. }
             | Self::PathsMismatch { .. }
             | Self::NotYet { .. }
-            | Self::NewerLayout { .. }
-            | Self::OlderLayout { .. }
-            | Self::Damaged { .. }
-            | Self::System { .. }
-            | Self::Full { .. }
             | Self::Engine { .. }
             | Self::Unreachable { .. }
             | Self::Denied { .. }
             | Self::LeaseLost { .. }
-            | Self::Io { .. }
             | Self::Folder { .. }
-            | Self::Malformed(_) => Code::StoreUnavailable,
+            | Self::Index(_) => Code::StoreUnavailable,
         }
+    }
+}
+
+impl From<IndexError> for StoreError {
+    fn from(error: IndexError) -> Self {
+        match error {
+            IndexError::Locked { path } => {
+                Self::Held { path, holder: "another opener of this folder".to_owned() }
+            }
+            replaced @ IndexError::Replaced { .. } => {
+                Self::Engine { action: "use the index", reason: replaced.to_string() }
+            }
+            other => Self::Index(other),
+        }
+    }
+}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Index(error.into())
     }
 }

@@ -2,17 +2,20 @@
 
 use std::{path::Path, process};
 
-use codeinfo_core::Host;
+use codeinfo_core::{
+    Host,
+    atomic::{self, Readers},
+};
 use uuid::Uuid;
 
-use super::{StoreError, atomic};
+use crate::StoreError;
 
 /// Names a data folder; the process that holds it goes by that name.
 const FILE: &str = "instance";
 
 /// A process among those that share a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProcessIdentity {
     /// The same for every process on this data folder of this machine, of which there is one at a
     /// time: what an earlier one left is this one's.
     pub owner: String,
@@ -23,14 +26,17 @@ pub struct Identity {
     pub host: Host,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// Returns the identity of the process that holds `data_dir`. Blocks for file access.
-    pub fn of(data_dir: &Path) -> Result<Self, StoreError> {
+    pub fn read_or_create(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
-        let known = atomic::read(&path)?.and_then(|bytes| Uuid::try_parse_ascii(&bytes).ok());
+        let failed = |source| StoreError::io(&path, source);
+        let bytes = atomic::read(&path, Readers::AsUsual).map_err(failed)?;
+        let known = bytes.and_then(|bytes| Uuid::try_parse_ascii(&bytes).ok());
         let instance = known.unwrap_or_else(Uuid::new_v4);
         if known.is_none() {
-            atomic::replace(&path, instance.to_string().as_bytes())?;
+            let bytes = instance.to_string().into_bytes();
+            atomic::replace(&path, &bytes, Readers::Owner).map_err(failed)?;
         }
         // A copied folder on another machine is somebody else.
         let host = sysinfo::System::host_name().unwrap_or_else(|| "an unnamed machine".to_owned());

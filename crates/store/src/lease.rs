@@ -66,8 +66,8 @@ impl Term {
 }
 
 impl Lease {
-    /// A lease that nobody else can ask for, and that is never lost.
-    pub(super) fn granted() -> Self {
+    /// Creates a lease for an engine that no other process can use. It is never lost.
+    pub(super) fn permanent() -> Self {
         Self { kept: None }
     }
 

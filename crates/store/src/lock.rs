@@ -7,9 +7,10 @@ use std::{
     process,
 };
 
+use codeinfo_core::atomic::{self, Readers};
 use serde::{Deserialize, Serialize};
 
-use super::{StoreError, atomic};
+use crate::StoreError;
 
 /// Locked exclusively by the holder, and never touched by those who only ask: asking must not make
 /// somebody's start fail.
@@ -133,7 +134,9 @@ fn unusable(data_dir: &Path, path: &Path, error: io::Error) -> StoreError {
 }
 
 fn read(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
-    match atomic::read(&data_dir.join(HOLDER))? {
+    let path = data_dir.join(HOLDER);
+    let read = atomic::read(&path, Readers::AsUsual);
+    match read.map_err(|source| StoreError::io(&path, source))? {
         Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
         None => Ok(None),
     }
@@ -144,7 +147,7 @@ fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
     let path = data_dir.join(HOLDER);
     let mut bytes = serde_json::to_vec(holder)?;
     bytes.resize(bytes.len().max(HOLDER_BYTES), b' ');
-    let Err(error) = atomic::replace(&path, &bytes) else { return Ok(()) };
+    let Err(error) = atomic::replace(&path, &bytes, Readers::Owner) else { return Ok(()) };
     let overwrite = || {
         let mut file = atomic::open(&path, File::options().write(true))?;
         if file.metadata()?.len() != bytes.len() as u64 {
@@ -153,7 +156,7 @@ fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
         file.write_all(&bytes)?;
         file.sync_all()
     };
-    overwrite().map_err(|_: io::Error| error)
+    overwrite().map_err(|_: io::Error| StoreError::io(&path, error))
 }
 
 fn describe(holder: Holder) -> String {

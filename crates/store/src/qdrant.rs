@@ -22,21 +22,19 @@ mod write;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use futures_util::{
-    FutureExt,
-    future::{BoxFuture, try_join_all},
-};
-use qdrant_client::qdrant::{Filter, points_selector::PointsSelectorOneOf};
+use futures_util::{FutureExt, future::try_join_all};
+use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::{
-    Among, Chunk, Health, Identity, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
-    VectorStore, check,
+use crate::{
+    Change, ChunkQuery, ChunkScope, ChunkSelection, ChunkSet, Engine, FileSelection, Lease,
+    MAX_PAGE, OnMismatch, ProcessIdentity, QueryTarget, ScoredChunk, StoreError, StoreFuture,
+    StoreHealth, StoredChunk, records::check_chunks,
 };
-use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse, task::Tasks};
+use codeinfo_core::{FileRecord, Host, Root, RootId, task::Tasks};
 use convert::Point;
 use error::CallError;
 use link::{Link, Node};
@@ -55,7 +53,7 @@ const OPEN_WAIT: Duration = Duration::from_secs(20);
 const MAX_NAMED: usize = 50_000;
 
 /// A store that a Qdrant server keeps.
-pub struct Qdrant {
+pub struct QdrantEngine {
     server: Arc<Server>,
     /// Held while a change is being made.
     order: Arc<Mutex<()>>,
@@ -68,11 +66,11 @@ struct Server {
     settings: crate::QdrantSettings,
     model: Model,
     on_mismatch: OnMismatch,
-    identity: Identity,
+    identity: ProcessIdentity,
     readiness: Readiness,
 }
 
-impl Qdrant {
+impl QdrantEngine {
     /// Prepares a store for vectors of `dimensions` made by `model` (its id). Fails where waiting
     /// would not help: another model, a refused key. Must be called on a runtime.
     #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
@@ -81,7 +79,7 @@ impl Qdrant {
         model: &str,
         dimensions: usize,
         on_mismatch: OnMismatch,
-        identity: Identity,
+        identity: ProcessIdentity,
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
         let server = Arc::new(Server {
@@ -134,7 +132,7 @@ impl Qdrant {
         &self,
         into: Collection,
         points: Result<Vec<Point>, StoreError>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
+    ) -> StoreFuture<'_, ()> {
         async move {
             let points = points?;
             let write = move |server: Arc<Server>| async move { server.upsert(into, points).await };
@@ -144,10 +142,7 @@ impl Qdrant {
     }
 
     /// Deletes what is selected in each collection, one after the other.
-    fn delete(
-        &self,
-        selected: Vec<(Collection, PointsSelectorOneOf)>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, selected: Vec<(Collection, PointsSelectorOneOf)>) -> StoreFuture<'_, ()> {
         let delete = move |server: Arc<Server>| async move {
             for (from, selected) in selected {
                 server.delete(from, selected).await?;
@@ -157,11 +152,25 @@ impl Qdrant {
         self.change("write the index", delete).boxed()
     }
 
-    fn delete_named(
+    /// Searches among some chunks, in as many messages as it takes to name them.
+    async fn search_set(
         &self,
-        from: Collection,
-        ids: &[Uuid],
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        target: &QueryTarget,
+        set: &ChunkSet,
+        limit: usize,
+    ) -> Result<Vec<ScoredChunk>, StoreError> {
+        let ids: Vec<Uuid> = set.ids.iter().copied().collect();
+        let search = |some: &[Uuid]| {
+            let filter = convert::among(set.owner, some);
+            self.server.search(target.clone(), Some(filter), limit)
+        };
+        let mut found = try_join_all(ids.chunks(MAX_NAMED).map(search)).await?.concat();
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    fn delete_named(&self, from: Collection, ids: &[Uuid]) -> StoreFuture<'_, ()> {
         let selected = (!ids.is_empty()).then(|| (from, convert::named(ids)));
         self.delete(selected.into_iter().collect())
     }
@@ -232,12 +241,12 @@ impl Server {
         self.link.retry(retry_for, once).await
     }
 
-    async fn health(&self) -> Result<Health, CallError> {
+    async fn health(&self) -> Result<StoreHealth, CallError> {
         // At each node once: what another one serves is not away.
         self.link.retry(Duration::ZERO, || self.look_at_health()).await
     }
 
-    async fn look_at_health(&self) -> Result<Health, CallError> {
+    async fn look_at_health(&self) -> Result<StoreHealth, CallError> {
         let health = |node: Node| async move {
             node.server().health_check(qdrant_client::qdrant::HealthCheckRequest {}).await
         };
@@ -255,11 +264,11 @@ impl Server {
         let (counted, copies, unreachable) =
             tokio::try_join!(counted, self.copies(&names), looking)?;
         let chunks = counted.result.unwrap_or_default().count;
-        Ok(Health { version: Some(version), chunks, copies, unreachable })
+        Ok(StoreHealth { version: Some(version), chunks, copies, unreachable })
     }
 }
 
-impl VectorStore for Qdrant {
+impl Engine for QdrantEngine {
     fn backend(&self) -> &'static str {
         "qdrant"
     }
@@ -268,7 +277,7 @@ impl VectorStore for Qdrant {
         self.server.host()
     }
 
-    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
+    fn roots(&self) -> StoreFuture<'_, Vec<Root>> {
         async {
             let stored: Vec<StoredRoot> = self.server.all(Collection::Roots, None).await?;
             let (own, names) = (self.server.host(), self.server.ready(READ_RETRY).await?);
@@ -280,143 +289,98 @@ impl VectorStore for Qdrant {
         .boxed()
     }
 
-    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
-        let write = move |server: Arc<Server>| async move {
-            let names = server.ready(server.settings.retry).await?;
-            let point = records::root(root, server.host(), &names.generation)?;
-            server.upsert(Collection::Roots, vec![point]).await
-        };
-        self.change(Collection::Roots.write_action(), write).boxed()
-    }
-
-    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        let of_root = PointsSelectorOneOf::Filter(convert::of_root(root));
-        let root_last = [Collection::Chunks, Collection::Files, Collection::Roots];
-        self.delete(root_last.map(|from| (from, of_root.clone())).into())
-    }
-
-    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
-        let of_root = PointsSelectorOneOf::Filter(convert::of_root(root));
-        self.delete(
-            [Collection::Files, Collection::Roots].map(|from| (from, of_root.clone())).into(),
-        )
-    }
-
-    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
-        async move { self.server.all(Collection::Files, Some(of)).await }.boxed()
-    }
-
-    fn files_at(
-        &self,
-        root: RootId,
-        paths: Vec<String>,
-    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+    fn files(&self, selection: FileSelection) -> StoreFuture<'_, Vec<FileRecord>> {
         async move {
+            let FileSelection { root, paths } = selection;
+            let Some(paths) = paths else {
+                return self.server.all(Collection::Files, Some(root)).await;
+            };
             let ids = records::file_ids(root, &paths);
             Ok(self.server.named(Collection::Files, &ids).await?.into_values().collect())
         }
         .boxed()
     }
 
-    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+    fn chunks(&self, selection: ChunkSelection) -> StoreFuture<'_, Vec<StoredChunk>> {
         async move {
-            let found = self.server.named(Collection::Chunks, &ids).await?.into_iter();
-            Ok(found.map(|(id, record)| Stored { id, record }).collect())
+            let stored = |(id, record)| StoredChunk { id, record };
+            match selection {
+                ChunkSelection::Page { owner, after, limit } => {
+                    let limit = limit.min(MAX_PAGE);
+                    let page = self.server.scroll(Collection::Chunks, owner, after, limit);
+                    Ok(page.await?.into_iter().map(stored).collect())
+                }
+                ChunkSelection::Ids(ids) => {
+                    let found = self.server.named(Collection::Chunks, &ids).await?;
+                    Ok(found.into_iter().map(stored).collect())
+                }
+            }
         }
         .boxed()
     }
 
-    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.upsert(Collection::Files, records::files(&files))
+    fn count(&self, owner: Option<RootId>) -> StoreFuture<'_, u64> {
+        async move { self.server.count(owner).await }.boxed()
     }
 
-    fn remove_files(
-        &self,
-        root: RootId,
-        paths: Vec<String>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.delete_named(Collection::Files, &records::file_ids(root, &paths))
-    }
-
-    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
-        let checked = check::chunks(&chunks, self.server.model.dimensions);
-        self.upsert(Collection::Chunks, checked.and_then(|()| records::chunks(chunks)))
-    }
-
-    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.delete_named(Collection::Chunks, &ids)
-    }
-
-    fn chunks(
-        &self,
-        of: Option<RootId>,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+    fn search(&self, query: ChunkQuery) -> StoreFuture<'_, Vec<ScoredChunk>> {
         async move {
-            let page = self.server.scroll(Collection::Chunks, of, after, limit.min(MAX_PAGE));
-            Ok(page.await?.into_iter().map(|(id, record)| Stored { id, record }).collect())
+            let ChunkQuery { target, scope, limit } = query;
+            let filter = match scope {
+                ChunkScope::Everything => None,
+                ChunkScope::Root(root) => Some(convert::of_root(root)),
+                ChunkScope::Among(set) => return self.search_set(&target, &set, limit).await,
+            };
+            self.server.search(target, filter, limit).await
         }
         .boxed()
     }
 
-    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        async move { self.server.count(of).await }.boxed()
-    }
-
-    fn nearest(
-        &self,
-        to: Vec<f32>,
-        of: Option<RootId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move { self.server.nearest(to, of.map(convert::of_root), limit).await }.boxed()
-    }
-
-    fn nearest_among(
-        &self,
-        to: Vec<f32>,
-        among: Among,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move {
-            let search = |filter| self.server.nearest(to.clone(), Some(filter), limit);
-            in_parts(&among, limit, search).await
+    fn apply(&self, change: Change) -> StoreFuture<'_, ()> {
+        match change {
+            Change::PutRoot(root) => {
+                let write = move |server: Arc<Server>| async move {
+                    let names = server.ready(server.settings.retry).await?;
+                    let point = records::root(root, server.host(), &names.generation)?;
+                    server.upsert(Collection::Roots, vec![point]).await
+                };
+                self.change(Collection::Roots.write_action(), write).boxed()
+            }
+            Change::RemoveRoot { root, keeps_chunks } => {
+                let of_root = PointsSelectorOneOf::Filter(convert::of_root(root));
+                let chunks = (!keeps_chunks).then_some(Collection::Chunks);
+                let root_last = chunks.into_iter().chain([Collection::Files, Collection::Roots]);
+                self.delete(root_last.map(|from| (from, of_root.clone())).collect())
+            }
+            Change::PutFiles(files) => self.upsert(Collection::Files, records::files(&files)),
+            Change::RemoveFiles { root, paths } => {
+                self.delete_named(Collection::Files, &records::file_ids(root, &paths))
+            }
+            Change::PutChunks(chunks) => {
+                let checked = check_chunks(&chunks, self.server.model.dimensions);
+                self.upsert(Collection::Chunks, checked.and_then(|()| records::chunks(chunks)))
+            }
+            Change::RemoveChunks(ids) => self.delete_named(Collection::Chunks, &ids),
+            // Acknowledged writes are in the server's log, and the server optimizes by itself.
+            Change::Flush => async {
+                if !self.tasks.stopping().is_cancelled() {
+                    self.server.build_graph().await;
+                }
+                Ok(())
+            }
+            .boxed(),
         }
-        .boxed()
     }
 
-    fn lexical_among(
-        &self,
-        terms: Sparse,
-        among: Among,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move {
-            let search = |filter| self.server.lexical(terms.clone(), Some(filter), limit);
-            in_parts(&among, limit, search).await
-        }
-        .boxed()
-    }
-
-    fn lexical(
-        &self,
-        terms: Sparse,
-        of: Option<RootId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move { self.server.lexical(terms, of.map(convert::of_root), limit).await }.boxed()
-    }
-
-    fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+    fn lease(&self, root: RootId) -> StoreFuture<'_, Lease> {
         async move { lease::take(&self.server, root, &self.tasks).await }.boxed()
     }
 
-    fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn is_leased(&self, root: RootId) -> StoreFuture<'_, bool> {
         async move { self.server.is_leased(root).await }.boxed()
     }
 
-    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
+    fn health(&self) -> StoreFuture<'_, StoreHealth> {
         async {
             self.server.health().await.map_err(|error| error.into_store_error("use the index"))
         }
@@ -427,36 +391,7 @@ impl VectorStore for Qdrant {
         Ok(())
     }
 
-    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        async {
-            // What was acknowledged is in the server's log, which tidies up by itself.
-            if !self.tasks.stopping().is_cancelled() {
-                self.server.build_graph().await;
-            }
-            Ok(())
-        }
-        .boxed()
-    }
-
     fn stall(&self) -> Option<String> {
         self.server.link.stalls.reason()
     }
-}
-
-/// Searches among some chunks, in as many messages as these take to name.
-async fn in_parts<F>(
-    among: &Among,
-    limit: usize,
-    search: impl Fn(Filter) -> F,
-) -> Result<Vec<Scored>, StoreError>
-where
-    F: Future<Output = Result<Vec<Scored>, StoreError>>,
-{
-    let ids: Vec<Uuid> = among.ids.iter().copied().collect();
-    let parts: Vec<_> =
-        ids.chunks(MAX_NAMED).map(|some| search(convert::among(among.owner, some))).collect();
-    let mut found = try_join_all(parts).await?.concat();
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-    found.truncate(limit);
-    Ok(found)
 }

@@ -12,12 +12,11 @@ use std::{
     ffi::OsString,
     io,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use codeinfo_codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed};
 use codeinfo_core::{Principal, Root, Secret, task::Tasks};
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use codeinfo_worktree::private_places::{PrivatePlaces, ResolvedPlaces};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -48,7 +47,7 @@ const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED 
 pub struct Sandboxes {
     codex: Codex,
     settings: codeinfo_codex::CodexSettings,
-    store: Arc<dyn VectorStore>,
+    store: Store,
     tasks: Tasks,
 }
 
@@ -62,7 +61,7 @@ impl Sandboxes {
     pub fn new(
         codex: Codex,
         settings: codeinfo_codex::CodexSettings,
-        store: Arc<dyn VectorStore>,
+        store: Store,
         tasks: Tasks,
     ) -> Self {
         Self { codex, settings, store, tasks }

@@ -34,7 +34,7 @@ use codeinfo_core::{Principal, Root, error::chain, task::Tasks, telemetry::Metri
 use codeinfo_credentials::{Slot, Vault};
 use codeinfo_embed::StaticModel;
 use codeinfo_mcp::{About, SchemaError};
-use codeinfo_store::VectorStore;
+use codeinfo_store::Store;
 use lru::LruCache;
 use serde_json::Value;
 use tracing::warn;
@@ -70,7 +70,7 @@ pub struct Parts {
     pub trusted: Arc<Trusted>,
     pub pool: Pool,
     pub vault: Vault,
-    pub store: Arc<dyn VectorStore>,
+    pub store: Store,
     /// Base address of the main listener, as Codex reaches it.
     pub base_url: String,
     pub metrics: Metrics,

@@ -1,7 +1,7 @@
 //! What every vector store keeps of roots and files, and that records come back as they were written.
 
 use codeinfo_core::{ChunkRecord, Counts, FileRecord, LastRun, PathMap, Root, RootId};
-use codeinfo_store::{Chunk, Stored};
+use codeinfo_store::{ChunkQuery, NewChunk, StoredChunk};
 use uuid::Uuid;
 
 use super::{Store, a_file, a_root, all, chunk, id, numbers, put, record, root};
@@ -27,12 +27,16 @@ pub(crate) async fn records_come_back_whole(store: Store) {
     let records = [some.clone(), record("a", ""), some];
     let vectors = chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(0, 1.0), (u32::MAX, 1.0)]).vectors;
     let written = ids.into_iter().zip(records.clone());
-    put(&store, written.map(|(id, record)| Chunk { id, record, vectors: vectors.clone() })).await;
-    let expected = ids.into_iter().zip(records).map(|(id, record)| Stored { id, record });
-    let expected: Vec<Stored> = expected.collect();
+    put(&store, written.map(|(id, record)| NewChunk { id, record, vectors: vectors.clone() }))
+        .await;
+    let expected = ids.into_iter().zip(records).map(|(id, record)| StoredChunk { id, record });
+    let expected: Vec<StoredChunk> = expected.collect();
     assert_eq!(all(&store).await, expected);
-    let found = store.nearest(vec![1.0, 0.0, 0.0, 0.0], Some(root("a")), 9).await.unwrap();
-    let found = found.into_iter().map(|hit| Stored { id: hit.id, record: hit.record });
+    let found = store
+        .search(ChunkQuery::nearest(vec![1.0, 0.0, 0.0, 0.0], Some(root("a")), 9))
+        .await
+        .unwrap();
+    let found = found.into_iter().map(|hit| StoredChunk { id: hit.id, record: hit.record });
     assert_eq!(found.collect::<Vec<_>>(), expected);
 
     let file = FileRecord {
@@ -70,7 +74,7 @@ pub(crate) async fn chunks_files_and_roots_do_not_mix(store: Store) {
     let (one, file) = (a_root("one"), a_file(root("one"), 1, "v1"));
     store.put_root(one.clone()).await.unwrap();
     store.put_files(vec![file.clone()]).await.unwrap();
-    let same = Chunk { id: one.id.0, ..chunk(1, "two", &file.path, [1.0; 4], &[]) };
+    let same = NewChunk { id: one.id.0, ..chunk(1, "two", &file.path, [1.0; 4], &[]) };
     put(&store, [same]).await;
     store.remove_files(root("two"), vec![file.path.clone()]).await.unwrap();
     store.remove_root(root("two")).await.unwrap();

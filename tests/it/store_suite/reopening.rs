@@ -1,7 +1,7 @@
 //! What every vector store has when it is opened again, by the same model or by another.
 
 use codeinfo_core::error::Code;
-use codeinfo_store::OnMismatch;
+use codeinfo_store::{ChunkQuery, OnMismatch};
 
 use super::{MODEL, Place, a_file, a_root, all, chunk, id, numbers, numbers_of, put, root, vector};
 
@@ -24,7 +24,10 @@ pub(crate) async fn reopening_keeps_everything(place: impl Place) {
         assert_eq!(store.count(Some(root("a"))).await.unwrap(), 198);
         assert_eq!(store.roots().await.unwrap(), std::slice::from_ref(&one));
         assert_eq!(store.files(one.id).await.unwrap(), std::slice::from_ref(&file));
-        let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], Some(root("b")), 5).await.unwrap();
+        let found = store
+            .search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], Some(root("b")), 5))
+            .await
+            .unwrap();
         assert_eq!(numbers_of(&found), [5]);
         // A change after reopening must not look older than what it changes.
         put(&store, [chunk(6, "c", "z", [0.0, 0.0, 1.0, 0.0], &[])]).await;

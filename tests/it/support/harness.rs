@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
@@ -12,7 +11,7 @@ use codeinfo_codex::{Codex, Presence};
 use codeinfo_core::{
     ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash, task::Tasks,
 };
-use codeinfo_store::{Embedded, OnMismatch, VectorStore};
+use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use tempfile::TempDir;
 
 use super::{
@@ -29,7 +28,7 @@ pub(crate) struct Harness {
     pub(crate) tasks: Tasks,
     pub(crate) settings: codeinfo_codex::CodexSettings,
     /// What is indexed: the folder `repo`, see [`Harness::repo`].
-    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) store: Store,
     folder: TempDir,
 }
 
@@ -53,7 +52,7 @@ impl Harness {
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
         let store = store(&folder).await;
-        let (url, known) = (search.url.clone(), Arc::clone(&store));
+        let (url, known) = (search.url.clone(), store.clone());
         let chat = Chat::new(codex.clone(), &settings, url, known, tasks.clone());
         Self { model, search, codex, chat, tasks, settings, store, folder }
     }
@@ -64,15 +63,13 @@ impl Harness {
         self.tasks = Tasks::default();
         self.codex = Codex::new(self.settings.clone(), self.tasks.clone());
         let (codex, url) = (self.codex.clone(), self.search.url.clone());
-        self.chat =
-            Chat::new(codex, &self.settings, url, Arc::clone(&self.store), self.tasks.clone());
+        self.chat = Chat::new(codex, &self.settings, url, self.store.clone(), self.tasks.clone());
     }
 
     /// Has the same Codex search at `target`, such as `/mcp?more`, from the next question on.
     pub(crate) fn search_at(&mut self, target: &str) {
         let (codex, url) = (self.codex.clone(), self.search.url.replace("/mcp", target));
-        self.chat =
-            Chat::new(codex, &self.settings, url, Arc::clone(&self.store), self.tasks.clone());
+        self.chat = Chat::new(codex, &self.settings, url, self.store.clone(), self.tasks.clone());
     }
 
     /// The folder of the one repository that is indexed.
@@ -128,7 +125,7 @@ pub enum Fault {
 ";
 
 /// A store that knows one repository, `repo`, with [`PARSER`].
-pub(crate) async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
+pub(crate) async fn store(folder: &TempDir) -> Store {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
     let settings = codeinfo_store::EmbeddedStoreSettings {
@@ -137,7 +134,8 @@ pub(crate) async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
         repairs: true,
     };
     let (at, tasks) = (folder.path().join("data/store"), Tasks::default());
-    let store = Embedded::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks).await.unwrap();
+    let store = EmbeddedEngine::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks.clone());
+    let store = Store::new(store.await.unwrap(), StoreMode::Flat, tasks);
     fs::create_dir_all(repo.join("src")).unwrap();
     fs::write(repo.join("src/parse.rs"), PARSER).unwrap();
     let root = root(&repo);
@@ -151,7 +149,7 @@ pub(crate) async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
     };
     store.put_root(root).await.unwrap();
     store.put_files(vec![file]).await.unwrap();
-    Arc::new(store)
+    store
 }
 
 /// A repository whose name is that of its folder, as it is after a run.

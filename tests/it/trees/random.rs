@@ -11,7 +11,7 @@ use std::{
 use codeinfo_core::{Root, RootId};
 use codeinfo_embed::{Builtin, Embedder, lexical};
 use codeinfo_ingest::{Ingest, State};
-use codeinfo_store::{MAX_PAGE, VectorStore};
+use codeinfo_store::{ChunkQuery, MAX_PAGE, Store};
 
 use super::{commit_all, git, held, worktree};
 use crate::{
@@ -28,7 +28,7 @@ const BRANCH: usize = 3;
 
 /// An index of trees.
 struct Index {
-    store: Arc<dyn VectorStore>,
+    store: Store,
     ingest: Ingest,
     /// Writes that fail.
     faults: Arc<Faults>,
@@ -119,25 +119,26 @@ impl Index {
         let id = root.unwrap().id;
         let fresh = Bench::new().await;
         fresh.ingest(tree).await;
-        let expected = held(fresh.store.as_ref(), id).await;
-        assert_eq!(
-            held(self.store.as_ref(), id).await,
-            expected,
-            "{} {steps:#?}",
-            tree.0.display()
-        );
+        let expected = held(&fresh.store, id).await;
+        assert_eq!(held(&self.store, id).await, expected, "{} {steps:#?}", tree.0.display());
         for text in ["f2 g3", "fn f1() { g1() }"] {
             let to = self.embedder.query(text.to_owned()).await.unwrap();
             for limit in [3, 100] {
-                let nearest = async |store: &Arc<dyn VectorStore>| {
-                    let found = store.nearest(to.clone(), Some(id), limit).await.unwrap();
+                let nearest = async |store: &Store| {
+                    let found = store
+                        .search(ChunkQuery::nearest(to.clone(), Some(id), limit))
+                        .await
+                        .unwrap();
                     found.into_iter().map(|one| (one.id, one.record.path)).collect::<Vec<_>>()
                 };
                 assert_eq!(nearest(&self.store).await, nearest(&fresh.store).await, "{steps:#?}");
             }
             // How rare a word is counts in the whole store.
-            let lexical = async |store: &Arc<dyn VectorStore>| {
-                let found = store.lexical(lexical::query(text), Some(id), MAX_PAGE).await.unwrap();
+            let lexical = async |store: &Store| {
+                let found = store
+                    .search(ChunkQuery::lexical(lexical::query(text), Some(id), MAX_PAGE))
+                    .await
+                    .unwrap();
                 found.into_iter().map(|one| one.id).collect::<BTreeSet<_>>()
             };
             assert_eq!(lexical(&self.store).await, lexical(&fresh.store).await, "{steps:#?}");
@@ -175,7 +176,7 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
                     index.compare(tree, &steps).await;
                 }
             }
-            let kept = index.store.kept(owner, None, MAX_PAGE).await.unwrap();
+            let kept = index.store.chunks_of_owner(owner, None, MAX_PAGE).await.unwrap();
             let mut places = HashSet::new();
             for stored in kept {
                 let record = stored.record;
@@ -189,7 +190,7 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
             index.ingest.remove(&root.name).await.unwrap();
         }
     }
-    let left = index.store.kept(owner, None, MAX_PAGE).await.unwrap();
+    let left = index.store.chunks_of_owner(owner, None, MAX_PAGE).await.unwrap();
     assert!(left.is_empty(), "{left:?} {steps:#?}");
     for root in [owner].into_iter().chain(RootId::former(owner)) {
         assert!(index.store.files(root).await.unwrap().is_empty(), "{steps:#?}");
@@ -202,7 +203,7 @@ async fn each_tree_holds_what_it_alone_would_in_the_embedded_store() {
     for seed in 1..7 {
         let bench = Bench::new().await;
         let index = Index {
-            store: Arc::clone(&bench.store),
+            store: bench.store.clone(),
             ingest: bench.ingest.clone(),
             faults: Arc::clone(&bench.faults),
             embedder: Builtin::load(bench.tasks.clone()).unwrap(),

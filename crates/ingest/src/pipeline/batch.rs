@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use codeinfo_core::{FileRecord, Sparse, hash::Cut};
 use codeinfo_embed::Document;
-use codeinfo_store::Vectors;
+use codeinfo_store::ChunkVectors;
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -149,6 +149,6 @@ pub(super) async fn embed_all(
     }
 }
 
-fn vectors(dense: Vec<f32>, sparse: Sparse) -> Vectors {
-    Vectors { dense, sparse }
+fn vectors(dense: Vec<f32>, sparse: Sparse) -> ChunkVectors {
+    ChunkVectors { dense, sparse }
 }

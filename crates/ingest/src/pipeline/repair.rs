@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{FileRecord, RootId};
-use codeinfo_store::Stored;
+use codeinfo_store::StoredChunk;
 use tokio_util::sync::CancellationToken;
 
 use super::{Target, write::remove_chunks};
@@ -32,11 +32,11 @@ pub(super) async fn repair(
         if cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
-        let page = target.store.kept(target.owner, after, PAGE).await?;
+        let page = target.store.chunks_of_owner(target.owner, after, PAGE).await?;
         let is_last = page.len() < PAGE;
         after = page.last().map(|stored| stored.id);
         let mut strays = Vec::new();
-        for Stored { id, record: chunk } in page {
+        for StoredChunk { id, record: chunk } in page {
             if named.get(&chunk.path).is_some_and(|versions| versions.contains(&chunk.version)) {
                 *present.entry((chunk.path, chunk.version)).or_default() += 1;
             } else {

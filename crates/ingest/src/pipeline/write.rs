@@ -2,7 +2,7 @@
 //! store takes out chunks that no record needs any more.
 
 use codeinfo_core::{ChunkRecord, FileRecord, RootId, chunk_id};
-use codeinfo_store::{Chunk, StoreError, Vectors};
+use codeinfo_store::{ChunkVectors, NewChunk, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ const IDS: usize = 1024;
 /// A batch with its vectors, ready to be written.
 #[derive(Debug)]
 pub(super) struct Embedded {
-    pub(super) chunks: Vec<Chunk>,
+    pub(super) chunks: Vec<NewChunk>,
     pub(super) changed: Vec<FileRecord>,
     pub(super) same: Vec<FileRecord>,
     pub(super) skipped: Vec<Skipped>,
@@ -89,7 +89,12 @@ pub(super) async fn remove_chunks(target: &Target, ids: &[Uuid]) -> Result<(), S
 }
 
 /// Returns the chunk at a place in its file, from 0.
-pub(super) fn chunk(owner: RootId, record: ChunkRecord, place: usize, vectors: Vectors) -> Chunk {
+pub(super) fn chunk(
+    owner: RootId,
+    record: ChunkRecord,
+    place: usize,
+    vectors: ChunkVectors,
+) -> NewChunk {
     let id = chunk_id(owner, &record.path, &record.version, place);
-    Chunk { id, record, vectors }
+    NewChunk { id, record, vectors }
 }

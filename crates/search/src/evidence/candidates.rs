@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
 use codeinfo_embed::lexical;
 use codeinfo_lang::words::{folded, identifiers};
-use codeinfo_store::Scored;
+use codeinfo_store::ScoredChunk;
 
 use super::{Evidence, EvidenceError, snapshot::with_content, word::Word};
 
@@ -86,11 +86,11 @@ impl Evidence {
         &self,
         word: &Word,
         of: Option<RootId>,
-    ) -> Result<Option<Vec<Scored>>, EvidenceError> {
+    ) -> Result<Option<Vec<ScoredChunk>>, EvidenceError> {
         // The words of a text are cut where an accent is an own character.
         let terms = if word.has_encodings() { Vec::new() } else { lexical::needed(word.as_str()) };
         for term in terms {
-            let found = self.store.holders(term, of).await?;
+            let found = self.store.chunks_with_terms(term, of).await?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -102,13 +102,13 @@ impl Evidence {
     async fn of_chunks(
         &self,
         word: &Word,
-        found: Vec<Scored>,
+        found: Vec<ScoredChunk>,
         roots: &[Root],
     ) -> Result<Candidates, EvidenceError> {
         let mut paths: HashMap<RootId, BTreeSet<String>> = HashMap::new();
-        let (holding, others): (Vec<Scored>, Vec<Scored>) =
+        let (holding, others): (Vec<ScoredChunk>, Vec<ScoredChunk>) =
             found.into_iter().partition(|found| may_hold(&found.record, word));
-        for Scored { record, also, .. } in holding {
+        for ScoredChunk { record, also, .. } in holding {
             for root in also {
                 paths.entry(root).or_default().insert(record.path.clone());
             }
@@ -123,7 +123,8 @@ impl Evidence {
             candidates.files.extend(files.into_iter().map(|file| (at, file)));
         }
         if candidates.files.is_empty() {
-            let known = |found: &&Scored| roots.iter().any(|root| root.id == found.record.root);
+            let known =
+                |found: &&ScoredChunk| roots.iter().any(|root| root.id == found.record.root);
             let texts = others.iter().filter(known).map(|found| found.record.text.as_str());
             candidates.spellings = spellings(word.as_str(), texts);
         }

@@ -60,7 +60,7 @@ impl Evidence {
             let ids = record.chunk_ids(*owner, 0..record.chunks).enumerate();
             places.extend(ids.map(|(place, id)| (id, (file, place))));
         }
-        let chunks = self.store.chunks_with(places.keys().copied().collect()).await?;
+        let chunks = self.store.chunks_by_id(places.keys().copied().collect()).await?;
         let mut of_file: Vec<Vec<(usize, ChunkRecord)>> =
             records.iter().map(|_| Vec::new()).collect();
         for chunk in chunks {

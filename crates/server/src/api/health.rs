@@ -137,7 +137,7 @@ async fn store(services: &Services) -> StoreHealth {
         return failed(backend, error.to_string(), is_slow);
     }
     match tokio::time::timeout(TIMEOUT, services.store.health()).await {
-        Ok(Ok(codeinfo_store::Health { version, chunks, copies, unreachable })) => {
+        Ok(Ok(codeinfo_store::StoreHealth { version, chunks, copies, unreachable })) => {
             let (chunks, reason) = (Some(chunks), services.store.damage());
             let warnings: Vec<String> =
                 unreachable.into_iter().chain(warn_of_copies(&copies)).collect();

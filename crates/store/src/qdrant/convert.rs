@@ -12,7 +12,7 @@ use qdrant_client::qdrant::{
 use serde_json::{Map, Number};
 use uuid::Uuid;
 
-use super::super::Vectors;
+use crate::ChunkVectors;
 
 /// Name of the dense vector.
 pub(super) const DENSE: &str = "dense";
@@ -27,7 +27,7 @@ pub(super) struct Point {
     pub(super) id: Uuid,
     pub(super) payload: Map<String, serde_json::Value>,
     /// Only chunks have vectors.
-    pub(super) vectors: Option<Vectors>,
+    pub(super) vectors: Option<ChunkVectors>,
 }
 
 /// Selects points by their ids. The server then asks only the shards that have them.
@@ -64,7 +64,7 @@ pub(super) fn equals(key: &str, value: &str) -> message::Filter {
 /// Returns the server's form of a point.
 pub(super) fn point(point: Point) -> PointStruct {
     // Empty sparse vectors are written too: a replaced point must not keep its former terms.
-    let vectors = point.vectors.map_or_else(HashMap::new, |Vectors { dense, sparse }| {
+    let vectors = point.vectors.map_or_else(HashMap::new, |ChunkVectors { dense, sparse }| {
         HashMap::from([
             (DENSE.to_owned(), dense_vector(dense)),
             (TERMS.to_owned(), sparse_vector(sparse.indices, sparse.values)),

@@ -8,7 +8,7 @@ use std::{
 
 use tonic::{Code, Status};
 
-use super::super::StoreError;
+use crate::{IndexError, StoreError};
 
 /// The most tries, at each node, of a call that the server failed by itself, as a node does that has
 /// just lost another one.
@@ -109,7 +109,9 @@ impl CallError {
                 StoreError::Unreachable { action, urls, reason }
             }
             Self::Denied { url, reason } => StoreError::Denied { url, reason },
-            Self::Mismatch { stored, wanted } => StoreError::ModelMismatch { stored, wanted },
+            Self::Mismatch { stored, wanted } => {
+                IndexError::ModelMismatch { stored, wanted }.into()
+            }
             Self::OtherPaths { is_shared } => StoreError::PathsMismatch { is_shared },
             Self::Exhausted { reason, .. }
             | Self::Troubled { reason, lacks: None }

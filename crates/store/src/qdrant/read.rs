@@ -15,45 +15,38 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::{
-    super::{
-        MAX_PAGE, Scored, StoreError,
-        best::{self, Hit},
-    },
     Server,
     convert::{self, DENSE, TERMS},
     hnsw,
     names::Collection,
     records,
 };
+use crate::{
+    MAX_PAGE, QueryTarget, ScoredChunk, StoreError,
+    best::{self, Hit},
+};
 
 /// How many points one reply carries.
 const PAGE: usize = 1000;
 
 impl Server {
-    pub(super) async fn nearest(
+    /// Finds the best chunks that a filter leaves.
+    pub(super) async fn search(
         &self,
-        to: Vec<f32>,
-        of: Option<Filter>,
+        target: QueryTarget,
+        filter: Option<Filter>,
         limit: usize,
-    ) -> Result<Vec<Scored>, StoreError> {
-        if to.iter().all(|value| *value == 0.0) {
-            return Ok(Vec::new());
-        }
-        let variant = Variant::Dense(DenseVector { data: to });
-        self.search(variant, DENSE, of, limit).await
-    }
-
-    pub(super) async fn lexical(
-        &self,
-        terms: Sparse,
-        of: Option<Filter>,
-        limit: usize,
-    ) -> Result<Vec<Scored>, StoreError> {
-        if terms.indices.is_empty() {
-            return Ok(Vec::new());
-        }
-        let terms = SparseVector { values: terms.values, indices: terms.indices };
-        self.search(Variant::Sparse(terms), TERMS, of, limit).await
+    ) -> Result<Vec<ScoredChunk>, StoreError> {
+        let (vector, using) = match target {
+            QueryTarget::Vector(data) if data.iter().any(|value| *value != 0.0) => {
+                (Variant::Dense(DenseVector { data }), DENSE)
+            }
+            QueryTarget::Terms(Sparse { indices, values }) if !indices.is_empty() => {
+                (Variant::Sparse(SparseVector { values, indices }), TERMS)
+            }
+            QueryTarget::Vector(_) | QueryTarget::Terms(_) => return Ok(Vec::new()),
+        };
+        self.search_vector(vector, using, filter, limit).await
     }
 
     /// Reads records with their ids, in order of id, starting after `after`.
@@ -148,13 +141,13 @@ impl Server {
         Ok(counted.await?.result.unwrap_or_default().count)
     }
 
-    async fn search(
+    async fn search_vector(
         &self,
         to: Variant,
         using: &str,
         of: Option<Filter>,
         limit: usize,
-    ) -> Result<Vec<Scored>, StoreError> {
+    ) -> Result<Vec<ScoredChunk>, StoreError> {
         let limit = limit.min(MAX_PAGE);
         if limit == 0 {
             return Ok(Vec::new());
@@ -180,7 +173,7 @@ impl Server {
             }
             let scored = |(id, score)| {
                 let record = records::record(payloads.remove(&id)?);
-                Some(record.map(|record| Scored { id, score, record, also: Vec::new() }))
+                Some(record.map(|record| ScoredChunk { id, score, record, also: Vec::new() }))
             };
             return Ok(hits(found, limit)
                 .into_iter()
@@ -196,14 +189,14 @@ impl Server {
         request: &QueryPoints,
         ask: usize,
         limit: usize,
-    ) -> Result<Vec<Scored>, StoreError> {
+    ) -> Result<Vec<ScoredChunk>, StoreError> {
         let mut found = Vec::new();
         for _ in 0..best::MAX_TRIES {
             let best = self.best(request, ask, limit).await?;
             let ids: Vec<Uuid> = best.iter().map(|(id, _)| *id).collect();
             let mut records = self.named(Collection::Chunks, &ids).await?;
             let scored = |(id, score)| {
-                Some(Scored { id, score, record: records.remove(&id)?, also: Vec::new() })
+                Some(ScoredChunk { id, score, record: records.remove(&id)?, also: Vec::new() })
             };
             let asked = best.len();
             found = best.into_iter().filter_map(scored).collect();

@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
-    super::{Chunk, StoreError},
+    super::{NewChunk, StoreError},
     convert::{self, Point, ROOT},
     names::Names,
 };
 
 /// Returns the points that keep chunks.
-pub(super) fn chunks(chunks: Vec<Chunk>) -> Result<Vec<Point>, StoreError> {
-    let point = |Chunk { id, record, vectors }| {
+pub(super) fn chunks(chunks: Vec<NewChunk>) -> Result<Vec<Point>, StoreError> {
+    let point = |NewChunk { id, record, vectors }| {
         Ok(Point { id, payload: payload(&record)?, vectors: Some(vectors) })
     };
     chunks.into_iter().map(point).collect()

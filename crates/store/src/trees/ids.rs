@@ -1,64 +1,72 @@
-//! The ids of all chunks of a root, remembered while it stays as it is.
+//! The ids of all chunks of a root, remembered until the root changes.
 
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use codeinfo_core::{RootId, task::Tasks};
+use codeinfo_core::RootId;
 use uuid::Uuid;
 
-use super::{super::StoreError, inner::Inner};
+use super::inner::Inner;
+use crate::{FileSelection, StoreError};
 
-/// The ids of so many roots are remembered, which takes about 40 bytes a chunk.
+/// Maximum number of roots whose ids are remembered, which takes about 40 bytes a chunk.
 const MAX_REMEMBERED: usize = 32;
 
-/// Ids of some roots.
+/// Chunk ids of some roots.
 #[derive(Debug, Default)]
-pub(super) struct Ids {
-    remembered: Mutex<Remembered>,
+pub(super) struct ChunkIds {
+    remembered: Mutex<HashMap<RootId, RememberedIds>>,
 }
 
-/// The ids of each root, after so many changes of it, and under which owner.
-type Remembered = HashMap<RootId, (u64, RootId, Arc<HashSet<Uuid>>)>;
+#[derive(Debug, Clone)]
+struct RememberedIds {
+    /// Changes of the root before it was read.
+    changes: u64,
+    owner: RootId,
+    ids: Arc<HashSet<Uuid>>,
+}
 
-impl Ids {
-    /// Returns the ids of a root, as they are after so many changes of it.
-    pub(super) async fn of(
+impl ChunkIds {
+    /// Returns the chunk ids of a root after `changes` changes of it.
+    pub(super) async fn load(
         &self,
-        (inner, tasks): (&Inner, &Tasks),
-        (root, owner): (RootId, RootId),
+        inner: &Inner,
+        root: RootId,
+        owner: RootId,
         changes: u64,
     ) -> Result<Arc<HashSet<Uuid>>, StoreError> {
-        let known = self.all().get(&root).cloned();
-        if let Some((.., ids)) = known.filter(|(at, of, _)| (*at, *of) == (changes, owner)) {
-            return Ok(ids);
+        let remembered = self.lock().get(&root).cloned();
+        let is_current = |known: &RememberedIds| (known.changes, known.owner) == (changes, owner);
+        if let Some(known) = remembered.filter(is_current) {
+            return Ok(known.ids);
         }
-        let ids: Vec<Uuid> = listed((inner, tasks), root, owner).await?;
-        let ids: Arc<HashSet<Uuid>> = Arc::new(ids.into_iter().collect());
-        if inner.views.is_kept() {
-            let mut all = self.all();
+        let listed = list_chunk_ids(inner, root, owner).await?;
+        let ids: Arc<HashSet<Uuid>> = Arc::new(listed.into_iter().collect());
+        if inner.views.are_kept() {
+            let mut all = self.lock();
             if MAX_REMEMBERED <= all.len() {
                 all.clear();
             }
-            all.insert(root, (changes, owner, Arc::clone(&ids)));
+            all.insert(root, RememberedIds { changes, owner, ids: Arc::clone(&ids) });
         }
         Ok(ids)
     }
 
-    fn all(&self) -> MutexGuard<'_, Remembered> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RootId, RememberedIds>> {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the ids of all chunks of a root, in no fixed order.
-pub(super) async fn listed(
-    (inner, tasks): (&Inner, &Tasks),
+/// Reads the ids of all chunks of a root, in no fixed order.
+pub(super) async fn list_chunk_ids(
+    inner: &Inner,
     root: RootId,
     owner: RootId,
 ) -> Result<Vec<Uuid>, StoreError> {
-    let files = inner.engine.files(root).await?;
-    let made = move || {
+    let files = inner.engine.files(FileSelection { root, paths: None }).await?;
+    let derive_ids = move || {
         let ids = files.iter().flat_map(|file| file.chunk_ids(owner, 0..file.chunks));
         ids.collect()
     };
@@ -66,5 +74,5 @@ pub(super) async fn listed(
         action: "name chunks",
         reason: error.to_string(),
     };
-    tasks.spawn_blocking(made).await.map_err(failed)
+    inner.tasks.spawn_blocking(derive_ids).await.map_err(failed)
 }

@@ -1,4 +1,4 @@
-//! What changes an engine that several trees share, and what is known of them meanwhile.
+//! Changes of an engine that worktrees share: releases chunks that no root needs, and keeps former versions for a while.
 
 use std::{
     cmp::Reverse,
@@ -7,151 +7,187 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_core::{FileRecord, Root, RootId, Timestamp, hash};
+use codeinfo_core::{FileRecord, Root, RootId, Timestamp, hash, task::Tasks};
 use uuid::Uuid;
 
 use super::{
-    super::{StoreError, VectorStore},
-    family::{Families, Family},
-    view::{View, Views},
+    family::{RootFamilies, RootFamily},
+    view::{FileView, FileViews},
 };
+use crate::{Change, ChunkSelection, Engine, FileSelection, NewChunk, StoreError};
 
-/// How long what a path had before is kept.
-const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
-/// So many chunks of that are kept, or as many as the trees have.
-const KEPT_CHUNKS: u64 = 10_000;
-/// How often what is no longer kept is looked for.
-const TIDIED_EVERY: Duration = Duration::from_hours(1);
-/// How many records of files are looked up at a time.
-const PATHS: usize = 512;
-/// The most chunks that one removal names.
-const IDS: usize = 1024;
+/// Age at which former versions are removed.
+const MAX_FORMER_AGE: Duration = Duration::from_hours(7 * 24);
+/// Minimum number of chunks of former versions that are kept; more are kept where the trees have more.
+const MIN_FORMER_CHUNKS: u64 = 10_000;
+/// Pause between two searches for former versions that can be removed.
+const TIDY_INTERVAL: Duration = Duration::from_hours(1);
+/// Maximum number of file records that are looked up at a time.
+const MAX_PATHS: usize = 512;
+/// Maximum number of chunks that one removal names.
+const MAX_IDS: usize = 1024;
 
-/// The engine, and what is known of roots.
+/// An engine, and what is remembered of its roots.
 pub(super) struct Inner {
-    pub(super) engine: Arc<dyn VectorStore>,
-    pub(super) families: Families,
-    pub(super) views: Views,
-    /// When what a repository had before was last looked through.
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) families: RootFamilies,
+    pub(super) views: FileViews,
+    pub(super) tasks: Tasks,
+    /// Time of the last search for removable former versions, by owner.
     tidied: Mutex<HashMap<RootId, Instant>>,
 }
 
 impl Inner {
-    pub(super) fn over(engine: Arc<dyn VectorStore>, is_shared: bool) -> Self {
-        let (families, views) = (Families::new(is_shared), Views::new(is_shared));
-        Self { engine, families, views, tidied: Mutex::default() }
+    pub(super) fn new(engine: Arc<dyn Engine>, is_shared: bool, tasks: Tasks) -> Self {
+        let (families, views) = (RootFamilies::new(is_shared), FileViews::new(is_shared));
+        Self { engine, families, views, tasks, tidied: Mutex::default() }
     }
 
-    pub(super) async fn family(&self) -> Result<Arc<Family>, StoreError> {
-        match self.families.get() {
-            Some(family) => Ok(family),
-            None => self.loaded().await,
+    /// Makes a change. The caller holds the order.
+    pub(super) async fn apply(&self, change: Change) -> Result<(), StoreError> {
+        match change {
+            Change::PutRoot(root) => self.put_root(root).await,
+            Change::RemoveRoot { root, keeps_chunks: false } => self.remove_root(root).await,
+            Change::RemoveRoot { root, keeps_chunks: true } => {
+                self.remove_tree(root).await?;
+                self.families.note_removed(root);
+                Ok(())
+            }
+            Change::PutFiles(files) => {
+                let mut by_root: HashMap<RootId, Vec<FileRecord>> = HashMap::new();
+                for file in files {
+                    by_root.entry(file.root).or_default().push(file);
+                }
+                for (root, files) in by_root {
+                    self.put_files(root, files).await?;
+                }
+                Ok(())
+            }
+            Change::RemoveFiles { root, paths } => {
+                let former = self.files_at(root, paths.clone()).await?;
+                self.erase_files(root, paths).await?;
+                self.release(root, former, Vec::new()).await
+            }
+            Change::PutChunks(mut chunks) => {
+                let family = self.family().await?;
+                for NewChunk { record, .. } in &mut chunks {
+                    record.root = family.owner(record.root);
+                }
+                self.engine.apply(Change::PutChunks(chunks)).await
+            }
+            Change::RemoveChunks(_) | Change::Flush => self.engine.apply(change).await,
         }
     }
 
-    async fn loaded(&self) -> Result<Arc<Family>, StoreError> {
+    pub(super) async fn family(&self) -> Result<Arc<RootFamily>, StoreError> {
+        match self.families.get() {
+            Some(family) => Ok(family),
+            None => self.load_family().await,
+        }
+    }
+
+    async fn load_family(&self) -> Result<Arc<RootFamily>, StoreError> {
         let changes = self.families.changes();
         Ok(self.families.learn(&self.engine.roots().await?, changes))
     }
 
-    /// Returns the roots as they are now, which other processes may have changed.
-    async fn family_now(&self) -> Result<Arc<Family>, StoreError> {
+    /// Returns the current roots, which other processes may have changed.
+    async fn current_family(&self) -> Result<Arc<RootFamily>, StoreError> {
         match self.families.get().filter(|_| !self.families.is_shared()) {
             Some(family) => Ok(family),
-            None => self.loaded().await,
+            None => self.load_family().await,
         }
     }
 
-    /// Returns what a root has of some paths. The caller holds the order.
-    pub(super) async fn view(
-        &self,
-        root: RootId,
-        paths: &BTreeSet<&str>,
-    ) -> Result<View, StoreError> {
-        if let Some(view) = self.views.get(root) {
-            return Ok(view);
-        }
-        if self.views.is_kept() {
-            return Ok(self.views.learn(root, &self.engine.files(root).await?));
-        }
-        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        Ok(View::of(&self.engine.files_at(root, paths).await?))
-    }
-
-    /// Writes records of files of one root.
-    async fn write(&self, root: RootId, files: Vec<FileRecord>) -> Result<(), StoreError> {
-        let written = self.engine.put_files(files.clone()).await;
-        match &written {
-            Ok(()) => self.views.wrote(root, &files),
-            Err(_) => self.views.forget(root),
-        }
-        written
-    }
-
-    async fn erase(&self, root: RootId, paths: Vec<String>) -> Result<(), StoreError> {
-        let erased = self.engine.remove_files(root, paths.clone()).await;
-        match &erased {
-            Ok(()) => self.views.removed(root, &paths),
-            Err(_) => self.views.forget(root),
-        }
-        erased
-    }
-
-    pub(super) async fn put_files(
-        &self,
-        root: RootId,
-        files: Vec<FileRecord>,
-    ) -> Result<(), StoreError> {
-        let paths = files.iter().map(|file| file.path.clone()).collect();
-        let now: HashMap<&str, &str> =
-            files.iter().map(|file| (file.path.as_str(), file.version.as_str())).collect();
-        let mut before = self.engine.files_at(root, paths).await?;
-        before.retain(|old| now.get(old.path.as_str()) != Some(&old.version.as_str()));
-        // A record without a version takes the place of one whose chunks are not all there.
-        let is_whole =
-            |old: &FileRecord| now.get(old.path.as_str()).is_some_and(|now| !now.is_empty());
-        let (before, broken) = before.into_iter().partition(is_whole);
-        self.write(root, files).await?;
-        self.release(root, before, broken).await
-    }
-
-    pub(super) async fn remove_files(
+    async fn files_at(
         &self,
         root: RootId,
         paths: Vec<String>,
-    ) -> Result<(), StoreError> {
-        let before = self.engine.files_at(root, paths.clone()).await?;
-        self.erase(root, paths).await?;
-        self.release(root, before, Vec::new()).await
+    ) -> Result<Vec<FileRecord>, StoreError> {
+        self.engine.files(FileSelection { root, paths: Some(paths) }).await
     }
 
-    /// Keeps what a root had before for a while, except for what is broken, and takes out the chunks that nobody needs
+    async fn all_files(&self, root: RootId) -> Result<Vec<FileRecord>, StoreError> {
+        self.engine.files(FileSelection { root, paths: None }).await
+    }
+
+    /// Returns the versions that a root has of some paths. The caller holds the order.
+    pub(super) async fn load_view(
+        &self,
+        root: RootId,
+        paths: &BTreeSet<&str>,
+    ) -> Result<FileView, StoreError> {
+        if let Some(view) = self.views.get(root) {
+            return Ok(view);
+        }
+        if self.views.are_kept() {
+            return Ok(self.views.learn(root, &self.all_files(root).await?));
+        }
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        Ok(FileView::from_records(&self.files_at(root, paths).await?))
+    }
+
+    /// Writes file records of one root.
+    async fn write_files(&self, root: RootId, files: Vec<FileRecord>) -> Result<(), StoreError> {
+        let outcome = self.engine.apply(Change::PutFiles(files.clone())).await;
+        match &outcome {
+            Ok(()) => self.views.note_written(root, &files),
+            Err(_) => self.views.forget(root),
+        }
+        outcome
+    }
+
+    async fn erase_files(&self, root: RootId, paths: Vec<String>) -> Result<(), StoreError> {
+        let outcome = self.engine.apply(Change::RemoveFiles { root, paths: paths.clone() }).await;
+        match &outcome {
+            Ok(()) => self.views.note_removed(root, &paths),
+            Err(_) => self.views.forget(root),
+        }
+        outcome
+    }
+
+    async fn put_files(&self, root: RootId, files: Vec<FileRecord>) -> Result<(), StoreError> {
+        let paths = files.iter().map(|file| file.path.clone()).collect();
+        let new_versions: HashMap<&str, &str> =
+            files.iter().map(|file| (file.path.as_str(), file.version.as_str())).collect();
+        let mut replaced = self.files_at(root, paths).await?;
+        replaced.retain(|old| new_versions.get(old.path.as_str()) != Some(&old.version.as_str()));
+        // A record without a version replaces one whose chunks are incomplete.
+        let is_whole = |old: &FileRecord| {
+            new_versions.get(old.path.as_str()).is_some_and(|version| !version.is_empty())
+        };
+        let (former, broken) = replaced.into_iter().partition(is_whole);
+        self.write_files(root, files).await?;
+        self.release(root, former, broken).await
+    }
+
+    /// Keeps former versions for a while, except for broken ones, and removes the chunks that no root needs
     /// any more.
     async fn release(
         &self,
         root: RootId,
-        before: Vec<FileRecord>,
+        former: Vec<FileRecord>,
         broken: Vec<FileRecord>,
     ) -> Result<(), StoreError> {
-        if before.is_empty() && broken.is_empty() {
+        if former.is_empty() && broken.is_empty() {
             return Ok(());
         }
-        let family = self.family_now().await?;
+        let family = self.current_family().await?;
         let owner = family.owner(root);
-        let is_kept = |record: &FileRecord| {
-            // Of a former revision, none is asked for again.
-            family.is_repository(root) && 0 < record.chunks && hash::is_current(&record.version)
+        let is_worth_keeping = |record: &FileRecord| {
+            // No run asks for versions of a former revision of the chunker.
+            family.is_in_repository(root) && 0 < record.chunks && hash::is_current(&record.version)
         };
-        let (former, mut gone): (Vec<FileRecord>, Vec<FileRecord>) =
-            before.into_iter().partition(is_kept);
+        let (kept, mut gone): (Vec<FileRecord>, Vec<FileRecord>) =
+            former.into_iter().partition(is_worth_keeping);
         gone.extend(broken);
-        gone.extend(self.keep(owner, former).await?);
-        self.free(owner, gone, &needing(&family, owner, root)).await
+        gone.extend(self.keep_former(owner, kept).await?);
+        self.free_chunks(owner, gone, &roots_needing(&family, owner, root)).await
     }
 
-    /// Keeps records of what a repository had before, and returns those that made room for them: of a path, there are
+    /// Stores records of former versions, and returns those that they replace: of a path, there are
     /// as many versions as [`RootId::former`] has ids.
-    async fn keep(
+    async fn keep_former(
         &self,
         owner: RootId,
         former: Vec<FileRecord>,
@@ -160,78 +196,79 @@ impl Inner {
             return Ok(Vec::new());
         }
         let paths: Vec<String> = former.iter().map(|record| record.path.clone()).collect();
-        let mut places = Vec::new();
+        let mut slots = Vec::new();
         for id in RootId::former(owner) {
-            let known = self.engine.files_at(id, paths.clone()).await?.into_iter();
-            let known: HashMap<String, FileRecord> =
-                known.map(|record| (record.path.clone(), record)).collect();
-            places.push((id, known, Vec::new()));
+            let records = self.files_at(id, paths.clone()).await?.into_iter();
+            let stored: HashMap<String, FileRecord> =
+                records.map(|record| (record.path.clone(), record)).collect();
+            slots.push((id, stored, Vec::new()));
         }
         let now = Timestamp::now().milliseconds().saturating_mul(1_000_000);
         let mut gone = Vec::new();
         for record in former {
-            // Where it is already, else where nothing is, else in place of what was kept first.
-            let place =
-                places.iter_mut().min_by_key(|(_, known, _)| match known.get(&record.path) {
-                    Some(known) if known.version == record.version => (0, 0),
+            // The slot that has this version, else an empty one, else the one that was filled first.
+            let best_slot =
+                slots.iter_mut().min_by_key(|(_, stored, _)| match stored.get(&record.path) {
+                    Some(other) if other.version == record.version => (0, 0),
                     None => (1, 0),
-                    Some(known) => (2, known.modified_ns),
+                    Some(other) => (2, other.modified_ns),
                 });
-            let Some((id, known, kept)) = place else { continue };
-            gone.extend(known.remove(&record.path).filter(|known| known.version != record.version));
-            kept.push(FileRecord { root: *id, modified_ns: now, ..record });
+            let Some((id, stored, new)) = best_slot else { continue };
+            let replaced = stored.remove(&record.path);
+            gone.extend(replaced.filter(|replaced| replaced.version != record.version));
+            new.push(FileRecord { root: *id, modified_ns: now, ..record });
         }
-        for (id, _, kept) in places {
-            if !kept.is_empty() {
-                self.write(id, kept).await?;
+        for (id, _, new) in slots {
+            if !new.is_empty() {
+                self.write_files(id, new).await?;
             }
         }
         Ok(gone)
     }
 
-    /// Takes out the chunks of those records that none of `roots` needs.
-    async fn free(
+    /// Removes the chunks of those records that none of `roots` needs.
+    async fn free_chunks(
         &self,
         owner: RootId,
         records: Vec<FileRecord>,
         roots: &[RootId],
     ) -> Result<(), StoreError> {
-        let mut records: Vec<FileRecord> =
+        let with_chunks: Vec<FileRecord> =
             records.into_iter().filter(|record| 0 < record.chunks).collect();
-        for some in records.chunks_mut(PATHS) {
-            let mut some: Vec<&FileRecord> = some.iter().collect();
+        for page in with_chunks.chunks(MAX_PATHS) {
+            let mut unneeded: Vec<&FileRecord> = page.iter().collect();
             for root in roots {
-                let paths = some.iter().map(|record| record.path.as_str()).collect();
-                let view = self.view(*root, &paths).await?;
-                some.retain(|record| !view.has(&record.path, &record.version));
+                let paths = unneeded.iter().map(|record| record.path.as_str()).collect();
+                let view = self.load_view(*root, &paths).await?;
+                unneeded.retain(|record| !view.has_version(&record.path, &record.version));
             }
-            let ids: Vec<Uuid> = some
+            let ids: Vec<Uuid> = unneeded
                 .into_iter()
                 .flat_map(|record| record.chunk_ids(owner, 0..record.chunks))
                 .collect();
-            for some in ids.chunks(IDS) {
-                self.engine.remove_chunks(some.to_vec()).await?;
+            for some in ids.chunks(MAX_IDS) {
+                self.engine.apply(Change::RemoveChunks(some.to_vec())).await?;
             }
         }
         Ok(())
     }
 
-    pub(super) async fn put_root(&self, root: Root) -> Result<(), StoreError> {
-        // Before the root says that nothing is to be repaired.
+    async fn put_root(&self, root: Root) -> Result<(), StoreError> {
+        // Before the root says that nothing needs repair.
         if root.last_run.is_completed() && root.repository.is_some() {
-            self.tidy(&root).await?;
+            self.remove_old_versions(&root).await?;
         }
-        self.engine.put_root(root.clone()).await?;
-        self.families.wrote(&root);
+        self.engine.apply(Change::PutRoot(root.clone())).await?;
+        self.families.note_written(&root);
         Ok(())
     }
 
-    /// Lets go of what trees of a repository had long ago, and of what is more than they have.
-    async fn tidy(&self, root: &Root) -> Result<(), StoreError> {
+    /// Removes former versions of a repository that are too old or too many.
+    async fn remove_old_versions(&self, root: &Root) -> Result<(), StoreError> {
         let owner = root.owner();
         {
             let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
-            if tidied.get(&owner).is_some_and(|at| at.elapsed() < TIDIED_EVERY) {
+            if tidied.get(&owner).is_some_and(|last| last.elapsed() < TIDY_INTERVAL) {
                 return Ok(());
             }
             tidied.insert(owner, Instant::now());
@@ -239,75 +276,85 @@ impl Inner {
         let oldest = Timestamp::now()
             .milliseconds()
             .saturating_mul(1_000_000)
-            .saturating_sub(u64::try_from(KEPT_FOR.as_nanos()).unwrap_or(u64::MAX));
-        let family = self.family_now().await?;
-        let most = family.chunks(owner).max(root.counts.chunks).max(KEPT_CHUNKS);
-        let mut kept = Vec::new();
+            .saturating_sub(u64::try_from(MAX_FORMER_AGE.as_nanos()).unwrap_or(u64::MAX));
+        let family = self.current_family().await?;
+        let max_chunks = family.count_chunks(owner).max(root.counts.chunks).max(MIN_FORMER_CHUNKS);
+        let mut old = Vec::new();
         for id in RootId::former(owner) {
-            kept.extend(self.engine.files(id).await?);
+            old.extend(self.all_files(id).await?);
         }
-        kept.sort_unstable_by_key(|record| Reverse(record.modified_ns));
+        old.sort_unstable_by_key(|record| Reverse(record.modified_ns));
         let mut chunks = 0;
-        kept.retain(|record| {
+        old.retain(|record| {
             chunks += u64::from(record.chunks);
-            record.modified_ns < oldest || most < chunks
+            record.modified_ns < oldest || max_chunks < chunks
         });
-        for some in kept.chunks(PATHS) {
+        for page in old.chunks(MAX_PATHS) {
             for id in RootId::former(owner) {
-                let of_id = some.iter().filter(|record| record.root == id);
-                let paths: Vec<String> = of_id.map(|record| record.path.clone()).collect();
+                let records = page.iter().filter(|record| record.root == id);
+                let paths: Vec<String> = records.map(|record| record.path.clone()).collect();
                 if !paths.is_empty() {
-                    self.erase(id, paths).await?;
+                    self.erase_files(id, paths).await?;
                 }
             }
-            self.free(owner, some.to_vec(), &needing(&family, owner, root.id)).await?;
+            let roots = roots_needing(&family, owner, root.id);
+            self.free_chunks(owner, page.to_vec(), &roots).await?;
         }
         Ok(())
     }
 
-    /// Takes out all chunks that are kept under an owner, but not the root of that id.
-    async fn remove_kept(&self, owner: RootId) -> Result<(), StoreError> {
+    /// Removes all chunks that are stored under an owner, but not the root of that id.
+    async fn remove_owned_chunks(&self, owner: RootId) -> Result<(), StoreError> {
         loop {
-            let page = self.engine.chunks(Some(owner), None, IDS).await?;
+            let selection =
+                ChunkSelection::Page { owner: Some(owner), after: None, limit: MAX_IDS };
+            let page = self.engine.chunks(selection).await?;
             if page.is_empty() {
                 return Ok(());
             }
-            self.engine.remove_chunks(page.into_iter().map(|stored| stored.id).collect()).await?;
+            let ids = page.into_iter().map(|stored| stored.id).collect();
+            self.engine.apply(Change::RemoveChunks(ids)).await?;
         }
     }
 
-    pub(super) async fn remove_root(&self, root: RootId) -> Result<(), StoreError> {
-        let family = self.family_now().await?;
+    async fn remove_root(&self, root: RootId) -> Result<(), StoreError> {
+        let family = self.current_family().await?;
         let owner = family.owner(root);
-        let others: Vec<RootId> = family.of(owner).filter(|other| *other != root).collect();
-        if others.is_empty() {
+        let siblings: Vec<RootId> = family.trees_of(owner).filter(|other| *other != root).collect();
+        if siblings.is_empty() {
             for former in RootId::former(owner) {
-                self.engine.remove_tree(former).await?;
-                self.views.forget(former);
+                self.remove_tree(former).await?;
             }
-            if owner != root && family.knows(owner) {
+            if owner != root && family.contains(owner) {
                 // That root is a tree of another repository now.
-                self.remove_kept(owner).await?;
+                self.remove_owned_chunks(owner).await?;
             } else if owner != root {
-                self.engine.remove_root(owner).await?;
+                self.engine.apply(Change::RemoveRoot { root: owner, keeps_chunks: false }).await?;
             }
-            self.engine.remove_root(root).await?;
+            self.engine.apply(Change::RemoveRoot { root, keeps_chunks: false }).await?;
         } else {
-            let records = self.engine.files(root).await?;
-            let needing: Vec<RootId> = others.into_iter().chain(RootId::former(owner)).collect();
-            self.free(owner, records, &needing).await?;
-            self.engine.remove_tree(root).await?;
+            let records = self.all_files(root).await?;
+            let needing: Vec<RootId> = siblings.into_iter().chain(RootId::former(owner)).collect();
+            self.free_chunks(owner, records, &needing).await?;
+            self.engine.apply(Change::RemoveRoot { root, keeps_chunks: true }).await?;
         }
         self.views.forget(root);
-        self.families.removed(root);
+        self.families.note_removed(root);
+        Ok(())
+    }
+
+    /// Removes a root with its file records, but not its chunks.
+    async fn remove_tree(&self, root: RootId) -> Result<(), StoreError> {
+        self.engine.apply(Change::RemoveRoot { root, keeps_chunks: true }).await?;
+        self.views.forget(root);
         Ok(())
     }
 }
 
-/// Returns the ids of all records that may need chunks of an owner: those of its trees, `also` among them, and of what
-/// these had before.
-fn needing(family: &Family, owner: RootId, also: RootId) -> Vec<RootId> {
-    let mut roots: Vec<RootId> = family.of(owner).chain([also]).collect();
+/// Returns the ids of all records that may need chunks of an owner: those of its trees, including `root`, and of their
+/// former versions.
+fn roots_needing(family: &RootFamily, owner: RootId, root: RootId) -> Vec<RootId> {
+    let mut roots: Vec<RootId> = family.trees_of(owner).chain([root]).collect();
     roots.sort_unstable();
     roots.dedup();
     roots.extend(RootId::former(owner));

@@ -1,7 +1,7 @@
-//! What the roots of a shared store had when they were last read, so that not every search asks for it.
+//! The files of the roots of a shared store as they were last read, so that not every search reads them.
 //!
-//! A run writes its root before it changes anything of it and again when it ends. A root that reads as before therefore
-//! has the files that it had.
+//! A run writes its root before it changes any of its files and again when it ends. A root that reads as before
+//! therefore has the same files.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,29 +11,27 @@ use std::{
 use codeinfo_core::{FileRecord, Root, RootId, Timestamp};
 use uuid::Uuid;
 
-use super::{
-    super::{Among, StoreError},
-    Trees,
-};
+use super::Trees;
+use crate::{ChunkSet, FileSelection, StoreError};
 
-/// The most files of all roots that are remembered, which take about 300 bytes each and 40 a chunk.
+/// Maximum number of remembered files of all roots, which take about 300 bytes each and 40 a chunk.
 const MAX_FILES: usize = 200_000;
 
-/// Maximum number of chunks that every search of a root with other trees names to the server, 40 bytes each. More are
-/// named only where most of the nearest belong to the other trees.
+/// Maximum number of chunks that every search of a root with sibling trees names to the server, 40 bytes each. More are
+/// named only where most of the nearest belong to the siblings.
 const MAX_NAMED: usize = 2_000;
 
-/// What one root has.
+/// The files of one root.
 #[derive(Debug)]
-pub(super) struct Files {
-    /// Its files by their paths.
+pub(super) struct RootFiles {
+    /// Records by path.
     pub(super) by_path: HashMap<String, FileRecord>,
-    /// The ids of its chunks.
+    /// Ids of all its chunks.
     chunk_ids: Arc<HashSet<Uuid>>,
 }
 
-impl Files {
-    /// Takes over the files of a root whose chunks are kept under `owner`.
+impl RootFiles {
+    /// Collects the files of a root whose chunks are stored under `owner`.
     fn from_records(owner: RootId, files: Vec<FileRecord>) -> Self {
         let chunk_ids = files.iter().flat_map(|file| file.chunk_ids(owner, 0..file.chunks));
         let chunk_ids = Arc::new(chunk_ids.collect());
@@ -43,56 +41,56 @@ impl Files {
 }
 
 impl Trees {
-    /// Returns the files of a root, if they are remembered and may be used, and has them read otherwise, so that they
-    /// are there the next time.
-    pub(super) fn remembered_files(&self, root: RootId) -> Option<Arc<Files>> {
+    /// Returns the files of a root if they are remembered and may be used. Otherwise starts to read them for the next
+    /// time.
+    pub(super) fn remembered_files(&self, root: RootId) -> Option<Arc<RootFiles>> {
         if !self.is_remembering {
             return None;
         }
-        let known = self.memory.files(root);
-        if known.is_none()
-            && let Some(begun) = self.memory.begin(root)
+        let remembered = self.memory.files(root);
+        if remembered.is_none()
+            && let Some(begun) = self.memory.begin_reading(root)
         {
             let (inner, memory) = (Arc::clone(&self.inner), Arc::clone(&self.memory));
-            let tasks = self.tasks.clone();
-            self.tasks.spawn(async move {
-                let read = tasks.stopping().run_until_cancelled(inner.engine.files(root)).await;
+            self.inner.tasks.spawn(async move {
+                let reading = inner.engine.files(FileSelection { root, paths: None });
+                let read = inner.tasks.stopping().run_until_cancelled(reading).await;
                 let learn = move || memory.learn(&begun, read.and_then(Result::ok));
-                drop(tasks.spawn_blocking(learn).await);
+                drop(inner.tasks.spawn_blocking(learn).await);
             });
         }
-        known
+        remembered
     }
 
-    /// Returns the chunks among which a root of an owner is searched, where they are to be named one by one.
-    pub(super) async fn among(
+    /// Returns the chunks among which a root of an owner is searched, where they are named one by one.
+    pub(super) async fn chunk_set(
         &self,
         root: RootId,
         owner: RootId,
-        are_others_near: bool,
+        are_siblings_near: bool,
         changes: u64,
-    ) -> Result<Option<Among>, StoreError> {
-        let has_others = 1 < self.inner.family().await?.of(owner).count();
-        let remembered = if has_others { self.remembered_files(root) } else { None };
+    ) -> Result<Option<ChunkSet>, StoreError> {
+        let has_siblings = self.inner.family().await?.has_siblings(owner);
+        let remembered = if has_siblings { self.remembered_files(root) } else { None };
         let ids = match remembered.map(|files| Arc::clone(&files.chunk_ids)) {
-            Some(ids) if are_others_near || ids.len() <= MAX_NAMED => ids,
-            None if are_others_near || (has_others && self.inner.views.is_kept()) => {
-                self.ids.of((&self.inner, &self.tasks), (root, owner), changes).await?
+            Some(ids) if are_siblings_near || ids.len() <= MAX_NAMED => ids,
+            None if are_siblings_near || (has_siblings && self.inner.views.are_kept()) => {
+                self.ids.load(&self.inner, root, owner, changes).await?
             }
             Some(_) | None => return Ok(None),
         };
-        Ok(Some(Among { owner, ids }))
+        Ok(Some(ChunkSet { owner, ids }))
     }
 }
 
 /// The roots as they were last read, and the files of some.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    state: Mutex<MemoryState>,
+pub(super) struct RootMemory {
+    state: Mutex<RootMemoryState>,
 }
 
 #[derive(Debug, Default)]
-struct MemoryState {
+struct RootMemoryState {
     roots: Option<Arc<Vec<Root>>>,
     files: HashMap<RootId, RememberedFiles>,
 }
@@ -102,19 +100,19 @@ struct MemoryState {
 struct RememberedFiles {
     changed_at: Timestamp,
     /// `None` while they are being read, or where they are too many.
-    files: Option<Arc<Files>>,
+    files: Option<Arc<RootFiles>>,
 }
 
-impl Memory {
+impl RootMemory {
     /// Returns the roots as they were last read.
     pub(super) fn roots(&self) -> Option<Arc<Vec<Root>>> {
         self.state().roots.clone()
     }
 
-    /// Takes over all roots, as they were read, and forgets the files of those that changed.
+    /// Stores all roots as they were read, and forgets the files of those that changed.
     pub(super) fn follow(&self, roots: &[Root]) {
         let mut state = self.state();
-        if state.roots.as_ref().is_some_and(|known| known.as_slice() == roots) {
+        if state.roots.as_ref().is_some_and(|former| former.as_slice() == roots) {
             return;
         }
         let changes: HashMap<RootId, Timestamp> =
@@ -124,27 +122,27 @@ impl Memory {
     }
 
     /// Returns the files of a root, if they are remembered.
-    pub(super) fn files(&self, of: RootId) -> Option<Arc<Files>> {
-        self.state().files.get(&of)?.files.clone()
+    pub(super) fn files(&self, root: RootId) -> Option<Arc<RootFiles>> {
+        self.state().files.get(&root)?.files.clone()
     }
 
     /// Returns a root if its files are neither remembered nor being read: the caller then reads them, and calls
     /// [`Self::learn`].
-    pub(super) fn begin(&self, of: RootId) -> Option<Root> {
+    pub(super) fn begin_reading(&self, id: RootId) -> Option<Root> {
         let mut state = self.state();
-        let root = state.roots.as_ref()?.iter().find(|root| root.id == of)?.clone();
+        let root = state.roots.as_ref()?.iter().find(|root| root.id == id)?.clone();
         let changed_at = last_change(&root)?;
-        if state.files.contains_key(&of) {
+        if state.files.contains_key(&id) {
             return None;
         }
-        state.files.insert(of, RememberedFiles { changed_at, files: None });
+        state.files.insert(id, RememberedFiles { changed_at, files: None });
         Some(root)
     }
 
-    /// Takes over the files of a root as it was, unless it has changed since or there is no room. Without files, they
-    /// are to be read again.
-    pub(super) fn learn(&self, root: &Root, files: Option<Vec<FileRecord>>) {
-        let files = files.map(|files| Files::from_records(root.owner(), files));
+    /// Stores the files of a root as it was, unless it has changed since or there is no room. Without files, they
+    /// are read again when they are needed.
+    pub(super) fn learn(&self, root: &Root, records: Option<Vec<FileRecord>>) {
+        let files = records.map(|records| RootFiles::from_records(root.owner(), records));
         let mut state = self.state();
         let current = state.files.get(&root.id).map(|entry| entry.changed_at);
         let Some(changed_at) = current.filter(|at| last_change(root) == Some(*at)) else { return };
@@ -153,15 +151,15 @@ impl Memory {
             return;
         };
         let all = state.files.values().flat_map(|entry| &entry.files);
-        let known: usize = all.map(|files| files.by_path.len()).sum();
-        if known + files.by_path.len() <= MAX_FILES {
+        let remembered: usize = all.map(|files| files.by_path.len()).sum();
+        if remembered + files.by_path.len() <= MAX_FILES {
             state
                 .files
                 .insert(root.id, RememberedFiles { changed_at, files: Some(Arc::new(files)) });
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, MemoryState> {
+    fn state(&self) -> MutexGuard<'_, RootMemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -188,12 +186,12 @@ mod tests {
 
     #[test]
     fn files_are_remembered_until_their_root_changes() {
-        let memory = Memory::default();
+        let memory = RootMemory::default();
         let app = root(1);
-        assert!(memory.roots().is_none() && memory.begin(app.id).is_none());
+        assert!(memory.roots().is_none() && memory.begin_reading(app.id).is_none());
         memory.follow(std::slice::from_ref(&app));
-        let begun = memory.begin(app.id).unwrap();
-        assert!(memory.begin(app.id).is_none() && memory.files(app.id).is_none());
+        let begun = memory.begin_reading(app.id).unwrap();
+        assert!(memory.begin_reading(app.id).is_none() && memory.files(app.id).is_none());
         memory.learn(&begun, Some(vec![file(&app)]));
         let renamed = Root { name: "other".to_owned(), ..app.clone() };
         memory.follow(std::slice::from_ref(&renamed));
@@ -201,7 +199,7 @@ mod tests {
         assert_eq!(*memory.roots().unwrap(), [renamed]);
         for changed in [root(2), Root { last_run: LastRun::Interrupted, ..app.clone() }] {
             memory.follow(std::slice::from_ref(&app));
-            if let Some(begun) = memory.begin(app.id) {
+            if let Some(begun) = memory.begin_reading(app.id) {
                 memory.learn(&begun, Some(vec![file(&app)]));
             }
             assert!(memory.files(app.id).is_some());
@@ -212,27 +210,27 @@ mod tests {
 
     #[test]
     fn files_that_were_read_while_their_root_changed_are_not_taken_over() {
-        let memory = Memory::default();
+        let memory = RootMemory::default();
         let app = root(1);
         memory.follow(std::slice::from_ref(&app));
-        let begun = memory.begin(app.id).unwrap();
+        let begun = memory.begin_reading(app.id).unwrap();
         memory.follow(&[root(2)]);
         memory.learn(&begun, Some(vec![file(&app)]));
         assert!(memory.files(app.id).is_none());
         // They can be read again, as after a failure.
-        let begun = memory.begin(app.id).unwrap();
+        let begun = memory.begin_reading(app.id).unwrap();
         memory.learn(&begun, None);
-        let begun = memory.begin(app.id).unwrap();
+        let begun = memory.begin_reading(app.id).unwrap();
         let file = |number| FileRecord { path: format!("{number}.rs"), ..file(&app) };
         memory.learn(&begun, Some((0..=MAX_FILES).map(file).collect()));
-        assert!(memory.files(app.id).is_none() && memory.begin(app.id).is_none());
+        assert!(memory.files(app.id).is_none() && memory.begin_reading(app.id).is_none());
     }
 
     #[test]
     fn the_files_of_a_root_that_an_older_version_wrote_are_not_remembered() {
-        let memory = Memory::default();
+        let memory = RootMemory::default();
         let app = Root { changed_at: None, ..root(1) };
         memory.follow(std::slice::from_ref(&app));
-        assert!(memory.begin(app.id).is_none());
+        assert!(memory.begin_reading(app.id).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Which version of each path a root has.
+//! The version of each path that a root has.
 
 use std::{
     collections::HashMap,
@@ -8,51 +8,57 @@ use std::{
 
 use codeinfo_core::{FileRecord, RootId};
 
-use super::memory::Files;
+use super::memory::RootFiles;
 
-/// What one root has of some paths, or of all.
+/// The versions that one root has of some paths, or of all.
 #[derive(Debug, Clone)]
-pub(super) enum View {
-    /// All that it has, by the hashes of path and version.
-    Known(Arc<Known>),
-    /// The same of a root of a shared store, as it was remembered.
-    Remembered(Arc<Files>),
-    /// What was read for one question.
-    Read(HashMap<String, String>),
+pub(super) enum FileView {
+    /// All files, by the hashes of path and version.
+    Hashed(Arc<VersionHashes>),
+    /// Remembered files of a root of a shared store.
+    Remembered(Arc<RootFiles>),
+    /// Files that were read for one request.
+    Loaded(HashMap<String, String>),
 }
 
-/// All that a root has. Hashes are of 64 bits with keys of the process, so that nobody can make two meet.
+/// All files of a root. Hashes have 64 bits and use keys of the process, so that no repository can provoke collisions.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct VersionHashes {
     versions: RwLock<HashMap<u64, u64>>,
     hasher: RandomState,
 }
 
-impl View {
-    /// Takes over records of files.
-    pub(super) fn of(files: &[FileRecord]) -> Self {
+impl FileView {
+    /// Creates a view of records that were read for one request.
+    pub(super) fn from_records(files: &[FileRecord]) -> Self {
         let versions = files.iter().map(|file| (file.path.clone(), file.version.clone()));
-        Self::Read(versions.collect())
+        Self::Loaded(versions.collect())
     }
 
-    /// Whether the root has a version of a path.
-    pub(super) fn has(&self, path: &str, version: &str) -> bool {
+    /// Returns whether the root has a version of a path.
+    pub(super) fn has_version(&self, path: &str, version: &str) -> bool {
         match self {
-            Self::Known(known) => known.read().get(&known.hash(path)) == Some(&known.hash(version)),
+            Self::Hashed(hashes) => {
+                hashes.read().get(&hashes.hash(path)) == Some(&hashes.hash(version))
+            }
             Self::Remembered(files) => {
                 files.by_path.get(path).is_some_and(|file| file.version == version)
             }
-            Self::Read(versions) => versions.get(path).is_some_and(|known| known == version),
+            Self::Loaded(versions) => versions.get(path).is_some_and(|loaded| loaded == version),
         }
     }
 }
 
-impl Known {
+impl VersionHashes {
     fn hash(&self, text: &str) -> u64 {
         self.hasher.hash_one(text)
     }
 
-    // No change can be left half made in a way that matters to a reader of another path.
+    fn hash_files(&self, files: &[FileRecord]) -> HashMap<u64, u64> {
+        files.iter().map(|file| (self.hash(&file.path), self.hash(&file.version))).collect()
+    }
+
+    // A panic in the middle of a change cannot harm readers of other paths.
     fn read(&self) -> RwLockReadGuard<'_, HashMap<u64, u64>> {
         self.versions.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -62,85 +68,82 @@ impl Known {
     }
 }
 
-/// What all roots have that were asked for, unless other processes change it, too.
+/// Views of all roots that were read, unless other processes change them as well.
 #[derive(Debug)]
-pub(super) struct Views {
-    known: RwLock<HashMap<RootId, Arc<Known>>>,
-    is_kept: bool,
-    /// How many changes of each root were noted, and of all.
+pub(super) struct FileViews {
+    by_root: RwLock<HashMap<RootId, Arc<VersionHashes>>>,
+    are_kept: bool,
+    /// Number of changes of each root, and of all.
     changes: RwLock<HashMap<Option<RootId>, u64>>,
 }
 
-impl Views {
+impl FileViews {
     pub(super) fn new(is_shared: bool) -> Self {
-        Self { known: RwLock::default(), is_kept: !is_shared, changes: RwLock::default() }
+        Self { by_root: RwLock::default(), are_kept: !is_shared, changes: RwLock::default() }
     }
 
-    /// Whether what was learned is kept.
-    pub(super) fn is_kept(&self) -> bool {
-        self.is_kept
+    /// Returns whether views are kept between requests.
+    pub(super) fn are_kept(&self) -> bool {
+        self.are_kept
     }
 
-    /// Returns a number that is another one after each change of a root, or of any.
-    pub(super) fn changes(&self, of: Option<RootId>) -> u64 {
+    /// Returns a number that differs after each change of a root, or of any.
+    pub(super) fn changes(&self, root: Option<RootId>) -> u64 {
         let changes = self.changes.read().unwrap_or_else(PoisonError::into_inner);
-        changes.get(&of).copied().unwrap_or_default()
+        changes.get(&root).copied().unwrap_or_default()
     }
 
-    fn note(&self, root: RootId) {
+    fn count_change(&self, root: RootId) {
         let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
-        for of in [None, Some(root)] {
-            *changes.entry(of).or_default() += 1;
+        for counted in [None, Some(root)] {
+            *changes.entry(counted).or_default() += 1;
         }
     }
 
-    /// Returns what a root has, if that is known.
-    pub(super) fn get(&self, root: RootId) -> Option<View> {
-        self.known(root).map(View::Known)
+    /// Returns the view of a root, if it is kept.
+    pub(super) fn get(&self, root: RootId) -> Option<FileView> {
+        self.find_hashes(root).map(FileView::Hashed)
     }
 
-    /// Takes over all that a root has.
-    pub(super) fn learn(&self, root: RootId, files: &[FileRecord]) -> View {
-        let known = Arc::new(Known::default());
-        let hashes = files.iter().map(|file| (known.hash(&file.path), known.hash(&file.version)));
-        let versions = hashes.collect();
-        *known.write() = versions;
-        self.all().insert(root, Arc::clone(&known));
-        View::Known(known)
+    /// Stores all files of a root.
+    pub(super) fn learn(&self, root: RootId, files: &[FileRecord]) -> FileView {
+        let hashes = Arc::new(VersionHashes::default());
+        let versions = hashes.hash_files(files);
+        *hashes.write() = versions;
+        self.lock().insert(root, Arc::clone(&hashes));
+        FileView::Hashed(hashes)
     }
 
-    /// Notes records that were written.
-    pub(super) fn wrote(&self, root: RootId, files: &[FileRecord]) {
-        if let Some(known) = self.known(root) {
-            let hashes =
-                files.iter().map(|file| (known.hash(&file.path), known.hash(&file.version)));
-            let hashes: Vec<(u64, u64)> = hashes.collect();
-            known.write().extend(hashes);
+    /// Records that files were written.
+    pub(super) fn note_written(&self, root: RootId, files: &[FileRecord]) {
+        if let Some(hashes) = self.find_hashes(root) {
+            let versions = hashes.hash_files(files);
+            hashes.write().extend(versions);
         }
-        self.note(root);
+        self.count_change(root);
     }
 
-    /// Notes records that were removed.
-    pub(super) fn removed(&self, root: RootId, paths: &[String]) {
-        if let Some(known) = self.known(root) {
-            let mut versions = known.write();
+    /// Records that files were removed.
+    pub(super) fn note_removed(&self, root: RootId, paths: &[String]) {
+        if let Some(hashes) = self.find_hashes(root) {
+            let mut versions = hashes.write();
             for path in paths {
-                versions.remove(&known.hash(path));
+                versions.remove(&hashes.hash(path));
             }
         }
-        self.note(root);
+        self.count_change(root);
     }
 
-    /// Forgets what a root has, which is then read when it is asked for.
+    /// Forgets the view of a root, which is read again when it is needed.
     pub(super) fn forget(&self, root: RootId) {
-        self.all().remove(&root);
+        self.lock().remove(&root);
     }
 
-    fn known(&self, root: RootId) -> Option<Arc<Known>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(&root).cloned()
+    fn find_hashes(&self, root: RootId) -> Option<Arc<VersionHashes>> {
+        self.by_root.read().unwrap_or_else(PoisonError::into_inner).get(&root).cloned()
     }
 
-    fn all(&self) -> RwLockWriteGuard<'_, HashMap<RootId, Arc<Known>>> {
-        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> RwLockWriteGuard<'_, HashMap<RootId, Arc<VersionHashes>>> {
+        self.by_root.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,14 +4,10 @@
 //! names (one address or more, as in `QDRANT_URL`), with `QDRANT_TEST_API_KEY` and
 //! `QDRANT_TEST_REPLICATION` where they are set.
 
-use std::{
-    sync::{Arc, LazyLock},
-    thread,
-    time::Duration,
-};
+use std::{sync::LazyLock, thread, time::Duration};
 
 use codeinfo_core::{Host, Secret, task::Tasks};
-use codeinfo_store::{Identity, OnMismatch, Qdrant, StoreError};
+use codeinfo_store::{OnMismatch, ProcessIdentity, QdrantEngine, StoreError, StoreMode};
 use qdrant_client::qdrant::{
     NamedVectors, PointStruct, RetrievedPoint, ScrollPoints, UpsertPoints, Vectors,
     point_id::PointIdOptions, vectors::VectorsOptions, with_payload_selector::SelectorOptions,
@@ -131,11 +127,19 @@ impl Fixture {
         owner: &str,
         tasks: &Tasks,
     ) -> Result<Store, StoreError> {
-        let identity = identity(owner);
-        let refuse = OnMismatch::Refuse;
-        let (settings, tasks) = (&self.settings, tasks.clone());
-        let opened = Qdrant::open(settings, model, dimensions, refuse, identity, tasks).await?;
-        Ok(Arc::new(opened))
+        let engine = self.open_engine(model, dimensions, owner, tasks).await?;
+        Ok(Store::new(engine, StoreMode::Flat, tasks.clone()))
+    }
+
+    pub(crate) async fn open_engine(
+        &self,
+        model: &str,
+        dimensions: usize,
+        owner: &str,
+        tasks: &Tasks,
+    ) -> Result<QdrantEngine, StoreError> {
+        let (identity, refuse) = (identity(owner), OnMismatch::Refuse);
+        QdrantEngine::open(&self.settings, model, dimensions, refuse, identity, tasks.clone()).await
     }
 }
 
@@ -148,16 +152,17 @@ impl Place for Fixture {
         let identity = identity("one");
         let settings = &self.settings;
         let tasks = Tasks::default();
-        let opened = Qdrant::open(settings, model, DIMENSIONS, on_mismatch, identity, tasks);
-        Ok(Arc::new(opened.await?))
+        let opening =
+            QdrantEngine::open(settings, model, DIMENSIONS, on_mismatch, identity, tasks.clone());
+        Ok(Store::new(opening.await?, StoreMode::Flat, tasks))
     }
 }
 
 /// Returns a process by its name, which is the only one of its host.
-fn identity(owner: &str) -> Identity {
+fn identity(owner: &str) -> ProcessIdentity {
     let id = Uuid::new_v5(&Uuid::NAMESPACE_DNS, owner.as_bytes());
     let host = Host { id, name: format!("host-{owner}") };
-    Identity { owner: owner.to_owned(), name: format!("process {owner}"), host }
+    ProcessIdentity { owner: owner.to_owned(), name: format!("process {owner}"), host }
 }
 
 impl Drop for Fixture {

@@ -1,0 +1,335 @@
+//! Opens an index: compares every file with its checksums, moves damaged files away, and marks the roots
+//! that need repair.
+//!
+//! A damaged segment is moved away and the others opened; a damaged manifest takes the whole index with it.
+//! Commands other than `serve` and `ingest` refuse a damaged index, and compare only what they read into
+//! memory. Failures of the system, known by errno, refuse the start and move nothing.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use codeinfo_core::{LastRun, Root, RootId};
+use tracing::info;
+
+use crate::{
+    IndexError, IndexOptions, OnMismatch, advice, deletions, files,
+    folder_lock::FolderLock,
+    manifest::{self, IndexManifest, SegmentEntry, segment_file_name},
+    quarantine,
+    root_list::RootList,
+    segment::{ChecksumScope, IndexSegment},
+    snapshot::LiveSegment,
+    source::SegmentSource,
+    writer::{IndexContents, IndexWriter},
+};
+
+/// Names of files and folders of former layouts.
+const FORMER_NAMES: [&str; 6] = ["chunks", "files", "roots", "journal", "checksums", "optimizing"];
+
+/// Opens the index in `folder`.
+pub(crate) fn open_index(folder: &Path, wanted: &IndexOptions) -> Result<IndexWriter, IndexError> {
+    let judged = |error| classify_error(folder, error);
+    let root_list = RootList::open(folder, wanted.repairs).map_err(judged)?;
+    match open_once(folder, wanted, &root_list, None).map_err(judged) {
+        Err(IndexError::Damaged { reason, .. }) if wanted.repairs => {
+            // If this process is killed, the next one finds the folder missing or the roots marked.
+            if !root_list.is_whole() {
+                root_list.mark_lost(&reason, &[])?;
+            }
+            quarantine::move_folder_away(folder, &reason)?;
+            open_once(folder, wanted, &root_list, Some(reason)).map_err(judged)
+        }
+        opened => opened,
+    }
+}
+
+/// Reads the model that filled the index in `folder` and the length of its vectors; `None` if there is no index
+/// yet.
+pub(crate) fn read_model(folder: &Path) -> Result<Option<(String, usize)>, IndexError> {
+    let read = IndexManifest::read(folder).map_err(|error| classify_error(folder, error))?;
+    Ok(read.map(|manifest| manifest.model_and_dimensions()))
+}
+
+/// Opens the index without its damaged segments. `found` describes damage that was found
+/// before.
+fn open_once(
+    folder: &Path,
+    wanted: &IndexOptions,
+    root_list: &RootList,
+    mut found: Option<String>,
+) -> Result<IndexWriter, IndexError> {
+    fs::create_dir_all(folder).map_err(|source| IndexError::io(folder, source))?;
+    let lock = FolderLock::acquire(folder)?;
+    let (mut manifest, is_new) = match read_manifest(folder, wanted, root_list)? {
+        Some(manifest) => (manifest, false),
+        None => (IndexManifest::new(&wanted.model, wanted.dimensions), true),
+    };
+    if is_new && found.is_none() && !root_list.roots().is_empty() {
+        let reason = "its folder is missing".to_owned();
+        refuse_unless(wanted.repairs, folder, &reason)?;
+        found = Some(reason);
+    }
+    if is_new {
+        manifest.roots = root_list.roots();
+    }
+    let mut damaged: BTreeSet<RootId> = match found {
+        Some(_) => manifest.roots.iter().map(|root| root.id).collect(),
+        None => BTreeSet::new(),
+    };
+    let OpenedSegments { segments, lost } =
+        open_segments(folder, &manifest, wanted.checksum_scope())?;
+    if let Some(reason) = name_lost_files(&lost) {
+        refuse_unless(wanted.repairs, folder, &reason)?;
+        let of_lost: BTreeSet<RootId> =
+            lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied()).collect();
+        let is_hurt = |root: &&Root| {
+            let mut ids = [root.id, root.owner()].into_iter().chain(RootId::former(root.owner()));
+            ids.any(|id| of_lost.contains(&id))
+        };
+        damaged.extend(manifest.roots.iter().filter(is_hurt).map(|root| root.id));
+        let files: Vec<String> = lost.iter().flat_map(|(entry, _)| entry.file_names()).collect();
+        quarantine::move_files_away(folder, files.iter().map(String::as_str), &reason)?;
+        found = Some(reason);
+    }
+    remove_strays(folder, &manifest)?;
+    let contents = IndexContents { manifest, segments };
+    let mut writer =
+        IndexWriter::new(folder, lock, contents, root_list.clone(), wanted.seal_chunks);
+    let counted = find_miscounted_roots(&writer);
+    if let Some((root, reason)) = counted.first() {
+        refuse_unless(wanted.repairs, folder, reason)?;
+        found.get_or_insert_with(|| reason.clone());
+        damaged.insert(*root);
+    }
+    damaged.extend(counted.into_iter().map(|(root, _)| root));
+    mark_damaged_roots(&mut writer, wanted.repairs, found.as_deref(), damaged, is_new)?;
+    Ok(writer)
+}
+
+/// Marks the roots that need repair, including those marked before, and stores the reason.
+fn mark_damaged_roots(
+    writer: &mut IndexWriter,
+    repairs: bool,
+    found: Option<&str>,
+    mut damaged: BTreeSet<RootId>,
+    is_new: bool,
+) -> Result<(), IndexError> {
+    let roots = Arc::clone(&writer.current().get().roots);
+    damaged.extend(roots.keys().filter(|root| writer.root_list().is_damaged(**root)));
+    damaged.retain(|root| roots.contains_key(root));
+    if repairs && !damaged.is_empty() {
+        let hurt: Vec<Root> =
+            roots.values().filter(|root| damaged.contains(&root.id)).cloned().collect();
+        writer.root_list().mark_damaged(found, &hurt)?;
+        writer.change_snapshot(|snapshot| {
+            for root in Arc::make_mut(&mut snapshot.roots).values_mut() {
+                if damaged.contains(&root.id) {
+                    root.last_run = LastRun::Damaged;
+                }
+            }
+        });
+    } else if is_new || found.is_some() {
+        writer.change_snapshot(|_| {});
+    }
+    writer.commit()?;
+    if !repairs || damaged.is_empty() {
+        writer.save_root_list();
+    }
+    Ok(())
+}
+
+/// Reads the manifest, or replaces that of another model or layout, whose records are dropped; `None` if
+/// there is no index yet.
+fn read_manifest(
+    folder: &Path,
+    wanted: &IndexOptions,
+    root_list: &RootList,
+) -> Result<Option<IndexManifest>, IndexError> {
+    let former = match IndexManifest::read(folder) {
+        Ok(None) if is_folder_empty(folder)? => return Ok(None),
+        Ok(None) => {
+            let reason = format!("`{}` is missing", manifest::FILE);
+            return Err(IndexError::Damaged { path: folder.to_owned(), reason });
+        }
+        Ok(Some(manifest)) => match manifest.check_model(&wanted.model, wanted.dimensions) {
+            Ok(()) => return Ok(Some(manifest)),
+            Err(mismatch) => {
+                refuse_to_discard(wanted, mismatch)?;
+                Some(manifest)
+            }
+        },
+        Err(older @ IndexError::OlderLayout { .. }) => {
+            refuse_to_discard(wanted, older)?;
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let mut manifest = IndexManifest::new(&wanted.model, wanted.dimensions);
+    let listed = root_list.roots();
+    let mut roots = former.map_or_else(|| listed.clone(), |former| former.roots);
+    let is_known = |lost: &Root, roots: &[Root]| roots.iter().any(|root| root.id == lost.id);
+    let damaged = listed.into_iter().filter(|root| root_list.is_damaged(root.id));
+    let lost: Vec<Root> = damaged.filter(|root| !is_known(root, &roots)).collect();
+    roots.extend(lost);
+    manifest.roots = roots.into_iter().map(Root::discarded).collect();
+    manifest.write(folder)?;
+    Ok(Some(manifest))
+}
+
+fn refuse_to_discard(wanted: &IndexOptions, mismatch: IndexError) -> Result<(), IndexError> {
+    match wanted.on_mismatch {
+        OnMismatch::Refuse => Err(mismatch),
+        OnMismatch::Discard => {
+            info!(reason = %mismatch, "discarding what another model or version indexed");
+            Ok(())
+        }
+    }
+}
+
+/// The segments that a manifest names.
+struct OpenedSegments {
+    segments: Vec<LiveSegment>,
+    /// Damaged segments, each with the name of its damaged file.
+    lost: Vec<(SegmentEntry, String)>,
+}
+
+/// Opens the segments that a manifest names.
+fn open_segments(
+    folder: &Path,
+    manifest: &IndexManifest,
+    compare: ChecksumScope,
+) -> Result<OpenedSegments, IndexError> {
+    let (mut segments, mut lost) = (Vec::new(), Vec::new());
+    for entry in &manifest.segments {
+        match open_segment(folder, manifest.dimensions, entry, compare) {
+            Ok(live) => segments.push(live),
+            Err((file, source)) => {
+                match classify_error(folder, IndexError::io(&folder.join(&file), source)) {
+                    IndexError::Damaged { .. } => lost.push((entry.clone(), file)),
+                    other => return Err(other),
+                }
+            }
+        }
+    }
+    Ok(OpenedSegments { segments, lost })
+}
+
+/// Opens one segment. A failure contains the name of the file.
+fn open_segment(
+    folder: &Path,
+    dimensions: usize,
+    entry: &SegmentEntry,
+    compare: ChecksumScope,
+) -> Result<LiveSegment, (String, io::Error)> {
+    let open = |path: &Path| IndexSegment::open(SegmentSource::open(path)?, dimensions, compare);
+    let file = segment_file_name(entry.number);
+    let segment = open(&folder.join(&file)).map_err(|error| (file, error))?;
+    let mut live = LiveSegment::new(segment, Some(entry.number));
+    if let Some(number) = entry.deleted {
+        let read = deletions::read_deletions(folder, number, &mut live);
+        read.map_err(|error| (manifest::deletions_file_name(number), error))?;
+    }
+    Ok(live)
+}
+
+/// Names some of the damaged files.
+fn name_lost_files(lost: &[(SegmentEntry, String)]) -> Option<String> {
+    match lost {
+        [] => None,
+        [(_, one)] => Some(format!("`{one}` is not what was written")),
+        [(_, first), others @ ..] => {
+            Some(format!("`{first}` and {} other files are not what was written", others.len()))
+        }
+    }
+}
+
+/// Returns the roots that have more or fewer chunks than after their last run, each with a description. A tree of a
+/// repository may have fewer chunks than are stored under its owner.
+fn find_miscounted_roots(writer: &IndexWriter) -> Vec<(RootId, String)> {
+    let snapshot = writer.current().get();
+    let completed = snapshot.roots.values().filter(|root| root.last_run.is_completed());
+    let counted = completed.map(|root| (root, snapshot.count(Some(root.owner()))));
+    let differ = counted.filter(|(root, chunks)| {
+        let is_alone = root.repository.is_none();
+        *chunks < root.counts.chunks || (is_alone && *chunks != root.counts.chunks)
+    });
+    let said = differ.map(|(root, chunks)| {
+        let (name, wanted) = (&root.name, root.counts.chunks);
+        (root.id, format!("`{name}` has {chunks} chunks where {wanted} belong"))
+    });
+    said.collect()
+}
+
+/// Returns whether a folder has no files of an index. A process that was killed while it wrote the first manifest
+/// had stored nothing.
+fn is_folder_empty(folder: &Path) -> Result<bool, IndexError> {
+    Ok(list_folder(folder)?.iter().all(|name| !is_index_file(name) || name == "manifest.tmp"))
+}
+
+/// Removes files of killed processes and of former layouts.
+fn remove_strays(folder: &Path, manifest: &IndexManifest) -> Result<(), IndexError> {
+    let kept: BTreeSet<String> =
+        manifest.segments.iter().flat_map(SegmentEntry::file_names).collect();
+    for name in
+        list_folder(folder)?.into_iter().filter(|name| is_index_file(name) && !kept.contains(name))
+    {
+        let path = folder.join(&name);
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            files::remove_folder(&path)?;
+        } else {
+            files::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a name is that of a file or folder of an index, except the manifest and the list of roots.
+fn is_index_file(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    FORMER_NAMES.contains(&name) || matches!(extension, Some("segment" | "deleted" | "tmp"))
+}
+
+fn list_folder(folder: &Path) -> Result<Vec<String>, IndexError> {
+    let failed = |source| IndexError::io(folder, source);
+    let names = fs::read_dir(folder).map_err(failed)?.map(|entry| {
+        entry.map(|entry| entry.file_name().to_string_lossy().into_owned()).map_err(failed)
+    });
+    names.collect()
+}
+
+/// Turns an I/O error into damage or a failure of the system.
+fn classify_error(folder: &Path, error: IndexError) -> IndexError {
+    let path: PathBuf = folder.to_owned();
+    match error {
+        IndexError::Io { ref source, .. } => {
+            let reason = error.to_string();
+            match advice::system_advice(source) {
+                Some(advice) => IndexError::System { path, reason, advice },
+                None if is_damage(source) => IndexError::Damaged { path, reason },
+                None => error,
+            }
+        }
+        IndexError::Malformed(_) => IndexError::Damaged { path, reason: error.to_string() },
+        other => other,
+    }
+}
+
+/// Returns whether an error means that a file is missing, is no file, or differs from what was written.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        AlreadyExists, InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof,
+    };
+    let kinds = [AlreadyExists, InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof];
+    kinds.contains(&error.kind())
+}
+
+fn refuse_unless(repairs: bool, folder: &Path, reason: &str) -> Result<(), IndexError> {
+    if repairs {
+        return Ok(());
+    }
+    Err(IndexError::Damaged { path: folder.to_owned(), reason: reason.to_owned() })
+}

@@ -1,0 +1,297 @@
+//! Reads of a snapshot: the nearest chunks by vector and by terms, chunks in order of id, and files.
+
+use std::{
+    cmp::Ordering,
+    collections::HashSet,
+    io::{self, ErrorKind},
+};
+
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, Sparse, inverse_document_frequency};
+use uuid::Uuid;
+
+use crate::{IndexHit, IndexScope, MAX_PAGE, StoredChunk};
+use crate::{
+    body,
+    build::file_id,
+    codes::{self, QueryVector},
+    snapshot::{LiveSegment, Snapshot},
+};
+
+/// Factor and margin by which more chunks than requested are compared by whole codes, because upper bits are less
+/// precise.
+const NEAR: usize = 4;
+const MARGIN: usize = 64;
+/// Number of vectors that are compared at a time.
+const BLOCK: usize = 4096;
+/// Bytes of file records that are read at a time.
+const FILES_BLOCK: u64 = 256 * 1024;
+/// Number of scores that are skipped at a time.
+const LANES: usize = 32;
+
+impl Snapshot {
+    /// Finds the `limit` chunks nearest to a vector by cosine similarity, best first. A vector of zeros finds nothing.
+    pub fn nearest(
+        &self,
+        vector: &[f32],
+        scope: IndexScope<'_>,
+        limit: usize,
+    ) -> io::Result<Vec<IndexHit>> {
+        let max_hits = limit.min(MAX_PAGE);
+        if max_hits == 0 || vector.iter().all(|value| *value == 0.0) {
+            return Ok(Vec::new());
+        }
+        let query = QueryVector::from_unit(&codes::normalize(vector));
+        let mut near = TopChunks::new(self, NEAR * max_hits + MARGIN, f32::MIN, scope.among);
+        let mut similarities = vec![0.0; BLOCK];
+        for (segment, live) in self.segments.iter().enumerate() {
+            for run in live.segment.chunks.root_ranges(scope.owner) {
+                for first in run.clone().step_by(BLOCK) {
+                    let block = BLOCK.min((run.end - first) as usize);
+                    let scores = similarities.get_mut(..block).unwrap_or_default();
+                    live.segment.codes.scan(&query, first as usize, scores);
+                    near.offer(scores, ChunkPlace { segment, place: first });
+                }
+            }
+        }
+        let mut best = TopChunks::new(self, max_hits, f32::MIN, None);
+        for at in near.into_places() {
+            let live = self.find_segment(at.segment)?;
+            best.offer(&[live.segment.codes.similarity(&query, at.place as usize)], at);
+        }
+        self.into_hits(best)
+    }
+
+    /// Finds the `limit` chunks that share the most term weight, best first: the sum over shared terms of both weights
+    /// times the term's inverse document frequency.
+    pub fn lexical(
+        &self,
+        terms: &Sparse,
+        scope: IndexScope<'_>,
+        limit: usize,
+    ) -> io::Result<Vec<IndexHit>> {
+        let max_hits = limit.min(MAX_PAGE);
+        if max_hits == 0 {
+            return Ok(Vec::new());
+        }
+        let count = usize::try_from(self.count(None)).unwrap_or(usize::MAX);
+        let weights: Vec<(u32, f32)> = terms
+            .indices
+            .iter()
+            .zip(&terms.values)
+            .map(|(term, weight)| {
+                (
+                    *term,
+                    weight * inverse_document_frequency(self.count_chunks_with_term(*term), count),
+                )
+            })
+            .collect();
+        let mut best = TopChunks::new(self, max_hits, f32::MIN_POSITIVE, scope.among);
+        for (segment, live) in self.segments.iter().enumerate() {
+            let mut sums = vec![0.0_f32; live.segment.chunks.len() as usize];
+            for (term, weight) in &weights {
+                live.segment.terms.add_weights(*term, *weight, &mut sums);
+            }
+            for run in live.segment.chunks.root_ranges(scope.owner) {
+                let found = sums.get(run.start as usize..run.end as usize).unwrap_or_default();
+                best.offer(found, ChunkPlace { segment, place: run.start });
+            }
+        }
+        self.into_hits(best)
+    }
+
+    /// Reads at most `limit` chunks of an owner, or of all, in order of id, starting after `after`.
+    pub fn chunks(
+        &self,
+        owner: Option<RootId>,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> io::Result<Vec<StoredChunk>> {
+        let max_chunks = limit.min(MAX_PAGE);
+        let mut all: Vec<(Uuid, ChunkPlace)> = Vec::new();
+        for (segment, live) in self.segments.iter().enumerate() {
+            let table = &live.segment.chunks;
+            let is_wanted = |place: u32| {
+                !live.deleted_chunks.contains(place)
+                    && owner.is_none_or(|owner| table.root_at(place) == Some(owner))
+            };
+            let places =
+                table.places_after(after).filter(|(_, place)| is_wanted(*place)).take(max_chunks);
+            all.extend(places.map(|(id, place)| (id, ChunkPlace { segment, place })));
+        }
+        all.sort_unstable_by_key(|(id, _)| *id);
+        all.truncate(max_chunks);
+        all.into_iter()
+            .map(|(id, at)| Ok(StoredChunk { id, record: self.read_record(at)? }))
+            .collect()
+    }
+
+    /// Reads the chunks with these ids, as many as exist.
+    pub fn chunks_by_id(&self, ids: &[Uuid]) -> io::Result<Vec<StoredChunk>> {
+        let found = ids.iter().flat_map(|id| {
+            self.segments.iter().enumerate().filter_map(move |(segment, live)| {
+                let place = live.segment.chunks.find_place(*id)?;
+                (!live.deleted_chunks.contains(place))
+                    .then_some((*id, ChunkPlace { segment, place }))
+            })
+        });
+        found.map(|(id, at)| Ok(StoredChunk { id, record: self.read_record(at)? })).collect()
+    }
+
+    /// Returns the records of all files of a root.
+    pub fn files(&self, root: RootId) -> io::Result<Vec<FileRecord>> {
+        let mut files = Vec::new();
+        for live in &self.segments {
+            for range in live.file_ranges(root) {
+                live.segment.files.for_each_body(range, FILES_BLOCK, |body| {
+                    files.push(body::decode_file(root, body).ok_or(ErrorKind::InvalidData)?);
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the records of those of `paths` that are files of a root.
+    pub fn files_at(&self, root: RootId, paths: &[String]) -> io::Result<Vec<FileRecord>> {
+        let ids = paths.iter().map(|path| file_id(root, path));
+        let found = ids.flat_map(|id| {
+            self.segments.iter().filter_map(move |live| {
+                let place = live.segment.files.find_place(id)?;
+                (!live.deleted_files.contains(place)).then_some((live, place))
+            })
+        });
+        found.map(|(live, place)| read_file_record(live, root, place)).collect()
+    }
+
+    /// Returns the number of chunks that have a term.
+    fn count_chunks_with_term(&self, term: u32) -> usize {
+        let count = |live: &LiveSegment| {
+            let Some(list) = live.segment.terms.postings(term) else { return 0 };
+            if live.deleted_chunks.len() == 0 {
+                return list.len();
+            }
+            list.filter(|(place, _)| !live.deleted_chunks.contains(*place)).count()
+        };
+        self.segments.iter().map(count).sum()
+    }
+
+    fn into_hits(&self, mut best: TopChunks<'_>) -> io::Result<Vec<IndexHit>> {
+        best.keep_best();
+        best.all.sort_unstable_by(|a, b| self.compare_scores(a, b));
+        let read_hit = |ScoredPlace { score, at }| {
+            let id = self.chunk_id(at).ok_or(ErrorKind::InvalidData)?;
+            Ok(IndexHit { id, score, record: self.read_record(at)? })
+        };
+        best.all.into_iter().map(read_hit).collect()
+    }
+
+    /// Orders chunks by score, best first, and those of equal score by their ids.
+    fn compare_scores(&self, one: &ScoredPlace, other: &ScoredPlace) -> Ordering {
+        let by_id = || self.chunk_id(one.at).cmp(&self.chunk_id(other.at));
+        other.score.total_cmp(&one.score).then_with(by_id)
+    }
+
+    fn chunk_id(&self, at: ChunkPlace) -> Option<Uuid> {
+        self.segments.get(at.segment)?.segment.chunks.id_at(at.place)
+    }
+
+    fn is_deleted(&self, at: ChunkPlace) -> bool {
+        self.segments.get(at.segment).is_none_or(|live| live.deleted_chunks.contains(at.place))
+    }
+
+    fn read_record(&self, at: ChunkPlace) -> io::Result<ChunkRecord> {
+        let table = &self.find_segment(at.segment)?.segment.chunks;
+        let root = table.root_at(at.place).ok_or(ErrorKind::InvalidData)?;
+        body::decode_chunk(root, &table.read_body(at.place)?)
+            .ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+
+    fn find_segment(&self, segment: usize) -> io::Result<&LiveSegment> {
+        self.segments.get(segment).ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+}
+
+fn read_file_record(live: &LiveSegment, root: RootId, place: u32) -> io::Result<FileRecord> {
+    let body = live.segment.files.read_body(place)?;
+    body::decode_file(root, &body).ok_or_else(|| ErrorKind::InvalidData.into())
+}
+
+/// Position of a chunk: the number of the segment in the snapshot, and the place in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ChunkPlace {
+    segment: usize,
+    place: u32,
+}
+
+/// A chunk with its score.
+#[derive(Debug, Clone, Copy)]
+struct ScoredPlace {
+    score: f32,
+    at: ChunkPlace,
+}
+
+/// Collects the best of the offered chunks; of tied ones those with the lowest ids.
+struct TopChunks<'a> {
+    snapshot: &'a Snapshot,
+    limit: usize,
+    /// Ids of the chunks that may be found; all if `None`.
+    among: Option<&'a HashSet<Uuid>>,
+    /// Candidates, up to twice the limit.
+    all: Vec<ScoredPlace>,
+    /// Minimum score of a candidate.
+    min_score: f32,
+}
+
+impl<'a> TopChunks<'a> {
+    /// Creates a collection of the best `limit` chunks with at least the score `min_score`.
+    fn new(
+        snapshot: &'a Snapshot,
+        limit: usize,
+        min_score: f32,
+        among: Option<&'a HashSet<Uuid>>,
+    ) -> Self {
+        Self { snapshot, limit, among, all: Vec::with_capacity(2 * limit), min_score }
+    }
+
+    fn is_wanted(&self, at: ChunkPlace) -> bool {
+        let is_among = |among: &HashSet<Uuid>| {
+            self.snapshot.chunk_id(at).is_some_and(|id| among.contains(&id))
+        };
+        !self.snapshot.is_deleted(at) && self.among.is_none_or(is_among)
+    }
+
+    /// Offers consecutive chunks, from `first` on, with these scores.
+    fn offer(&mut self, scores: &[f32], first: ChunkPlace) {
+        for (scores, lanes) in scores.chunks(LANES).zip((first.place..).step_by(LANES)) {
+            // One branch for all lanes.
+            if scores.iter().filter(|score| self.min_score <= **score).count() == 0 {
+                continue;
+            }
+            for (score, place) in scores.iter().zip(lanes..) {
+                let at = ChunkPlace { place, ..first };
+                if self.min_score <= *score && self.is_wanted(at) {
+                    self.all.push(ScoredPlace { score: *score, at });
+                    if self.all.len() == 2 * self.limit {
+                        self.keep_best();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Drops all but the best.
+    fn keep_best(&mut self) {
+        if self.limit < self.all.len() {
+            let order = |a: &ScoredPlace, b: &ScoredPlace| self.snapshot.compare_scores(a, b);
+            let (_, last, _) = self.all.select_nth_unstable_by(self.limit - 1, order);
+            self.min_score = last.score;
+            self.all.truncate(self.limit);
+        }
+    }
+
+    /// Returns the best, in no fixed order.
+    fn into_places(mut self) -> impl Iterator<Item = ChunkPlace> {
+        self.keep_best();
+        self.all.into_iter().map(|scored| scored.at)
+    }
+}

@@ -1,0 +1,214 @@
+//! Inverted lists of a segment: for each term the chunks that have it, with weights.
+//!
+//! A list is the number of its chunks, then the distance of each from the one before, both as variable-length
+//! numbers, then the weights. Lists stay encoded in memory and are decoded by each search.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use crate::numbers::{self, read_varint, write_varint};
+
+/// Bytes of a weight.
+const WEIGHT: usize = size_of::<f32>();
+
+/// A chunk that has a term: its place in the segment, and the weight.
+pub(crate) type Posting = (u32, f32);
+
+/// The lists of one segment.
+#[derive(Debug, Default)]
+pub(crate) struct TermLists {
+    /// Term ids, ascending.
+    ids: Vec<u32>,
+    /// End of the list of each term.
+    ends: Vec<u64>,
+    lists: Vec<u8>,
+}
+
+impl TermLists {
+    /// Builds lists from the terms and weights of chunks.
+    pub(crate) fn from_chunks<'a>(
+        chunks: impl IntoIterator<Item = (u32, &'a [u32], &'a [f32])>,
+    ) -> Self {
+        let mut all: Vec<(u32, Posting)> = Vec::new();
+        for (place, terms, weights) in chunks {
+            all.extend(terms.iter().zip(weights).map(|(term, weight)| (*term, (place, *weight))));
+        }
+        all.sort_unstable_by_key(|(term, (place, _))| (*term, *place));
+        let mut made = Self::default();
+        for of_term in all.chunk_by(|a, b| a.0 == b.0) {
+            let postings: Vec<Posting> = of_term.iter().map(|(_, posting)| *posting).collect();
+            made.push_list(of_term.first().map_or(0, |(term, _)| *term), &postings);
+        }
+        made
+    }
+
+    /// Merges the lists of several segments. `place` returns the new place of a chunk
+    /// of one of them, ascending, or `None` for deleted ones.
+    pub(crate) fn merge(
+        sources: &[&Self],
+        mut place: impl FnMut(usize, u32) -> Option<u32>,
+    ) -> Self {
+        let mut of_terms: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+        for (number, source) in sources.iter().enumerate() {
+            for (at, term) in source.ids.iter().enumerate() {
+                of_terms.entry(*term).or_default().push((number, at));
+            }
+        }
+        let (mut made, mut postings) = (Self::default(), Vec::new());
+        for (term, lists) in of_terms {
+            postings.clear();
+            for (number, at) in lists {
+                let Some(source) = sources.get(number) else { continue };
+                let moved = source
+                    .postings_at(at)
+                    .filter_map(|(from, weight)| Some((place(number, from)?, weight)));
+                postings.extend(moved);
+            }
+            if !postings.is_empty() {
+                made.push_list(term, &postings);
+            }
+        }
+        made
+    }
+
+    /// Decodes the result of [`TermLists::encode`]; `None` if it contradicts itself.
+    pub(crate) fn decode(directory: &[u8], lists: Vec<u8>) -> Option<Self> {
+        let (ids, ends) = directory.split_at_checked(directory.len() / 12 * 4)?;
+        let (ids, ends) = (numbers::decode_u32s(ids)?, numbers::decode_u64s(ends)?);
+        let is_ascending = ids.is_sorted_by(|a, b| a < b) && ends.is_sorted();
+        let is_whole = ends.last().copied().unwrap_or_default() == lists.len() as u64;
+        (is_ascending && is_whole && ids.len() == ends.len()).then_some(Self { ids, ends, lists })
+    }
+
+    /// Encodes the directory and the lists.
+    pub(crate) fn encode(&self) -> (Vec<u8>, &[u8]) {
+        let ids = self.ids.iter().flat_map(|id| id.to_le_bytes());
+        (ids.chain(self.ends.iter().flat_map(|end| end.to_le_bytes())).collect(), &self.lists)
+    }
+
+    /// Returns the chunks that have a term, in order.
+    pub(crate) fn postings(&self, term: u32) -> Option<TermPostings<'_>> {
+        self.ids.binary_search(&term).ok().map(|at| self.postings_at(at))
+    }
+
+    /// Adds the weights of a term, times `factor`, to the sums of the chunks that have it.
+    pub(crate) fn add_weights(&self, term: u32, factor: f32, sums: &mut [f32]) {
+        let Some(TermPostings { mut steps, weights, .. }) = self.postings(term) else { return };
+        let (mut place, (weights, _)) = (0_u32, weights.as_chunks());
+        for weight in weights {
+            let Some(step) = read_varint(&mut steps) else { return };
+            place = place.wrapping_add(step);
+            if let Some(sum) = sums.get_mut(place as usize) {
+                *sum += factor * f32::from_le_bytes(*weight);
+            }
+        }
+    }
+
+    fn push_list(&mut self, term: u32, postings: &[Posting]) {
+        write_varint(&mut self.lists, u32::try_from(postings.len()).unwrap_or(u32::MAX));
+        let mut before = 0;
+        for (place, _) in postings {
+            write_varint(&mut self.lists, place - before);
+            before = *place;
+        }
+        self.lists.extend(postings.iter().flat_map(|(_, weight)| weight.to_le_bytes()));
+        self.ids.push(term);
+        self.ends.push(self.lists.len() as u64);
+    }
+
+    fn postings_at(&self, at: usize) -> TermPostings<'_> {
+        let range = self.list_range(at).unwrap_or_default();
+        let mut steps = self.lists.get(range).unwrap_or_default();
+        let left = read_varint(&mut steps).unwrap_or_default() as usize;
+        let middle = steps.len().saturating_sub(left * WEIGHT);
+        let (steps, weights) = steps.split_at_checked(middle).unwrap_or_default();
+        TermPostings { left, steps, weights, place: 0 }
+    }
+
+    fn list_range(&self, at: usize) -> Option<Range<usize>> {
+        let start = match at.checked_sub(1) {
+            Some(before) => *self.ends.get(before)?,
+            None => 0,
+        };
+        Some(usize::try_from(start).ok()?..usize::try_from(*self.ends.get(at)?).ok()?)
+    }
+}
+
+/// The chunks that have a term.
+#[derive(Debug, Clone)]
+pub(crate) struct TermPostings<'a> {
+    left: usize,
+    steps: &'a [u8],
+    weights: &'a [u8],
+    place: u32,
+}
+
+impl Iterator for TermPostings<'_> {
+    type Item = Posting;
+
+    #[inline]
+    fn next(&mut self) -> Option<Posting> {
+        let (weight, weights) = self.weights.split_first_chunk()?;
+        self.place = self.place.wrapping_add(read_varint(&mut self.steps)?);
+        self.weights = weights;
+        self.left -= 1;
+        Some((self.place, f32::from_le_bytes(*weight)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for TermPostings<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(terms: &TermLists, term: u32) -> Vec<Posting> {
+        terms.postings(term).into_iter().flatten().collect()
+    }
+
+    fn sample() -> TermLists {
+        TermLists::from_chunks([
+            (0, &[7, 9][..], &[1.0, 2.0][..]),
+            (1, &[9], &[3.0]),
+            (300, &[7], &[4.0]),
+        ])
+    }
+
+    #[test]
+    fn each_term_lists_its_chunks_with_their_weights() {
+        let terms = sample();
+        assert_eq!(of(&terms, 7), [(0, 1.0), (300, 4.0)]);
+        assert_eq!(of(&terms, 9), [(0, 2.0), (1, 3.0)]);
+        assert_eq!(terms.postings(9).unwrap().len(), 2);
+        assert!(terms.postings(8).is_none());
+    }
+
+    #[test]
+    fn lists_come_back_from_their_bytes_and_others_are_none() {
+        let terms = sample();
+        let (directory, lists) = terms.encode();
+        let back = TermLists::decode(&directory, lists.to_vec()).unwrap();
+        assert_eq!(of(&back, 7), of(&terms, 7));
+        assert!(TermLists::decode(&directory, lists[1..].to_vec()).is_none());
+        assert!(TermLists::decode(&directory[1..], lists.to_vec()).is_none());
+        let descending = [&directory[4..8], &directory[..4], &directory[8..]].concat();
+        assert!(TermLists::decode(&descending, lists.to_vec()).is_none());
+    }
+
+    #[test]
+    fn merged_lists_follow_one_another_without_what_is_left_out() {
+        let (one, two) = (sample(), sample());
+        let place = |source: usize, from: u32| match (source, from) {
+            (0, 300) => None,
+            (0, from) => Some(from),
+            (_, from) => Some(from + 2),
+        };
+        let merged = TermLists::merge(&[&one, &two], place);
+        assert_eq!(of(&merged, 7), [(0, 1.0), (2, 1.0), (302, 4.0)]);
+        assert_eq!(of(&merged, 9), [(0, 2.0), (1, 3.0), (2, 2.0), (3, 3.0)]);
+        assert!(TermLists::merge(&[&one], |_, _| None).ids.is_empty());
+    }
+}

@@ -1,0 +1,209 @@
+//! Operations in which the embedded engine and a Qdrant server differ; everything else is in [`crate::Store`].
+
+use std::{collections::HashSet, sync::Arc};
+
+use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse};
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use crate::{Lease, NewChunk, ScoredChunk, StorageSize, StoreError, StoreHealth, StoredChunk};
+
+/// Future of an operation of a store.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Stores roots, files and chunks, and finds the nearest chunks. Each engine passes
+/// `tests/it/store_suite.rs`.
+///
+/// Changes are applied in the order in which they were requested; one whose future is dropped may be
+/// applied all the same. A root is on disk once its write resolves, with everything written before it; chunks
+/// and files are on disk once a flush resolves that began later. A process that is killed loses what it wrote
+/// since. Reads and writes may run at the same time; readers may see a write before its future
+/// resolves, in part if it has many records, but each record whole.
+///
+/// An engine knows chunks by the root that they were written under, their owner. Every failure is a
+/// [`StoreError`] that names the attempted action.
+pub trait Engine: Send + Sync {
+    /// Returns the engine's name: `embedded` or `qdrant`.
+    fn backend(&self) -> &'static str;
+
+    /// Returns this host, where several share the engine and each has its own roots. [`Root::host`] is `None` for
+    /// the roots of this host, however it is written.
+    fn host(&self) -> Option<Host> {
+        None
+    }
+
+    /// Returns every root, ordered by name.
+    fn roots(&self) -> StoreFuture<'_, Vec<Root>>;
+
+    /// Returns file records of a root, in no fixed order.
+    fn files(&self, selection: FileSelection) -> StoreFuture<'_, Vec<FileRecord>>;
+
+    /// Returns stored chunks: a page in order of id, or those with given ids in no fixed order.
+    fn chunks(&self, selection: ChunkSelection) -> StoreFuture<'_, Vec<StoredChunk>>;
+
+    /// Counts the chunks of an owner, or all, exactly.
+    fn count(&self, owner: Option<RootId>) -> StoreFuture<'_, u64>;
+
+    /// Finds the best chunks for a query, best first; those with equal scores are ordered by id.
+    fn search(&self, query: ChunkQuery) -> StoreFuture<'_, Vec<ScoredChunk>>;
+
+    /// Applies a change after those requested before it.
+    fn apply(&self, change: Change) -> StoreFuture<'_, ()>;
+
+    /// Acquires the right to change what belongs to a root, which one process has at a time. Fails with
+    /// [`StoreError::Leased`] when another process has it. Where the holder may have died, this waits
+    /// until that is certain, at most about the duration of a lease.
+    fn lease(&self, root: RootId) -> StoreFuture<'_, Lease>;
+
+    /// Returns whether another process seems to have the lease of a root, by the clocks of both machines. For display
+    /// only.
+    fn is_leased(&self, root: RootId) -> StoreFuture<'_, bool>;
+
+    /// Asks the engine once, without retries, whether it answers.
+    fn health(&self) -> StoreFuture<'_, StoreHealth>;
+
+    /// Fails when an earlier failure makes writes impossible until the process is restarted. Answers
+    /// at once, even during a write.
+    fn check_writes(&self) -> Result<(), StoreError>;
+
+    /// Describes the damage found when the engine was opened, and the roots that are not yet repaired.
+    fn damage(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the disk space of an owner's records, where the engine knows it without reading them.
+    fn size(&self, _owner: RootId) -> Option<StorageSize> {
+        None
+    }
+
+    /// Returns why calls have been waiting for a second or more.
+    fn stall(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A write to an engine.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Writes a root, replacing the one with its id.
+    PutRoot(Root),
+    /// Removes a root, its file records, and its chunks unless `keeps_chunks`. The root itself is removed last, so
+    /// that an interrupted removal can be repeated.
+    RemoveRoot {
+        /// Id of the root.
+        root: RootId,
+        /// Whether other roots may still need its chunks.
+        keeps_chunks: bool,
+    },
+    /// Writes file records, replacing those with the same root and path.
+    PutFiles(Vec<FileRecord>),
+    /// Removes the file records of a root with these paths.
+    RemoveFiles {
+        /// Id of the root.
+        root: RootId,
+        /// Paths relative to the root.
+        paths: Vec<String>,
+    },
+    /// Writes chunks, replacing those with the same ids; of several with one id the last one counts.
+    /// Refuses all with [`StoreError::InvalidChunk`] if one has a dense vector of the wrong
+    /// length, a value that is not finite, or terms that are not strictly ascending.
+    PutChunks(Vec<NewChunk>),
+    /// Removes the chunks with these ids.
+    RemoveChunks(Vec<Uuid>),
+    /// Writes everything to disk and lets the engine optimize in the background. Requested at the end of a run and
+    /// when the process stops.
+    Flush,
+}
+
+/// File records of one root.
+#[derive(Debug, Clone)]
+pub struct FileSelection {
+    /// Id of the root.
+    pub root: RootId,
+    /// Paths relative to the root; `None` for all files.
+    pub paths: Option<Vec<String>>,
+}
+
+/// Chunks to read.
+#[derive(Debug, Clone)]
+pub enum ChunkSelection {
+    /// At most `limit` chunks in order of id.
+    Page {
+        /// Owner of the chunks; `None` for all chunks.
+        owner: Option<RootId>,
+        /// Id before the first one.
+        after: Option<Uuid>,
+        /// Maximum number of chunks, cut to [`crate::MAX_PAGE`].
+        limit: usize,
+    },
+    /// The chunks with these ids, as far as they exist.
+    Ids(Vec<Uuid>),
+}
+
+/// A search for chunks.
+#[derive(Debug, Clone)]
+pub struct ChunkQuery {
+    /// The vector or terms to compare chunks with.
+    pub target: QueryTarget,
+    /// Chunks that are compared.
+    pub scope: ChunkScope,
+    /// Maximum number of results, cut to [`crate::MAX_PAGE`].
+    pub limit: usize,
+}
+
+/// The vector or terms that chunks are compared with.
+#[derive(Debug, Clone)]
+pub enum QueryTarget {
+    /// Cosine similarity (-1…1) to a dense vector, right to 0.001, as stored vectors may be rounded. The vector
+    /// need not have unit length; one of zeros finds nothing. Exact within one root, and in any case until
+    /// the engine is large enough for an approximate index.
+    Vector(Vec<f32>),
+    /// The sum over shared terms of both weights times the term's inverse document frequency,
+    /// ln(1 + (n - d + 0.5) / (d + 0.5)) with n chunks in the engine, of any root, of which d have
+    /// the term. Chunks that share no term are not found.
+    Terms(Sparse),
+}
+
+/// Chunks that a search compares.
+#[derive(Debug, Clone)]
+pub enum ChunkScope {
+    /// All chunks.
+    Everything,
+    /// The chunks of a root.
+    Root(RootId),
+    /// Some chunks of an owner.
+    Among(ChunkSet),
+}
+
+/// Ids of some chunks that are stored under an owner.
+#[derive(Debug, Clone)]
+pub struct ChunkSet {
+    /// The owner; see [`Root::owner`].
+    pub owner: RootId,
+    /// Ids of the chunks.
+    pub ids: Arc<HashSet<Uuid>>,
+}
+
+impl ChunkQuery {
+    /// Finds the chunks nearest to a dense vector.
+    pub fn nearest(vector: Vec<f32>, scope: impl Into<ChunkScope>, limit: usize) -> Self {
+        Self { target: QueryTarget::Vector(vector), scope: scope.into(), limit }
+    }
+
+    /// Finds the chunks that share the most term weight with `terms`.
+    pub fn lexical(terms: Sparse, scope: impl Into<ChunkScope>, limit: usize) -> Self {
+        Self { target: QueryTarget::Terms(terms), scope: scope.into(), limit }
+    }
+}
+
+impl From<Option<RootId>> for ChunkScope {
+    fn from(root: Option<RootId>) -> Self {
+        root.map_or(Self::Everything, Self::Root)
+    }
+}
+
+impl From<ChunkSet> for ChunkScope {
+    fn from(set: ChunkSet) -> Self {
+        Self::Among(set)
+    }
+}

@@ -1,0 +1,139 @@
+//! Opens the engine of a store, now or as soon as the length of vectors is known.
+//!
+//! An embedding service may be away when the server starts. Until it answers, reads of a new store of this process
+//! return nothing; reads of a shared one, and all writes, are refused with the reason.
+//! Opening is tried every second, so that nothing has to be restarted when the service returns.
+
+use std::{sync::Arc, time::Duration};
+
+use codeinfo_core::task::Tasks;
+use futures_util::future::BoxFuture;
+use tokio::sync::{Notify, watch};
+use tracing::{info, warn};
+
+use super::StoreMode;
+use crate::{Engine, StoreError, trees::Trees};
+
+/// Pause between two tries.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum time that a write waits for the store.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The engine of a store, or why there is none yet.
+pub(super) struct Opening {
+    state: watch::Receiver<OpeningState>,
+    wanted: Arc<Notify>,
+    mode: StoreMode,
+}
+
+#[derive(Clone)]
+enum OpeningState {
+    Waiting { reason: String },
+    Refused(Arc<StoreError>),
+    Open(Trees),
+}
+
+impl Opening {
+    /// Wraps an open engine.
+    pub(super) fn ready(trees: Trees, mode: StoreMode) -> Self {
+        Self::with_state(OpeningState::Open(trees), mode)
+    }
+
+    /// Fails with `error` and is not tried again.
+    pub(super) fn refused(error: StoreError, mode: StoreMode) -> Self {
+        Self::with_state(OpeningState::Refused(Arc::new(error)), mode)
+    }
+
+    fn with_state(state: OpeningState, mode: StoreMode) -> Self {
+        Self { state: watch::channel(state).1, wanted: Arc::default(), mode }
+    }
+
+    /// Tries `open` until it succeeds.
+    pub(super) fn retried<F>(open: F, mode: StoreMode, tasks: &Tasks) -> Self
+    where
+        F: Fn() -> BoxFuture<'static, Result<Arc<dyn Engine>, StoreError>> + Send + 'static,
+    {
+        let reason = "it was not asked yet".to_owned();
+        let (sender, state) = watch::channel(OpeningState::Waiting { reason });
+        let wanted = Arc::new(Notify::new());
+        let (wake, trees_tasks) = (Arc::clone(&wanted), tasks.clone());
+        let opening = async move {
+            let stopping = trees_tasks.stopping();
+            let mut is_reported = false;
+            loop {
+                let state = match open().await {
+                    Ok(engine) => {
+                        info!("the store was opened");
+                        let trees = Trees::new(engine, mode, trees_tasks.clone());
+                        sender.send_replace(OpeningState::Open(trees));
+                        return;
+                    }
+                    Err(StoreError::NotYet { reason }) => OpeningState::Waiting { reason },
+                    Err(error) => OpeningState::Refused(Arc::new(error)),
+                };
+                sender.send_replace(state);
+                if !is_reported && !stopping.is_cancelled() {
+                    let reason = sender.borrow().error().to_string();
+                    warn!(reason, "the store cannot be opened yet");
+                    is_reported = true;
+                }
+                tokio::select! {
+                    () = stopping.cancelled() => return,
+                    () = wake.notified() => {}
+                    () = tokio::time::sleep(INTERVAL) => {}
+                }
+            }
+        };
+        tasks.spawn(opening);
+        Self { state, wanted, mode }
+    }
+
+    /// Returns the engine's name, which is known before it is open.
+    pub(super) fn backend(&self) -> &'static str {
+        match (self.trees(), self.mode) {
+            (Some(trees), _) => trees.engine().backend(),
+            (None, StoreMode::Shared) => "qdrant",
+            (None, StoreMode::Exclusive | StoreMode::Flat) => "embedded",
+        }
+    }
+
+    /// Returns the open engine.
+    pub(super) fn trees(&self) -> Option<Trees> {
+        match &*self.state.borrow() {
+            OpeningState::Open(trees) => Some(trees.clone()),
+            OpeningState::Waiting { .. } | OpeningState::Refused(_) => None,
+        }
+    }
+
+    /// Returns the open engine, waiting at most [`OPEN_TIMEOUT`] for it.
+    pub(super) async fn wait_for_trees(&self) -> Result<Trees, StoreError> {
+        if self.trees().is_none() {
+            self.wanted.notify_one();
+            let mut state = self.state.clone();
+            let opening = state.wait_for(|state| matches!(state, OpeningState::Open(_)));
+            drop(tokio::time::timeout(OPEN_TIMEOUT, opening).await);
+        }
+        self.trees().ok_or_else(|| self.error())
+    }
+
+    /// Answers a read without an engine: with an empty result where nothing can be stored yet, else with the reason.
+    pub(super) fn answer_unopened<T>(&self, empty: T) -> Result<T, StoreError> {
+        let is_waiting = matches!(&*self.state.borrow(), OpeningState::Waiting { .. });
+        if is_waiting && self.mode != StoreMode::Shared { Ok(empty) } else { Err(self.error()) }
+    }
+
+    /// Returns why there is no open engine.
+    pub(super) fn error(&self) -> StoreError {
+        self.state.borrow().error()
+    }
+}
+
+impl OpeningState {
+    fn error(&self) -> StoreError {
+        match self {
+            Self::Waiting { reason } => StoreError::NotYet { reason: reason.clone() },
+            Self::Refused(error) => StoreError::Unopened(Arc::clone(error)),
+            Self::Open(_) => StoreError::NotYet { reason: "it has just answered".to_owned() },
+        }
+    }
+}
