@@ -28,7 +28,7 @@ use codeinfo_server::{
     mcp::Mcp,
     mcp_http::Relays,
 };
-use codeinfo_store::{Holder, Lock, OnMismatch, Store, StoreError};
+use codeinfo_store::{DataDirLock, LockHolder, OnMismatch, Store, StoreError};
 use codeinfo_worktree::private_places::PrivatePlaces;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -88,7 +88,7 @@ pub struct Server {
     /// Whether it was started for relays.
     until_idle: bool,
     /// Held until the store is closed, so that no second process opens it too early.
-    lock: Lock,
+    lock: DataDirLock,
 }
 
 /// The tasks of each layer: edges stop first, adapters last.
@@ -155,11 +155,11 @@ impl Server {
             ingest.keep_current();
         }
         if visibility == Visibility::Announced {
-            lock.announce(&Holder {
+            lock.announce(&LockHolder {
                 main_url: Some(url(main_address)),
                 mcp_url: Some(url(mcp_address)),
                 until_idle: config.relays.until_idle,
-                ..Holder::silent()
+                ..LockHolder::this_process()
             })?;
         }
         info!(main.address = %bound.0, mcp.address = %bound.1, "listening");
@@ -226,7 +226,7 @@ impl Server {
     /// everything ended in it.
     pub async fn stop(mut self) -> bool {
         // From now on it is no server to be found: who looks for one waits until this one has ended.
-        let silent = Holder { until_idle: self.until_idle, ..Holder::silent() };
+        let silent = LockHolder { until_idle: self.until_idle, ..LockHolder::this_process() };
         if let Err(error) = self.lock.announce(&silent) {
             warn!(%error, "others may still look for this server");
         }
@@ -362,9 +362,9 @@ pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Takes the lock of the data folder. A folder that does not answer keeps no signal waiting.
-async fn lock(folder: &Path, tasks: &Tasks) -> Result<Lock, StartError> {
+async fn lock(folder: &Path, tasks: &Tasks) -> Result<DataDirLock, StartError> {
     let own = folder.to_owned();
-    let acquired = tasks.spawn_blocking(move || Lock::acquire(&own)).await;
+    let acquired = tasks.spawn_blocking(move || DataDirLock::acquire(&own)).await;
     Ok(acquired.map_err(|error| StoreError::folder(folder, &error))??)
 }
 

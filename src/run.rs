@@ -17,7 +17,7 @@ use std::{
 use codeinfo_core::{Secret, error::chain, task::Tasks, telemetry};
 use codeinfo_server::mcp_http::Relay;
 use codeinfo_server::relay::relay;
-use codeinfo_store::{Holder, OnMismatch, StoreError};
+use codeinfo_store::{LockHolder, OnMismatch, StoreError};
 use codeinfo_worktree::git::find_repository;
 use tracing::warn;
 
@@ -63,7 +63,7 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         return Ok(cli::init(path)?);
     }
     if let Command::Open { print } = command {
-        let holder = codeinfo_store::holder(&config.data_dir)?;
+        let holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
         let url = holder.and_then(|holder| holder.main_url).ok_or(CliError::NoServer)?;
         return Ok(cli::open(&client(&url, &config)?, print).await?);
     }
@@ -88,7 +88,7 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
     // Other commands would answer from an index that is not whole.
     let repairs = matches!(command, Command::Ingest { .. });
     let reads_only = matches!(command, Command::Search(_) | Command::Repos { .. });
-    let copy = if reads_only && codeinfo_store::holder(&config.data_dir)?.is_none() {
+    let copy = if reads_only && codeinfo_store::find_lock_holder(&config.data_dir)?.is_none() {
         copy_unwritable_index(&config.data_dir)
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?
     } else {
@@ -159,7 +159,8 @@ async fn place(
     own.store.repairs = repairs;
     let mut waits = 0;
     loop {
-        if let Some(Holder { main_url: Some(url), .. }) = codeinfo_store::holder(&config.data_dir)?
+        if let Some(LockHolder { main_url: Some(url), .. }) =
+            codeinfo_store::find_lock_holder(&config.data_dir)?
         {
             return Ok(Place::Running(url));
         }
@@ -251,7 +252,7 @@ async fn first(
     if config.relays.until_idle || !started.as_ref().is_err_and(is_held) {
         return started;
     }
-    let holder = codeinfo_store::holder(&config.data_dir)?;
+    let holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
     if holder.is_some_and(|holder| holder.main_url.is_some() && !holder.until_idle) {
         // Another server, which is not going to end.
         return started;
@@ -339,7 +340,7 @@ async fn alone(
 /// Says whether the configured ports can be had, or that the server of this data folder has them; returns
 /// whether all is well.
 async fn ports(config: &Config) -> Result<bool, CommandError> {
-    let held = codeinfo_store::holder(&config.data_dir)?;
+    let held = codeinfo_store::find_lock_holder(&config.data_dir)?;
     let mut well = true;
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {

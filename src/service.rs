@@ -11,7 +11,7 @@ use std::{
 
 use clap::Subcommand;
 use codeinfo_core::atomic::{self, Readers};
-use codeinfo_store::Holder;
+use codeinfo_store::LockHolder;
 use tokio::{
     process::Command,
     time::{Instant, sleep},
@@ -234,7 +234,7 @@ impl Manager {
                 return Err(failed(others().map_or_else(|| error.to_string(), held)));
             }
             let now = holder(data_dir).filter(|now| former != Some(now.pid));
-            if let Some(Holder { main_url: Some(url), until_idle: false, .. }) = now {
+            if let Some(LockHolder { main_url: Some(url), until_idle: false, .. }) = now {
                 return Ok(url);
             }
             if began.elapsed() >= WAIT {
@@ -328,8 +328,8 @@ async fn ask(program: &Path, arguments: &[String]) -> Result<(), ServiceError> {
 }
 
 /// Returns the server of the data folder, as far as it can be known.
-fn holder(data_dir: &Path) -> Option<Holder> {
-    codeinfo_store::holder(data_dir).ok().flatten()
+fn holder(data_dir: &Path) -> Option<LockHolder> {
+    codeinfo_store::find_lock_holder(data_dir).ok().flatten()
 }
 
 fn say(line: &str) -> Result<(), ServiceError> {

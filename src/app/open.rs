@@ -37,7 +37,7 @@ pub(super) async fn open(
         {
             let mode =
                 if config.qdrant.is_some() { StoreMode::Shared } else { StoreMode::Exclusive };
-            Store::refused(error, mode)
+            Store::unopenable(error, mode)
         }
         opened => opened?,
     };

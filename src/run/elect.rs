@@ -11,7 +11,7 @@ use std::{
 
 use codeinfo_core::{error::chain, task::Tasks};
 use codeinfo_server::relay::{Reached, Servers};
-use codeinfo_store::Holder;
+use codeinfo_store::LockHolder;
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
     process::{Child, Command},
@@ -58,7 +58,7 @@ impl Elected<'_> {
         make_private(folder).await.map_err(|error| cannot(folder, &error))?;
         let began = Instant::now();
         loop {
-            let holder = codeinfo_store::holder(folder).map_err(|error| chain(&error))?;
+            let holder = codeinfo_store::find_lock_holder(folder).map_err(|error| chain(&error))?;
             if let Some(reached) = holder.as_ref().and_then(|holder| self.of(holder)) {
                 return Ok(reached);
             }
@@ -71,7 +71,7 @@ impl Elected<'_> {
                     }
                 }
                 // A server that another relay starts takes as long as it takes.
-                (Some(Holder { pid, .. }), waited)
+                (Some(LockHolder { pid, .. }), waited)
                     if waited >= BUSY_TIMEOUT && starting(folder)?.is_some() =>
                 {
                     return Err(format!(
@@ -89,7 +89,7 @@ impl Elected<'_> {
     }
 
     /// Returns where a server listens, once it does.
-    fn of(&self, holder: &Holder) -> Option<Reached> {
+    fn of(&self, holder: &LockHolder) -> Option<Reached> {
         let url = if self.search { &holder.main_url } else { &holder.mcp_url };
         let url = url.clone()?;
         let (own, version) = (env!("CARGO_PKG_VERSION"), holder.version.as_deref());
@@ -107,13 +107,13 @@ impl Elected<'_> {
     async fn start(&self) -> Result<(), String> {
         let folder = &self.config.data_dir;
         // Another may have started one between the question and the lock.
-        if codeinfo_store::holder(folder).map_err(|error| chain(&error))?.is_some() {
+        if codeinfo_store::find_lock_holder(folder).map_err(|error| chain(&error))?.is_some() {
             return Ok(());
         }
         let mut child = self.spawn().map_err(|error| format!("cannot start a server: {error}"))?;
         let began = Instant::now();
         while began.elapsed() < START_TIMEOUT {
-            let holder = codeinfo_store::holder(folder).map_err(|error| chain(&error))?;
+            let holder = codeinfo_store::find_lock_holder(folder).map_err(|error| chain(&error))?;
             if holder.is_some_and(|holder| holder.main_url.is_some()) {
                 // It goes on when this process ends; until then its end is noticed.
                 self.tasks.spawn(async move { drop(child.wait().await) });
@@ -123,7 +123,8 @@ impl Elected<'_> {
                 Ok(None) => sleep(WAIT).await,
                 Ok(Some(status)) => {
                     // Somebody else was faster.
-                    if codeinfo_store::holder(folder).is_ok_and(|holder| holder.is_some()) {
+                    if codeinfo_store::find_lock_holder(folder).is_ok_and(|holder| holder.is_some())
+                    {
                         return Ok(());
                     }
                     return Err(format!("the server ended ({status}): {}", reason(folder)));

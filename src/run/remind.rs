@@ -45,7 +45,7 @@ pub fn remind(asked: &Hook) -> Option<&'static str> {
 fn is_indexed() -> Option<bool> {
     let folder = read_folder(io::stdin().lock())?;
     let config = config::from_environment().ok()?;
-    let url = codeinfo_store::holder(&config.data_dir).ok()??.main_url?;
+    let url = codeinfo_store::find_lock_holder(&config.data_dir).ok()??.main_url?;
     let key = codeinfo_credentials::owner_key(&config.data_dir).ok().flatten();
     let address = url.strip_prefix("http://")?;
     // Each is asked over a connection of its own, both at the same time.

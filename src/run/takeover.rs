@@ -3,7 +3,7 @@
 use std::{fs::File, path::Path, time::Duration};
 
 use codeinfo_server::relay::{self, Reached};
-use codeinfo_store::Holder;
+use codeinfo_store::LockHolder;
 use tokio::{
     net::TcpListener,
     time::{Instant, sleep},
@@ -25,10 +25,10 @@ const SLACK: Duration = Duration::from_secs(10);
 pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let folder = &config.data_dir;
     let right = right(folder).await?;
-    let holder = codeinfo_store::holder(folder)?.filter(|holder| holder.until_idle);
+    let holder = codeinfo_store::find_lock_holder(folder)?.filter(|holder| holder.until_idle);
     let Some(holder) = holder else { return Ok(right) };
     can_listen(config, &holder).await?;
-    let Holder { pid, main_url, .. } = holder;
+    let LockHolder { pid, main_url, .. } = holder;
     let limit = config.shutdown_grace * GRACES + SLACK;
     // Without an address it ends already.
     let mut said = String::new();
@@ -41,7 +41,7 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
         said = format!(" (asked to, it says: {reply})");
     }
     let began = Instant::now();
-    while codeinfo_store::holder(folder)?.is_some_and(|holder| holder.pid == pid) {
+    while codeinfo_store::find_lock_holder(folder)?.is_some_and(|holder| holder.pid == pid) {
         if began.elapsed() >= limit {
             let reason = format!("has not ended in {} s{said}", limit.as_secs());
             return Err(stays(&folder.display().to_string(), pid, &reason));
@@ -52,7 +52,7 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
 }
 
 /// Fails where this server could not have its ports, so that the other one is not ended for nothing.
-async fn can_listen(config: &Config, holder: &Holder) -> Result<(), CommandError> {
+async fn can_listen(config: &Config, holder: &LockHolder) -> Result<(), CommandError> {
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
         let urls = || holder.main_url.iter().chain(&holder.mcp_url);

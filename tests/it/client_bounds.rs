@@ -74,8 +74,8 @@ async fn a_relay_names_its_client_to_the_next_server_as_well() {
         relay.call(id, "codebase_question", json!({ "question": "What opens the valve?" })).await;
         let size = read_text(&relay.answer(id).await).len();
         assert!((7700..=7800).contains(&size), "{size}");
-        signal("KILL", codeinfo_store::holder(&data).unwrap().unwrap().pid).await;
-        while codeinfo_store::holder(&data).unwrap().is_some() {
+        signal("KILL", codeinfo_store::find_lock_holder(&data).unwrap().unwrap().pid).await;
+        while codeinfo_store::find_lock_holder(&data).unwrap().is_some() {
             tokio::task::yield_now().await;
         }
     }

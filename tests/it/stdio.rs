@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_store::{Holder, holder};
+use codeinfo_store::{LockHolder, find_lock_holder};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
@@ -66,12 +66,12 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn server(data: &Path) -> Holder {
-    holder(data).unwrap().unwrap()
+fn server(data: &Path) -> LockHolder {
+    find_lock_holder(data).unwrap().unwrap()
 }
 
 async fn gone(data: &Path) {
-    until("the server stays", || holder(data).unwrap().is_none()).await;
+    until("the server stays", || find_lock_holder(data).unwrap().is_none()).await;
 }
 
 fn text(answer: &Value) -> &str {
@@ -314,7 +314,8 @@ async fn a_server_for_relays_makes_room_for_a_newer_one() {
     let (status, said) = handshake(data.path(), "99.0.0").await.unwrap_err();
     assert_eq!(status, 503);
     assert!(said.contains("makes room for another"), "{said}");
-    until("it stays", || holder(data.path()).unwrap().is_none_or(|now| now.pid != first)).await;
+    until("it stays", || find_lock_holder(data.path()).unwrap().is_none_or(|now| now.pid != first))
+        .await;
     relay.send(2, "ping", json!({})).await;
     assert_eq!(relay.answer(2).await["result"], json!({}));
     assert_ne!(server(data.path()).pid, first);
@@ -373,7 +374,8 @@ async fn a_server_for_relays_outlives_its_group_has_their_keys_and_ends_no_run()
 }
 
 async fn wait_for_server(data: &Path) -> u32 {
-    let listens = || holder(data).unwrap().is_some_and(|holder| holder.main_url.is_some());
+    let listens =
+        || find_lock_holder(data).unwrap().is_some_and(|holder| holder.main_url.is_some());
     until("no server", listens).await;
     server(data).pid
 }
@@ -393,7 +395,7 @@ async fn a_client_hears_that_codex_is_back_also_from_the_server_after_the_next()
     relay.call(2, "codebase_question", json!({ "question": "What is there?" })).await;
     assert_eq!(relay.answer(2).await["error"]["code"], -32001);
     signal("KILL", server(&data).pid).await;
-    until("it stays", || holder(&data).unwrap().is_none()).await;
+    until("it stays", || find_lock_holder(&data).unwrap().is_none()).await;
     relay.send(3, "ping", json!({})).await;
     relay.answer(3).await;
     // One that came later, and one of the second era, which asks for it.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use codeinfo_core::Sparse;
-use codeinfo_store::{ChunkQuery, Lock, NewChunk, holder};
+use codeinfo_store::{ChunkQuery, DataDirLock, NewChunk, find_lock_holder};
 use tempfile::TempDir;
 
 use crate::{
@@ -46,16 +46,16 @@ async fn a_lock_dies_with_its_holder() {
     let mut child = start(folder.path(), "hold_the_lock_until_killed", 0);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().ends_with("ack locked")));
-    let error = Lock::acquire(folder.path()).unwrap_err();
+    let error = DataDirLock::acquire(folder.path()).unwrap_err();
     let expected = format!("in use by process {} at http://127.0.0.1:5010", child.id());
     assert!(error.to_string().contains(&expected), "{error}");
-    let held = holder(folder.path()).unwrap().unwrap();
+    let held = find_lock_holder(folder.path()).unwrap().unwrap();
     assert_eq!((held.pid, held.mcp_url), (child.id(), None));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(folder.path().join("lock.json").try_exists().unwrap());
-    assert_eq!(holder(folder.path()).unwrap(), None);
-    drop(Lock::acquire(folder.path()).unwrap());
+    assert_eq!(find_lock_holder(folder.path()).unwrap(), None);
+    drop(DataDirLock::acquire(folder.path()).unwrap());
 }
 
 /// Compares a round with what was put on disk so often. What was written since may be there or not, each
@@ -166,8 +166,8 @@ async fn write_until_killed() {
 #[test]
 fn hold_the_lock_until_killed() {
     let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return };
-    let mut lock = Lock::acquire(&folder).unwrap();
-    let mut held = holder(&folder).unwrap().unwrap();
+    let mut lock = DataDirLock::acquire(&folder).unwrap();
+    let mut held = find_lock_holder(&folder).unwrap().unwrap();
     held.main_url = Some("http://127.0.0.1:5010".to_owned());
     lock.announce(&held).unwrap();
     acknowledge("locked").unwrap();

@@ -90,7 +90,7 @@ async fn a_write_opens_the_store_that_readers_then_see() {
 #[tokio::test]
 async fn a_refused_store_is_not_tried_again_and_repeats_the_reason() {
     let refused = StoreError::NotYet { reason: "no model".to_owned() };
-    let store = Store::refused(refused, StoreMode::Exclusive);
+    let store = Store::unopenable(refused, StoreMode::Exclusive);
     for _ in 0..2 {
         let error = store.count(None).await.unwrap_err();
         assert!(matches!(&error, StoreError::Unopened(_)), "{error}");

@@ -9,8 +9,8 @@ use std::{
 
 use codeinfo_core::{LastRun, Root, Sparse, error::Code, task::Tasks};
 use codeinfo_store::{
-    ChunkQuery, EmbeddedEngine, Engine, Holder, Lock, OnMismatch, StorageSize, StoreError,
-    StoreMode, holder,
+    ChunkQuery, DataDirLock, EmbeddedEngine, Engine, LockHolder, OnMismatch, StorageSize,
+    StoreError, StoreMode, find_lock_holder,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -389,19 +389,19 @@ async fn a_folder_that_cannot_be_made_is_named() {
 fn a_second_holder_learns_who_has_the_lock() {
     let folder = Folder::new();
     let data_dir = folder.path().join("data");
-    assert_eq!(holder(&data_dir).unwrap(), None);
-    let mut lock = Lock::acquire(&data_dir).unwrap();
-    let unannounced = Holder::silent();
-    assert_eq!(holder(&data_dir).unwrap(), Some(unannounced));
-    let announced = Holder {
+    assert_eq!(find_lock_holder(&data_dir).unwrap(), None);
+    let mut lock = DataDirLock::acquire(&data_dir).unwrap();
+    let unannounced = LockHolder::this_process();
+    assert_eq!(find_lock_holder(&data_dir).unwrap(), Some(unannounced));
+    let announced = LockHolder {
         pid: 4711,
         main_url: Some("http://127.0.0.1:5010".to_owned()),
         mcp_url: Some("http://127.0.0.1:5011".to_owned()),
-        ..Holder::silent()
+        ..LockHolder::this_process()
     };
     lock.announce(&announced).unwrap();
-    assert_eq!(holder(&data_dir).unwrap(), Some(announced));
-    let error = Lock::acquire(&data_dir).unwrap_err();
+    assert_eq!(find_lock_holder(&data_dir).unwrap(), Some(announced));
+    let error = DataDirLock::acquire(&data_dir).unwrap_err();
     assert_eq!(error.code(), Code::StoreUnavailable);
     assert_eq!(
         error.to_string(),
@@ -412,19 +412,19 @@ fn a_second_holder_learns_who_has_the_lock() {
         )
     );
     drop(lock);
-    assert_eq!(holder(&data_dir).unwrap(), None);
-    drop(Lock::acquire(&data_dir).unwrap());
+    assert_eq!(find_lock_holder(&data_dir).unwrap(), None);
+    drop(DataDirLock::acquire(&data_dir).unwrap());
 }
 
 #[test]
 fn a_folder_that_nobody_holds_any_more_can_be_had_at_once() {
     let folder = Folder::new();
-    drop(Lock::acquire(folder.path()).unwrap());
+    drop(DataDirLock::acquire(folder.path()).unwrap());
     for _ in 0..200 {
-        let lock = Lock::acquire(folder.path()).unwrap();
+        let lock = DataDirLock::acquire(folder.path()).unwrap();
         let ending = std::thread::spawn(move || drop(lock));
-        while holder(folder.path()).unwrap().is_some() {}
-        drop(Lock::acquire(folder.path()).unwrap());
+        while find_lock_holder(folder.path()).unwrap().is_some() {}
+        drop(DataDirLock::acquire(folder.path()).unwrap());
         ending.join().unwrap();
     }
 }
@@ -432,12 +432,12 @@ fn a_folder_that_nobody_holds_any_more_can_be_had_at_once() {
 #[test]
 fn asking_for_the_holder_never_hinders_a_start() {
     let folder = Folder::new();
-    drop(Lock::acquire(folder.path()).unwrap());
+    drop(DataDirLock::acquire(folder.path()).unwrap());
     std::thread::scope(|scope| {
-        let ask = || (0..2000).for_each(|_| drop(holder(folder.path()).unwrap()));
+        let ask = || (0..2000).for_each(|_| drop(find_lock_holder(folder.path()).unwrap()));
         let asking = [scope.spawn(ask), scope.spawn(ask)];
         for _ in 0..20 {
-            drop(Lock::acquire(folder.path()).unwrap());
+            drop(DataDirLock::acquire(folder.path()).unwrap());
         }
         for thread in asking {
             thread.join().unwrap();

@@ -540,7 +540,7 @@ async fn asking_for_the_lease_of_a_living_process_names_it() {
     // The same process, started again, need not wait for itself.
     let again = fixture.open_by("a", &tasks).await.lease(root).await.unwrap();
     // And the one before it learns that it is no longer the holder.
-    let lost = lease.lost().await;
+    let lost = lease.wait_until_lost().await;
     assert!(matches!(lost, StoreError::LeaseLost { .. }), "{lost}");
     lease.release().await;
     again.check().unwrap();
@@ -582,12 +582,12 @@ async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it()
     let started = Instant::now();
     let lease = store.lease(a_root("one").id).await.unwrap();
     // Some renewals go well.
-    let lasted = tokio::time::timeout(Duration::from_secs(2), lease.lost()).await;
+    let lasted = tokio::time::timeout(Duration::from_secs(2), lease.wait_until_lost()).await;
     assert!(lasted.is_err(), "lost after {:?}", started.elapsed());
     lease.check().unwrap();
     stand_in.shut(0);
     let shut = Instant::now();
-    let error = lease.lost().await;
+    let error = lease.wait_until_lost().await;
     assert_eq!(error.code(), Code::StoreUnavailable);
     assert!(shut.elapsed() < fixture.settings.lease, "{:?}", shut.elapsed());
     lease.check().unwrap_err();
@@ -608,7 +608,7 @@ async fn a_lost_answer_leaves_the_lease_with_who_asked() {
     let lease = store.lease(a_root("one").id).await.unwrap();
     // And so does that of a renewal.
     stand_in.rule(lose(0));
-    let lasted = tokio::time::timeout(Duration::from_secs(2), lease.lost()).await;
+    let lasted = tokio::time::timeout(Duration::from_secs(2), lease.wait_until_lost()).await;
     assert!(lasted.is_err());
     lease.check().unwrap();
     lease.release().await;

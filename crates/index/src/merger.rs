@@ -218,7 +218,7 @@ mod tests {
         let before = names(&folder, "");
         let path = folder.join(&names(&folder, ".segment")[0]);
         let mut bytes = fs::read(&path).unwrap();
-        // Of a body, which is not compared when it is opened.
+        // A body is not compared when the segment is opened.
         bytes[0] ^= 1;
         fs::write(path, bytes).unwrap();
         let error = merged(&mut writer).1.unwrap_err();

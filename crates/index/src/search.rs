@@ -58,7 +58,7 @@ impl Snapshot {
             let live = self.find_segment(at.segment)?;
             best.offer(&[live.segment.codes.similarity(&query, at.place as usize)], at);
         }
-        self.into_hits(best)
+        self.read_hits(best)
     }
 
     /// Finds the `limit` chunks that share the most term weight, best first: the sum over shared terms of both weights
@@ -96,7 +96,7 @@ impl Snapshot {
                 best.offer(found, ChunkPlace { segment, place: run.start });
             }
         }
-        self.into_hits(best)
+        self.read_hits(best)
     }
 
     /// Reads at most `limit` chunks of an owner, or of all, in order of id, starting after `after`.
@@ -175,7 +175,7 @@ impl Snapshot {
         self.segments.iter().map(count).sum()
     }
 
-    fn into_hits(&self, mut best: TopChunks<'_>) -> io::Result<Vec<IndexHit>> {
+    fn read_hits(&self, mut best: TopChunks<'_>) -> io::Result<Vec<IndexHit>> {
         best.keep_best();
         best.all.sort_unstable_by(|a, b| self.compare_scores(a, b));
         let read_hit = |ScoredPlace { score, at }| {

@@ -169,7 +169,7 @@ pub(super) async fn remove(deps: &Deps, root: &Root) -> Result<(), StoreError> {
     };
     let removed = tokio::select! {
         removed = removing => removed,
-        error = lease.lost() => Err(error),
+        error = lease.wait_until_lost() => Err(error),
     };
     lease.release().await;
     drop(turn);
@@ -205,7 +205,7 @@ async fn run_leased(
     let ended = tokio::select! {
         ended = run.run(deps, before.as_ref(), job.mode, job.scope) => ended,
         // Dropping the run is what keeps it from writing once more.
-        error = lease.lost() => Err(error.into()),
+        error = lease.wait_until_lost() => Err(error.into()),
     };
     match &ended {
         Ok(_) => deps.folders.add(id, run.index_state.records().keys()),

@@ -41,15 +41,20 @@ impl EmbeddedEngine {
         let EmbeddedStoreSettings { repairs, seal_chunks, background_merge } = *settings;
         // The next server checks what a command does not read.
         let checks_all = background_merge || repairs;
-        let model = model.to_owned();
-        let options =
-            IndexOptions { model, dimensions, on_mismatch, repairs, checks_all, seal_chunks };
-        let folder = folder.to_owned();
-        let opening = move || Ok(Index::open(&folder, &options)?);
+        let options = IndexOptions {
+            model: model.to_owned(),
+            dimensions,
+            on_mismatch,
+            repairs,
+            checks_all,
+            seal_chunks,
+        };
+        let index_folder = folder.to_owned();
+        let opening = move || Ok(Index::open(&index_folder, &options)?);
         let index = Arc::new(run_blocking(&tasks, "open the index", opening).await?);
         let engine = Self { index, order: Arc::default(), background_merge, dimensions, tasks };
         // Segments that a process without background merging left.
-        engine.change("inspect its segments", |_| Ok(())).await?;
+        engine.change_index("inspect its segments", |_| Ok(())).await?;
         Ok(engine)
     }
 
@@ -59,8 +64,8 @@ impl EmbeddedEngine {
         folder: &Path,
         tasks: &Tasks,
     ) -> Result<Option<(String, usize)>, StoreError> {
-        let folder = folder.to_owned();
-        run_blocking(tasks, "open the index", move || Ok(Index::read_model(&folder)?)).await
+        let index_folder = folder.to_owned();
+        run_blocking(tasks, "open the index", move || Ok(Index::read_model(&index_folder)?)).await
     }
 
     /// Runs a read of the present snapshot.
@@ -80,7 +85,7 @@ impl EmbeddedEngine {
 
     /// Makes a change after those requested before it. It is made even if the future is dropped once
     /// it has begun.
-    async fn change(
+    async fn change_index(
         &self,
         action: &'static str,
         change: impl FnOnce(&Index) -> Result<(), StoreError> + Send + 'static,
@@ -172,7 +177,7 @@ impl Engine for EmbeddedEngine {
         };
         async move {
             checked?;
-            self.change(action, move |index| apply_to_index(index, change)).await
+            self.change_index(action, move |index| apply_to_index(index, change)).await
         }
         .boxed()
     }
@@ -212,7 +217,7 @@ impl From<IndexHit> for ScoredChunk {
 
 fn apply_to_index(index: &Index, change: Change) -> Result<(), StoreError> {
     match change {
-        Change::PutRoot(root) => index.put_root(root)?,
+        Change::PutRoot(root) => index.put_root(*root)?,
         Change::RemoveRoot { root, keeps_chunks } => index.remove_root(root, keeps_chunks)?,
         Change::PutFiles(files) => index.put_files(files)?,
         Change::RemoveFiles { root, paths } => index.remove_files(root, &paths),

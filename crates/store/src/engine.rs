@@ -86,13 +86,13 @@ pub trait Engine: Send + Sync {
 #[derive(Debug, Clone)]
 pub enum Change {
     /// Writes a root, replacing the one with its id.
-    PutRoot(Root),
+    PutRoot(Box<Root>),
     /// Removes a root, its file records, and its chunks unless `keeps_chunks`. The root itself is removed last, so
     /// that an interrupted removal can be repeated.
     RemoveRoot {
         /// Id of the root.
         root: RootId,
-        /// Whether other roots may still need its chunks.
+        /// True if other roots may still need its chunks.
         keeps_chunks: bool,
     },
     /// Writes file records, replacing those with the same root and path.
@@ -136,7 +136,7 @@ pub enum ChunkSelection {
         /// Maximum number of chunks, cut to [`crate::MAX_PAGE`].
         limit: usize,
     },
-    /// The chunks with these ids, as far as they exist.
+    /// The chunks with these ids; missing ones are skipped.
     Ids(Vec<Uuid>),
 }
 

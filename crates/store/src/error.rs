@@ -1,4 +1,4 @@
-//! What can go wrong in a store.
+//! Failures of a store.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ pub enum StoreError {
     Held {
         /// The data folder.
         path: PathBuf,
-        /// Who holds it, for example `process 4711 at http://127.0.0.1:5010`.
+        /// The holder, for example `process 4711 at http://127.0.0.1:5010`.
         holder: String,
     },
     /// The store was made for hosts that see the same folders at the same paths, or for hosts that do not.
@@ -31,13 +31,13 @@ pub enum StoreError {
         "keeps the folders of each host apart; leave out `QDRANT_SHARED_PATHS`"
     })]
     PathsMismatch {
-        /// Whether it was made for the same folders on all hosts.
+        /// True if it was made for the same folders on all hosts.
         is_shared: bool,
     },
-    /// The store is new, and how long its vectors are is not known yet.
+    /// The store is new, and the length of its vectors is not known yet.
     #[error("the store cannot be made before the embedding service has answered once: {reason}")]
     NotYet {
-        /// Why it has not answered.
+        /// Reason of the embedding service.
         reason: String,
     },
     /// The store could not be opened.
@@ -48,50 +48,50 @@ pub enum StoreError {
     InvalidChunk {
         /// The chunk's id.
         id: uuid::Uuid,
-        /// What does not fit.
+        /// The fault.
         reason: &'static str,
     },
     /// The engine refused or failed.
     #[error("cannot {action}: {reason}")]
     Engine {
-        /// What was attempted, as people know it, such as `write the index`.
+        /// The attempted action in the words of users, such as `write the index`.
         action: &'static str,
-        /// The engine's words.
+        /// Message of the engine.
         reason: String,
     },
-    /// Nodes of the server do not answer, and no other one could do it.
+    /// Nodes of the server do not answer, and no other node could either.
     #[error(
         "cannot {action}: Qdrant at {urls} cannot be reached ({reason}); see that it runs and that \
          `QDRANT_URL` names its gRPC port, 6334 unless it was changed"
     )]
     Unreachable {
-        /// What was attempted, as people know it, such as `write the index`.
+        /// The attempted action in the words of users, such as `write the index`.
         action: &'static str,
         /// The nodes that do not answer, each in backticks.
         urls: String,
-        /// What happened.
+        /// The cause.
         reason: String,
     },
-    /// The server does not accept who asks.
+    /// The server refuses the API key.
     #[error(
         "Qdrant at `{url}` refuses access ({reason}); set `QDRANT_API_KEY` to a key that may write"
     )]
     Denied {
-        /// The node asked.
+        /// Address of the node.
         url: String,
-        /// The server's words.
+        /// Message of the server.
         reason: String,
     },
-    /// Another process changes what belongs to the root.
+    /// Another process has the lease of the root.
     #[error("the repository is being changed by {holder}; try again when that has ended")]
     Leased {
-        /// Which process.
+        /// The other process.
         holder: String,
     },
-    /// The right to change what belongs to a root could not be kept.
+    /// The lease of a root could not be renewed.
     #[error("the lease of the repository was lost ({reason}); ingest again to complete it")]
     LeaseLost {
-        /// What happened.
+        /// The cause.
         reason: String,
     },
     /// The data folder cannot be made or written.
@@ -112,12 +112,12 @@ impl StoreError {
         Self::Index(IndexError::Io { path: path.to_owned(), source })
     }
 
-    /// Returns that the data folder cannot be used.
+    /// Creates the failure to use the data folder.
     pub fn folder(path: &Path, reason: &impl ToString) -> Self {
         Self::Folder { path: path.to_owned(), reason: reason.to_string() }
     }
 
-    /// Returns the failure as one of `action`, which needed what was attempted.
+    /// Replaces the attempted action with `action`, which needed it.
     #[must_use]
     pub fn during(self, action: &'static str) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! Who a process is to others that share a server with it.
+//! The identity of a process among those that share a server.
 
 use std::{path::Path, process};
 
@@ -10,19 +10,19 @@ use uuid::Uuid;
 
 use crate::StoreError;
 
-/// Names a data folder; the process that holds it goes by that name.
+/// Name of the file with the id of a data folder, which identifies the process that holds it.
 const FILE: &str = "instance";
 
 /// A process among those that share a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessIdentity {
     /// The same for every process on this data folder of this machine, of which there is one at a
-    /// time: what an earlier one left is this one's.
+    /// time: this process inherits the leases of earlier ones.
     pub owner: String,
-    /// For people, such as ``process 12 on `build` ``.
+    /// Name for messages, such as ``process 12 on `build` ``.
     pub name: String,
-    /// Whose roots this process indexes: those of this data folder, since containers of one host see other folders at a
-    /// path, and a container that is made again has another name.
+    /// Owner of the roots that this process indexes: the data folder, since containers of one host see other folders at a
+    /// path, and a recreated container has another name.
     pub host: Host,
 }
 
@@ -38,7 +38,7 @@ impl ProcessIdentity {
             let bytes = instance.to_string().into_bytes();
             atomic::replace(&path, &bytes, Readers::Owner).map_err(failed)?;
         }
-        // A copied folder on another machine is somebody else.
+        // A copy of the folder on another machine has another identity.
         let host = sysinfo::System::host_name().unwrap_or_else(|| "an unnamed machine".to_owned());
         let name = format!("process {} on `{host}`", process::id());
         let owner = format!("{host}/{instance}");

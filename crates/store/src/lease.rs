@@ -1,4 +1,4 @@
-//! The right of one process to change what belongs to a root, for as long as it can prove that it
+//! The right of one process to change the records of a root, while it can prove that it
 //! lives.
 
 use std::time::{Duration, Instant, SystemTime};
@@ -8,53 +8,53 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::StoreError;
 
-/// The right to change what belongs to a root. Dropping it gives it back in the background.
+/// The right to change the records of a root. Dropping it releases it in the background.
 #[derive(Debug)]
 pub struct Lease {
-    kept: Option<Kept>,
+    renewed: Option<RenewedLease>,
 }
 
 /// A lease that a task of the engine renews.
 #[derive(Debug)]
-struct Kept {
-    terms: watch::Receiver<Term>,
+struct RenewedLease {
+    terms: watch::Receiver<LeaseTerm>,
     lost: CancellationToken,
-    /// Tells the task to give the lease back.
+    /// Tells the task to release the lease.
     done: DropGuard,
     keeper: JoinHandle<()>,
 }
 
-/// How long a lease lasts if nothing more is heard.
+/// Validity of a lease until its next renewal.
 ///
-/// Measured by both clocks: one stands still while a machine sleeps, the other may be set.
+/// Measured by both clocks: one stops while a machine sleeps, the other may be set.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term {
+pub(super) struct LeaseTerm {
     started: Instant,
     started_at: SystemTime,
     length: Duration,
 }
 
 /// The engine's end of a lease.
-pub(super) struct Keeper {
-    pub(super) terms: watch::Sender<Term>,
-    /// Cancelled by the engine when the term ended without another.
+pub(super) struct LeaseKeeper {
+    pub(super) terms: watch::Sender<LeaseTerm>,
+    /// Cancelled by the engine when the term ended without a renewal.
     pub(super) lost: CancellationToken,
     /// Cancelled when the lease is no longer needed.
     pub(super) done: CancellationToken,
 }
 
-impl Term {
+impl LeaseTerm {
     /// Begins a term now.
-    pub(super) fn of(length: Duration) -> Self {
+    pub(super) fn begin(length: Duration) -> Self {
         Self { started: Instant::now(), started_at: SystemTime::now(), length }
     }
 
-    /// When it began.
+    /// Returns the start of the term.
     pub(super) fn start(self) -> Instant {
         self.started
     }
 
-    /// When it ends, unless the machine sleeps.
+    /// Returns the end of the term, unless the machine sleeps.
     pub(super) fn end(self) -> Instant {
         self.started + self.length
     }
@@ -68,44 +68,56 @@ impl Term {
 impl Lease {
     /// Creates a lease for an engine that no other process can use. It is never lost.
     pub(super) fn permanent() -> Self {
-        Self { kept: None }
+        Self { renewed: None }
     }
 
-    /// Makes a lease that `keep` renews; it gets the engine's end.
-    pub(super) fn kept(first: Term, keep: impl FnOnce(Keeper) -> JoinHandle<()>) -> Self {
+    /// Creates a lease that `keep` renews with the engine's end.
+    pub(super) fn renewable(
+        first: LeaseTerm,
+        keep: impl FnOnce(LeaseKeeper) -> JoinHandle<()>,
+    ) -> Self {
         let (sender, terms) = watch::channel(first);
         let (lost, done) = (CancellationToken::new(), CancellationToken::new());
-        let keeper = Keeper { terms: sender, lost: lost.clone(), done: done.clone() };
-        Self { kept: Some(Kept { terms, lost, done: done.drop_guard(), keeper: keep(keeper) }) }
+        let keeper = LeaseKeeper { terms: sender, lost: lost.clone(), done: done.clone() };
+        Self {
+            renewed: Some(RenewedLease {
+                terms,
+                lost,
+                done: done.drop_guard(),
+                keeper: keep(keeper),
+            }),
+        }
     }
 
     /// Fails once the lease may have gone to another process.
     pub fn check(&self) -> Result<(), StoreError> {
-        match &self.kept {
-            Some(kept) if kept.lost.is_cancelled() || kept.terms.borrow().is_over() => Err(lost()),
+        match &self.renewed {
+            Some(kept) if kept.lost.is_cancelled() || kept.terms.borrow().is_over() => {
+                Err(lease_lost())
+            }
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Waits until the lease is lost, which may never be, and says so.
-    pub async fn lost(&self) -> StoreError {
-        match &self.kept {
+    /// Waits until the lease is lost, perhaps forever, and returns the failure.
+    pub async fn wait_until_lost(&self) -> StoreError {
+        match &self.renewed {
             Some(kept) => kept.lost.cancelled().await,
             None => std::future::pending().await,
         }
-        lost()
+        lease_lost()
     }
 
-    /// Gives the lease back, so that the next one who asks need not wait.
+    /// Releases the lease, so that the next process need not wait.
     pub async fn release(self) {
-        if let Some(Kept { done, keeper, .. }) = self.kept {
+        if let Some(RenewedLease { done, keeper, .. }) = self.renewed {
             drop(done);
-            // A keeper that failed leaves the lease to expire.
+            // The lease expires if its keeper failed.
             drop(keeper.await);
         }
     }
 }
 
-fn lost() -> StoreError {
+fn lease_lost() -> StoreError {
     StoreError::LeaseLost { reason: "it could not be renewed in time".to_owned() }
 }

@@ -4,7 +4,6 @@
 //! belong to `search`, so that every engine ranks alike.
 #![warn(missing_docs)]
 
-mod best;
 mod embedded;
 mod engine;
 mod error;
@@ -30,7 +29,7 @@ pub use error::StoreError;
 pub use identity::ProcessIdentity;
 pub use lease::Lease;
 pub use location::StoreLocation;
-pub use lock::{Holder, Lock, holder};
+pub use lock::{DataDirLock, LockHolder, find_lock_holder};
 pub use qdrant::QdrantEngine;
 pub use records::{CollectionCopies, ScoredChunk, StoreHealth};
 pub use settings::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};

@@ -1,4 +1,4 @@
-//! Lets one process at a time use a data folder, and shows others who that is and where it listens.
+//! Lock of a data folder, which one process at a time uses, with the address where its holder listens.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -12,47 +12,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-/// Locked exclusively by the holder, and never touched by those who only ask: asking must not make
-/// somebody's start fail.
+/// Locked exclusively by the holder. Queries never open it, because they must not make
+/// another start fail.
 const LOCK: &str = "lock";
-/// Locked exclusively by the holder as long as it lives; probing it shows whether one does.
+/// Locked exclusively by the holder while it lives, for queries.
 const ALIVE: &str = "lock.alive";
-/// What the holder says of itself. Stays when its process ends, so it counts only while `ALIVE` is locked.
+/// Description of the holder. Remains when its process ends, so it is valid only while `ALIVE` is locked.
 const HOLDER: &str = "lock.json";
-/// Bytes of that file, spaces included, so that there is room for the next holder when the disk is full.
+/// Bytes of that file, padded with spaces, so that the next holder fits when the disk is full.
 const HOLDER_BYTES: usize = 1024;
 
-/// The right to use a data folder, held until dropped. The system takes it back when the process
-/// ends, however it ends.
+/// The right to use a data folder, held until dropped. The system releases it when the process
+/// ends.
 #[derive(Debug)]
-pub struct Lock {
+pub struct DataDirLock {
     data_dir: PathBuf,
     /// Held, never read.
     exclusive: Option<File>,
     _alive: File,
 }
 
-/// What the holder of a data folder says of itself.
+/// The process that holds a data folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Holder {
-    /// Its process id.
+pub struct LockHolder {
+    /// Id of the process.
     pub pid: u32,
-    /// Where its main HTTP API listens, once it does.
+    /// Address of its main HTTP API, once it listens.
     pub main_url: Option<String>,
-    /// Where its MCP server listens, once it does.
+    /// Address of its MCP server, once it listens.
     pub mcp_url: Option<String>,
-    /// The version of its program; `None` is one from before versions were said.
+    /// Version of its program; `None` for versions that did not write it.
     #[serde(default)]
     pub version: Option<String>,
-    /// Whether it was started for relays, and stops once there are none.
+    /// True if it was started for relays and stops when there are none.
     #[serde(default)]
     pub until_idle: bool,
 }
 
-impl Holder {
-    /// Returns this process, as long as nobody can ask it anything.
-    pub fn silent() -> Self {
+impl LockHolder {
+    /// Describes this process before it listens.
+    pub fn this_process() -> Self {
         Self {
             pid: process::id(),
             main_url: None,
@@ -63,67 +63,68 @@ impl Holder {
     }
 }
 
-impl Drop for Lock {
+impl Drop for DataDirLock {
     fn drop(&mut self) {
-        // Who sees that nobody lives can have the folder, and finds its own words left there.
+        // Released before `ALIVE`: a process that finds that unlocked can acquire the folder.
         drop(self.exclusive.take());
     }
 }
 
-impl Lock {
-    /// Takes the lock, creating the folder if needed. Fails with [`StoreError::Held`], naming the
+impl DataDirLock {
+    /// Acquires the lock, creating the folder if needed. Fails with [`StoreError::Held`], naming the
     /// holder, when another process has it. Blocks only for file access.
     pub fn acquire(data_dir: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|error| StoreError::folder(data_dir, &error))?;
         let path = data_dir.join(LOCK);
-        let lock = open(data_dir, &path)?;
+        let lock = open_lock_file(data_dir, &path)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let holder = read(data_dir)?.map_or("another process".to_owned(), describe);
+                let holder =
+                    read_holder(data_dir)?.map_or("another process".to_owned(), describe_holder);
                 return Err(StoreError::Held { path: data_dir.to_owned(), holder });
             }
             Err(TryLockError::Error(source)) => return Err(StoreError::io(&path, source)),
         }
-        // Before anyone can take what the last holder left for this one's.
-        write(data_dir, &Holder::silent())?;
+        // Before a query can take the description of the last holder for this one.
+        write_holder(data_dir, &LockHolder::this_process())?;
         let path = data_dir.join(ALIVE);
-        let alive = open(data_dir, &path)?;
-        // Only somebody who asks can have this one now, or a holder that ends: both let go of it at once.
+        let alive = open_lock_file(data_dir, &path)?;
+        // Only a query or an ending holder can have this lock now; both release it at once.
         alive.lock().map_err(|source| StoreError::io(&path, source))?;
         Ok(Self { data_dir: data_dir.to_owned(), exclusive: Some(lock), _alive: alive })
     }
 
-    /// Says who holds the lock and where it listens.
-    pub fn announce(&mut self, holder: &Holder) -> Result<(), StoreError> {
-        write(&self.data_dir, holder)
+    /// Writes the description of the holder, with its addresses.
+    pub fn announce(&mut self, holder: &LockHolder) -> Result<(), StoreError> {
+        write_holder(&self.data_dir, holder)
     }
 }
 
-/// Returns who holds `data_dir`: `None` when nobody does, even where the last holder left a file
-/// behind. A lock of this very process counts as held.
-pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
+/// Returns the holder of `data_dir`; `None` if it is not locked, even if the last holder left a file
+/// behind. A lock of this process counts.
+pub fn find_lock_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreError> {
     let path = data_dir.join(ALIVE);
     let alive = match atomic::open(&path, File::options().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unusable(data_dir, &path, error)),
+        Err(error) => return Err(explain_io_error(data_dir, &path, error)),
     };
     match alive.try_lock_shared() {
         Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => read(data_dir),
+        Err(TryLockError::WouldBlock) => read_holder(data_dir),
         Err(TryLockError::Error(source)) => Err(StoreError::io(&path, source)),
     }
 }
 
-fn open(data_dir: &Path, path: &Path) -> Result<File, StoreError> {
+fn open_lock_file(data_dir: &Path, path: &Path) -> Result<File, StoreError> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
-    atomic::open(path, &mut options).map_err(|error| unusable(data_dir, path, error))
+    atomic::open(path, &mut options).map_err(|error| explain_io_error(data_dir, path, error))
 }
 
-/// Returns why a file cannot be used; where the folder is the reason, names the setting.
-fn unusable(data_dir: &Path, path: &Path, error: io::Error) -> StoreError {
+/// Describes why a file cannot be used; if the folder is the reason, names the setting.
+fn explain_io_error(data_dir: &Path, path: &Path, error: io::Error) -> StoreError {
     use io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
     match error.kind() {
         NotADirectory | PermissionDenied | ReadOnlyFilesystem => {
@@ -133,7 +134,7 @@ fn unusable(data_dir: &Path, path: &Path, error: io::Error) -> StoreError {
     }
 }
 
-fn read(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
+fn read_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreError> {
     let path = data_dir.join(HOLDER);
     let read = atomic::read(&path, Readers::AsUsual);
     match read.map_err(|source| StoreError::io(&path, source))? {
@@ -142,8 +143,8 @@ fn read(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     }
 }
 
-/// Writes what the holder says: in the place of what is there, where the disk is full.
-fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
+/// Writes the description of the holder; overwrites the file in place if the disk is full.
+fn write_holder(data_dir: &Path, holder: &LockHolder) -> Result<(), StoreError> {
     let path = data_dir.join(HOLDER);
     let mut bytes = serde_json::to_vec(holder)?;
     bytes.resize(bytes.len().max(HOLDER_BYTES), b' ');
@@ -159,8 +160,8 @@ fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
     overwrite().map_err(|_: io::Error| StoreError::io(&path, error))
 }
 
-fn describe(holder: Holder) -> String {
-    let Holder { pid, main_url, .. } = holder;
+fn describe_holder(holder: LockHolder) -> String {
+    let LockHolder { pid, main_url, .. } = holder;
     match main_url {
         None => format!("process {pid}"),
         Some(url) => format!(

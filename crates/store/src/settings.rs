@@ -4,54 +4,54 @@ use std::{path::PathBuf, time::Duration};
 
 use codeinfo_core::Secret;
 
-/// Where the index is.
+/// Location of the index.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
     /// Folder below which the embedded store and the identity of this process lie.
     pub data_dir: PathBuf,
     /// Bounds of the embedded store.
     pub embedded: EmbeddedStoreSettings,
-    /// The server that keeps the index; `None` is the embedded store.
+    /// The server that stores the index; `None` for the embedded engine.
     pub qdrant: Option<QdrantSettings>,
 }
 
 /// Bounds of the embedded store.
 #[derive(Debug, Clone)]
 pub struct EmbeddedStoreSettings {
-    /// After this many chunks in memory they are put on disk.
+    /// Number of chunks in memory at which they are written to disk.
     pub seal_chunks: usize,
-    /// Whether what runs leave is merged in the background: not by a process that ends after one
-    /// command, which would leave it half done.
+    /// True to merge segments in the background; false for a process that ends after one
+    /// command, which would not finish.
     pub background_merge: bool,
-    /// Whether what is found damaged is moved away and the rest opened, for runs to repair.
+    /// True to move damaged files away and open the others, for runs to repair.
     pub repairs: bool,
 }
 
-/// A Qdrant server or cluster that keeps the index instead of the embedded store.
+/// A Qdrant server or cluster that stores the index instead of the embedded engine.
 #[derive(Debug, Clone)]
 pub struct QdrantSettings {
     /// The gRPC addresses of its nodes. One is used until it fails, then the next.
     pub urls: Vec<String>,
     /// Key of the server.
     pub api_key: Option<Secret>,
-    /// What the names of all its collections begin with.
+    /// Prefix of the names of all its collections.
     pub collection: String,
-    /// Whether all hosts see the same folder at a path, so that none has roots of its own.
+    /// True if all hosts see the same folder at a path, so that they share roots.
     pub shared_paths: bool,
-    /// How many shards the chunks are spread over when their collection is made; `None` leaves that
-    /// to the server, which takes one for each node.
+    /// Number of shards of the chunks when their collection is created; `None` leaves that
+    /// to the server, which uses one for each node.
     pub shards: Option<u32>,
-    /// How many nodes have a copy of each shard.
+    /// Number of copies of each shard.
     pub replication: u32,
-    /// How many of them must have made a change for it to succeed.
+    /// Number of copies that must have made a change for it to succeed.
     pub write_consistency: u32,
-    /// Longest wait for one answer.
+    /// Maximum wait for one answer.
     pub timeout: Duration,
-    /// How long a change is tried again while the server is away. Less than the time in which a lease
+    /// Maximum time for retries of a change while the server is away. Less than the time in which a lease
     /// must be renewed, two thirds of `lease`.
     pub retry: Duration,
-    /// How long a root stays with a process that is not heard of.
+    /// Time after which the lease of a silent process expires.
     pub lease: Duration,
-    /// From how many chunks on an approximate index (HNSW) is built; below, search is exact.
+    /// Number of chunks at which an approximate index (HNSW) is built; below, search is exact.
     pub hnsw_min_chunks: u64,
 }

@@ -14,10 +14,11 @@ use uuid::Uuid;
 
 use crate::{
     Change, ChunkQuery, ChunkSelection, Engine, FileSelection, Lease, MAX_PAGE, NewChunk,
-    ScoredChunk, StorageSize, StoreError, StoreFuture, StoreHealth, StoredChunk, trees::Trees,
+    ScoredChunk, StorageSize, StoreError, StoreFuture, StoreHealth, StoredChunk,
+    trees::SharedTrees,
 };
-use failures::Failures;
-use opening::Opening;
+use failures::StoreFailures;
+use opening::StoreOpening;
 
 /// Processes that write to the engine of a store, and the meaning of its roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +53,9 @@ pub enum StoreMode {
 /// ```
 #[derive(Clone)]
 pub struct Store {
-    opening: Arc<Opening>,
-    failures: Arc<Failures>,
-    /// Whether reads may return what is remembered.
+    opening: Arc<StoreOpening>,
+    failures: Arc<StoreFailures>,
+    /// True if reads may return remembered files.
     is_remembering: bool,
 }
 
@@ -79,7 +80,7 @@ impl Store {
 
     /// Creates a store of an open engine that others may use as well.
     pub fn with_engine(engine: Arc<dyn Engine>, mode: StoreMode, tasks: Tasks) -> Self {
-        Self::with_opening(Opening::ready(Trees::new(engine, mode, tasks), mode))
+        Self::with_opening(StoreOpening::ready(SharedTrees::new(engine, mode, tasks), mode))
     }
 
     /// Creates a store whose engine `open` opens, which is tried until it succeeds. While it fails with
@@ -88,15 +89,15 @@ impl Store {
     where
         F: Fn() -> BoxFuture<'static, Result<Arc<dyn Engine>, StoreError>> + Send + 'static,
     {
-        Self::with_opening(Opening::retried(open, mode, tasks))
+        Self::with_opening(StoreOpening::open_later(open, mode, tasks))
     }
 
     /// Creates a store that cannot be opened and fails with `error`.
-    pub fn refused(error: StoreError, mode: StoreMode) -> Self {
-        Self::with_opening(Opening::refused(error, mode))
+    pub fn unopenable(error: StoreError, mode: StoreMode) -> Self {
+        Self::with_opening(StoreOpening::unopenable(error, mode))
     }
 
-    fn with_opening(opening: Opening) -> Self {
+    fn with_opening(opening: StoreOpening) -> Self {
         Self { opening: Arc::new(opening), failures: Arc::default(), is_remembering: false }
     }
 
@@ -123,7 +124,7 @@ impl Store {
 
     /// Writes a root, replacing the one with its id.
     pub fn put_root(&self, root: Root) -> StoreFuture<'_, ()> {
-        self.apply(Change::PutRoot(root))
+        self.apply(Change::PutRoot(Box::new(root)))
     }
 
     /// Removes a root with its files, and the chunks that no other root has.
@@ -178,7 +179,7 @@ impl Store {
         self.read(move |trees| async move { trees.chunks(root, after, limit).await })
     }
 
-    /// Returns the chunks with these ids, as far as a root has them, in no fixed order.
+    /// Returns the chunks with these ids that a root has, in no fixed order.
     pub fn chunks_by_id(&self, ids: Vec<Uuid>) -> StoreFuture<'_, Vec<StoredChunk>> {
         self.read(move |trees| {
             let ids = ids.clone();
@@ -216,7 +217,7 @@ impl Store {
         terms: Sparse,
         root: Option<RootId>,
     ) -> StoreFuture<'_, Option<Vec<ScoredChunk>>> {
-        let read = move |trees: Trees| {
+        let read = move |trees: SharedTrees| {
             let query = ChunkQuery::lexical(terms.clone(), root, MAX_PAGE);
             async move { trees.search_completely(query).await }
         };
@@ -245,7 +246,7 @@ impl Store {
         async move {
             let trees = self.trees().ok_or_else(|| self.opening.error())?;
             let health = trees.engine().health().await?;
-            self.failures.check(trees).await?;
+            self.failures.check_last_outcomes(trees).await?;
             Ok(health)
         }
         .boxed()
@@ -277,12 +278,15 @@ impl Store {
         self.trees()?.engine().stall()
     }
 
-    fn trees(&self) -> Option<Trees> {
+    fn trees(&self) -> Option<SharedTrees> {
         Some(self.opening.trees()?.with_memory(self.is_remembering))
     }
 
     /// Reads, or returns an empty result where nothing can be stored yet.
-    fn read<T, F>(&self, read: impl Fn(Trees) -> F + Send + Sync + 'static) -> StoreFuture<'_, T>
+    fn read<T, F>(
+        &self,
+        read: impl Fn(SharedTrees) -> F + Send + Sync + 'static,
+    ) -> StoreFuture<'_, T>
     where
         T: Default + Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -293,7 +297,7 @@ impl Store {
     fn read_or<T, F>(
         &self,
         empty: impl FnOnce() -> T + Send + 'static,
-        read: impl Fn(Trees) -> F + Send + Sync + 'static,
+        read: impl Fn(SharedTrees) -> F + Send + Sync + 'static,
     ) -> StoreFuture<'_, T>
     where
         T: Send + 'static,

@@ -46,14 +46,14 @@ const MAX_TRIES: usize = 3;
 
 /// An engine and the trees of its roots. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Trees {
+pub(crate) struct SharedTrees {
     inner: Arc<Inner>,
     /// Held while a change is being made.
     order: Arc<Mutex<()>>,
     ids: Arc<ChunkIds>,
     memory: Arc<RootMemory>,
     is_flat: bool,
-    /// Whether reads may return what is remembered.
+    /// True if reads may return remembered files.
     is_remembering: bool,
 }
 
@@ -84,7 +84,7 @@ impl SharedChunk for StoredChunk {
     }
 }
 
-impl Trees {
+impl SharedTrees {
     /// Wraps `engine`. If other processes write to it, the files of roots are looked up
     /// each time, except in a view [`Self::with_memory`].
     pub(crate) fn new(engine: Arc<dyn Engine>, mode: StoreMode, tasks: Tasks) -> Self {
@@ -113,7 +113,7 @@ impl Trees {
         let roots = self.engine().roots().await?;
         if self.inner.families.is_shared() {
             self.inner.families.learn(&roots, changes);
-            self.memory.follow(&roots);
+            self.memory.update_roots(&roots);
         }
         Ok(roots)
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeinfo_store::holder;
+use codeinfo_store::find_lock_holder;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -65,7 +65,7 @@ async fn codex_asks_a_question_over_what_was_installed_for_it() {
     assert!(ended.status.success(), "{failed}");
     // The server that it had started ends.
     let began = Instant::now();
-    while holder(&data).unwrap().is_some() {
+    while find_lock_holder(&data).unwrap().is_some() {
         assert!(began.elapsed() < Duration::from_mins(1));
         sleep(Duration::from_millis(20)).await;
     }

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use codeinfo_store::{Holder, Lock};
+use codeinfo_store::{DataDirLock, LockHolder};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -72,11 +72,11 @@ async fn a_prompt_does_not_wait_for_a_server_that_does_not_answer() {
     let home = Home::new();
     // Nobody has a data folder, or its server says nothing of itself yet.
     assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
-    let mut lock = Lock::acquire(&home.path("data")).unwrap();
+    let mut lock = DataDirLock::acquire(&home.path("data")).unwrap();
     assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    lock.announce(&Holder { main_url: Some(url), ..Holder::silent() }).unwrap();
+    lock.announce(&LockHolder { main_url: Some(url), ..LockHolder::this_process() }).unwrap();
     // The system takes the connection, and nothing ever reads from it.
     assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
     // A setting that no other command starts with.

@@ -3,7 +3,7 @@
 
 use std::{ops::Deref, time::Duration};
 
-use codeinfo_store::holder;
+use codeinfo_store::find_lock_holder;
 use tokio::time::{Instant, sleep};
 
 use super::*;
@@ -52,7 +52,7 @@ impl Managed {
         let mut command = self.command(BINARY);
         let child = free(&mut command).arg("serve").args(arguments).spawn().unwrap();
         let began = Instant::now();
-        let holder = || holder(&self.path("data")).unwrap();
+        let holder = || find_lock_holder(&self.path("data")).unwrap();
         while holder().is_none_or(|holder| holder.main_url.is_none()) {
             assert!(began.elapsed() < Duration::from_mins(1));
             sleep(Duration::from_millis(20)).await;
@@ -116,9 +116,9 @@ fn a_service_is_installed_asked_for_and_removed() {
     let running = home.well(&["status"]);
     assert!(running.contains("\nrunning at http://127.0.0.1:"), "{running}");
     // Again: what runs is replaced.
-    let first = holder(&home.path("data")).unwrap().unwrap().pid;
+    let first = find_lock_holder(&home.path("data")).unwrap().unwrap().pid;
     home.well(&["install", "--watch", folder.to_str().unwrap()]);
-    assert_ne!(holder(&home.path("data")).unwrap().unwrap().pid, first);
+    assert_ne!(find_lock_holder(&home.path("data")).unwrap().unwrap().pid, first);
     fs::write(home.path("fails"), "").unwrap();
     let status = home.run(&["status"]);
     assert_eq!(status.code, Some(1), "{status:?}");

@@ -103,8 +103,10 @@ async fn of_servers_started_by_hand_at_once_one_takes_the_place() {
     let first = server(data.path()).pid;
     let mut started: Vec<_> =
         (0..3).map(|_| begin(data.path(), &without_codex(), &["serve"])).collect();
-    let serves = || holder(data.path()).unwrap().is_some_and(|now| now.main_url.is_some());
-    until("it stays", || holder(data.path()).unwrap().is_none_or(|now| now.pid != first)).await;
+    let serves =
+        || find_lock_holder(data.path()).unwrap().is_some_and(|now| now.main_url.is_some());
+    until("it stays", || find_lock_holder(data.path()).unwrap().is_none_or(|now| now.pid != first))
+        .await;
     // Meanwhile it is asked, and starts none itself.
     relay.send(2, "ping", json!({})).await;
     assert_eq!(relay.answer(2).await["result"], json!({}));

@@ -1,4 +1,4 @@
-//! Our words in the server's messages, and back.
+//! Conversions between our records and the messages of the server.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(super) const TERMS: &str = "terms";
 pub(super) const ROOT: &str = "root";
 
 /// A point to write. One with the same id is replaced.
-pub(super) struct Point {
+pub(super) struct NewPoint {
     pub(super) id: Uuid,
     pub(super) payload: Map<String, serde_json::Value>,
     /// Only chunks have vectors.
@@ -31,18 +31,18 @@ pub(super) struct Point {
 }
 
 /// Selects points by their ids. The server then asks only the shards that have them.
-pub(super) fn named(ids: &[Uuid]) -> PointsSelectorOneOf {
+pub(super) fn select_ids(ids: &[Uuid]) -> PointsSelectorOneOf {
     PointsSelectorOneOf::Points(PointsIdsList { ids: point_ids(ids) })
 }
 
-/// Selects what belongs to a root.
-pub(super) fn of_root(root: RootId) -> message::Filter {
-    equals(ROOT, &root.to_string())
+/// Selects the points of a root.
+pub(super) fn filter_root(root: RootId) -> message::Filter {
+    filter_keyword(ROOT, &root.to_string())
 }
 
-/// Selects some of what is kept under an owner.
-pub(super) fn among(owner: RootId, ids: &[Uuid]) -> message::Filter {
-    let mut filter = of_root(owner);
+/// Selects some of the points of an owner.
+pub(super) fn filter_ids(owner: RootId, ids: &[Uuid]) -> message::Filter {
+    let mut filter = filter_root(owner);
     let has_id = point_ids(ids);
     let one_of = ConditionOneOf::HasId(HasIdCondition { has_id });
     filter.must.push(Condition { condition_one_of: Some(one_of) });
@@ -50,11 +50,11 @@ pub(super) fn among(owner: RootId, ids: &[Uuid]) -> message::Filter {
 }
 
 pub(super) fn point_ids(ids: &[Uuid]) -> Vec<PointId> {
-    ids.iter().copied().map(id).collect()
+    ids.iter().copied().map(to_point_id).collect()
 }
 
 /// Selects points whose `key` has one value.
-pub(super) fn equals(key: &str, value: &str) -> message::Filter {
+pub(super) fn filter_keyword(key: &str, value: &str) -> message::Filter {
     let is = Some(Match { match_value: Some(MatchValue::Keyword(value.to_owned())) });
     let field = FieldCondition { key: key.to_owned(), r#match: is, ..Default::default() };
     let must = vec![Condition { condition_one_of: Some(ConditionOneOf::Field(field)) }];
@@ -62,48 +62,51 @@ pub(super) fn equals(key: &str, value: &str) -> message::Filter {
 }
 
 /// Returns the server's form of a point.
-pub(super) fn point(point: Point) -> PointStruct {
-    // Empty sparse vectors are written too: a replaced point must not keep its former terms.
-    let vectors = point.vectors.map_or_else(HashMap::new, |ChunkVectors { dense, sparse }| {
+pub(super) fn to_point_struct(point: NewPoint) -> PointStruct {
+    // Empty sparse vectors are written as well: a replaced point must not keep its former terms.
+    let named = point.vectors.map_or_else(HashMap::new, |ChunkVectors { dense, sparse }| {
         HashMap::from([
             (DENSE.to_owned(), dense_vector(dense)),
             (TERMS.to_owned(), sparse_vector(sparse.indices, sparse.values)),
         ])
     });
-    let vectors = VectorsOptions::Vectors(NamedVectors { vectors });
+    let vectors = VectorsOptions::Vectors(NamedVectors { vectors: named });
     PointStruct {
-        id: Some(id(point.id)),
-        payload: payload(point.payload),
+        id: Some(to_point_id(point.id)),
+        payload: to_payload(point.payload),
         vectors: Some(message::Vectors { vectors_options: Some(vectors) }),
     }
 }
 
-/// Returns about how many bytes a point has on its way.
-pub(super) fn size(point: &Point) -> usize {
-    let vectors = point.vectors.as_ref();
-    let vectors = vectors.map_or(0, |both| both.dense.len() * 4 + both.sparse.indices.len() * 9);
-    let text = |(key, value): (&String, &serde_json::Value)| key.len() + length(value);
-    64 + vectors + point.payload.iter().map(text).sum::<usize>()
+/// Estimates the bytes of a point in a message.
+pub(super) fn estimate_bytes(point: &NewPoint) -> usize {
+    let vectors = point
+        .vectors
+        .as_ref()
+        .map_or(0, |both| both.dense.len() * 4 + both.sparse.indices.len() * 9);
+    let field =
+        |(key, value): (&String, &serde_json::Value)| key.len() + estimate_value_bytes(value);
+    64 + vectors + point.payload.iter().map(field).sum::<usize>()
 }
 
-pub(super) fn id(id: Uuid) -> PointId {
+pub(super) fn to_point_id(id: Uuid) -> PointId {
     PointId { point_id_options: Some(PointIdOptions::Uuid(id.to_string())) }
 }
 
 /// Returns the id of a point that we wrote; all have UUIDs.
-pub(super) fn our_id(id: Option<PointId>) -> Option<Uuid> {
+pub(super) fn from_point_id(id: Option<PointId>) -> Option<Uuid> {
     match id?.point_id_options? {
         PointIdOptions::Uuid(id) => id.parse().ok(),
         PointIdOptions::Num(_) => None,
     }
 }
 
-pub(super) fn payload(object: Map<String, serde_json::Value>) -> HashMap<String, Value> {
-    object.into_iter().map(|(key, json)| (key, value(json))).collect()
+pub(super) fn to_payload(object: Map<String, serde_json::Value>) -> HashMap<String, Value> {
+    object.into_iter().map(|(key, json)| (key, to_value(json))).collect()
 }
 
-pub(super) fn object(payload: HashMap<String, Value>) -> Map<String, serde_json::Value> {
-    payload.into_iter().map(|(key, value)| (key, json(value))).collect()
+pub(super) fn from_payload(payload: HashMap<String, Value>) -> Map<String, serde_json::Value> {
+    payload.into_iter().map(|(key, value)| (key, from_value(value))).collect()
 }
 
 fn dense_vector(data: Vec<f32>) -> Vector {
@@ -116,7 +119,7 @@ fn sparse_vector(indices: Vec<u32>, values: Vec<f32>) -> Vector {
     Vector { vector: Some(vector), ..Default::default() }
 }
 
-fn value(json: serde_json::Value) -> Value {
+fn to_value(json: serde_json::Value) -> Value {
     let kind = match json {
         serde_json::Value::Null => Kind::NullValue(NullValue::NullValue.into()),
         serde_json::Value::Bool(value) => Kind::BoolValue(value),
@@ -126,14 +129,16 @@ fn value(json: serde_json::Value) -> Value {
         },
         serde_json::Value::String(text) => Kind::StringValue(text),
         serde_json::Value::Array(items) => {
-            Kind::ListValue(ListValue { values: items.into_iter().map(value).collect() })
+            Kind::ListValue(ListValue { values: items.into_iter().map(to_value).collect() })
         }
-        serde_json::Value::Object(object) => Kind::StructValue(Struct { fields: payload(object) }),
+        serde_json::Value::Object(object) => {
+            Kind::StructValue(Struct { fields: to_payload(object) })
+        }
     };
     Value { kind: Some(kind) }
 }
 
-fn json(value: Value) -> serde_json::Value {
+fn from_value(value: Value) -> serde_json::Value {
     match value.kind {
         None | Some(Kind::NullValue(_)) => serde_json::Value::Null,
         Some(Kind::BoolValue(value)) => value.into(),
@@ -142,17 +147,17 @@ fn json(value: Value) -> serde_json::Value {
             Number::from_f64(number).map_or(serde_json::Value::Null, Into::into)
         }
         Some(Kind::StringValue(text)) => text.into(),
-        Some(Kind::ListValue(list)) => list.values.into_iter().map(json).collect(),
-        Some(Kind::StructValue(object_value)) => object(object_value.fields).into(),
+        Some(Kind::ListValue(list)) => list.values.into_iter().map(from_value).collect(),
+        Some(Kind::StructValue(object_value)) => from_payload(object_value.fields).into(),
     }
 }
 
-fn length(value: &serde_json::Value) -> usize {
+fn estimate_value_bytes(value: &serde_json::Value) -> usize {
     match value {
         serde_json::Value::String(text) => text.len() + 8,
-        serde_json::Value::Array(items) => items.iter().map(length).sum(),
+        serde_json::Value::Array(items) => items.iter().map(estimate_value_bytes).sum(),
         serde_json::Value::Object(object) => {
-            object.iter().map(|(key, value)| key.len() + length(value)).sum()
+            object.iter().map(|(key, value)| key.len() + estimate_value_bytes(value)).sum()
         }
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => 16,
     }

@@ -1,4 +1,4 @@
-//! Why a call of the server failed, and whether another try may help.
+//! Failures of calls of the server, and the decision to retry them.
 
 use std::{
     error::Error,
@@ -10,51 +10,51 @@ use tonic::{Code, Status};
 
 use crate::{IndexError, StoreError};
 
-/// The most tries, at each node, of a call that the server failed by itself, as a node does that has
+/// Maximum number of tries, at each node, of a call that failed in the server, as at a node that has
 /// just lost another one.
 const MAX_TROUBLED: u32 = 4;
-/// The most looks for a collection.
+/// Maximum number of tries of a call whose collection is missing.
 const MAX_MISSING: u32 = 4;
-/// The longest pause that a server may ask for.
+/// Maximum pause that a server may request.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// A failure of one call.
 #[derive(Debug, Clone)]
 pub(super) enum CallError {
-    /// No answer, or none that helps: another node may have one, or this one in a moment. Nodes are named in
-    /// backticks; `is_lost` where the connection failed, which says that the node is away and no other one.
+    /// No usable answer: another node may give one, or this one in a moment. Nodes are named in
+    /// backticks; `is_lost` if the connection to this node failed.
     Away { urls: String, reason: String, is_lost: bool },
-    /// The server is at its limit and may have said when to come again.
+    /// The server is at its limit and may have named a pause.
     Exhausted { reason: String, pause: Option<Duration> },
     /// The server failed, in some cases because it `lacks` another node, named in backticks.
     Troubled { reason: String, lacks: Option<String> },
     /// There is no such collection.
     Missing { reason: String },
-    /// The key is not good for this.
+    /// The key does not permit the call.
     Denied { url: String, reason: String },
-    /// The server will never do this.
+    /// The server refuses the call for good.
     Refused { reason: String },
     /// The store holds vectors of another model.
     Mismatch { stored: String, wanted: String },
-    /// The store takes paths in another way.
+    /// The store was made for another meaning of paths.
     OtherPaths { is_shared: bool },
 }
 
 impl CallError {
-    /// Reads a status, which is the server's, or tonic's own when the connection failed.
-    pub(super) fn of(status: &Status, url: &str) -> Self {
-        // What a server says has no cause on this side.
+    /// Classifies a status of the server, or of tonic when the connection failed.
+    pub(super) fn from_status(status: &Status, url: &str) -> Self {
+        // A status of the server has no local cause.
         if let Some(cause) = status.source() {
             let urls = format!("`{url}`");
-            return Self::Away { urls, reason: explain(cause), is_lost: true };
+            return Self::Away { urls, reason: explain_connection_failure(cause), is_lost: true };
         }
-        let (url, reason) = (url.to_owned(), words(status));
+        let (url, reason) = (url.to_owned(), status_message(status));
         let lacks = lacking_peer(&reason);
         match status.code() {
             Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Aborted => {
                 Self::Away { urls: format!("`{url}`"), reason, is_lost: false }
             }
-            Code::ResourceExhausted => Self::Exhausted { reason, pause: pause(status) },
+            Code::ResourceExhausted => Self::Exhausted { reason, pause: requested_pause(status) },
             Code::Internal | Code::Unknown | Code::DataLoss => {
                 let reason = if lacks.is_some() { format!("by its peer `{url}`") } else { reason };
                 Self::Troubled { reason, lacks }
@@ -70,12 +70,12 @@ impl CallError {
         }
     }
 
-    pub(super) fn refused(reason: impl Into<String>) -> Self {
+    pub(super) fn new_refusal(reason: impl Into<String>) -> Self {
         Self::Refused { reason: reason.into() }
     }
 
-    /// Whether the try after `tries`, `rounds` of them at each node, may do better.
-    pub(super) fn may_pass(&self, tries: u32, rounds: u32) -> bool {
+    /// Returns whether another try may succeed after `tries`, `rounds` of them at each node.
+    pub(super) fn is_retryable(&self, tries: u32, rounds: u32) -> bool {
         match self {
             Self::Away { .. } | Self::Exhausted { .. } => true,
             Self::Troubled { .. } => rounds < MAX_TROUBLED,
@@ -87,7 +87,7 @@ impl CallError {
         }
     }
 
-    /// How long the server wants to be left alone.
+    /// Returns the pause that the server requested.
     pub(super) fn pause(&self) -> Option<Duration> {
         match self {
             Self::Exhausted { pause, .. } => *pause,
@@ -101,7 +101,7 @@ impl CallError {
         }
     }
 
-    /// Says what was attempted.
+    /// Adds the attempted action.
     pub(super) fn into_store_error(self, action: &'static str) -> StoreError {
         match self {
             Self::Away { urls, reason, .. } => StoreError::Unreachable { action, urls, reason },
@@ -121,8 +121,8 @@ impl CallError {
     }
 }
 
-/// Returns what the server said, or what another node said that it quotes.
-fn words(status: &Status) -> String {
+/// Returns the message of the server, or the message of another node that it quotes.
+fn status_message(status: &Status) -> String {
     let message = match status.message() {
         "" => status.code().description(),
         message => message,
@@ -132,14 +132,14 @@ fn words(status: &Status) -> String {
     words.trim_start_matches("Service internal error: ").to_owned()
 }
 
-/// Returns the node that the server says it could not reach.
+/// Returns the node that the server could not reach, by its message.
 fn lacking_peer(words: &str) -> Option<String> {
     let (_, rest) = words.split_once("Failed to connect to ")?;
     Some(format!("`{}`", rest.split([',', ' ']).next()?.trim_end_matches('/')))
 }
 
-/// Says in plain words why a connection failed, by its first cause that says so.
-fn explain(failure: &(dyn Error + 'static)) -> String {
+/// Explains why a connection failed, by its first known cause.
+fn explain_connection_failure(failure: &(dyn Error + 'static)) -> String {
     let (mut cause, mut text) = (Some(failure), String::new());
     while let Some(error) = cause {
         let io = error.downcast_ref::<io::Error>();
@@ -176,7 +176,7 @@ fn explain_kind(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-fn pause(status: &Status) -> Option<Duration> {
+fn requested_pause(status: &Status) -> Option<Duration> {
     let seconds: u64 = status.metadata().get("retry-after")?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_PAUSE))
 }
@@ -190,13 +190,13 @@ mod tests {
         let said = "Service internal error: 1 of 1 read operations failed: Service internal error: Tonic status \
                     error: status: Unavailable, message: \"Failed to connect to http://b:6335/, error: transport \
                     error\", details: [], metadata: MetadataMap { headers: {} }";
-        let error =
-            CallError::of(&Status::internal(said), "http://a:6334").into_store_error("search");
+        let error = CallError::from_status(&Status::internal(said), "http://a:6334")
+            .into_store_error("search");
         let expected = "cannot search: Qdrant at `http://b:6335` cannot be reached (by its peer `http://a:6334`)";
         assert!(error.to_string().starts_with(expected), "{error}");
         let said = "Service internal error: no active replica";
-        let error =
-            CallError::of(&Status::internal(said), "http://a:6334").into_store_error("search");
+        let error = CallError::from_status(&Status::internal(said), "http://a:6334")
+            .into_store_error("search");
         assert_eq!(error.to_string(), "cannot search: no active replica");
     }
 
@@ -215,7 +215,7 @@ mod tests {
             (io::Error::other(lookup), "its host name is not known"),
             (io::Error::other("keep-alive timed out"), "keep-alive timed out"),
         ] {
-            assert_eq!(explain(&Connect(cause)), expected);
+            assert_eq!(explain_connection_failure(&Connect(cause)), expected);
         }
     }
 }

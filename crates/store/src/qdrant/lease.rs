@@ -1,14 +1,14 @@
-//! Leases of roots, kept as records in the server.
+//! Leases of roots, stored as records in the server.
 //!
-//! No clock of one machine is compared with that of another. Who wants a lease that somebody has
-//! watches its token: when it changes, the holder lives; when it stays the same for the whole time of a
-//! lease, by the own clock, the holder is gone. The holder counts from before it asked for a renewal
-//! and stops at two thirds of that time, so that what it sent last has arrived before another one may
+//! Clocks of different machines are never compared. A process that waits for a lease
+//! watches its token: when it changes, the holder lives; when it stays the same for the duration of a
+//! lease, by the clock of the waiting process, the holder is gone. The holder counts from before it requested a renewal
+//! and stops at two thirds of that time, so that its last messages have arrived before another process may
 //! begin.
 //!
 //! A lease is renewed every 15 s. A waiting process takes it after 60 s without change; the holder
 //! stops at 40 s by its monotonic or wall clock, whichever is ahead, since a machine that slept
-//! must not go on. The 20 s between are for messages under way. A run that loses its lease is
+//! must not continue. The 20 s between are for messages under way. A run that loses its lease is
 //! dropped, not asked to end. A process that is started again on the same data folder and machine
 //! takes its own lease back.
 
@@ -25,46 +25,46 @@ use uuid::Uuid;
 use super::{
     super::{
         Lease, StoreError,
-        lease::{Keeper, Term},
+        lease::{LeaseKeeper, LeaseTerm},
     },
-    Server,
+    QdrantServer,
     error::CallError,
 };
 
-/// In a lease time there are so many renewals.
+/// Number of renewals in the duration of a lease.
 const RENEWALS: u32 = 4;
-/// The pause between two tries to renew, and the longest one between two reads of another's lease.
+/// Pause between two tries to renew, and maximum pause between two reads of another process's lease.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long giving back may take; what is not given back expires.
-const GIVE_BACK: Duration = Duration::from_secs(3);
+/// Maximum time for a release; a lease that is not released expires.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A lease as the server keeps it.
+/// A lease as the server stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Record {
+struct LeaseRecord {
     root: RootId,
     /// The same each time a process is started on the same data folder.
     owner: String,
-    /// For people.
+    /// Name of the process for messages.
     holder: String,
-    /// When it was renewed by the holder's clock, in milliseconds since 1970; only to be shown.
+    /// Time of the last renewal by the holder's clock, in milliseconds since 1970; for display only.
     renewed_at_ms: u64,
     token: String,
 }
 
-/// Takes the lease of `root`.
-pub(super) async fn take(
-    server: &Arc<Server>,
+/// Acquires the lease of `root`.
+pub(super) async fn acquire_lease(
+    server: &Arc<QdrantServer>,
     root: RootId,
     tasks: &Tasks,
 ) -> Result<Lease, StoreError> {
-    let id = id(root);
+    let id = record_id(root);
     let length = server.settings.lease;
     let mut seen: Option<(String, Instant)> = None;
     loop {
-        let current = server.lease(id).await?;
+        let current = server.read_lease(id).await?;
         let expected = match (current, &seen) {
             (None, _) => None,
-            // Of a process that held this data folder before us.
+            // A process that held this data folder before this one.
             (Some(own), _) if own.owner == server.identity.owner => Some(own.token),
             (Some(other), Some((token, since))) if other.token == *token => {
                 if since.elapsed() < length {
@@ -81,32 +81,32 @@ pub(super) async fn take(
             }
         };
         let wanted = server.lease_record(root);
-        let (term, current) = server.take_lease(id, expected.as_deref(), &wanted).await?;
+        let (term, current) = server.swap_lease(id, expected.as_deref(), &wanted).await?;
         match current {
             Some(record) if record.token == wanted.token => {
-                let holding = Holding { server: Arc::clone(server), root, id, term };
-                let keep = |keeper| tasks.spawn_handle(holding.keep(wanted.token, keeper));
-                return Ok(Lease::kept(term, keep));
+                let holding = LeaseHolding { server: Arc::clone(server), root, id, term };
+                let keep = |keeper| tasks.spawn_handle(holding.keep_lease(wanted.token, keeper));
+                return Ok(Lease::renewable(term, keep));
             }
-            // Somebody was faster, who may be done soon.
+            // Another process was faster, and may finish soon.
             Some(other) => seen = Some((other.token, Instant::now())),
-            // Given back in this moment.
+            // Released in this moment.
             None => {}
         }
     }
 }
 
-/// What the task that keeps a lease knows.
-struct Holding {
-    server: Arc<Server>,
+/// State of the task that renews a lease.
+struct LeaseHolding {
+    server: Arc<QdrantServer>,
     root: RootId,
     id: Uuid,
-    term: Term,
+    term: LeaseTerm,
 }
 
-impl Holding {
-    /// Renews the lease until it is no longer needed, then gives it back.
-    async fn keep(mut self, token: String, keeper: Keeper) {
+impl LeaseHolding {
+    /// Renews the lease until it is no longer needed, then releases it.
+    async fn keep_lease(mut self, token: String, keeper: LeaseKeeper) {
         let mut tokens = vec![token];
         let length = self.server.settings.lease;
         while !keeper.done.is_cancelled() {
@@ -118,7 +118,7 @@ impl Holding {
             let end = self.term.end();
             let renewed = tokio::select! {
                 () = keeper.done.cancelled() => break,
-                renewed = tokio::time::timeout_at(end.into(), self.renew(&mut tokens)) => renewed,
+                renewed = tokio::time::timeout_at(end.into(), self.renew_lease(&mut tokens)) => renewed,
             };
             let Ok(Some(term)) = renewed else {
                 warn!(root.id = %self.root, "lease lost");
@@ -128,19 +128,19 @@ impl Holding {
             self.term = term;
             keeper.terms.send_replace(term);
         }
-        // What is not given back expires.
-        drop(tokio::time::timeout(GIVE_BACK, self.server.give_up(&tokens)).await);
+        // A lease that is not released expires.
+        drop(tokio::time::timeout(RELEASE_TIMEOUT, self.server.delete_record(&tokens)).await);
     }
 
-    /// Tries to renew until it is known what became of the lease; `None` when somebody else has it.
-    /// `tokens` are those that may be the current one.
-    async fn renew(&self, tokens: &mut Vec<String>) -> Option<Term> {
+    /// Tries to renew until the outcome is certain; `None` if another process has the lease.
+    /// `tokens` are those that may be current.
+    async fn renew_lease(&self, tokens: &mut Vec<String>) -> Option<LeaseTerm> {
         let wanted = self.server.lease_record(self.root);
         let former = tokens.first().cloned();
         tokens.push(wanted.token.clone());
         loop {
-            let term = term(self.server.settings.lease);
-            match self.server.swap(self.id, former.as_deref(), &wanted).await {
+            let term = begin_term(self.server.settings.lease);
+            match self.server.swap_record(self.id, former.as_deref(), &wanted).await {
                 Ok(Some(record)) if record.token == wanted.token => {
                     *tokens = vec![wanted.token];
                     return Some(term);
@@ -156,37 +156,37 @@ impl Holding {
     }
 }
 
-impl Server {
-    async fn lease(&self, id: Uuid) -> Result<Option<Record>, StoreError> {
+impl QdrantServer {
+    async fn read_lease(&self, id: Uuid) -> Result<Option<LeaseRecord>, StoreError> {
         let read = self.link.retry(self.settings.retry, async || {
             self.names().await?;
-            self.record(id).await
+            self.read_record(id).await
         });
         read.await.map_err(|error| error.into_store_error("see who changes the repository"))
     }
 
-    async fn take_lease(
+    async fn swap_lease(
         &self,
         id: Uuid,
         expected: Option<&str>,
-        wanted: &Record,
-    ) -> Result<(Term, Option<Record>), StoreError> {
+        wanted: &LeaseRecord,
+    ) -> Result<(LeaseTerm, Option<LeaseRecord>), StoreError> {
         let swap = self.link.retry(self.settings.retry, async || {
-            let term = term(self.settings.lease);
-            Ok::<_, CallError>((term, self.swap(id, expected, wanted).await?))
+            let term = begin_term(self.settings.lease);
+            Ok::<_, CallError>((term, self.swap_record(id, expected, wanted).await?))
         });
         swap.await.map_err(|error| error.into_store_error("reserve the repository"))
     }
 
     pub(super) async fn is_leased(&self, root: RootId) -> Result<bool, StoreError> {
-        let Some(record) = self.lease(id(root)).await? else { return Ok(false) };
+        let Some(record) = self.read_lease(record_id(root)).await? else { return Ok(false) };
         let length = u64::try_from(self.settings.lease.as_millis()).unwrap_or(u64::MAX);
         let is_fresh = now_ms().abs_diff(record.renewed_at_ms) <= length;
         Ok(is_fresh && record.owner != self.identity.owner)
     }
 
-    fn lease_record(&self, root: RootId) -> Record {
-        Record {
+    fn lease_record(&self, root: RootId) -> LeaseRecord {
+        LeaseRecord {
             root,
             owner: self.identity.owner.clone(),
             holder: self.identity.name.clone(),
@@ -197,7 +197,7 @@ impl Server {
 }
 
 /// Returns the id of the record of a root's lease.
-fn id(root: RootId) -> Uuid {
+fn record_id(root: RootId) -> Uuid {
     Uuid::new_v5(&root.0, b"lease")
 }
 
@@ -207,6 +207,6 @@ fn now_ms() -> u64 {
 }
 
 /// Begins the time in which the holder may write.
-fn term(length: Duration) -> Term {
-    Term::of(length * 2 / 3)
+fn begin_term(length: Duration) -> LeaseTerm {
+    LeaseTerm::begin(length * 2 / 3)
 }

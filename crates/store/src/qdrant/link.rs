@@ -1,11 +1,11 @@
-//! The way to the server: one channel for each node, calls with a limit, and retries.
+//! Connections to the server: one channel for each node, calls with a limit, and retries.
 //!
 //! The channels are ours, because the client's pool repeats calls by itself and hides why a
 //! connection failed. Failures that mean absence are retried with random pauses, which grow to an
 //! eighth of the whole time: reads for 8 s, writes for `QDRANT_RETRY_SECS`, each time at another
-//! node if several are named. What a server fails by itself is retried four times at each node, as
-//! that is how a node reports that it has lost others. Anything else is returned at once, in the
-//! server's words.
+//! node if several are named. Failures inside a server are retried four times at each node, as
+//! that is how a node reports that it has lost others. Any other failure is returned at once, with the
+//! server's message.
 
 use std::{
     future::Future,
@@ -36,9 +36,9 @@ use tracing::warn;
 
 use super::{super::StoreError, error::CallError};
 
-/// How long opening a connection may take.
+/// Maximum time for opening a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How often a silent connection is asked whether it lives, and how long it may take to say so: a node
+/// Interval of keep-alive requests on a silent connection, and maximum time for the reply: a node
 /// that vanished is noticed in the sum of both.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
@@ -46,23 +46,23 @@ const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
 /// chunks wait for acknowledgements, each a round trip.
 const STREAM_WINDOW: u32 = 8 << 20;
 const CONNECTION_WINDOW: u32 = 32 << 20;
-/// The largest reply: a page of the largest chunks stays far below.
+/// Maximum bytes of a reply: a page of the largest chunks stays far below.
 const MAX_REPLY: usize = 256 << 20;
-/// The pause before the second try. It doubles up to one of so many shares of the time for retries: a longer one
+/// Pause before the second try. It doubles up to this fraction of the time for retries: a longer one
 /// would leave too much of that unused.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const SHARES: u32 = 8;
+const PAUSE_FRACTION: u32 = 8;
 
 tokio::task_local! {
-    /// Cancelled when nobody waits for the change that a task makes.
+    /// Cancelled when the caller of a change is dropped.
     pub(super) static ABANDONED: CancellationToken;
 }
 
-type Service = InterceptedService<Channel, Key>;
+type Service = InterceptedService<Channel, ApiKey>;
 
 /// The nodes of a server, one of which is in use.
-pub(super) struct Link {
-    nodes: Vec<Node>,
+pub(super) struct QdrantLink {
+    nodes: Vec<QdrantNode>,
     current: AtomicUsize,
     timeout: Duration,
     stopping: CancellationToken,
@@ -72,28 +72,28 @@ pub(super) struct Link {
 
 /// One node. Clones share the connection.
 #[derive(Clone)]
-pub(super) struct Node {
+pub(super) struct QdrantNode {
     place: usize,
     url: Arc<str>,
     channel: Channel,
-    key: Key,
-    /// How it failed when it was last asked, if it did.
+    key: ApiKey,
+    /// Failure of its last call, if it failed.
     failure: Arc<Mutex<Option<NodeFailure>>>,
 }
 
-/// How a node failed.
+/// Failure of a node.
 #[derive(Clone)]
 struct NodeFailure {
-    /// Whether it could not be reached; else it answered that it cannot.
+    /// True if it could not be reached; false if it answered with a failure.
     is_lost: bool,
     reason: String,
 }
 
 /// Adds the API key to each call.
 #[derive(Clone)]
-pub(super) struct Key(Option<MetadataValue<Ascii>>);
+pub(super) struct ApiKey(Option<MetadataValue<Ascii>>);
 
-impl Interceptor for Key {
+impl Interceptor for ApiKey {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         if let Some(key) = &self.0 {
             request.metadata_mut().insert("api-key", key.clone());
@@ -102,15 +102,19 @@ impl Interceptor for Key {
     }
 }
 
-impl Node {
-    /// Calls it, and notes how that ended.
-    async fn call<T, F>(&self, limit: Duration, attempt: impl Fn(Self) -> F) -> Result<T, CallError>
+impl QdrantNode {
+    /// Calls the node and records the outcome.
+    async fn call_once<T, F>(
+        &self,
+        limit: Duration,
+        attempt: impl Fn(Self) -> F,
+    ) -> Result<T, CallError>
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
         let answer = match tokio::time::timeout(limit, attempt(self.clone())).await {
             Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(CallError::of(&status, &self.url)),
+            Ok(Err(status)) => Err(CallError::from_status(&status, &self.url)),
             Err(_) => {
                 let reason = format!("no answer within {} s", limit.as_secs_f32());
                 Err(CallError::Away { urls: format!("`{}`", self.url), reason, is_lost: false })
@@ -120,38 +124,38 @@ impl Node {
         answer
     }
 
-    /// Notes how a call of it ended.
+    /// Records the outcome of a call.
     fn note_failure(&self, error: Option<&CallError>) {
         let failure = match error {
             Some(CallError::Away { is_lost, reason, .. }) => Some((*is_lost, reason)),
             Some(CallError::Troubled { lacks: None, reason }) => Some((false, reason)),
             _ => None,
         };
-        let failure =
-            failure.map(|(is_lost, reason)| NodeFailure { is_lost, reason: reason.clone() });
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        let with_reason =
+            |(is_lost, reason): (bool, &String)| NodeFailure { is_lost, reason: reason.clone() };
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure.map(with_reason);
     }
 
     fn last_failure(&self) -> Option<NodeFailure> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn points(&self) -> PointsClient<Service> {
+    pub(super) fn points_client(&self) -> PointsClient<Service> {
         PointsClient::with_interceptor(self.channel.clone(), self.key.clone())
             .max_decoding_message_size(MAX_REPLY)
     }
 
-    pub(super) fn collections(&self) -> CollectionsClient<Service> {
+    pub(super) fn collections_client(&self) -> CollectionsClient<Service> {
         CollectionsClient::with_interceptor(self.channel.clone(), self.key.clone())
             .max_decoding_message_size(MAX_REPLY)
     }
 
-    pub(super) fn server(&self) -> QdrantClient<Service> {
+    pub(super) fn service_client(&self) -> QdrantClient<Service> {
         QdrantClient::with_interceptor(self.channel.clone(), self.key.clone())
     }
 }
 
-impl Link {
+impl QdrantLink {
     /// Prepares the connections; the first call opens one. Must be called on a runtime.
     pub(super) fn new(
         settings: &crate::QdrantSettings,
@@ -159,52 +163,57 @@ impl Link {
     ) -> Result<Self, StoreError> {
         let key = settings.api_key.as_ref().map(|key| key.expose().parse()).transpose();
         let mut key: Option<MetadataValue<Ascii>> =
-            key.map_err(|_| unusable("the API key is no header value"))?;
+            key.map_err(|_| connection_error("the API key is no header value"))?;
         if let Some(key) = &mut key {
             key.set_sensitive(true);
         }
-        if key.is_some() && settings.urls.iter().any(|url| is_open(url)) {
+        if key.is_some() && settings.urls.iter().any(|url| is_readable_by_others(url)) {
             warn!("the key of `QDRANT_API_KEY` travels unencrypted; use https:// in `QDRANT_URL`");
         }
         let mut nodes = Vec::with_capacity(settings.urls.len());
         for (place, url) in settings.urls.iter().enumerate() {
-            let endpoint = Endpoint::from_shared(url.clone()).and_then(|at| prepared(at, url));
-            let channel = endpoint.map_err(|error| unusable(&chain(&error)))?.connect_lazy();
-            let (url, key) = (url.as_str().into(), Key(key.clone()));
-            nodes.push(Node { place, url, channel, key, failure: Arc::default() });
+            let endpoint =
+                Endpoint::from_shared(url.clone()).and_then(|at| configure_endpoint(at, url));
+            let channel =
+                endpoint.map_err(|error| connection_error(&chain(&error)))?.connect_lazy();
+            let (url, key) = (url.as_str().into(), ApiKey(key.clone()));
+            nodes.push(QdrantNode { place, url, channel, key, failure: Arc::default() });
         }
         let (current, timeout) = (AtomicUsize::new(0), settings.timeout);
         Ok(Self { nodes, current, timeout, stopping, stalls: Stalls::default() })
     }
 
     /// Calls once.
-    pub(super) async fn once<T, F>(&self, attempt: impl Fn(Node) -> F) -> Result<T, CallError>
-    where
-        F: Future<Output = Result<Response<T>, Status>>,
-    {
-        self.once_within(self.timeout, attempt).await
-    }
-
-    /// Calls once, and waits for the answer no longer than `limit`.
-    pub(super) async fn once_within<T, F>(
+    pub(super) async fn try_once<T, F>(
         &self,
-        limit: Duration,
-        attempt: impl Fn(Node) -> F,
+        attempt: impl Fn(QdrantNode) -> F,
     ) -> Result<T, CallError>
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let limit = limit.min(self.timeout);
+        self.try_within(self.timeout, attempt).await
+    }
+
+    /// Calls once, and waits for the answer no longer than `limit`.
+    pub(super) async fn try_within<T, F>(
+        &self,
+        limit: Duration,
+        attempt: impl Fn(QdrantNode) -> F,
+    ) -> Result<T, CallError>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        let time_limit = limit.min(self.timeout);
         let place = self.current.load(Ordering::Relaxed) % self.nodes.len().max(1);
         let Some(node) = self.nodes.get(place) else {
-            return Err(CallError::refused("no node is known"));
+            return Err(CallError::new_refusal("no node is known"));
         };
-        let error = match node.call(limit, attempt).await {
+        let error = match node.call_once(time_limit, attempt).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
         if matches!(error, CallError::Away { .. } | CallError::Troubled { .. }) {
-            // Unless another call has moved on already. A failing node may have lost all others.
+            // Unless another call has done so. A failing node may have lost all others.
             let next = (node.place + 1) % self.nodes.len();
             let order = Ordering::Relaxed;
             self.current.compare_exchange(place, next, order, order).ok();
@@ -227,9 +236,9 @@ impl Link {
         let mut _stalled = None;
         let wait = |error: &CallError, tries: u32| {
             let rounds = tries / nodes;
-            let pause = error.pause().unwrap_or_else(|| pause(rounds, retry_for));
+            let pause = error.pause().unwrap_or_else(|| retry_pause(rounds, retry_for));
             let is_over = !pause.is_zero() && started.elapsed() + pause >= retry_for;
-            if is_over || !error.may_pass(tries, rounds) {
+            if is_over || !error.is_retryable(tries, rounds) {
                 return None;
             }
             let named = self.name_absent(error.clone());
@@ -248,13 +257,13 @@ impl Link {
 
     /// Asks each node for its version. Returns a warning that names those that cannot be reached.
     pub(super) async fn find_unreachable(&self) -> Option<String> {
-        let ask = |node: &Node| {
+        let ask = |node: &QdrantNode| {
             let node = node.clone();
             async move {
-                let ask = |node: Node| async move {
-                    node.server().health_check(HealthCheckRequest {}).await
+                let ask = |node: QdrantNode| async move {
+                    node.service_client().health_check(HealthCheckRequest {}).await
                 };
-                node.call(CONNECT.min(self.timeout), ask).await.err()
+                node.call_once(CONNECT.min(self.timeout), ask).await.err()
             }
         };
         let failed = join_all(self.nodes.iter().map(ask)).await.into_iter().flatten().next()?;
@@ -286,19 +295,19 @@ impl Link {
     }
 }
 
-/// Returns how long to wait before the next try: not at all until each node was asked once, then longer
-/// with each round of them, and never the same for two callers.
-fn pause(rounds: u32, retry_for: Duration) -> Duration {
+/// Returns the pause before the next try: none until each node was called once, then longer
+/// with each round, with jitter.
+fn retry_pause(rounds: u32, retry_for: Duration) -> Duration {
     match rounds {
         0 => Duration::ZERO,
         rounds => {
-            let longest = FIRST_PAUSE.max(retry_for / SHARES);
+            let longest = FIRST_PAUSE.max(retry_for / PAUSE_FRACTION);
             Backoff { first: FIRST_PAUSE, longest }.spread_wait(rounds)
         }
     }
 }
 
-fn prepared(endpoint: Endpoint, url: &str) -> Result<Endpoint, tonic::transport::Error> {
+fn configure_endpoint(endpoint: Endpoint, url: &str) -> Result<Endpoint, tonic::transport::Error> {
     let endpoint = endpoint
         .connect_timeout(CONNECT)
         .http2_keep_alive_interval(KEEP_ALIVE)
@@ -312,12 +321,12 @@ fn prepared(endpoint: Endpoint, url: &str) -> Result<Endpoint, tonic::transport:
     Ok(endpoint)
 }
 
-/// Whether others on the way to an address can read along.
-fn is_open(url: &str) -> bool {
+/// Returns whether traffic to an address can be read on the way.
+fn is_readable_by_others(url: &str) -> bool {
     let Some(authority) = url.strip_prefix("http://") else { return false };
     !["127.", "localhost:", "[::1]:"].iter().any(|own| authority.starts_with(own))
 }
 
-fn unusable(reason: &str) -> StoreError {
+fn connection_error(reason: &str) -> StoreError {
     StoreError::Engine { action: "prepare the connection to Qdrant", reason: reason.to_owned() }
 }

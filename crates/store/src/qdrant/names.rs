@@ -1,32 +1,32 @@
-//! How collections are called, and the record that says which of them count.
+//! Names of collections, and the record of the current ones.
 //!
 //! A name carries layout, model and a random generation:
 //! `codeinfo_chunks_v1_MODEL_DIMENSIONS_GENERATION`. `--reembed` replaces the record, then deletes
 //! what others left; a process with the old generation finds its collections gone, reads the
-//! record, and stops. Nobody can write into a generation of another time, because nobody else
-//! knows its name.
+//! record, and stops. No process can write into another generation, because it does not
+//! know the name.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The form of collections and payloads. Another form gets other names, so that versions of the product
-/// do not touch each other's.
+/// Layout of collections and payloads. Another layout gets other names, so that versions of the product
+/// do not touch each other's collections.
 pub(super) const LAYOUT: u32 = 1;
-/// The longest part of a model's id in a name.
+/// Maximum number of characters of a model's id in a name.
 const MAX_MODEL: usize = 48;
 
 /// The three kinds of point. Only chunks carry vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Collection {
+pub(super) enum CollectionKind {
     Chunks,
     Files,
     Roots,
 }
 
-impl Collection {
+impl CollectionKind {
     pub(super) const ALL: [Self; 3] = [Self::Chunks, Self::Files, Self::Roots];
 
-    /// Returns what people know a read of it as.
+    /// Returns the words of users for a read of it.
     pub(super) fn read_action(self) -> &'static str {
         match self {
             Self::Chunks | Self::Files => "read the index",
@@ -34,7 +34,7 @@ impl Collection {
         }
     }
 
-    /// Returns what people know a change of it as.
+    /// Returns the words of users for a change of it.
     pub(super) fn write_action(self) -> &'static str {
         match self {
             Self::Chunks | Self::Files => "write the index",
@@ -45,35 +45,35 @@ impl Collection {
 
 /// The embedding model of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Model {
+pub(super) struct EmbeddingModel {
     pub(super) id: String,
     pub(super) dimensions: usize,
 }
 
-/// Which model the store holds vectors of, and in which collections they are.
+/// The model of the stored vectors and the generation of their collections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct ModelRecord {
     pub(super) model: String,
     pub(super) dimensions: usize,
-    /// Whether each host has roots of its own. Former versions, which do not say so, took a path to be the same
-    /// folder on all of them.
+    /// True if each host has its own roots. Former versions, which did not write it, took a path to be the same
+    /// folder on all hosts.
     #[serde(default)]
     pub(super) has_hosts: bool,
-    /// Another one each time the store is emptied, so that nobody deletes or fills collections of
-    /// another time.
+    /// New each time the store is emptied, so that no process deletes or fills collections of
+    /// another generation.
     pub(super) generation: String,
-    /// Whether the records of roots name the generation that their chunks are in. Former versions did not write it.
+    /// True if the records of roots name the generation that their chunks are in. Former versions did not write it.
     #[serde(default)]
     pub(super) marks_roots: bool,
-    /// Whether all collections were made.
+    /// True once all collections were created.
     pub(super) made: bool,
-    /// Another one each time the record is written.
+    /// New each time the record is written.
     pub(super) token: String,
 }
 
-impl Record {
+impl ModelRecord {
     /// Begins a generation.
-    pub(super) fn new(model: &Model, has_hosts: bool) -> Self {
+    pub(super) fn new(model: &EmbeddingModel, has_hosts: bool) -> Self {
         let generation: String = Uuid::new_v4().simple().to_string().chars().take(8).collect();
         Self {
             model: model.id.clone(),
@@ -86,18 +86,18 @@ impl Record {
         }
     }
 
-    pub(super) fn made(&self) -> Self {
+    pub(super) fn with_collections(&self) -> Self {
         Self { made: true, token: Uuid::new_v4().to_string(), ..self.clone() }
     }
 
-    pub(super) fn is_of(&self, model: &Model) -> bool {
+    pub(super) fn matches_model(&self, model: &EmbeddingModel) -> bool {
         self.model == model.id && self.dimensions == model.dimensions
     }
 }
 
 /// The names of the collections of one generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Names {
+pub(super) struct CollectionNames {
     pub(super) generation: String,
     marks_roots: bool,
     chunks: String,
@@ -105,9 +105,10 @@ pub(super) struct Names {
     roots: String,
 }
 
-impl Names {
-    pub(super) fn new(prefix: &str, record: &Record) -> Self {
-        let model = format!("{}_{}_{}", slug(&record.model), record.dimensions, record.generation);
+impl CollectionNames {
+    pub(super) fn new(prefix: &str, record: &ModelRecord) -> Self {
+        let model =
+            format!("{}_{}_{}", model_slug(&record.model), record.dimensions, record.generation);
         Self {
             generation: record.generation.clone(),
             marks_roots: record.marks_roots,
@@ -117,26 +118,26 @@ impl Names {
         }
     }
 
-    /// Whether the chunks of a root are in these collections, where its record names `generation`, or none.
+    /// Returns whether the chunks of a root are in these collections, by the generation that its record names, if any.
     pub(super) fn has_chunks_of(&self, generation: Option<&str>) -> bool {
         generation.map_or(!self.marks_roots, |generation| generation == self.generation)
     }
 
-    pub(super) fn of(&self, collection: Collection) -> String {
+    pub(super) fn name(&self, collection: CollectionKind) -> String {
         match collection {
-            Collection::Chunks => self.chunks.clone(),
-            Collection::Files => self.files.clone(),
-            Collection::Roots => self.roots.clone(),
+            CollectionKind::Chunks => self.chunks.clone(),
+            CollectionKind::Files => self.files.clone(),
+            CollectionKind::Roots => self.roots.clone(),
         }
     }
 }
 
-/// The collection of leases and of the record.
-pub(super) fn control(prefix: &str) -> String {
+/// Returns the name of the collection of leases and of the model record.
+pub(super) fn control_name(prefix: &str) -> String {
     format!("{prefix}_control_v{LAYOUT}")
 }
 
-/// Whether a collection holds what was embedded by some model, in another generation than this one.
+/// Returns whether a collection holds chunks or files of another generation.
 pub(super) fn is_leftover(name: &str, prefix: &str, generation: &str) -> bool {
     let of_some_model = ["chunks", "files"]
         .iter()
@@ -144,7 +145,7 @@ pub(super) fn is_leftover(name: &str, prefix: &str, generation: &str) -> bool {
     of_some_model && !name.ends_with(&format!("_{generation}"))
 }
 
-fn slug(model: &str) -> String {
+fn model_slug(model: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     model.chars().take(MAX_MODEL).map(plain).collect()
 }
@@ -155,13 +156,14 @@ mod tests {
 
     #[test]
     fn names_tell_layout_model_and_generation() {
-        let model = Model { id: "Code/static 1@2".to_owned(), dimensions: 256 };
-        let record = Record { generation: "0a1b2c3d".to_owned(), ..Record::new(&model, false) };
-        let names = Names::new("team", &record);
+        let model = EmbeddingModel { id: "Code/static 1@2".to_owned(), dimensions: 256 };
+        let record =
+            ModelRecord { generation: "0a1b2c3d".to_owned(), ..ModelRecord::new(&model, false) };
+        let names = CollectionNames::new("team", &record);
         assert_eq!(names.chunks, "team_chunks_v1_code-static-1-2_256_0a1b2c3d");
         assert_eq!(names.files, "team_files_v1_code-static-1-2_256_0a1b2c3d");
         assert_eq!(
-            (names.roots.as_str(), control("team").as_str()),
+            (names.roots.as_str(), control_name("team").as_str()),
             ("team_roots_v1", "team_control_v1")
         );
     }

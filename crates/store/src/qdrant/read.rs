@@ -15,23 +15,21 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::{
-    Server,
+    QdrantServer,
+    best::{self, PointScore},
     convert::{self, DENSE, TERMS},
-    hnsw,
-    names::Collection,
+    graph,
+    names::CollectionKind,
     records,
 };
-use crate::{
-    MAX_PAGE, QueryTarget, ScoredChunk, StoreError,
-    best::{self, Hit},
-};
+use crate::{MAX_PAGE, QueryTarget, ScoredChunk, StoreError};
 
-/// How many points one reply carries.
+/// Number of points of one reply.
 const PAGE: usize = 1000;
 
-impl Server {
-    /// Finds the best chunks that a filter leaves.
-    pub(super) async fn search(
+impl QdrantServer {
+    /// Finds the best chunks that match a filter.
+    pub(super) async fn search_chunks(
         &self,
         target: QueryTarget,
         filter: Option<Filter>,
@@ -46,25 +44,24 @@ impl Server {
             }
             QueryTarget::Vector(_) | QueryTarget::Terms(_) => return Ok(Vec::new()),
         };
-        self.search_vector(vector, using, filter, limit).await
+        self.search_vector(vector, using, filter, limit.min(MAX_PAGE)).await
     }
 
     /// Reads records with their ids, in order of id, starting after `after`.
-    pub(super) async fn scroll<T: DeserializeOwned>(
+    pub(super) async fn read_page<T: DeserializeOwned>(
         &self,
-        from: Collection,
+        from: CollectionKind,
         of: Option<RootId>,
-        after: Option<Uuid>,
+        mut after: Option<Uuid>,
         limit: usize,
     ) -> Result<Vec<(Uuid, T)>, StoreError> {
-        let filter = of.map(convert::of_root);
+        let filter = of.map(convert::filter_root);
         let mut records: Vec<(Uuid, T)> = Vec::new();
-        let mut after = after;
         while records.len() < limit {
             // The server's offset is inclusive.
             let offset = match after.map(|after| after.as_u128().checked_add(1)) {
                 Some(None) => break,
-                Some(Some(next)) => Some(convert::id(Uuid::from_u128(next))),
+                Some(Some(next)) => Some(convert::to_point_id(Uuid::from_u128(next))),
                 None => None,
             };
             let wanted = (limit - records.len()).min(PAGE);
@@ -72,19 +69,19 @@ impl Server {
                 filter: filter.clone(),
                 offset,
                 limit: u32::try_from(wanted).ok(),
-                with_payload: Some(payloads(true)),
+                with_payload: Some(payload_selector(true)),
                 ..Default::default()
             };
-            let page = self.read(from.read_action(), |node, names| {
-                let collection_name = names.of(from);
+            let reading = self.read(from.read_action(), |node, names| {
+                let collection_name = names.name(from);
                 let request = ScrollPoints { collection_name, ..request.clone() };
-                async move { node.points().scroll(request).await }
+                async move { node.points_client().scroll(request).await }
             });
-            let page = page.await?.result;
+            let page = reading.await?.result;
             let is_last = page.len() < wanted;
             for point in page {
-                let Some(id) = convert::our_id(point.id) else { continue };
-                records.push((id, records::record(point.payload)?));
+                let Some(id) = convert::from_point_id(point.id) else { continue };
+                records.push((id, records::from_payload(point.payload)?));
             }
             after = records.last().map(|(id, _)| *id);
             if is_last || after.is_none() {
@@ -95,48 +92,48 @@ impl Server {
     }
 
     /// Reads all records, or all of a root.
-    pub(super) async fn all<T: DeserializeOwned>(
+    pub(super) async fn read_all<T: DeserializeOwned>(
         &self,
-        from: Collection,
+        from: CollectionKind,
         of: Option<RootId>,
     ) -> Result<Vec<T>, StoreError> {
-        let records = self.scroll(from, of, None, usize::MAX).await?;
+        let records = self.read_page(from, of, None, usize::MAX).await?;
         Ok(records.into_iter().map(|(_, record)| record).collect())
     }
 
-    /// Reads records by their ids; those that are not there are left out.
-    pub(super) async fn named<T: DeserializeOwned>(
+    /// Reads records by their ids; missing ones are skipped.
+    pub(super) async fn read_by_id<T: DeserializeOwned>(
         &self,
-        from: Collection,
+        from: CollectionKind,
         ids: &[Uuid],
     ) -> Result<HashMap<Uuid, T>, StoreError> {
         let mut records = HashMap::with_capacity(ids.len());
         for some in ids.chunks(PAGE) {
             let request = GetPoints {
                 ids: convert::point_ids(some),
-                with_payload: Some(payloads(true)),
+                with_payload: Some(payload_selector(true)),
                 ..Default::default()
             };
             let points = self.read(from.read_action(), |node, names| {
-                let request = GetPoints { collection_name: names.of(from), ..request.clone() };
-                async move { node.points().get(request).await }
+                let request = GetPoints { collection_name: names.name(from), ..request.clone() };
+                async move { node.points_client().get(request).await }
             });
             for point in points.await?.result {
-                let Some(id) = convert::our_id(point.id) else { continue };
-                records.insert(id, records::record(point.payload)?);
+                let Some(id) = convert::from_point_id(point.id) else { continue };
+                records.insert(id, records::from_payload(point.payload)?);
             }
         }
         Ok(records)
     }
 
     /// Counts chunks.
-    pub(super) async fn count(&self, of: Option<RootId>) -> Result<u64, StoreError> {
-        let filter = of.map(convert::of_root);
+    pub(super) async fn count_chunks(&self, of: Option<RootId>) -> Result<u64, StoreError> {
+        let filter = of.map(convert::filter_root);
         let request = CountPoints { filter, exact: Some(true), ..Default::default() };
         let counted = self.read("count the chunks", |node, names| {
-            let collection_name = names.of(Collection::Chunks);
+            let collection_name = names.name(CollectionKind::Chunks);
             let request = CountPoints { collection_name, ..request.clone() };
-            async move { node.points().count(request).await }
+            async move { node.points_client().count(request).await }
         });
         Ok(counted.await?.result.unwrap_or_default().count)
     }
@@ -148,7 +145,6 @@ impl Server {
         of: Option<Filter>,
         limit: usize,
     ) -> Result<Vec<ScoredChunk>, StoreError> {
-        let limit = limit.min(MAX_PAGE);
         if limit == 0 {
             return Ok(Vec::new());
         }
@@ -156,26 +152,27 @@ impl Server {
         let request = QueryPoints {
             query: Some(Query { variant: Some(nearest) }),
             using: Some(using.to_owned()),
-            params: Some(how(of.is_some())),
+            params: Some(search_params(of.is_some())),
             filter: of,
-            with_payload: Some(payloads(false)),
+            with_payload: Some(payload_selector(false)),
             ..Default::default()
         };
-        // With their records, which saves a round trip; only where more of them are tied, these are read by themselves.
-        let ask = best::first_ask(limit);
-        let with_records = QueryPoints { with_payload: Some(payloads(true)), ..request.clone() };
-        let mut found = self.query(&with_records, ask).await?;
-        let Some(more) = best::next_ask(&found, |point| point.score, ask, limit) else {
+        // With their records, which saves a round trip; only if more hits are tied, records are read separately.
+        let ask = best::first_request(limit);
+        let with_records =
+            QueryPoints { with_payload: Some(payload_selector(true)), ..request.clone() };
+        let mut found = self.query_points(&with_records, ask).await?;
+        let Some(more) = best::next_request(&found, |point| point.score, ask, limit) else {
             let mut payloads: HashMap<Uuid, _> = HashMap::with_capacity(found.len());
             for point in &mut found {
                 let payload = std::mem::take(&mut point.payload);
-                payloads.extend(convert::our_id(point.id.clone()).map(|id| (id, payload)));
+                payloads.extend(convert::from_point_id(point.id.clone()).map(|id| (id, payload)));
             }
             let scored = |(id, score)| {
-                let record = records::record(payloads.remove(&id)?);
+                let record = records::from_payload(payloads.remove(&id)?);
                 Some(record.map(|record| ScoredChunk { id, score, record, also: Vec::new() }))
             };
-            return Ok(hits(found, limit)
+            return Ok(best_hits(found, limit)
                 .into_iter()
                 .filter_map(scored)
                 .collect::<Result<_, _>>()?);
@@ -192,15 +189,15 @@ impl Server {
     ) -> Result<Vec<ScoredChunk>, StoreError> {
         let mut found = Vec::new();
         for _ in 0..best::MAX_TRIES {
-            let best = self.best(request, ask, limit).await?;
+            let best = self.find_best(request, ask, limit).await?;
             let ids: Vec<Uuid> = best.iter().map(|(id, _)| *id).collect();
-            let mut records = self.named(Collection::Chunks, &ids).await?;
+            let mut records = self.read_by_id(CollectionKind::Chunks, &ids).await?;
             let scored = |(id, score)| {
                 Some(ScoredChunk { id, score, record: records.remove(&id)?, also: Vec::new() })
             };
             let asked = best.len();
             found = best.into_iter().filter_map(scored).collect();
-            // A point deleted between the two reads has been replaced by a newer one.
+            // A newer point replaced one that was deleted between the two reads.
             if found.len() == asked {
                 break;
             }
@@ -209,57 +206,57 @@ impl Server {
     }
 
     /// Returns the best `limit` hits, those tied with the last of them by id.
-    async fn best(
+    async fn find_best(
         &self,
         request: &QueryPoints,
         mut ask: usize,
         limit: usize,
-    ) -> Result<Vec<Hit>, StoreError> {
+    ) -> Result<Vec<PointScore>, StoreError> {
         loop {
-            let found = self.query(request, ask).await?;
-            let Some(next) = best::next_ask(&found, |point| point.score, ask, limit) else {
-                return Ok(hits(found, limit));
+            let found = self.query_points(request, ask).await?;
+            let Some(next) = best::next_request(&found, |point| point.score, ask, limit) else {
+                return Ok(best_hits(found, limit));
             };
             ask = next;
         }
     }
 
-    async fn query(
+    async fn query_points(
         &self,
         request: &QueryPoints,
         limit: usize,
     ) -> Result<Vec<ScoredPoint>, StoreError> {
         let found = self.read("search", |node, names| {
-            let collection_name = names.of(Collection::Chunks);
+            let collection_name = names.name(CollectionKind::Chunks);
             let limit = Some(limit as u64);
             let request = QueryPoints { collection_name, limit, ..request.clone() };
-            async move { node.points().query(request).await }
+            async move { node.points_client().query(request).await }
         });
         Ok(found.await?.result)
     }
 }
 
 /// Returns the best `limit` hits.
-fn hits(found: Vec<ScoredPoint>, limit: usize) -> Vec<Hit> {
-    let hit = |point: ScoredPoint| Some((convert::our_id(point.id)?, point.score));
-    best::ordered(found.into_iter().filter_map(hit), limit)
+fn best_hits(found: Vec<ScoredPoint>, limit: usize) -> Vec<PointScore> {
+    let hit = |point: ScoredPoint| Some((convert::from_point_id(point.id)?, point.score));
+    best::sort_best(found.into_iter().filter_map(hit), limit)
 }
 
-/// The approximate index loses matches under a filter; looking at all the points of a root is fast.
-fn how(is_filtered: bool) -> SearchParams {
+/// Returns exact search for filters: the approximate index would lose matches, and reading all points of a root is fast.
+fn search_params(is_filtered: bool) -> SearchParams {
     let rounded = QuantizationSearchParams {
         ignore: Some(false),
         rescore: Some(true),
-        oversampling: Some(hnsw::OVERSAMPLING),
+        oversampling: Some(graph::OVERSAMPLING),
     };
     SearchParams {
         exact: Some(is_filtered),
-        hnsw_ef: Some(hnsw::EF as u64),
+        hnsw_ef: Some(graph::SEARCH_CANDIDATES as u64),
         quantization: Some(rounded),
         ..Default::default()
     }
 }
 
-pub(super) fn payloads(are_wanted: bool) -> WithPayloadSelector {
+pub(super) fn payload_selector(are_wanted: bool) -> WithPayloadSelector {
     WithPayloadSelector { selector_options: Some(SelectorOptions::Enable(are_wanted)) }
 }

@@ -1,5 +1,5 @@
-//! The product's records as points, and back. Payloads are the records' JSON, which other versions of
-//! the product read, too.
+//! Conversions between records and points. Payloads are the records' JSON, which other versions of
+//! the product read as well.
 
 use std::collections::HashMap;
 
@@ -11,23 +11,23 @@ use uuid::Uuid;
 
 use super::{
     super::{NewChunk, StoreError},
-    convert::{self, Point, ROOT},
-    names::Names,
+    convert::{self, NewPoint, ROOT},
+    names::CollectionNames,
 };
 
-/// Returns the points that keep chunks.
-pub(super) fn chunks(chunks: Vec<NewChunk>) -> Result<Vec<Point>, StoreError> {
+/// Converts chunks to points.
+pub(super) fn chunk_points(chunks: Vec<NewChunk>) -> Result<Vec<NewPoint>, StoreError> {
     let point = |NewChunk { id, record, vectors }| {
-        Ok(Point { id, payload: payload(&record)?, vectors: Some(vectors) })
+        Ok(NewPoint { id, payload: to_payload(&record)?, vectors: Some(vectors) })
     };
     chunks.into_iter().map(point).collect()
 }
 
-/// Returns the points that keep the records of files.
-pub(super) fn files(files: &[FileRecord]) -> Result<Vec<Point>, StoreError> {
+/// Converts file records to points.
+pub(super) fn file_points(files: &[FileRecord]) -> Result<Vec<NewPoint>, StoreError> {
     let point = |file: &FileRecord| {
         let id = file_id(file.root, &file.path);
-        Ok(Point { id, payload: payload(file)?, vectors: None })
+        Ok(NewPoint { id, payload: to_payload(file)?, vectors: None })
     };
     files.iter().map(point).collect()
 }
@@ -43,9 +43,9 @@ pub(super) struct StoredRoot {
 }
 
 impl StoredRoot {
-    /// Returns the root as this host has it; without hosts, all have it. One whose chunks were in another generation
+    /// Returns the root as this host sees it; without hosts, all share it. A root whose chunks were in another generation
     /// than that of `names` was discarded.
-    pub(super) fn into_root(self, own: Option<&Host>, names: &Names) -> Root {
+    pub(super) fn into_root(self, own: Option<&Host>, names: &CollectionNames) -> Root {
         let Self { root, generation } = self;
         let has_chunks = names.has_chunks_of(generation.as_deref());
         let root = if has_chunks { root } else { root.discarded() };
@@ -56,16 +56,20 @@ impl StoredRoot {
     }
 }
 
-/// Returns the point that keeps a root whose chunks are in `generation`. One of no other host is of this one.
-pub(super) fn root(root: Root, own: Option<Host>, generation: &str) -> Result<Point, StoreError> {
+/// Converts a root whose chunks are in `generation` to a point. A root without a host belongs to this one.
+pub(super) fn root_point(
+    root: Root,
+    own: Option<Host>,
+    generation: &str,
+) -> Result<NewPoint, StoreError> {
     let root = Root { host: root.host.or(own), ..root };
     let id = root.id;
-    let mut payload = payload(&StoredRoot { root, generation: Some(generation.to_owned()) })?;
+    let mut payload = to_payload(&StoredRoot { root, generation: Some(generation.to_owned()) })?;
     payload.insert(ROOT.to_owned(), id.to_string().into());
-    Ok(Point { id: id.0, payload, vectors: None })
+    Ok(NewPoint { id: id.0, payload, vectors: None })
 }
 
-/// Returns the ids of files' records, which follow from where the files are.
+/// Returns the ids of file records, which are derived from root and path.
 pub(super) fn file_ids(root: RootId, paths: &[String]) -> Vec<Uuid> {
     paths.iter().map(|path| file_id(root, path)).collect()
 }
@@ -75,13 +79,13 @@ fn file_id(root: RootId, path: &str) -> Uuid {
 }
 
 /// Returns the payload of a record.
-pub(super) fn payload<T: Serialize>(record: &T) -> serde_json::Result<Map<String, Value>> {
+pub(super) fn to_payload<T: Serialize>(record: &T) -> serde_json::Result<Map<String, Value>> {
     serde_json::from_value(serde_json::to_value(record)?)
 }
 
 /// Returns the record of a payload.
-pub(super) fn record<T: DeserializeOwned>(
+pub(super) fn from_payload<T: DeserializeOwned>(
     payload: HashMap<String, message::Value>,
 ) -> serde_json::Result<T> {
-    serde_json::from_value(convert::object(payload).into())
+    serde_json::from_value(convert::from_payload(payload).into())
 }

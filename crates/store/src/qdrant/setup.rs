@@ -19,41 +19,41 @@ use uuid::Uuid;
 
 use super::{
     super::OnMismatch,
-    Server,
+    QdrantServer,
     convert::{DENSE, ROOT, TERMS},
     error::CallError,
-    graph, hnsw,
-    names::{self, Collection, Names, Record},
+    graph,
+    names::{self, CollectionKind, CollectionNames, ModelRecord},
 };
 
-/// The id of the record that names the model.
+/// Id of the record that names the model.
 const MODEL: Uuid = Uuid::from_u128(0x6d6f_6465_6c00_4000_8000_0000_0000_0001);
-/// How often another process may change the record while this one gets ready.
+/// Maximum number of changes by other processes while this one prepares the server.
 const MAX_ROUNDS: usize = 5;
 
-/// Whether the server was made ready by this process.
+/// State of the preparation of the server by this process.
 #[derive(Default)]
-pub(super) struct Readiness {
-    names: RwLock<Option<Arc<Names>>>,
+pub(super) struct ServerReadiness {
+    names: RwLock<Option<Arc<CollectionNames>>>,
     /// The generation that this process works with until it ends.
     generation: OnceLock<String>,
-    /// Held while the server is being made ready; the last failure, and when that try began.
+    /// Held while the server is being prepared; the last failure, and the start of that try.
     trying: Mutex<Option<(Instant, CallError)>>,
 }
 
-impl Readiness {
-    pub(super) fn forget(&self) {
+impl ServerReadiness {
+    pub(super) fn forget_names(&self) {
         *self.names.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn names(&self) -> Option<Arc<Names>> {
+    fn current_names(&self) -> Option<Arc<CollectionNames>> {
         self.names.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn found(&self, names: Names) -> Result<Arc<Names>, CallError> {
+    fn set_names(&self, names: CollectionNames) -> Result<Arc<CollectionNames>, CallError> {
         if *self.generation.get_or_init(|| names.generation.clone()) != names.generation {
             let reason = "another process emptied it to embed everything again; restart this one";
-            return Err(CallError::refused(reason));
+            return Err(CallError::new_refusal(reason));
         }
         let names = Arc::new(names);
         *self.names.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&names));
@@ -61,85 +61,85 @@ impl Readiness {
     }
 }
 
-/// How often an index of payloads is used.
+/// Frequency with which a payload index is used.
 #[derive(Clone, Copy)]
-pub(super) enum Use {
+pub(super) enum IndexUse {
     /// With each search.
     Often,
     /// While indexing.
     Seldom,
 }
 
-impl Server {
-    /// Returns the names of the collections, once the server is ready. Callers that come while another
-    /// one tries share what that comes to.
-    pub(super) async fn names(&self) -> Result<Arc<Names>, CallError> {
-        if let Some(names) = self.readiness.names() {
+impl QdrantServer {
+    /// Returns the names of the collections, once the server is ready. Callers that wait for a try share its
+    /// outcome.
+    pub(super) async fn names(&self) -> Result<Arc<CollectionNames>, CallError> {
+        if let Some(names) = self.readiness.current_names() {
             return Ok(names);
         }
         let asked = Instant::now();
         let mut last = self.readiness.trying.lock().await;
-        if let Some(names) = self.readiness.names() {
+        if let Some(names) = self.readiness.current_names() {
             return Ok(names);
         }
         if let Some((_, error)) = last.as_ref().filter(|(began, _)| asked < *began) {
             return Err(error.clone());
         }
         let began = Instant::now();
-        let ready = match self.get_ready().await {
-            Ok(names) => self.readiness.found(names),
+        let ready = match self.prepare().await {
+            Ok(names) => self.readiness.set_names(names),
             Err(error) => Err(error),
         };
         *last = ready.as_ref().err().map(|error| (began, error.clone()));
         ready
     }
 
-    async fn get_ready(&self) -> Result<Names, CallError> {
+    async fn prepare(&self) -> Result<CollectionNames, CallError> {
         for _ in 0..MAX_ROUNDS {
-            let record = self.agreed().await?;
-            let names = Names::new(&self.settings.collection, &record);
+            let record = self.agree_on_record().await?;
+            let names = CollectionNames::new(&self.settings.collection, &record);
             if !record.made {
-                for collection in Collection::ALL {
-                    self.make_collection(collection, &names).await?;
+                for collection in CollectionKind::ALL {
+                    self.create_collection(collection, &names).await?;
                 }
-            } else if let Some(lacking) = self.lacking(&names).await? {
-                self.begin_again(&record, &lacking).await?;
+            } else if let Some(lacking) = self.find_missing_collection(&names).await? {
+                self.replace_record(&record, &lacking).await?;
                 continue;
             }
-            // A process that emptied the store before this saw no collections of ours to delete.
-            if self.record::<Record>(MODEL).await?.as_ref() != Some(&record) {
+            // A process that emptied the store before this did not see our collections.
+            if self.read_record::<ModelRecord>(MODEL).await?.as_ref() != Some(&record) {
                 continue;
             }
             if !record.made {
-                self.swap(MODEL, Some(&record.token), &record.made()).await?;
+                self.swap_record(MODEL, Some(&record.token), &record.with_collections()).await?;
             }
             if self.may_discard() {
                 self.delete_leftovers().await?;
             }
             return Ok(names);
         }
-        Err(CallError::refused("other processes keep changing its model"))
+        Err(CallError::new_refusal("other processes keep changing its model"))
     }
 
-    /// Whether another model's collections may be deleted: once, when this process gets ready. What is
-    /// found later is of a process that was started after it.
+    /// Returns whether another model's collections may be deleted: once, when this process prepares the server. Later
+    /// ones belong to a process that was started after it.
     fn may_discard(&self) -> bool {
         self.on_mismatch == OnMismatch::Discard && self.readiness.generation.get().is_none()
     }
 
-    /// Returns a record of our model: the one there is, or a new one.
-    async fn agreed(&self) -> Result<Record, CallError> {
-        let current: Option<Record> = self.record(MODEL).await?;
+    /// Returns the record of our model, creating it if needed.
+    async fn agree_on_record(&self) -> Result<ModelRecord, CallError> {
+        let current: Option<ModelRecord> = self.read_record(MODEL).await?;
         if let Some(record) = &current {
-            match self.check(record) {
+            match self.check_record(record) {
                 Ok(()) => return Ok(record.clone()),
                 Err(error) if !self.may_discard() => return Err(error),
                 Err(_) => info!(model = record.model, "discarding what was indexed otherwise"),
             }
         }
         let expected = current.as_ref().map(|record| record.token.as_str());
-        match self.swap(MODEL, expected, &self.new_record()).await? {
-            Some(record) => self.check(&record).map(|()| record),
+        match self.swap_record(MODEL, expected, &self.new_record()).await? {
+            Some(record) => self.check_record(&record).map(|()| record),
             None => {
                 Err(CallError::Troubled { reason: "a record was not kept".to_owned(), lacks: None })
             }
@@ -147,13 +147,13 @@ impl Server {
     }
 
     /// Begins a generation.
-    fn new_record(&self) -> Record {
-        Record::new(&self.model, self.host().is_some())
+    fn new_record(&self) -> ModelRecord {
+        ModelRecord::new(&self.model, self.host().is_some())
     }
 
-    /// Refuses a generation of another model, or of hosts that are not taken as here.
-    fn check(&self, record: &Record) -> Result<(), CallError> {
-        if !record.is_of(&self.model) {
+    /// Refuses a generation of another model, or one with another meaning of paths.
+    fn check_record(&self, record: &ModelRecord) -> Result<(), CallError> {
+        if !record.matches_model(&self.model) {
             let (stored, wanted) = (record.model.clone(), self.model.id.clone());
             return Err(CallError::Mismatch { stored, wanted });
         }
@@ -163,80 +163,83 @@ impl Server {
         Ok(())
     }
 
-    /// Returns the name of a collection that was made and is gone.
-    async fn lacking(&self, names: &Names) -> Result<Option<String>, CallError> {
-        let present = self.collections().await?;
-        let wanted = Collection::ALL.map(|collection| names.of(collection));
+    /// Returns the name of a collection that was created and is missing.
+    async fn find_missing_collection(
+        &self,
+        names: &CollectionNames,
+    ) -> Result<Option<String>, CallError> {
+        let present = self.list_collections().await?;
+        let wanted = CollectionKind::ALL.map(|collection| names.name(collection));
         Ok(wanted.into_iter().find(|name| !present.contains(name)))
     }
 
-    async fn begin_again(&self, record: &Record, lacking: &str) -> Result<(), CallError> {
+    async fn replace_record(&self, record: &ModelRecord, lacking: &str) -> Result<(), CallError> {
         if !self.may_discard() {
-            return Err(CallError::refused(format!(
+            return Err(CallError::new_refusal(format!(
                 "its collection `{lacking}` is gone; start with `--reembed` to embed every \
                  repository again"
             )));
         }
         info!(collection = lacking, "beginning again, because a collection is gone");
-        self.swap(MODEL, Some(&record.token), &self.new_record()).await.map(drop)
+        self.swap_record(MODEL, Some(&record.token), &self.new_record()).await.map(drop)
     }
 
-    /// Deletes what other models embedded. The record is read after the list: what a later generation
-    /// makes is not in it.
+    /// Deletes the collections of other generations. The record is read after the list, which therefore has no collection
+    /// of a later generation.
     async fn delete_leftovers(&self) -> Result<(), CallError> {
-        let present = self.collections().await?;
-        let Some(record) = self.record::<Record>(MODEL).await? else { return Ok(()) };
+        let present = self.list_collections().await?;
+        let Some(record) = self.read_record::<ModelRecord>(MODEL).await? else { return Ok(()) };
         let prefix = &self.settings.collection;
         for name in present {
             if names::is_leftover(&name, prefix, &record.generation) {
                 let request = DeleteCollection { collection_name: name, timeout: None };
-                let delete = |node: super::Node| {
+                let delete = |node: super::QdrantNode| {
                     let request = request.clone();
-                    async move { node.collections().delete(request).await }
+                    async move { node.collections_client().delete(request).await }
                 };
-                self.link.once(delete).await?;
+                self.link.try_once(delete).await?;
             }
         }
         Ok(())
     }
 
-    async fn collections(&self) -> Result<Vec<String>, CallError> {
-        let list = |node: super::Node| async move {
-            node.collections().list(ListCollectionsRequest {}).await
+    async fn list_collections(&self) -> Result<Vec<String>, CallError> {
+        let list = |node: super::QdrantNode| async move {
+            node.collections_client().list(ListCollectionsRequest {}).await
         };
-        let listed = self.link.once(list).await?.collections;
+        let listed = self.link.try_once(list).await?.collections;
         Ok(listed.into_iter().map(|collection| collection.name).collect())
     }
 
-    async fn make_collection(
+    async fn create_collection(
         &self,
-        collection: Collection,
-        names: &Names,
+        collection: CollectionKind,
+        names: &CollectionNames,
     ) -> Result<(), CallError> {
-        let name = names.of(collection);
-        let plain = self.collection(name.clone());
+        let name = names.name(collection);
+        let plain = self.collection_params(name.clone());
         let request = match collection {
-            Collection::Files | Collection::Roots => plain,
-            Collection::Chunks => CreateCollection {
-                vectors_config: Some(self.dense()),
-                sparse_vectors_config: Some(sparse()),
-                hnsw_config: Some(graph::with_m(hnsw::NO_GRAPH)),
+            CollectionKind::Files | CollectionKind::Roots => plain,
+            CollectionKind::Chunks => CreateCollection {
+                vectors_config: Some(self.dense_params()),
+                sparse_vectors_config: Some(sparse_params()),
+                hnsw_config: Some(graph::with_edges(graph::NO_EDGES)),
                 shard_number: self.settings.shards,
                 ..plain
             },
         };
-        self.make(request).await?;
-        // Processes of former versions ask for paths.
-        for (field, how_often) in [(ROOT, Use::Often), ("path", Use::Seldom)] {
-            let params = keyword(how_often);
-            self.index(name.clone(), field, params, FieldType::Keyword).await?;
+        self.create_if_missing(request).await?;
+        // Processes of former versions filter by path.
+        for (field, how_often) in [(ROOT, IndexUse::Often), ("path", IndexUse::Seldom)] {
+            let params = keyword_index(how_often);
+            self.create_payload_index(name.clone(), field, params, FieldType::Keyword).await?;
         }
         Ok(())
     }
 
-    /// Returns what all collections have in common.
+    /// Returns the parameters that all collections share.
     #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
-    pub(super) fn collection(&self, collection_name: String) -> CreateCollection {
+    pub(super) fn collection_params(&self, collection_name: String) -> CreateCollection {
         CreateCollection {
             collection_name,
             on_disk_payload: Some(true),
@@ -246,33 +249,36 @@ impl Server {
         }
     }
 
-    /// Creates a collection unless it is there, even where another process is faster.
-    pub(super) async fn make(&self, request: CreateCollection) -> Result<(), CallError> {
+    /// Creates a collection unless it exists, even if another process is faster.
+    pub(super) async fn create_if_missing(
+        &self,
+        request: CreateCollection,
+    ) -> Result<(), CallError> {
         let name = &request.collection_name;
-        if self.is_there(name).await? {
+        if self.collection_exists_on_server(name).await? {
             return Ok(());
         }
-        let create = |node: super::Node| {
+        let create = |node: super::QdrantNode| {
             let request = request.clone();
-            async move { node.collections().create(request).await }
+            async move { node.collections_client().create(request).await }
         };
-        match self.link.once(create).await {
+        match self.link.try_once(create).await {
             Ok(_) => Ok(()),
-            Err(_) if self.is_there(name).await? => Ok(()),
+            Err(_) if self.collection_exists_on_server(name).await? => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    async fn is_there(&self, name: &str) -> Result<bool, CallError> {
+    async fn collection_exists_on_server(&self, name: &str) -> Result<bool, CallError> {
         let request = CollectionExistsRequest { collection_name: name.to_owned() };
-        let ask = |node: super::Node| {
+        let ask = |node: super::QdrantNode| {
             let request = request.clone();
-            async move { node.collections().collection_exists(request).await }
+            async move { node.collections_client().collection_exists(request).await }
         };
-        Ok(self.link.once(ask).await?.result.is_some_and(|result| result.exists))
+        Ok(self.link.try_once(ask).await?.result.is_some_and(|result| result.exists))
     }
 
-    pub(super) async fn index(
+    pub(super) async fn create_payload_index(
         &self,
         collection_name: String,
         field: &str,
@@ -287,17 +293,17 @@ impl Server {
             field_index_params: Some(params),
             ..Default::default()
         };
-        let create = |node: super::Node| {
+        let create = |node: super::QdrantNode| {
             let request = request.clone();
-            async move { node.points().create_field_index(request).await }
+            async move { node.points_client().create_field_index(request).await }
         };
-        self.link.once(create).await.map(drop)
+        self.link.try_once(create).await.map(drop)
     }
 
-    /// Whole vectors stay on disk, one byte for each number in memory: searches go by those and compare
-    /// the best of them whole.
+    /// Returns the parameters of dense vectors: whole vectors stay on disk, one byte for each number in memory; searches
+    /// use those bytes and compare the best with whole vectors.
     #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
-    fn dense(&self) -> VectorsConfig {
+    fn dense_params(&self) -> VectorsConfig {
         let scalar = ScalarQuantization {
             r#type: QuantizationType::Int8.into(),
             always_ram: Some(true),
@@ -320,7 +326,7 @@ impl Server {
 }
 
 #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
-fn sparse() -> SparseVectorConfig {
+fn sparse_params() -> SparseVectorConfig {
     let params = SparseVectorParams {
         index: Some(SparseIndexConfig { on_disk: Some(true), ..Default::default() }),
         modifier: Some(Modifier::Idf.into()),
@@ -328,10 +334,11 @@ fn sparse() -> SparseVectorConfig {
     SparseVectorConfig { map: [(TERMS.to_owned(), params)].into() }
 }
 
-/// Searches under a filter look at all that the filter leaves, so that edges for it would be useless.
+/// Returns the parameters of a payload index. Searches with a filter read all matching points, so that graph edges for it
+/// would be useless.
 #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
-pub(super) fn keyword(how_often: Use) -> PayloadIndexParams {
-    let is_often = matches!(how_often, Use::Often);
+pub(super) fn keyword_index(how_often: IndexUse) -> PayloadIndexParams {
+    let is_often = matches!(how_often, IndexUse::Often);
     let params = KeywordIndexParams {
         is_tenant: is_often.then_some(true),
         on_disk: Some(!is_often),

@@ -1,8 +1,8 @@
 //! Writes: in batches that fit a message, a few of them at a time.
 //!
 //! A write waits until it is made: 64 points or 3 MiB a message, four messages at a time, one
-//! write after the other. The task that makes it outlives its caller, so that the order is kept,
-//! and stops retrying once nobody waits.
+//! write after the other. Its task outlives the caller, so that the order is preserved,
+//! and stops retrying when the caller is dropped.
 
 use std::collections::HashMap;
 
@@ -16,43 +16,43 @@ use uuid::Uuid;
 
 use super::{
     super::StoreError,
-    Server,
-    convert::{self, Point},
-    names::Collection,
+    QdrantServer,
+    convert::{self, NewPoint},
+    names::CollectionKind,
 };
 
-/// The most points of one message.
+/// Maximum points of one message.
 const POINTS: usize = 64;
-/// The most bytes of one message, except for a point that is larger by itself. Proxies often let no more
-/// than 4 MiB pass.
+/// Maximum bytes of one message, except for a point that is larger by itself. Proxies often limit messages
+/// to 4 MiB.
 const BYTES: usize = 3 << 20;
-/// How many messages of one write are under way at a time. More only wait in the server.
+/// Number of messages of one write that are in flight. More only wait in the server.
 const IN_FLIGHT: usize = 4;
 
-impl Server {
-    pub(super) async fn upsert(
+impl QdrantServer {
+    pub(super) async fn upsert_points(
         &self,
-        into: Collection,
-        points: Vec<Point>,
+        into: CollectionKind,
+        points: Vec<NewPoint>,
     ) -> Result<(), StoreError> {
-        let requests = batches(points).into_iter().map(|points| UpsertPoints {
+        let requests = split_into_batches(points).into_iter().map(|points| UpsertPoints {
             wait: Some(true),
             points,
             ..Default::default()
         });
         let send = |request: UpsertPoints| async move {
             self.write(into.write_action(), |node, names| {
-                let request = UpsertPoints { collection_name: names.of(into), ..request.clone() };
-                async move { applied(node.points().upsert(request).await) }
+                let request = UpsertPoints { collection_name: names.name(into), ..request.clone() };
+                async move { check_applied(node.points_client().upsert(request).await) }
             })
             .await
         };
         stream::iter(requests).map(send).buffer_unordered(IN_FLIGHT).try_collect().await
     }
 
-    pub(super) async fn delete(
+    pub(super) async fn delete_points(
         &self,
-        from: Collection,
+        from: CollectionKind,
         selected: PointsSelectorOneOf,
     ) -> Result<(), StoreError> {
         let request = DeletePoints {
@@ -61,15 +61,15 @@ impl Server {
             ..Default::default()
         };
         self.write(from.write_action(), |node, names| {
-            let request = DeletePoints { collection_name: names.of(from), ..request.clone() };
-            async move { applied(node.points().delete(request).await) }
+            let request = DeletePoints { collection_name: names.name(from), ..request.clone() };
+            async move { check_applied(node.points_client().delete(request).await) }
         })
         .await
     }
 }
 
-/// Makes a failure of an answer that does not say that the change was made.
-pub(super) fn applied(
+/// Fails if an answer does not confirm the change.
+pub(super) fn check_applied(
     answer: Result<Response<PointsOperationResponse>, Status>,
 ) -> Result<Response<()>, Status> {
     let result = answer?.into_inner().result;
@@ -82,9 +82,9 @@ pub(super) fn applied(
     }
 }
 
-/// Cuts points into messages. Of points with the same id the last one counts, as messages may overtake
+/// Splits points into messages. Of points with the same id the last one counts, as messages may overtake
 /// each other.
-fn batches(points: Vec<Point>) -> Vec<Vec<PointStruct>> {
+fn split_into_batches(points: Vec<NewPoint>) -> Vec<Vec<PointStruct>> {
     let last: HashMap<Uuid, usize> =
         points.iter().enumerate().map(|(at, point)| (point.id, at)).collect();
     let mut batches = Vec::new();
@@ -93,13 +93,13 @@ fn batches(points: Vec<Point>) -> Vec<Vec<PointStruct>> {
         if last.get(&point.id) != Some(&at) {
             continue;
         }
-        let size = convert::size(&point);
+        let size = convert::estimate_bytes(&point);
         if !batch.is_empty() && (POINTS <= batch.len() || BYTES < bytes + size) {
             batches.push(std::mem::take(&mut batch));
             bytes = 0;
         }
         bytes += size;
-        batch.push(convert::point(point));
+        batch.push(convert::to_point_struct(point));
     }
     if !batch.is_empty() {
         batches.push(batch);
@@ -113,15 +113,16 @@ mod tests {
 
     use super::*;
 
-    fn point(id: u128, text: &str) -> Point {
+    fn point(id: u128, text: &str) -> NewPoint {
         let payload = json!({ "text": text }).as_object().unwrap().clone();
-        Point { id: Uuid::from_u128(id), payload, vectors: None }
+        NewPoint { id: Uuid::from_u128(id), payload, vectors: None }
     }
 
     #[test]
     fn messages_are_bounded_by_points_and_by_bytes() {
-        let sizes =
-            |points: Vec<Point>| -> Vec<usize> { batches(points).iter().map(Vec::len).collect() };
+        let sizes = |points: Vec<NewPoint>| -> Vec<usize> {
+            split_into_batches(points).iter().map(Vec::len).collect()
+        };
         assert_eq!(sizes(Vec::new()), [0; 0]);
         assert_eq!(sizes((0..130).map(|id| point(id, "")).collect()), [64, 64, 2]);
         let megabyte = "x".repeat(1 << 20);
@@ -132,11 +133,11 @@ mod tests {
 
     #[test]
     fn of_points_with_the_same_id_the_last_one_is_sent() {
-        let sent = batches(vec![point(1, "old"), point(2, "two"), point(1, "new")]);
+        let sent = split_into_batches(vec![point(1, "old"), point(2, "two"), point(1, "new")]);
         let texts: Vec<String> = sent
             .into_iter()
             .flatten()
-            .map(|point| convert::object(point.payload)["text"].as_str().unwrap().to_owned())
+            .map(|point| convert::from_payload(point.payload)["text"].as_str().unwrap().to_owned())
             .collect();
         assert_eq!(texts, ["two", "new"]);
     }

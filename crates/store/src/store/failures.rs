@@ -11,24 +11,24 @@ use std::{
 use codeinfo_core::error::{Code, chain};
 use futures_util::FutureExt;
 
-use crate::{StoreError, StoreFuture, trees::Trees};
+use crate::{StoreError, StoreFuture, trees::SharedTrees};
 
 /// A read that can be repeated.
-type RepeatableRead = Arc<dyn Fn(Trees) -> StoreFuture<'static, ()> + Send + Sync>;
+type RepeatableRead = Arc<dyn Fn(SharedTrees) -> StoreFuture<'static, ()> + Send + Sync>;
 
 /// The failures that health checks report.
 #[derive(Default)]
-pub(super) struct Failures {
+pub(super) struct StoreFailures {
     read: Mutex<Option<RepeatableRead>>,
     write: Mutex<Option<String>>,
 }
 
-impl Failures {
+impl StoreFailures {
     /// Records the outcome of a read.
     pub(super) fn note_read<T: 'static, F>(
         &self,
         error: Option<&StoreError>,
-        read: impl Fn(Trees) -> F + Send + Sync + 'static,
+        read: impl Fn(SharedTrees) -> F + Send + Sync + 'static,
     ) where
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
@@ -51,7 +51,7 @@ impl Failures {
     }
 
     /// Fails as the last write failed, if it did, and repeats a read that failed.
-    pub(super) async fn check(&self, trees: Trees) -> Result<(), StoreError> {
+    pub(super) async fn check_last_outcomes(&self, trees: SharedTrees) -> Result<(), StoreError> {
         let failure = self.write.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(reason) = failure {
             return Err(StoreError::Engine { action: "make the last change", reason });

@@ -12,15 +12,15 @@ use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
 use super::StoreMode;
-use crate::{Engine, StoreError, trees::Trees};
+use crate::{Engine, StoreError, trees::SharedTrees};
 
 /// Pause between two tries.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time that a write waits for the store.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The engine of a store, or why there is none yet.
-pub(super) struct Opening {
+/// The engine of a store, or the reason why it is not open.
+pub(super) struct StoreOpening {
     state: watch::Receiver<OpeningState>,
     wanted: Arc<Notify>,
     mode: StoreMode,
@@ -30,17 +30,17 @@ pub(super) struct Opening {
 enum OpeningState {
     Waiting { reason: String },
     Refused(Arc<StoreError>),
-    Open(Trees),
+    Open(SharedTrees),
 }
 
-impl Opening {
+impl StoreOpening {
     /// Wraps an open engine.
-    pub(super) fn ready(trees: Trees, mode: StoreMode) -> Self {
+    pub(super) fn ready(trees: SharedTrees, mode: StoreMode) -> Self {
         Self::with_state(OpeningState::Open(trees), mode)
     }
 
     /// Fails with `error` and is not tried again.
-    pub(super) fn refused(error: StoreError, mode: StoreMode) -> Self {
+    pub(super) fn unopenable(error: StoreError, mode: StoreMode) -> Self {
         Self::with_state(OpeningState::Refused(Arc::new(error)), mode)
     }
 
@@ -49,7 +49,7 @@ impl Opening {
     }
 
     /// Tries `open` until it succeeds.
-    pub(super) fn retried<F>(open: F, mode: StoreMode, tasks: &Tasks) -> Self
+    pub(super) fn open_later<F>(open: F, mode: StoreMode, tasks: &Tasks) -> Self
     where
         F: Fn() -> BoxFuture<'static, Result<Arc<dyn Engine>, StoreError>> + Send + 'static,
     {
@@ -64,7 +64,7 @@ impl Opening {
                 let state = match open().await {
                     Ok(engine) => {
                         info!("the store was opened");
-                        let trees = Trees::new(engine, mode, trees_tasks.clone());
+                        let trees = SharedTrees::new(engine, mode, trees_tasks.clone());
                         sender.send_replace(OpeningState::Open(trees));
                         return;
                     }
@@ -98,7 +98,7 @@ impl Opening {
     }
 
     /// Returns the open engine.
-    pub(super) fn trees(&self) -> Option<Trees> {
+    pub(super) fn trees(&self) -> Option<SharedTrees> {
         match &*self.state.borrow() {
             OpeningState::Open(trees) => Some(trees.clone()),
             OpeningState::Waiting { .. } | OpeningState::Refused(_) => None,
@@ -106,7 +106,7 @@ impl Opening {
     }
 
     /// Returns the open engine, waiting at most [`OPEN_TIMEOUT`] for it.
-    pub(super) async fn wait_for_trees(&self) -> Result<Trees, StoreError> {
+    pub(super) async fn wait_for_trees(&self) -> Result<SharedTrees, StoreError> {
         if self.trees().is_none() {
             self.wanted.notify_one();
             let mut state = self.state.clone();

@@ -46,7 +46,7 @@ impl Inner {
     /// Makes a change. The caller holds the order.
     pub(super) async fn apply(&self, change: Change) -> Result<(), StoreError> {
         match change {
-            Change::PutRoot(root) => self.put_root(root).await,
+            Change::PutRoot(root) => self.put_root(*root).await,
             Change::RemoveRoot { root, keeps_chunks: false } => self.remove_root(root).await,
             Change::RemoveRoot { root, keeps_chunks: true } => {
                 self.remove_tree(root).await?;
@@ -66,7 +66,7 @@ impl Inner {
             Change::RemoveFiles { root, paths } => {
                 let former = self.files_at(root, paths.clone()).await?;
                 self.erase_files(root, paths).await?;
-                self.release(root, former, Vec::new()).await
+                self.release_versions(root, former, Vec::new()).await
             }
             Change::PutChunks(mut chunks) => {
                 let family = self.family().await?;
@@ -123,8 +123,8 @@ impl Inner {
         if self.views.are_kept() {
             return Ok(self.views.learn(root, &self.all_files(root).await?));
         }
-        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        Ok(FileView::from_records(&self.files_at(root, paths).await?))
+        let owned = paths.iter().map(|path| (*path).to_owned()).collect();
+        Ok(FileView::from_records(&self.files_at(root, owned).await?))
     }
 
     /// Writes file records of one root.
@@ -158,12 +158,12 @@ impl Inner {
         };
         let (former, broken) = replaced.into_iter().partition(is_whole);
         self.write_files(root, files).await?;
-        self.release(root, former, broken).await
+        self.release_versions(root, former, broken).await
     }
 
     /// Keeps former versions for a while, except for broken ones, and removes the chunks that no root needs
     /// any more.
-    async fn release(
+    async fn release_versions(
         &self,
         root: RootId,
         former: Vec<FileRecord>,
@@ -258,7 +258,7 @@ impl Inner {
         if root.last_run.is_completed() && root.repository.is_some() {
             self.remove_old_versions(&root).await?;
         }
-        self.engine.apply(Change::PutRoot(root.clone())).await?;
+        self.engine.apply(Change::PutRoot(Box::new(root.clone()))).await?;
         self.families.note_written(&root);
         Ok(())
     }

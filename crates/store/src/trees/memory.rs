@@ -11,7 +11,7 @@ use std::{
 use codeinfo_core::{FileRecord, Root, RootId, Timestamp};
 use uuid::Uuid;
 
-use super::Trees;
+use super::SharedTrees;
 use crate::{ChunkSet, FileSelection, StoreError};
 
 /// Maximum number of remembered files of all roots, which take about 300 bytes each and 40 a chunk.
@@ -40,7 +40,7 @@ impl RootFiles {
     }
 }
 
-impl Trees {
+impl SharedTrees {
     /// Returns the files of a root if they are remembered and may be used. Otherwise starts to read them for the next
     /// time.
     pub(super) fn remembered_files(&self, root: RootId) -> Option<Arc<RootFiles>> {
@@ -55,7 +55,7 @@ impl Trees {
             self.inner.tasks.spawn(async move {
                 let reading = inner.engine.files(FileSelection { root, paths: None });
                 let read = inner.tasks.stopping().run_until_cancelled(reading).await;
-                let learn = move || memory.learn(&begun, read.and_then(Result::ok));
+                let learn = move || memory.store_files(&begun, read.and_then(Result::ok));
                 drop(inner.tasks.spawn_blocking(learn).await);
             });
         }
@@ -106,12 +106,12 @@ struct RememberedFiles {
 impl RootMemory {
     /// Returns the roots as they were last read.
     pub(super) fn roots(&self) -> Option<Arc<Vec<Root>>> {
-        self.state().roots.clone()
+        self.lock_state().roots.clone()
     }
 
     /// Stores all roots as they were read, and forgets the files of those that changed.
-    pub(super) fn follow(&self, roots: &[Root]) {
-        let mut state = self.state();
+    pub(super) fn update_roots(&self, roots: &[Root]) {
+        let mut state = self.lock_state();
         if state.roots.as_ref().is_some_and(|former| former.as_slice() == roots) {
             return;
         }
@@ -123,13 +123,13 @@ impl RootMemory {
 
     /// Returns the files of a root, if they are remembered.
     pub(super) fn files(&self, root: RootId) -> Option<Arc<RootFiles>> {
-        self.state().files.get(&root)?.files.clone()
+        self.lock_state().files.get(&root)?.files.clone()
     }
 
     /// Returns a root if its files are neither remembered nor being read: the caller then reads them, and calls
     /// [`Self::learn`].
     pub(super) fn begin_reading(&self, id: RootId) -> Option<Root> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let root = state.roots.as_ref()?.iter().find(|root| root.id == id)?.clone();
         let changed_at = last_change(&root)?;
         if state.files.contains_key(&id) {
@@ -141,9 +141,9 @@ impl RootMemory {
 
     /// Stores the files of a root as it was, unless it has changed since or there is no room. Without files, they
     /// are read again when they are needed.
-    pub(super) fn learn(&self, root: &Root, records: Option<Vec<FileRecord>>) {
+    pub(super) fn store_files(&self, root: &Root, records: Option<Vec<FileRecord>>) {
         let files = records.map(|records| RootFiles::from_records(root.owner(), records));
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let current = state.files.get(&root.id).map(|entry| entry.changed_at);
         let Some(changed_at) = current.filter(|at| last_change(root) == Some(*at)) else { return };
         let Some(files) = files else {
@@ -159,7 +159,7 @@ impl RootMemory {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, RootMemoryState> {
+    fn lock_state(&self) -> MutexGuard<'_, RootMemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -189,21 +189,21 @@ mod tests {
         let memory = RootMemory::default();
         let app = root(1);
         assert!(memory.roots().is_none() && memory.begin_reading(app.id).is_none());
-        memory.follow(std::slice::from_ref(&app));
+        memory.update_roots(std::slice::from_ref(&app));
         let begun = memory.begin_reading(app.id).unwrap();
         assert!(memory.begin_reading(app.id).is_none() && memory.files(app.id).is_none());
-        memory.learn(&begun, Some(vec![file(&app)]));
+        memory.store_files(&begun, Some(vec![file(&app)]));
         let renamed = Root { name: "other".to_owned(), ..app.clone() };
-        memory.follow(std::slice::from_ref(&renamed));
+        memory.update_roots(std::slice::from_ref(&renamed));
         assert_eq!(memory.files(app.id).unwrap().by_path.len(), 1);
         assert_eq!(*memory.roots().unwrap(), [renamed]);
         for changed in [root(2), Root { last_run: LastRun::Interrupted, ..app.clone() }] {
-            memory.follow(std::slice::from_ref(&app));
+            memory.update_roots(std::slice::from_ref(&app));
             if let Some(begun) = memory.begin_reading(app.id) {
-                memory.learn(&begun, Some(vec![file(&app)]));
+                memory.store_files(&begun, Some(vec![file(&app)]));
             }
             assert!(memory.files(app.id).is_some());
-            memory.follow(&[changed]);
+            memory.update_roots(&[changed]);
             assert!(memory.files(app.id).is_none());
         }
     }
@@ -212,17 +212,17 @@ mod tests {
     fn files_that_were_read_while_their_root_changed_are_not_taken_over() {
         let memory = RootMemory::default();
         let app = root(1);
-        memory.follow(std::slice::from_ref(&app));
+        memory.update_roots(std::slice::from_ref(&app));
         let begun = memory.begin_reading(app.id).unwrap();
-        memory.follow(&[root(2)]);
-        memory.learn(&begun, Some(vec![file(&app)]));
+        memory.update_roots(&[root(2)]);
+        memory.store_files(&begun, Some(vec![file(&app)]));
         assert!(memory.files(app.id).is_none());
         // They can be read again, as after a failure.
         let begun = memory.begin_reading(app.id).unwrap();
-        memory.learn(&begun, None);
+        memory.store_files(&begun, None);
         let begun = memory.begin_reading(app.id).unwrap();
         let file = |number| FileRecord { path: format!("{number}.rs"), ..file(&app) };
-        memory.learn(&begun, Some((0..=MAX_FILES).map(file).collect()));
+        memory.store_files(&begun, Some((0..=MAX_FILES).map(file).collect()));
         assert!(memory.files(app.id).is_none() && memory.begin_reading(app.id).is_none());
     }
 
@@ -230,7 +230,7 @@ mod tests {
     fn the_files_of_a_root_that_an_older_version_wrote_are_not_remembered() {
         let memory = RootMemory::default();
         let app = Root { changed_at: None, ..root(1) };
-        memory.follow(std::slice::from_ref(&app));
+        memory.update_roots(std::slice::from_ref(&app));
         assert!(memory.begin_reading(app.id).is_none());
     }
 }

@@ -100,7 +100,7 @@ impl FileViews {
         }
     }
 
-    /// Returns the view of a root, if it is kept.
+    /// Returns the view of a root, if there is one.
     pub(super) fn get(&self, root: RootId) -> Option<FileView> {
         self.find_hashes(root).map(FileView::Hashed)
     }
