@@ -23,7 +23,7 @@ const STEP: f32 = 0.01;
 #[tokio::test]
 async fn what_is_indexed_of_a_text_moves_with_the_revision() {
     let folder = tempfile::tempdir().unwrap();
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/chunk/tests/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chunk/tests/fixtures");
     for entry in fs::read_dir(fixtures).unwrap() {
         let path = entry.unwrap().path();
         fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
