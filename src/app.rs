@@ -12,21 +12,21 @@ use std::{
 
 use codeinfo_chat::{
     Chat,
-    archive::{Archive, ArchiveError, ConversationOwners},
+    archive::{ArchiveError, ConversationArchive, ConversationOwners},
 };
 use codeinfo_codex::Codex;
-use codeinfo_core::{atomic, task::Tasks, telemetry::Metrics};
-use codeinfo_credentials::{ProcessKey, Vault, VaultError};
+use codeinfo_core::{atomic, task::Tasks, telemetry::ServerMetrics};
+use codeinfo_credentials::{CredentialError, CredentialStore, ProcessKey};
 use codeinfo_embed::{EmbedError, Embedder, StaticModel};
-use codeinfo_http::{Activity, Listener};
+use codeinfo_http::{Listener, ServerActivity};
 use codeinfo_ingest::Ingest;
 use codeinfo_mcp::SchemaError;
 use codeinfo_search::{Search, evidence::Evidence};
 use codeinfo_server::{
-    api::{self, Api, Turns},
-    gate::{self, Bearers},
-    mcp::Mcp,
-    mcp_http::Relays,
+    api::{self, Api, TurnRegistry},
+    gate::{self, GateCredentials},
+    mcp::McpApi,
+    mcp_http::RelayServices,
 };
 use codeinfo_store::{Holder, Lock, OnMismatch, StoreError, VectorStore};
 use codeinfo_worktree::private_places::PrivatePlaces;
@@ -34,12 +34,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use self::open::open;
+use self::open::open_store_and_embedder;
 use crate::{config::Config, documents::find_document};
 
 /// Whether other processes may find the server through the data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
+pub enum ServerVisibility {
     /// The lock file says where the listeners are.
     Announced,
     /// For one command of this process only.
@@ -68,7 +68,7 @@ pub enum StartError {
     #[error(transparent)]
     Embed(#[from] EmbedError),
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    Vault(#[from] CredentialError),
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     #[error(transparent)]
@@ -82,8 +82,8 @@ pub struct Server {
     store: Arc<dyn VectorStore>,
     chat: Chat,
     ingest: Ingest,
-    groups: Groups,
-    activity: Activity,
+    groups: TaskGroups,
+    activity: ServerActivity,
     grace: Duration,
     /// Whether it was started for relays.
     until_idle: bool,
@@ -93,7 +93,7 @@ pub struct Server {
 
 /// The tasks of each layer: edges stop first, adapters last.
 #[derive(Default)]
-struct Groups {
+struct TaskGroups {
     edges: Tasks,
     services: Tasks,
     adapters: Tasks,
@@ -106,58 +106,61 @@ impl Server {
     pub async fn start(
         config: &Config,
         on_mismatch: OnMismatch,
-        visibility: Visibility,
+        visibility: ServerVisibility,
     ) -> Result<Self, StartError> {
         make_private(&config.data_dir)
             .await
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?;
-        let groups = Groups::default();
-        let mut lock = lock(&config.data_dir, &groups.adapters).await?;
-        let main = listen(config.main_address(), "PORT").await?;
-        let mcp = listen(config.mcp_address(), "MCP_PORT").await?;
-        let bound = (bound(&main, config)?, bound(&mcp, config)?);
-        let (main_address, mcp_address) = (reachable(bound.0), reachable(bound.1));
+        let groups = TaskGroups::default();
+        let mut lock = lock_data_dir(&config.data_dir, &groups.adapters).await?;
+        let main = bind_listener(config.main_address(), "PORT").await?;
+        let mcp = bind_listener(config.mcp_address(), "MCP_PORT").await?;
+        let bound = (find_bound_address(&main, config)?, find_bound_address(&mcp, config)?);
+        let (main_address, mcp_address) =
+            (to_reachable_address(bound.0), to_reachable_address(bound.1));
 
         let adapters = groups.adapters.clone();
-        let vault = Vault::open(&config.data_dir, config.secret_key.clone(), adapters).await?;
-        let search = ProcessKey::fresh()?;
-        let store = open(config, on_mismatch, visibility, &groups).await?;
+        let vault =
+            CredentialStore::open(&config.data_dir, config.secret_key.clone(), adapters).await?;
+        let search = ProcessKey::generate()?;
+        let store = open_store_and_embedder(config, on_mismatch, visibility, &groups).await?;
         let opened = (&store, &vault);
         let own = groups.services.clone();
-        let archive = Archive::open(&config.data_dir, config.conversations_kept, own).await?;
+        let archive =
+            ConversationArchive::open(&config.data_dir, config.conversations_kept, own).await?;
         let own = groups.services.clone();
         let owners = ConversationOwners::open(&config.data_dir, &archive, own).await?;
-        let turns = Turns::new(archive, groups.services.clone());
+        let turns = TurnRegistry::new(archive, groups.services.clone());
         let addresses = (main_address, mcp_address);
-        let mut services = services(config, (opened, turns), addresses, &groups)?;
+        let mut services = build_services(config, (opened, turns), addresses, &groups)?;
         services.chat = services.chat.searching_with(search.secret().clone()).owned_in(owners);
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
-        let activity = Activity::default();
-        if visibility == Visibility::Announced {
+        let activity = ServerActivity::default();
+        if visibility == ServerVisibility::Announced {
             // Begins the first probe, so that its result is known when somebody asks. A server of
             // one command looks when the command does: most have no use for Codex.
-            drop(services.codex.presence());
+            drop(services.codex.availability());
         }
         let (tokens, sessions) = (vault.tokens.clone(), vault.sessions.clone());
         let gateway = services.gateway.clone();
-        let is_grant = Arc::new(move |bearer: &str| gateway.grant(bearer).is_some());
+        let is_grant = Arc::new(move |bearer: &str| gateway.find_grant(bearer).is_some());
         let are_required = config.auth_required;
         let wrong = Arc::default();
-        let bearers =
-            Bearers { tokens, sessions, search, is_grant, are_required, wrong, find_document };
-        serve(config, services, (main, mcp), (bearers, &activity), &groups)?;
-        let repairs = config.store.repairs && visibility == Visibility::Announced;
-        // What is discarded is indexed again by who asked for that, and only then what that did not reach.
-        if repairs && on_mismatch == OnMismatch::Refuse {
-            drop(ingest.repair());
-        }
-        if config.watch && visibility == Visibility::Announced {
-            ingest.keep_current();
-        }
-        if visibility == Visibility::Announced {
+        let bearers = GateCredentials {
+            tokens,
+            sessions,
+            search,
+            is_grant,
+            are_required,
+            wrong,
+            find_document,
+        };
+        serve_listeners(config, services, (main, mcp), (bearers, &activity), &groups)?;
+        if visibility == ServerVisibility::Announced {
+            start_index_upkeep(config, on_mismatch, &ingest);
             lock.announce(&Holder {
-                main_url: Some(url(main_address)),
-                mcp_url: Some(url(mcp_address)),
+                main_url: Some(format_url(main_address)),
+                mcp_url: Some(format_url(mcp_address)),
                 until_idle: config.relays.until_idle,
                 ..Holder::silent()
             })?;
@@ -179,32 +182,32 @@ impl Server {
 
     /// Returns the base URL of the main HTTP API, as this machine reaches it.
     pub fn main_url(&self) -> String {
-        url(self.main)
+        format_url(self.main)
     }
 
     /// Returns the base URL of the MCP server, as this machine reaches it.
     pub fn mcp_url(&self) -> String {
-        url(self.mcp)
+        format_url(self.mcp)
     }
 
     /// Returns how many questions are being answered, and how many runs wait or work.
-    pub fn underway(&self) -> (usize, usize) {
-        (self.chat.running(), self.ingest.running())
+    pub fn count_running(&self) -> (usize, usize) {
+        (self.chat.active_turns(), self.ingest.active_run_count())
     }
 
     /// Starts to index again what `--reembed` could not.
     pub fn repair_roots(&self) {
-        drop(self.ingest.repair());
+        drop(self.ingest.repair_damaged_roots());
     }
 
     /// Waits until nobody has used the server for `limit`, or another is to take its place.
-    pub async fn unused(&self, limit: Duration) {
+    pub async fn wait_until_unused(&self, limit: Duration) {
         let steps = (limit / 4).min(Duration::from_secs(5));
         let idle = async {
             loop {
                 tokio::time::sleep(steps).await;
-                let is_working = self.underway() != (0, 0);
-                if !is_working && self.activity.idle().is_some_and(|idle| idle >= limit) {
+                let is_working = self.count_running() != (0, 0);
+                if !is_working && self.activity.idle_time().is_some_and(|idle| idle >= limit) {
                     info!("nobody has used the server for {} s", limit.as_secs());
                     return;
                 }
@@ -217,7 +220,7 @@ impl Server {
     }
 
     /// Says what is damaged in the index, if anything is.
-    pub fn damage(&self) -> Option<String> {
+    pub fn describe_damage(&self) -> Option<String> {
         self.store.damage()
     }
 
@@ -259,35 +262,47 @@ impl Server {
     }
 }
 
-type Opened = (Arc<dyn VectorStore>, Arc<dyn Embedder>);
+type StoreAndEmbedder = (Arc<dyn VectorStore>, Arc<dyn Embedder>);
 
-fn services(
+/// Starts repairs of damaged roots and the watching of files, where the settings ask for them.
+fn start_index_upkeep(config: &Config, on_mismatch: OnMismatch, ingest: &Ingest) {
+    // `--reembed` indexes discarded roots itself, and repairs those that it could not reach.
+    if config.store.repairs && on_mismatch == OnMismatch::Refuse {
+        drop(ingest.repair_damaged_roots());
+    }
+    if config.watch {
+        ingest.keep_current();
+    }
+}
+
+fn build_services(
     config: &Config,
-    (((store, embedder), vault), turns): ((&Opened, &Vault), Turns),
+    (((store, embedder), vault), turns): ((&StoreAndEmbedder, &CredentialStore), TurnRegistry),
     (main, mcp): (SocketAddr, SocketAddr),
-    groups: &Groups,
-) -> Result<api::Services, StartError> {
+    groups: &TaskGroups,
+) -> Result<api::ApiServices, StartError> {
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
-    let search_url = format!("{}/mcp", url(main));
+    let search_url = format!("{}/mcp", format_url(main));
     let work = groups.services.clone();
-    let metrics = Metrics::default();
+    let metrics = ServerMetrics::default();
     let model = StaticModel::load()?;
-    let below = toolkits::Below { codex: &codex, store, vault, model, metrics: &metrics };
+    let below =
+        toolkits::ToolkitDependencies { codex: &codex, store, vault, model, metrics: &metrics };
     let owners = (work.clone(), groups.adapters.clone());
-    let gateway = toolkits::gateway(config, below, url(main), owners)?;
+    let gateway = toolkits::build_gateway(config, below, format_url(main), owners)?;
     let chat = Chat::new(codex.clone(), &config.codex, search_url, Arc::clone(store), work.clone())
-        .mapped(config.path_map.clone())
-        .counted(metrics.turns.clone())
+        .with_path_map(config.path_map.clone())
+        .with_turn_metrics(metrics.turns.clone())
         .with_toolkits(gateway.clone());
     let ingest = Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work.clone())
         .shown_as(config.path_map.clone())
-        .without(private_places(config))
+        .with_private_places(private_places(config))
         .choosing_in(config.page.folder_roots.clone())
-        .joining(config.relays.auto_index);
+        .with_joining_worktrees(config.relays.auto_index);
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
     let place = (config.path_map.clone(), work);
-    Ok(api::Services {
-        relays: Relays::new(chat.clone(), ingest.clone(), place, gives_way),
+    Ok(api::ApiServices {
+        relays: RelayServices::new(chat.clone(), ingest.clone(), place, gives_way),
         chat,
         turns,
         failures: ingest.failures(),
@@ -315,25 +330,25 @@ pub(crate) fn private_places(config: &Config) -> PrivatePlaces {
     PrivatePlaces::new(home, config.codex.home.iter().cloned().chain(own).collect())
 }
 
-fn serve(
+fn serve_listeners(
     config: &Config,
-    services: api::Services,
+    services: api::ApiServices,
     (main, mcp): (TcpListener, TcpListener),
-    (bearers, activity): (Bearers, &Activity),
-    groups: &Groups,
+    (bearers, activity): (GateCredentials, &ServerActivity),
+    groups: &TaskGroups,
 ) -> Result<(), StartError> {
     let http = &config.http;
     let failures = services.failures.clone();
-    let mcp_handler = Mcp::new(services.chat.clone(), http, services.relays.clone(), failures)?;
+    let mcp_handler = McpApi::new(services.chat.clone(), http, services.relays.clone(), failures)?;
     let requests = services.metrics.requests.clone();
     let main_handler = Api::new(services, http)?;
-    let gate = gate::mcp(bearers.clone());
+    let gate = gate::build_mcp_gate(bearers.clone());
     let listener = |socket, name, gate| {
         let (requests, activity) = (requests.clone(), activity.clone());
         Listener { socket, name, requests, gate, activity }
     };
     let mcp = listener(mcp, "mcp", gate);
-    let main = listener(main, "main", gate::main(bearers));
+    let main = listener(main, "main", gate::build_main_gate(bearers));
     codeinfo_http::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone())
         .and_then(|()| {
             codeinfo_http::serve(main, main_handler, http, &config.guard, groups.edges.clone())
@@ -362,18 +377,21 @@ pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Takes the lock of the data folder. A folder that does not answer keeps no signal waiting.
-async fn lock(folder: &Path, tasks: &Tasks) -> Result<Lock, StartError> {
+async fn lock_data_dir(folder: &Path, tasks: &Tasks) -> Result<Lock, StartError> {
     let own = folder.to_owned();
     let acquired = tasks.spawn_blocking(move || Lock::acquire(&own)).await;
     Ok(acquired.map_err(|error| StoreError::folder(folder, &error))??)
 }
 
-async fn listen(address: SocketAddr, variable: &'static str) -> Result<TcpListener, StartError> {
+async fn bind_listener(
+    address: SocketAddr,
+    variable: &'static str,
+) -> Result<TcpListener, StartError> {
     let listening = TcpListener::bind(address).await;
     listening.map_err(|source| StartError::Listen { address, variable, source })
 }
 
-fn bound(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartError> {
+fn find_bound_address(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartError> {
     listener.local_addr().map_err(|source| StartError::Listen {
         address: config.main_address(),
         variable: "HOST",
@@ -382,13 +400,13 @@ fn bound(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartErr
 }
 
 /// Returns the address at which this machine reaches a listener, which may be bound to all of them.
-fn reachable(mut bound: SocketAddr) -> SocketAddr {
+fn to_reachable_address(mut bound: SocketAddr) -> SocketAddr {
     if bound.ip().is_unspecified() {
         bound.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
     bound
 }
 
-fn url(address: SocketAddr) -> String {
+fn format_url(address: SocketAddr) -> String {
     format!("http://{address}")
 }

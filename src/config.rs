@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys, program};
+pub use env::{ConfigError, HANDOVER, current_program, from_environment, from_pairs, hide_keys};
 
 use codeinfo_codex::CodexSettings;
 use codeinfo_core::{PathMap, Secret, telemetry::LogSettings};
@@ -65,7 +65,7 @@ pub struct Config {
 impl Config {
     /// Watches, as an argument of the command asks for.
     #[must_use]
-    pub fn watching(mut self) -> Self {
+    pub fn with_watch(mut self) -> Self {
         self.watch = true;
         if let Some(setting) = self.settings.iter_mut().find(|one| one.name == "WATCH") {
             (setting.value, setting.source) = (Some("true".to_owned()), SettingSource::Argument);

@@ -26,7 +26,7 @@ pub(crate) fn find_document(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the first heading of a page.
-pub(crate) fn title(text: &str) -> &str {
+pub(crate) fn find_title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn title(text: &str) -> &str {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::{PAGES, title};
+    use super::{PAGES, find_title};
 
     #[test]
     fn every_page_for_users_is_printed() {
@@ -47,6 +47,8 @@ mod tests {
         names.sort();
         names.retain(|name| name != "development");
         assert_eq!(names, PAGES.map(|(name, _)| name));
-        assert!(PAGES.iter().all(|(_, text)| text.starts_with('#') && !title(text).is_empty()));
+        assert!(
+            PAGES.iter().all(|(_, text)| text.starts_with('#') && !find_title(text).is_empty())
+        );
     }
 }

@@ -10,10 +10,13 @@ use std::{
 
 use clap::Parser;
 use codeinfo::{
-    cli::{Arguments, Command, Verdict, citations, completions, docs, harmless},
+    cli::{
+        CheckOutcome, CliArguments, CliCommand, check_citations, generate_completions, print_docs,
+        replace_control_characters,
+    },
     config, run,
 };
-use codeinfo_core::{error::chain, task, telemetry};
+use codeinfo_core::{error::format_error_chain, task, telemetry};
 
 /// Indexing takes and frees memory on many threads; this allocator gives it back, where the system's
 /// keeps more than twice as much.
@@ -32,12 +35,12 @@ fn main() -> ExitCode {
     if !fits_processor() {
         let reason = "this processor lacks instructions of x86-64-v2; for one without them, \
                       compile with an empty setting: RUSTFLAGS= cargo build --release --locked";
-        return fail(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
+        return print_failure(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
     }
     if let Err(error) = config::hide_keys() {
-        return fail(&error, 1);
+        return print_failure(&error, 1);
     }
-    let arguments = match Arguments::try_parse() {
+    let arguments = match CliArguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
             // `--help` and `--version` come here too, to be printed with success.
@@ -50,16 +53,17 @@ fn main() -> ExitCode {
     }
     let mut config = match config::from_environment() {
         Ok(config) => config,
-        Err(error) => return fail(&error, USAGE),
+        Err(error) => return print_failure(&error, USAGE),
     };
     config.log.chosen |= arguments.log;
-    if !matches!(arguments.command, Command::Serve { until_idle: false, .. }) && !config.log.chosen
+    if !matches!(arguments.command, CliCommand::Serve { until_idle: false, .. })
+        && !config.log.chosen
     {
         // A command for a person says what matters itself, and nobody reads the log of a server for relays.
         "warn".clone_into(&mut config.log.level);
     }
-    if let Err(error) = telemetry::start(&config.log, &config.data_dir) {
-        return fail(&error, USAGE);
+    if let Err(error) = telemetry::start_logging(&config.log, &config.data_dir) {
+        return print_failure(&error, USAGE);
     }
     // Connections, the store and Codex need more files than some systems allow at first. Where the
     // limit cannot be raised, the bounds on connections still hold.
@@ -71,18 +75,18 @@ fn main() -> ExitCode {
     telemetry::report_panics();
     if let Err(error) = task::can_start_threads() {
         let reason = format!("cannot start a thread: {error}; {}", telemetry::TOO_MANY);
-        return fail(&io::Error::new(error.kind(), reason), 1);
+        return print_failure(&io::Error::new(error.kind(), reason), 1);
     }
     let runtime = match panic::catch_unwind(tokio::runtime::Runtime::new) {
         Ok(Ok(runtime)) => runtime,
-        Ok(Err(error)) => return fail(&error, 1),
+        Ok(Err(error)) => return print_failure(&error, 1),
         Err(_) => return ExitCode::FAILURE,
     };
-    let work = || runtime.block_on(run::command(arguments.command, config));
+    let work = || runtime.block_on(run::run_command(arguments.command, config));
     let ended = panic::catch_unwind(AssertUnwindSafe(work));
     // Not by dropping it: that would wait for threads that hang in the file system.
     match &ended {
-        Ok(Err(failure)) if failure.is::<run::EndedAtOnce>() => runtime.shutdown_background(),
+        Ok(Err(failure)) if failure.is::<run::ForcedExit>() => runtime.shutdown_background(),
         Ok(_) => runtime.shutdown_timeout(LAST_GRACE),
         // What is left of it may never end.
         Err(_) => runtime.shutdown_background(),
@@ -93,33 +97,35 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of the output has enough: `codeinfo search … | head`.
         Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,
-        Err(error) => fail(error.as_ref(), 1),
+        Err(error) => print_failure(error.as_ref(), 1),
     }
 }
 
 /// Runs a command that needs no settings, or that bad ones are not to stop.
-fn run_without_settings(command: &Command) -> Option<ExitCode> {
+fn run_without_settings(command: &CliCommand) -> Option<ExitCode> {
     Some(match command {
-        Command::Check(asked) => match citations(asked) {
-            Ok(Verdict::Right) => ExitCode::SUCCESS,
-            Ok(Verdict::Wrong) => ExitCode::FAILURE,
-            Ok(Verdict::Failed) => ExitCode::from(USAGE),
+        CliCommand::Check(asked) => match check_citations(asked) {
+            Ok(CheckOutcome::Right) => ExitCode::SUCCESS,
+            Ok(CheckOutcome::Wrong) => ExitCode::FAILURE,
+            Ok(CheckOutcome::Failed) => ExitCode::from(USAGE),
             Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, USAGE),
+            Err(error) => print_failure(&error, USAGE),
         },
-        Command::Docs { name } => match docs(name.as_deref()) {
+        CliCommand::Docs { name } => match print_docs(name.as_deref()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, USAGE),
+            Err(error) => print_failure(&error, USAGE),
         },
-        Command::Completions { shell } => match io::stdout().write_all(&completions(*shell)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, 1),
-        },
-        Command::Hook(asked) => {
+        CliCommand::Completions { shell } => {
+            match io::stdout().write_all(&generate_completions(*shell)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+                Err(error) => print_failure(&error, 1),
+            }
+        }
+        CliCommand::Hook(asked) => {
             // No prompt is to be refused because of it.
-            drop(io::stdout().write_all(run::remind(asked).unwrap_or_default().as_bytes()));
+            drop(io::stdout().write_all(run::find_reminder(asked).unwrap_or_default().as_bytes()));
             ExitCode::SUCCESS
         }
         _ => return None,
@@ -149,8 +155,12 @@ fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Prints the failure with its causes in one line.
-fn fail(error: &dyn Error, code: u8) -> ExitCode {
+fn print_failure(error: &dyn Error, code: u8) -> ExitCode {
     // With no terminal left nobody would see it.
-    drop(writeln!(io::stderr(), "codeinfo: {}", harmless(&chain(error))));
+    drop(writeln!(
+        io::stderr(),
+        "codeinfo: {}",
+        replace_control_characters(&format_error_chain(error))
+    ));
     ExitCode::from(code)
 }

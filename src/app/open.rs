@@ -3,37 +3,39 @@
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_core::task::Tasks;
-use codeinfo_embed::{Builtin, Embedder, Service};
+use codeinfo_embed::{BuiltinEmbedder, Embedder, EmbeddingService};
 use codeinfo_store::{
     DeferredStore, Embedded, Observed, OnMismatch, Place, StoreError, VectorStore,
 };
 use futures_util::FutureExt;
 
-use super::{Groups, Opened, StartError, Visibility};
+use super::{ServerVisibility, StartError, StoreAndEmbedder, TaskGroups};
 use crate::config::Config;
 
 /// How long the start waits for an embedding service whose vectors have a length that nobody knows.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens both. Where the server is examined, the store reports its own failures.
-pub(super) async fn open(
+pub(super) async fn open_store_and_embedder(
     config: &Config,
     on_mismatch: OnMismatch,
-    visibility: Visibility,
-    groups: &Groups,
-) -> Result<Opened, StartError> {
+    visibility: ServerVisibility,
+    groups: &TaskGroups,
+) -> Result<StoreAndEmbedder, StartError> {
     let tasks = &groups.adapters;
     let (embedder, service): (Arc<dyn Embedder>, _) = match &config.embedding {
-        None => (Arc::new(Builtin::load(tasks.clone())?), None),
+        None => (Arc::new(BuiltinEmbedder::load(tasks.clone())?), None),
         Some(settings) => {
-            let service = Arc::new(Service::new(settings.clone(), tasks.clone())?);
+            let service = Arc::new(EmbeddingService::new(settings.clone(), tasks.clone())?);
             (Arc::clone(&service) as Arc<dyn Embedder>, Some(service))
         }
     };
-    let store = match store(config, on_mismatch, (&embedder, service.as_deref()), tasks).await {
+    let store = match open_store(config, on_mismatch, (&embedder, service.as_deref()), tasks).await
+    {
         // Another process that has it is about to end, or to say where it is.
         Err(StartError::Store(error))
-            if visibility == Visibility::Examined && !matches!(error, StoreError::Held { .. }) =>
+            if visibility == ServerVisibility::Examined
+                && !matches!(error, StoreError::Held { .. }) =>
         {
             Arc::new(DeferredStore::refused(error, config.qdrant.is_some()))
         }
@@ -43,15 +45,15 @@ pub(super) async fn open(
 }
 
 /// Opens the store. Where nobody knows yet how long vectors are, it is opened once somebody does.
-async fn store(
+async fn open_store(
     config: &Config,
     on_mismatch: OnMismatch,
-    (embedder, service): (&Arc<dyn Embedder>, Option<&Service>),
+    (embedder, service): (&Arc<dyn Embedder>, Option<&EmbeddingService>),
     tasks: &Tasks,
 ) -> Result<Arc<dyn VectorStore>, StartError> {
     let dimensions = match service {
         None => embedder.dimensions(),
-        Some(service) => learn(service, config, on_mismatch, tasks).await?,
+        Some(service) => determine_dimensions(service, config, on_mismatch, tasks).await?,
     };
     let place =
         Place::of(config.store_settings(), on_mismatch, &embedder.model().id(), tasks).await?;
@@ -72,14 +74,14 @@ async fn store(
 
 /// Returns how long vectors are, or why that is unknown.
 async fn dimensions_of(embedder: &dyn Embedder) -> Result<usize, String> {
-    embedder.check().await.map_err(|error| error.to_string())?;
+    embedder.check_health().await.map_err(|error| error.to_string())?;
     embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())
 }
 
 /// Finds out how long the vectors of a service are: from the settings, from the embedded store, or by
 /// asking. `None` if nobody knows yet.
-async fn learn(
-    service: &Service,
+async fn determine_dimensions(
+    service: &EmbeddingService,
     config: &Config,
     on_mismatch: OnMismatch,
     tasks: &Tasks,
@@ -87,7 +89,7 @@ async fn learn(
     if service.dimensions().is_none()
         && config.qdrant.is_none()
         && on_mismatch == OnMismatch::Refuse
-        && let Some((model, dimensions)) = recorded(config, tasks).await?
+        && let Some((model, dimensions)) = read_recorded_model(config, tasks).await?
     {
         if model != service.model().id() {
             // The store is refused by its model's name, whatever the length of vectors.
@@ -97,17 +99,22 @@ async fn learn(
     }
     match on_mismatch {
         // Nothing is discarded for a model that cannot be used.
-        OnMismatch::Discard => service.check().await?,
+        OnMismatch::Discard => service.check_health().await?,
         OnMismatch::Refuse if service.dimensions().is_some() => {}
         // What the service says of itself is seen in `/health`, and it is asked again.
-        OnMismatch::Refuse => drop(tokio::time::timeout(CHECK_TIMEOUT, service.check()).await),
+        OnMismatch::Refuse => {
+            drop(tokio::time::timeout(CHECK_TIMEOUT, service.check_health()).await);
+        }
     }
     Ok(service.dimensions())
 }
 
 /// Returns the model and the length of vectors that the embedded store was made for. One that cannot say
 /// so is rebuilt when it is opened.
-async fn recorded(config: &Config, tasks: &Tasks) -> Result<Option<(String, usize)>, StoreError> {
+async fn read_recorded_model(
+    config: &Config,
+    tasks: &Tasks,
+) -> Result<Option<(String, usize)>, StoreError> {
     match Embedded::recorded(&config.data_dir.join("store"), tasks).await {
         Err(StoreError::Damaged { .. }) if config.store.repairs => Ok(None),
         recorded => recorded,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeinfo_core::{Secret, error::chain, tls};
+use codeinfo_core::{Secret, error::format_error_chain, tls};
 use codeinfo_http::reply::ErrorReply;
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
@@ -15,22 +15,22 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// A connection to one server.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ApiClient {
     http: reqwest::Client,
     base: Url,
     /// The owner's key, where it can be read.
     key: Option<Secret>,
 }
 
-impl Client {
+impl ApiClient {
     /// Prepares to talk to the server at `base`, such as `http://127.0.0.1:5010`, with the key that it
     /// knows the owner by.
     pub fn new(base: &str, key: Option<Secret>) -> Result<Self, CliError> {
-        tls::install();
+        tls::install_crypto_provider();
         // A proxy of the environment is for the outside world, not for this machine, and so are
         // certificates.
         let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
-        let http = built.map_err(|error| unreachable(base, &error))?;
+        let http = built.map_err(|error| unreachable_error(base, &error))?;
         let base = Url::parse(base).map_err(|error| CliError::Unreachable {
             url: base.to_owned(),
             reason: error.to_string(),
@@ -39,13 +39,13 @@ impl Client {
     }
 
     /// Returns the server's base URL.
-    pub fn base(&self) -> &str {
+    pub fn base_url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
     /// Reads `path`, given as its segments.
     pub async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
-        self.json(self.request(Method::GET, path).timeout(TIMEOUT)).await
+        self.send_for_json(self.build_request(Method::GET, path).timeout(TIMEOUT)).await
     }
 
     /// Reads `path` with these parameters.
@@ -55,7 +55,7 @@ impl Client {
         parameters: &[(String, String)],
     ) -> Result<T, CliError> {
         let request = self.request_with(Method::GET, path, parameters);
-        self.json(request.timeout(TIMEOUT)).await
+        self.send_for_json(request.timeout(TIMEOUT)).await
     }
 
     /// Sends `body` to `path` with these parameters.
@@ -66,7 +66,7 @@ impl Client {
         body: &Value,
     ) -> Result<T, CliError> {
         let request = self.request_with(Method::POST, path, parameters);
-        self.json(request.timeout(TIMEOUT).json(body)).await
+        self.send_for_json(request.timeout(TIMEOUT).json(body)).await
     }
 
     /// Sends `body` to `path`.
@@ -75,13 +75,13 @@ impl Client {
         path: &[&str],
         body: &Value,
     ) -> Result<T, CliError> {
-        self.json(self.request(Method::POST, path).timeout(TIMEOUT).json(body)).await
+        self.send_for_json(self.build_request(Method::POST, path).timeout(TIMEOUT).json(body)).await
     }
 
     /// Has the server end what is at `path`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
-        let request = self.request(Method::DELETE, path).timeout(TIMEOUT);
-        self.json(request.json(&Value::Null)).await
+        let request = self.build_request(Method::DELETE, path).timeout(TIMEOUT);
+        self.send_for_json(request.json(&Value::Null)).await
     }
 
     /// Sends `body` to `path`, where the server may take its time, and reads the reply.
@@ -90,21 +90,21 @@ impl Client {
         path: &[&str],
         body: &Value,
     ) -> Result<T, CliError> {
-        self.json(self.request(Method::POST, path).json(body)).await
+        self.send_for_json(self.build_request(Method::POST, path).json(body)).await
     }
 
     /// Requests `path` and returns the reply as soon as its headers are there.
-    pub async fn stream(&self, path: &[&str]) -> Result<Response, CliError> {
-        let request = self.request(Method::GET, path).header("accept", "text/event-stream");
-        self.accepted(request).await
+    pub async fn open_stream(&self, path: &[&str]) -> Result<Response, CliError> {
+        let request = self.build_request(Method::GET, path).header("accept", "text/event-stream");
+        self.send_checked(request).await
     }
 
     /// Wraps a failure of the connection.
-    pub fn lost(&self, error: &reqwest::Error) -> CliError {
-        unreachable(self.base(), error)
+    pub fn connection_error(&self, error: &reqwest::Error) -> CliError {
+        unreachable_error(self.base_url(), error)
     }
 
-    fn request(&self, method: Method, path: &[&str]) -> reqwest::RequestBuilder {
+    fn build_request(&self, method: Method, path: &[&str]) -> reqwest::RequestBuilder {
         self.request_with(method, path, &[])
     }
 
@@ -129,16 +129,16 @@ impl Client {
         }
     }
 
-    async fn json<T: DeserializeOwned>(
+    async fn send_for_json<T: DeserializeOwned>(
         &self,
         request: reqwest::RequestBuilder,
     ) -> Result<T, CliError> {
-        let reply = self.accepted(request).await?;
-        reply.json().await.map_err(|error| self.lost(&error))
+        let reply = self.send_checked(request).await?;
+        reply.json().await.map_err(|error| self.connection_error(&error))
     }
 
-    async fn accepted(&self, request: reqwest::RequestBuilder) -> Result<Response, CliError> {
-        let reply = request.send().await.map_err(|error| self.lost(&error))?;
+    async fn send_checked(&self, request: reqwest::RequestBuilder) -> Result<Response, CliError> {
+        let reply = request.send().await.map_err(|error| self.connection_error(&error))?;
         if reply.status().is_success() {
             return Ok(reply);
         }
@@ -149,7 +149,7 @@ impl Client {
                 message: join_details(&reply.message, reply.details),
             }),
             Err(_) => Err(CliError::Unreachable {
-                url: self.base().to_owned(),
+                url: self.base_url().to_owned(),
                 reason: format!("unexpected reply {status}; is another program on that port?"),
             }),
         }
@@ -166,6 +166,6 @@ fn join_details(message: &str, details: Vec<String>) -> String {
     if more.is_empty() { message } else { format!("{message}; {}", more.join("; ")) }
 }
 
-fn unreachable(base: &str, error: &reqwest::Error) -> CliError {
-    CliError::Unreachable { url: base.to_owned(), reason: chain(error) }
+fn unreachable_error(base: &str, error: &reqwest::Error) -> CliError {
+    CliError::Unreachable { url: base.to_owned(), reason: format_error_chain(error) }
 }

@@ -1,7 +1,7 @@
 //! What can go wrong on the command line.
 
 use codeinfo_citations::DocumentError;
-use codeinfo_ingest::State;
+use codeinfo_ingest::RunState;
 
 /// A failed command, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum CliError {
     SeveralFolders,
     /// A run did not complete.
     #[error("indexing `{path}` ended as {state}: {reason}")]
-    Run { path: String, state: State, reason: String },
+    Run { path: String, state: RunState, reason: String },
     /// A question was not answered.
     #[error("no answer ({code}): {message}")]
     Unanswered { code: String, message: String },

@@ -8,15 +8,15 @@ use std::{
 use codeinfo_server::replies::SessionCode;
 use serde_json::json;
 
-use super::{CliError, Client, print};
+use super::{ApiClient, CliError, print};
 
 /// Prints the address of the page with a code that is good once, and opens it unless `is_only_printed`.
-pub async fn open(client: &Client, is_only_printed: bool) -> Result<(), CliError> {
+pub async fn open_page(client: &ApiClient, is_only_printed: bool) -> Result<(), CliError> {
     let SessionCode { code } = client.post(&["auth", "page-codes"], &json!({})).await?;
-    let address = format!("{}/#/session/{code}", client.base());
-    print::line(&address)?;
+    let address = format!("{}/#/session/{code}", client.base_url());
+    print::print_line(&address)?;
     if is_only_printed || !start_browser(&address) {
-        print::note("open it in a browser within a minute; it is good once")?;
+        print::print_note("open it in a browser within a minute; it is good once")?;
     }
     Ok(())
 }

@@ -6,15 +6,15 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
-use super::clients::{CLIENTS, Client};
+use super::clients::{CLIENTS, SupportedClient};
 
 /// Which clients to set up, and how.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that people type")]
-pub struct Install {
+pub struct InstallCommand {
     /// The clients [default: those that are found on this machine]; for others see --print-config
-    #[arg(value_name = "CLIENT", value_parser = client())]
-    pub clients: Vec<&'static Client>,
+    #[arg(value_name = "CLIENT", value_parser = build_client_parser())]
+    pub clients: Vec<&'static SupportedClient>,
     /// Set up every client that is known, found or not
     #[arg(long, conflicts_with = "clients")]
     pub all: bool,
@@ -56,7 +56,7 @@ pub struct Install {
     pub no_hook: bool,
 }
 
-impl Install {
+impl InstallCommand {
     /// Returns a switch that concerns clients, for a command that has none.
     pub(super) fn find_client_switch(&self) -> Option<&'static str> {
         let switches = [
@@ -74,10 +74,10 @@ impl Install {
 
 /// Which clients to forget CodeInfo in.
 #[derive(Debug, Args)]
-pub struct Uninstall {
+pub struct UninstallCommand {
     /// The clients [default: all that have it]
-    #[arg(value_name = "CLIENT", value_parser = client())]
-    pub clients: Vec<&'static Client>,
+    #[arg(value_name = "CLIENT", value_parser = build_client_parser())]
+    pub clients: Vec<&'static SupportedClient>,
     /// Write without asking
     #[arg(long, short)]
     pub yes: bool,
@@ -88,7 +88,7 @@ pub struct Uninstall {
 }
 
 /// Reads the name of a client; shells complete it.
-fn client() -> impl TypedValueParser<Value = &'static Client> {
+fn build_client_parser() -> impl TypedValueParser<Value = &'static SupportedClient> {
     let ids = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.id));
     ids.try_map(|id| CLIENTS.iter().find(|client| client.id == id).ok_or("unknown client"))
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    edit::{self, ListElement, Refusal},
-    entry::{Entry, Syntax, TRUST},
+    edit::{self, EditRefusal, ListElement},
+    entry::{EntryMembers, FileSyntax, TRUST},
     instructions,
     launch::HOOK_MARK,
     sub_agent,
@@ -18,9 +18,9 @@ const CLAUDE_RULE: &str = "mcp__codeinfo__codebase_question";
 pub(super) enum FileContent {
     /// The entry of the server.
     Server {
-        syntax: Syntax,
+        syntax: FileSyntax,
         section: &'static str,
-        entry: Entry,
+        entry: EntryMembers,
         /// Whether an entry that CodeInfo once had trusted loses that.
         revokes_trust: bool,
     },
@@ -39,10 +39,10 @@ pub(super) enum FileContent {
 
 impl FileContent {
     /// Returns `text` with the content.
-    pub(super) fn add_to(&self, text: &str) -> Result<String, Refusal> {
+    pub(super) fn add_to(&self, text: &str) -> Result<String, EditRefusal> {
         match self {
             Self::Server { syntax, section, entry, .. } => {
-                edit::with((*syntax, section), text, entry)
+                edit::add_server((*syntax, section), text, entry)
             }
             Self::Settings { permission, hook } => {
                 let mut settings = text.to_owned();
@@ -54,14 +54,18 @@ impl FileContent {
                 }
                 Ok(settings)
             }
-            Self::Instructions => instructions::with(text),
-            Self::SubAgent(members) => Ok(sub_agent::render(members)),
+            Self::Instructions => instructions::add_instructions(text),
+            Self::SubAgent(members) => Ok(sub_agent::render_sub_agent(members)),
         }
     }
 
     /// Returns `text` without the hook and the permission that are not wanted. The permission is taken back only
     /// where CodeInfo gave it.
-    pub(super) fn revoke_from(&self, text: &str, is_permitted: bool) -> Result<String, Refusal> {
+    pub(super) fn revoke_from(
+        &self,
+        text: &str,
+        is_permitted: bool,
+    ) -> Result<String, EditRefusal> {
         match self {
             Self::Server { section, revokes_trust: true, .. } if is_permitted => {
                 edit::without_member(section, text, TRUST)
@@ -81,15 +85,19 @@ impl FileContent {
     }
 
     /// Returns `text` without the content; the same text where it has none.
-    pub(super) fn remove_from(&self, text: &str, is_permitted: bool) -> Result<String, Refusal> {
+    pub(super) fn remove_from(
+        &self,
+        text: &str,
+        is_permitted: bool,
+    ) -> Result<String, EditRefusal> {
         match self {
-            Self::Server { syntax, section, .. } => edit::without((*syntax, section), text),
+            Self::Server { syntax, section, .. } => edit::remove_server((*syntax, section), text),
             Self::Settings { .. } => {
                 Self::Settings { permission: false, hook: None }.revoke_from(text, is_permitted)
             }
-            Self::Instructions => instructions::without(text),
+            Self::Instructions => instructions::remove_instructions(text),
             Self::SubAgent(members) => {
-                let is_ours = text == sub_agent::render(members);
+                let is_ours = text == sub_agent::render_sub_agent(members);
                 Ok(if is_ours { String::new() } else { text.to_owned() })
             }
         }
@@ -98,7 +106,7 @@ impl FileContent {
     /// Returns whether nothing is in a text but lists and objects that the content was taken out of.
     pub(super) fn is_emptied(&self, text: &str) -> bool {
         match self {
-            Self::Server { syntax: Syntax::Json, section, .. } => {
+            Self::Server { syntax: FileSyntax::Json, section, .. } => {
                 edit::is_emptied(text, &[section])
             }
             Self::Settings { .. } => edit::is_emptied(text, &["permissions", "hooks"]),

@@ -2,7 +2,7 @@
 
 /// The language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Syntax {
+pub(super) enum FileSyntax {
     /// JSON, where comments and trailing commas are let stand.
     Json,
     Toml,
@@ -10,7 +10,7 @@ pub(super) enum Syntax {
 
 /// The value of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum EntryValue {
     Text(String),
     List(Vec<String>),
     Number(u32),
@@ -18,7 +18,7 @@ pub(super) enum Value {
 }
 
 /// The members of a server in their order.
-pub(super) type Entry = Vec<(&'static str, Value)>;
+pub(super) type EntryMembers = Vec<(&'static str, EntryValue)>;
 
 /// The member by which Gemini CLI and Qwen Code call the tools of a server without a prompt.
 pub(super) const TRUST: &str = "trust";

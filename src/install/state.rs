@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::atomic::{self, Readers};
+use codeinfo_core::atomic::{self, FileAccess};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -33,7 +33,8 @@ pub(super) struct InstallState {
 impl InstallState {
     /// Reads the state. One that cannot be read counts as none.
     pub(super) fn load(data_dir: &Path) -> Self {
-        let stored = atomic::read(&records_folder(data_dir).join(FILE), Readers::Owner).ok();
+        let stored =
+            atomic::read_if_exists(&records_folder(data_dir).join(FILE), FileAccess::Owner).ok();
         serde_json::from_slice(&stored.flatten().unwrap_or_default()).unwrap_or_default()
     }
 
@@ -43,13 +44,13 @@ impl InstallState {
             return Ok(());
         }
         let file = records_folder(data_dir).join(FILE);
-        let failed = |source| InstallError::file(&file, source);
+        let failed = |source| InstallError::for_file(&file, source);
         if *self == Self::default() {
-            return atomic::remove(&file).map_err(failed);
+            return atomic::remove_file(&file).map_err(failed);
         }
         let bytes = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
         create_folder(&records_folder(data_dir))?;
-        atomic::replace(&file, &bytes, Readers::Owner).map_err(failed)
+        atomic::write_atomically(&file, &bytes, FileAccess::Owner).map_err(failed)
     }
 
     /// Forgets what a person does not want of a client.

@@ -19,8 +19,8 @@ const MAX_COMPARING: Duration = Duration::from_millis(500);
 const MAX_ANSWER: u64 = 256;
 
 /// Writes a line to standard output.
-pub(super) fn say(line: &str) -> Result<(), InstallError> {
-    Ok(writeln!(io::stdout().lock(), "{}", harmless(line))?)
+pub(super) fn print_line(line: &str) -> Result<(), InstallError> {
+    Ok(writeln!(io::stdout().lock(), "{}", replace_control_characters(line))?)
 }
 
 /// Asks a question on the terminal; an empty answer is `default`, and anything else but yes is no. `None` where
@@ -35,7 +35,12 @@ pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
         return Ok(None);
     }
     let mut out = io::stderr().lock();
-    write!(out, "{} {} ", harmless(question), if default { "[Y/n]" } else { "[y/N]" })?;
+    write!(
+        out,
+        "{} {} ",
+        replace_control_characters(question),
+        if default { "[Y/n]" } else { "[y/N]" }
+    )?;
     out.flush()?;
     let mut answer = String::new();
     if io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer)? == 0 {
@@ -50,40 +55,40 @@ pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
 }
 
 /// Shows what a file becomes, as `diff --unified` does.
-pub(super) fn show(old: &str, new: &str) -> Result<(), InstallError> {
+pub(super) fn print_diff(old: &str, new: &str) -> Result<(), InstallError> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
     let deadline = Some(Instant::now() + MAX_COMPARING);
     let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
     for group in group_diff_ops(changes, CONTEXT) {
         let first = group.first().map_or(0, |change| change.new_range().start);
-        say(&format!("  @@ line {} @@", first + 1))?;
+        print_line(&format!("  @@ line {} @@", first + 1))?;
         for change in group {
             if let DiffOp::Equal { .. } = change {
-                lines(' ', old.get(change.old_range()))?;
+                print_diff_lines(' ', old.get(change.old_range()))?;
             } else {
-                lines('-', old.get(change.old_range()))?;
-                lines('+', new.get(change.new_range()))?;
+                print_diff_lines('-', old.get(change.old_range()))?;
+                print_diff_lines('+', new.get(change.new_range()))?;
             }
         }
     }
     Ok(())
 }
 
-fn lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallError> {
+fn print_diff_lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallError> {
     for line in lines.unwrap_or_default() {
         let line = line.trim_end_matches(['\r', '\n']);
         let mut shown: String = line.chars().take(MAX_SHOWN).collect();
         if shown.len() < line.len() {
             shown.push('…');
         }
-        say(format!("  {sign} {shown}").trim_end())?;
+        print_line(format!("  {sign} {shown}").trim_end())?;
     }
     Ok(())
 }
 
 /// Takes out what would drive a terminal.
-fn harmless(text: &str) -> String {
+fn replace_control_characters(text: &str) -> String {
     let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.replace(is_driving, "\u{fffd}")
 }

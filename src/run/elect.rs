@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{error::chain, task::Tasks};
-use codeinfo_server::relay::{Reached, Servers};
+use codeinfo_core::{error::format_error_chain, task::Tasks};
+use codeinfo_server::relay::{ReachableServer, ServerLocator};
 use codeinfo_store::Holder;
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
@@ -38,7 +38,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) const WAIT: Duration = Duration::from_millis(5);
 
 /// The one server of a data folder.
-pub(super) struct Elected<'a> {
+pub(super) struct ElectedServer<'a> {
     pub(super) config: &'a Config,
     /// Whether raw search is asked for instead of the question server.
     pub(super) search: bool,
@@ -46,33 +46,34 @@ pub(super) struct Elected<'a> {
     pub(super) tasks: Tasks,
 }
 
-impl Servers for Elected<'_> {
-    fn reach(&self) -> BoxFuture<'_, Result<Reached, String>> {
-        self.reached().boxed()
+impl ServerLocator for ElectedServer<'_> {
+    fn reach_server(&self) -> BoxFuture<'_, Result<ReachableServer, String>> {
+        self.reach_or_start().boxed()
     }
 }
 
-impl Elected<'_> {
-    async fn reached(&self) -> Result<Reached, String> {
+impl ElectedServer<'_> {
+    async fn reach_or_start(&self) -> Result<ReachableServer, String> {
         let folder = &self.config.data_dir;
-        make_private(folder).await.map_err(|error| cannot(folder, &error))?;
+        make_private(folder).await.map_err(|error| describe_unusable_path(folder, &error))?;
         let began = Instant::now();
         loop {
-            let holder = codeinfo_store::holder(folder).map_err(|error| chain(&error))?;
-            if let Some(reached) = holder.as_ref().and_then(|holder| self.of(holder)) {
+            let holder =
+                codeinfo_store::holder(folder).map_err(|error| format_error_chain(&error))?;
+            if let Some(reached) = holder.as_ref().and_then(|holder| self.check_holder(holder)) {
                 return Ok(reached);
             }
             match (holder, began.elapsed()) {
                 (None, _) => {
-                    if let Some(starting) = starting(folder)? {
-                        self.start().await?;
+                    if let Some(starting) = try_lock_start(folder)? {
+                        self.start_server().await?;
                         drop(starting);
                         continue;
                     }
                 }
                 // A server that another relay starts takes as long as it takes.
                 (Some(Holder { pid, .. }), waited)
-                    if waited >= BUSY_TIMEOUT && starting(folder)?.is_some() =>
+                    if waited >= BUSY_TIMEOUT && try_lock_start(folder)?.is_some() =>
                 {
                     return Err(format!(
                         "another command (process {pid}) uses `{}`; try again when it has ended",
@@ -89,7 +90,7 @@ impl Elected<'_> {
     }
 
     /// Returns where a server listens, once it does.
-    fn of(&self, holder: &Holder) -> Option<Reached> {
+    fn check_holder(&self, holder: &Holder) -> Option<ReachableServer> {
         let url = if self.search { &holder.main_url } else { &holder.mcp_url };
         let url = url.clone()?;
         let (own, version) = (env!("CARGO_PKG_VERSION"), holder.version.as_deref());
@@ -100,20 +101,22 @@ impl Elected<'_> {
                 holder.pid
             );
         }
-        Some(Reached { url, key: super::owner_key(self.config) })
+        Some(ReachableServer { url, key: super::owner_key(self.config) })
     }
 
     /// Starts a server and waits until it says where it is.
-    async fn start(&self) -> Result<(), String> {
+    async fn start_server(&self) -> Result<(), String> {
         let folder = &self.config.data_dir;
         // Another may have started one between the question and the lock.
-        if codeinfo_store::holder(folder).map_err(|error| chain(&error))?.is_some() {
+        if codeinfo_store::holder(folder).map_err(|error| format_error_chain(&error))?.is_some() {
             return Ok(());
         }
-        let mut child = self.spawn().map_err(|error| format!("cannot start a server: {error}"))?;
+        let mut child =
+            self.spawn_server().map_err(|error| format!("cannot start a server: {error}"))?;
         let began = Instant::now();
         while began.elapsed() < START_TIMEOUT {
-            let holder = codeinfo_store::holder(folder).map_err(|error| chain(&error))?;
+            let holder =
+                codeinfo_store::holder(folder).map_err(|error| format_error_chain(&error))?;
             if holder.is_some_and(|holder| holder.main_url.is_some()) {
                 // It goes on when this process ends; until then its end is noticed.
                 self.tasks.spawn(async move { drop(child.wait().await) });
@@ -126,7 +129,10 @@ impl Elected<'_> {
                     if codeinfo_store::holder(folder).is_ok_and(|holder| holder.is_some()) {
                         return Ok(());
                     }
-                    return Err(format!("the server ended ({status}): {}", reason(folder)));
+                    return Err(format!(
+                        "the server ended ({status}): {}",
+                        read_failure_reason(folder)
+                    ));
                 }
                 Err(error) => return Err(error.to_string()),
             }
@@ -136,7 +142,7 @@ impl Elected<'_> {
     }
 
     /// Returns the settings that name paths, as they are meant where this process was started.
-    fn paths(&self) -> Vec<(&'static str, PathBuf)> {
+    fn list_path_settings(&self) -> Vec<(&'static str, PathBuf)> {
         const NAMES: [&str; 6] = [
             "CODEX_BIN",
             "CODEX_HOME",
@@ -153,7 +159,7 @@ impl Elected<'_> {
         paths.chain([("DATA_DIR", self.config.data_dir.clone())]).collect()
     }
 
-    fn spawn(&self) -> io::Result<Child> {
+    fn spawn_server(&self) -> io::Result<Child> {
         let folder = &self.config.data_dir;
         let log = folder.join(LOG);
         match fs::rename(&log, folder.join(FORMER_LOG)) {
@@ -166,13 +172,13 @@ impl Elected<'_> {
             // It is about this process.
             .env_remove(HANDOVER)
             .envs(self.config.handed.iter().map(|(name, value)| (name, value.expose())))
-            .envs(self.paths())
+            .envs(self.list_path_settings())
             // Not the folder of the client, which may be removed.
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?);
-        apart(&mut command);
+        detach_process(&mut command);
         command.spawn()
     }
 }
@@ -180,36 +186,36 @@ impl Elected<'_> {
 /// Has signals of the client's terminal, and of a client that ends its group, not reach the server, nor files
 /// that the client left open.
 #[cfg(unix)]
-fn apart(command: &mut Command) {
+fn detach_process(command: &mut Command) {
     command.process_group(0);
     // Those of this process are marked already, as Rust opens them.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
 }
 
 #[cfg(windows)]
-fn apart(command: &mut Command) {
+fn detach_process(command: &mut Command) {
     /// `CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP`
     const FLAGS: u32 = 0x0800_0000 | 0x0000_0200;
     command.creation_flags(FLAGS);
 }
 
 #[cfg(not(any(unix, windows)))]
-fn apart(_: &mut Command) {}
+fn detach_process(_: &mut Command) {}
 
 /// Takes the right to start a server, unless another process has it.
-pub(super) fn starting(folder: &Path) -> Result<Option<File>, String> {
+pub(super) fn try_lock_start(folder: &Path) -> Result<Option<File>, String> {
     let path = folder.join(STARTING);
     let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-    let file = opened.map_err(|error| cannot(&path, &error))?;
+    let file = opened.map_err(|error| describe_unusable_path(&path, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(cannot(&path, &error)),
+        Err(TryLockError::Error(error)) => Err(describe_unusable_path(&path, &error)),
     }
 }
 
 /// Returns the end of what the server said.
-fn reason(folder: &Path) -> String {
+fn read_failure_reason(folder: &Path) -> String {
     let said = fs::read(folder.join(LOG)).unwrap_or_default();
     let end = said.get(said.len().saturating_sub(REASON_BYTES)..).unwrap_or_default();
     let text = String::from_utf8_lossy(end);
@@ -220,6 +226,6 @@ fn reason(folder: &Path) -> String {
     )
 }
 
-fn cannot(path: &Path, error: &io::Error) -> String {
+fn describe_unusable_path(path: &Path, error: &io::Error) -> String {
     format!("cannot use `{}`: {error}", path.display())
 }

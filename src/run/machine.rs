@@ -22,8 +22,13 @@ const PROGRAMS: [(&str, &str); 2] = [
 pub(super) async fn check_machine(config: &Config) -> Result<(), CliError> {
     for (program, consequence) in PROGRAMS {
         match read_version(program).await {
-            Some(version) => drop(cli::check(program, true, &version, "")?),
-            None => cli::remark(program, &format!("not found on PATH; without it {consequence}"))?,
+            Some(version) => drop(cli::print_check(program, true, &version, "")?),
+            None => {
+                cli::print_remark(
+                    program,
+                    &format!("not found on PATH; without it {consequence}"),
+                )?;
+            }
         }
     }
     let Ok(clients) = install::list_found_clients(config) else { return Ok(()) };
@@ -34,11 +39,11 @@ pub(super) async fn check_machine(config: &Config) -> Result<(), CliError> {
         names.join(", ")
     });
     if !ready.is_empty() {
-        cli::check("clients", true, &format!("set up for {ready}"), "")?;
+        cli::print_check("clients", true, &format!("set up for {ready}"), "")?;
     }
     if !others.is_empty() {
         let detail = format!("{others} found without CodeInfo; `codeinfo install` sets it up");
-        cli::remark("clients", &detail)?;
+        cli::print_remark("clients", &detail)?;
     }
     Ok(())
 }
@@ -50,5 +55,5 @@ async fn read_version(program: &str) -> Option<String> {
     let output = timeout(MAX_WAIT, command.output()).await.ok()?.ok()?;
     let printed = String::from_utf8_lossy(&output.stdout);
     let version = printed.lines().next().unwrap_or_default().rsplit(' ').next().unwrap_or_default();
-    output.status.success().then(|| cli::harmless(version))
+    output.status.success().then(|| cli::replace_control_characters(version))
 }

@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 use codeinfo_ingest::can_be_indexed;
 use codeinfo_server::{
     mcp_http::{name_ingest_command, quote_path},
-    replies::{ListedRoot, Roots},
+    replies::{ListedRoot, RootsReply},
 };
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{home_folder, remind::is_part_of};
 use crate::{
     app::private_places,
-    cli::{self, CliError, Client, Command, Search},
+    cli::{self, ApiClient, CliCommand, CliError, SearchCommand},
     config::Config,
     install::ask_person,
 };
@@ -29,19 +29,21 @@ use crate::{
 ///
 /// Fails where indexing fails, and where the folder was named and stays without an index.
 pub(super) async fn offer_to_index(
-    command: &Command,
-    client: &Client,
+    command: &CliCommand,
+    client: &ApiClient,
     config: &Config,
 ) -> Result<(), CliError> {
     let named = match command {
-        Command::Search(Search { between: None, repository, .. }) => repository,
-        Command::Ask { conversation: None, repository, .. } if !lacks_codex(client).await => {
+        CliCommand::Search(SearchCommand { between: None, repository, .. }) => repository,
+        CliCommand::Ask { conversation: None, repository, .. } if !lacks_codex(client).await => {
             repository
         }
         _ => return Ok(()),
     };
     // What keeps the list from being read keeps the command from its work, and is said there.
-    let Ok(Roots { mut roots }) = client.get(&["ingest", "roots"]).await else { return Ok(()) };
+    let Ok(RootsReply { mut roots }) = client.get(&["ingest", "roots"]).await else {
+        return Ok(());
+    };
     roots.retain(|root| root.last_ingest_at.is_some());
     let found = named
         .as_ref()
@@ -61,7 +63,7 @@ pub(super) async fn offer_to_index(
     if roots.is_empty() || folder.join(".git").is_file() {
         return Ok(());
     }
-    cli::note(&if is_person {
+    cli::print_note(&if is_person {
         "what follows is about other repositories".to_owned()
     } else {
         advice
@@ -69,9 +71,9 @@ pub(super) async fn offer_to_index(
 }
 
 /// Returns whether a question would be refused since Codex cannot be used: an index would not help.
-async fn lacks_codex(client: &Client) -> bool {
+async fn lacks_codex(client: &ApiClient) -> bool {
     let ready = client.get::<Value>(&["ready"]).await;
-    matches!(ready, Err(CliError::Refused { code, .. }) if code == Code::LlmUnavailable.as_str())
+    matches!(ready, Err(CliError::Refused { code, .. }) if code == ErrorCode::LlmUnavailable.as_str())
 }
 
 /// Returns the root of the git repository around the working folder, unless that folder is indexed.
@@ -83,7 +85,7 @@ fn find_repository_here(roots: &[ListedRoot]) -> Option<PathBuf> {
 
 /// Returns the folder whose path is given as the name of a repository, unless it is indexed.
 fn find_named_folder(named: &str, roots: &[ListedRoot]) -> Option<PathBuf> {
-    let folder = PathBuf::from(cli::reference(named));
+    let folder = PathBuf::from(cli::resolve_reference(named));
     let is_indexed = roots.iter().any(|root| folder.starts_with(&root.path));
     (folder.is_absolute() && !is_indexed).then_some(folder)
 }

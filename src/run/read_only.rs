@@ -20,7 +20,8 @@ const PARTS: [&str; 2] = ["store", "roots.json"];
 /// The copy is a data folder for this account alone, in the folder for temporary files, and goes when dropped.
 pub(super) fn copy_unwritable_index(data_dir: &Path) -> io::Result<Option<TempDir>> {
     let lock = data_dir.join("lock");
-    let opened = atomic::open(&lock, File::options().write(true).create(true).truncate(false));
+    let opened =
+        atomic::open_regular_file(&lock, File::options().write(true).create(true).truncate(false));
     let is_unwritable =
         opened.is_err_and(|error| matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem));
     if !is_unwritable || !data_dir.try_exists()? {
@@ -42,7 +43,7 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     };
     if kind.is_file() {
         // Not `fs::copy`, which would keep that it cannot be written.
-        let mut file = atomic::open(from, File::options().read(true))?;
+        let mut file = atomic::open_regular_file(from, File::options().read(true))?;
         io::copy(&mut file, &mut File::create_new(to)?)?;
     } else if kind.is_dir() {
         fs::create_dir(to)?;

@@ -13,11 +13,11 @@ use std::{
 };
 
 use codeinfo_core::Secret;
-use codeinfo_server::replies::Repos;
+use codeinfo_server::replies::IngestedRepos;
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
-use crate::{cli::Hook, config};
+use crate::{cli::HookCommand, config};
 
 /// Text for the model, 600 bytes at most.
 const REMINDER: &str = "\
@@ -30,7 +30,7 @@ changes.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Returns the reminder where the folder of a prompt is known in time to be indexed, and a question would be answered.
-pub fn remind(asked: &Hook) -> Option<&'static str> {
+pub fn find_reminder(asked: &HookCommand) -> Option<&'static str> {
     let (sender, receiver) = mpsc::sync_channel(1);
     // A thread that waits for a silent server ends with the process.
     let ask = move || {
@@ -52,7 +52,7 @@ fn is_indexed() -> Option<bool> {
     let mut repositories = send_request(address, "/tools/ingested-repos", key.as_ref())?;
     // It refuses while Codex is away.
     let mut readiness = send_request(address, "/ready", key.as_ref())?;
-    let Repos { repos, .. } = serde_json::from_str(&read_body(&mut repositories)?).ok()?;
+    let IngestedRepos { repos, .. } = serde_json::from_str(&read_body(&mut repositories)?).ok()?;
     let mut indexed = repos.iter().filter(|repo| repo.last_ingest_at.is_some());
     let is_indexed = indexed.any(|repo| is_part_of(&folder, Path::new(&repo.path)));
     Some(is_indexed && read_body(&mut readiness).is_some())

@@ -2,7 +2,7 @@
 
 use std::{fs::File, path::Path, time::Duration};
 
-use codeinfo_server::relay::{self, Reached};
+use codeinfo_server::relay::{self, ReachableServer};
 use codeinfo_store::Holder;
 use tokio::{
     net::TcpListener,
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     CommandError,
-    elect::{START_TIMEOUT, WAIT, starting},
+    elect::{START_TIMEOUT, WAIT, try_lock_start},
     owner_key,
 };
 use crate::{cli, config::Config};
@@ -24,7 +24,7 @@ const SLACK: Duration = Duration::from_secs(10);
 /// relays start no other one. A server that a person or a service started is left alone.
 pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let folder = &config.data_dir;
-    let right = right(folder).await?;
+    let right = acquire_start_right(folder).await?;
     let holder = codeinfo_store::holder(folder)?.filter(|holder| holder.until_idle);
     let Some(holder) = holder else { return Ok(right) };
     can_listen(config, &holder).await?;
@@ -34,9 +34,9 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let mut said = String::new();
     if let Some(url) = main_url {
         cli::taking_over(pid, &url, limit)?;
-        let holder = Reached { url, key: owner_key(config) };
+        let holder = ReachableServer { url, key: owner_key(config) };
         let Some(reply) = relay::take_over(&holder).await else {
-            return Err(stays(&holder.url, pid, "does not make room"));
+            return Err(takeover_error(&holder.url, pid, "does not make room"));
         };
         said = format!(" (asked to, it says: {reply})");
     }
@@ -44,7 +44,7 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     while codeinfo_store::holder(folder)?.is_some_and(|holder| holder.pid == pid) {
         if began.elapsed() >= limit {
             let reason = format!("has not ended in {} s{said}", limit.as_secs());
-            return Err(stays(&folder.display().to_string(), pid, &reason));
+            return Err(takeover_error(&folder.display().to_string(), pid, &reason));
         }
         sleep(WAIT).await;
     }
@@ -68,10 +68,10 @@ async fn can_listen(config: &Config, holder: &Holder) -> Result<(), CommandError
 }
 
 /// Takes the right to start a server. A relay that has it gets its server up first.
-async fn right(folder: &Path) -> Result<File, CommandError> {
+async fn acquire_start_right(folder: &Path) -> Result<File, CommandError> {
     let began = Instant::now();
     loop {
-        if let Some(right) = starting(folder)? {
+        if let Some(right) = try_lock_start(folder)? {
             return Ok(right);
         }
         if began.elapsed() >= START_TIMEOUT {
@@ -81,7 +81,7 @@ async fn right(folder: &Path) -> Result<File, CommandError> {
     }
 }
 
-fn stays(place: &str, pid: u32, reason: &str) -> CommandError {
+fn takeover_error(place: &str, pid: u32, reason: &str) -> CommandError {
     format!("the server at {place}, which clients started, {reason}; end it first (process {pid})")
         .into()
 }

@@ -8,7 +8,9 @@ use std::{
     time::Instant,
 };
 
-use codeinfo_citations::{Checked, Checker, CitationState, LookupScope, faults};
+use codeinfo_citations::{
+    CheckedCitation, CitationChecker, CitationState, LookupScope, describe_faults,
+};
 use codeinfo_core::{LineRange, PathMap};
 
 use crate::ingest_bench::{Bench, Repo};
@@ -159,13 +161,13 @@ async fn product() -> (Bench, Repo) {
 #[tokio::test(flavor = "multi_thread")]
 async fn right_answers_have_no_fault_however_they_are_written() {
     let (bench, _repo) = product().await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = CitationChecker::new(Arc::clone(&bench.store), PathMap::default());
     let mut wrong = Vec::new();
     for answer in ANSWERS {
         let text = filled(answer);
-        let report = checker.check(&text, &LookupScope::default()).await.unwrap();
+        let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
         assert!(!report.citations.is_empty(), "{text}");
-        let faults = faults(&text, &report);
+        let faults = describe_faults(&text, &report);
         if !faults.is_empty() || report.unchecked > 0 {
             wrong.push(format!(
                 "{text}\n=> {} unchecked, {}",
@@ -180,21 +182,21 @@ async fn right_answers_have_no_fault_however_they_are_written() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_answer_is_checked_at_once() {
     let (bench, _repo) = product().await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = CitationChecker::new(Arc::clone(&bench.store), PathMap::default());
     let text = filled(&ANSWERS[..24].join("\n\n"));
     let begun = Instant::now();
-    let report = checker.check(&text, &LookupScope::default()).await.unwrap();
+    let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
     // No time is asserted.
     let count = report.citations.len();
     writeln!(io::stderr(), "{count} citations in {:?}", begun.elapsed()).unwrap();
     assert!(count >= 40, "{count}");
-    assert_eq!(faults(&text, &report), Vec::<String>::new());
+    assert_eq!(describe_faults(&text, &report), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_place_among_right_ones_is_found() {
     let (bench, _repo) = product().await;
-    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let checker = CitationChecker::new(Arc::clone(&bench.store), PathMap::default());
     let verdict = "src/cite/judge.rs:<<src/cite/judge.rs verdict>>";
     for (wrong, name) in [
         // The names of each are its own.
@@ -226,8 +228,8 @@ async fn a_wrong_place_among_right_ones_is_found() {
         ),
     ] {
         let text = filled(&wrong);
-        let report = checker.check(&text, &LookupScope::default()).await.unwrap();
-        let planted = |one: &&Checked| one.lines == [LineRange { first: 1, last: 3 }];
+        let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
+        let planted = |one: &&CheckedCitation| one.lines == [LineRange { first: 1, last: 3 }];
         let planted = report.citations.iter().find(planted).unwrap();
         assert_ne!(planted.state, CitationState::Confirmed, "{name}: {text}");
         let others = report.citations.iter().filter(|one| one.lines != planted.lines);

@@ -6,7 +6,9 @@ mod reopening;
 
 use std::{path::Path, sync::Arc, time::UNIX_EPOCH};
 
-use codeinfo_core::{ChunkRecord, Counts, FileRecord, Root, RootId, Sparse, error::Code};
+use codeinfo_core::{
+    ChunkRecord, FileRecord, IndexCounts, Root, RootId, TermVector, error::ErrorCode,
+};
 use codeinfo_store::{Chunk, OnMismatch, Scored, StoreError, Stored, VectorStore, Vectors};
 use serde_json::json;
 use uuid::Uuid;
@@ -145,7 +147,7 @@ pub(crate) async fn removing_chunks_takes_the_named_ones_and_no_more(store: Stor
     assert_eq!(numbers(&all(&store).await), [2, 4, 5, 6]);
     let found = store.nearest(vec![1.0, 0.0, 0.0, 0.0], None, 10).await.unwrap();
     assert_eq!(numbers_of(&found), [6, 5, 2, 4]);
-    let query = Sparse { indices: vec![1, 3], values: vec![1.0, 1.0] };
+    let query = TermVector { indices: vec![1, 3], values: vec![1.0, 1.0] };
     let found = store.lexical(query, Some(root("a")), 10).await.unwrap();
     assert_eq!(numbers_of(&found), [2]);
     put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
@@ -185,7 +187,7 @@ pub(crate) async fn lexical_weighs_rare_terms_higher(store: Store) {
         (1..=9).map(|n| chunk(n, "a", "x", vector, &[(common, 1.0)])).collect();
     chunks.push(chunk(10, "b", "x", vector, &[(common, 0.5), (rare, 1.0)]));
     put(&store, chunks).await;
-    let query = Sparse { indices: vec![common, rare], values: vec![1.0, 1.0] };
+    let query = TermVector { indices: vec![common, rare], values: vec![1.0, 1.0] };
     let found = store.lexical(query.clone(), None, 3).await.unwrap();
     assert_eq!(numbers_of(&found), [10, 1, 2]);
     assert_eq!(found[0].record, record("b", "x"));
@@ -202,7 +204,7 @@ pub(crate) async fn lexical_keeps_to_one_root_and_replaced_terms_are_gone(store:
     let vector = [1.0, 0.0, 0.0, 0.0];
     put(&store, [chunk(1, "a", "x", vector, &[(7, 1.0)]), chunk(2, "b", "x", vector, &[(7, 2.0)])])
         .await;
-    let query = || Sparse { indices: vec![7], values: vec![1.0] };
+    let query = || TermVector { indices: vec![7], values: vec![1.0] };
     let found = store.lexical(query(), Some(root("a")), 5).await.unwrap();
     assert_eq!(numbers_of(&found), [1]);
     put(&store, [chunk(1, "a", "x", vector, &[]), chunk(2, "b", "x", vector, &[(8, 1.0)])]).await;
@@ -215,7 +217,7 @@ pub(crate) async fn ties_are_ordered_by_id(store: Store) {
     put(&store, [chunk(7, "a", "x", [0.6, 0.8, 0.0, 0.0], &[(3, 2.0)])]).await;
     let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], None, 10).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 5, 9, 7]);
-    let query = Sparse { indices: vec![3], values: vec![1.0] };
+    let query = TermVector { indices: vec![3], values: vec![1.0] };
     let found = store.lexical(query, None, 10).await.unwrap();
     assert_eq!(numbers_of(&found), [7, 1, 2, 5, 9]);
 }
@@ -226,7 +228,7 @@ pub(crate) async fn ties_at_the_limit_keep_the_lowest_ids(store: Store) {
     put(&store, numbers.iter().map(tied)).await;
     let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], None, 4).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 3, 4]);
-    let query = Sparse { indices: vec![3], values: vec![1.0] };
+    let query = TermVector { indices: vec![3], values: vec![1.0] };
     let found = store.lexical(query, Some(root("a")), 4).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 3, 4]);
 }
@@ -236,10 +238,10 @@ pub(crate) async fn empty_queries_find_nothing(store: Store) {
     put(&store, [chunk(9, "a", "x", [0.0; 4], &[])]).await;
     assert_eq!(store.nearest(vec![0.0; 4], None, 5).await.unwrap(), []);
     assert_eq!(store.nearest(vec![1.0; 4], None, 0).await.unwrap(), []);
-    assert_eq!(store.lexical(Sparse::default(), None, 5).await.unwrap(), []);
-    let unknown = Sparse { indices: vec![4_000_000_000], values: vec![1.0] };
+    assert_eq!(store.lexical(TermVector::default(), None, 5).await.unwrap(), []);
+    let unknown = TermVector { indices: vec![4_000_000_000], values: vec![1.0] };
     assert_eq!(store.lexical(unknown, None, 5).await.unwrap(), []);
-    let known = Sparse { indices: vec![1], values: vec![1.0] };
+    let known = TermVector { indices: vec![1], values: vec![1.0] };
     assert_eq!(store.lexical(known, None, 0).await.unwrap(), []);
     let found = store.nearest(vec![1.0; 4], None, 100).await.unwrap();
     assert!(found.iter().all(|hit| hit.score.is_finite()), "{found:?}");
@@ -252,7 +254,7 @@ pub(crate) async fn an_empty_store_answers(store: Store) {
     assert_eq!(store.files(root("a")).await.unwrap(), []);
     assert_eq!(store.files_at(root("a"), vec!["x".to_owned()]).await.unwrap(), []);
     assert_eq!(store.nearest(vec![1.0; 4], None, 5).await.unwrap(), []);
-    let query = Sparse { indices: vec![3], values: vec![1.0] };
+    let query = TermVector { indices: vec![3], values: vec![1.0] };
     assert_eq!(store.lexical(query, Some(root("a")), 5).await.unwrap(), []);
     store.remove_root(root("a")).await.unwrap();
     store.remove_chunks(vec![id(1)]).await.unwrap();
@@ -296,7 +298,7 @@ pub(crate) async fn a_chunk_that_does_not_fit_is_refused_with_all_others(store: 
     for chunk in bad {
         let error = store.put_chunks(vec![good.clone(), chunk]).await.unwrap_err();
         assert!(matches!(error, StoreError::InvalidChunk { id: of, .. } if of == id(2)), "{error}");
-        assert_eq!(error.code(), Code::Internal);
+        assert_eq!(error.code(), ErrorCode::Internal);
     }
     assert_eq!(all(&store).await, []);
 }
@@ -405,7 +407,7 @@ pub(crate) async fn all(store: &Store) -> Vec<Stored> {
 
 /// The id of the root that [`a_root`] makes of this name.
 pub(crate) fn root(name: &str) -> RootId {
-    RootId::of(&Path::new("/repositories").join(name))
+    RootId::from_path(&Path::new("/repositories").join(name))
 }
 
 pub(crate) fn chunk(
@@ -416,7 +418,7 @@ pub(crate) fn chunk(
     terms: &[(u32, f32)],
 ) -> Chunk {
     let (indices, values) = terms.iter().copied().unzip();
-    let vectors = Vectors { dense: dense.to_vec(), sparse: Sparse { indices, values } };
+    let vectors = Vectors { dense: dense.to_vec(), sparse: TermVector { indices, values } };
     Chunk { id: id(number), record: record(root, path), vectors }
 }
 
@@ -466,8 +468,8 @@ pub(crate) fn a_root(name: &str) -> Root {
         description: Some(format!("all of {name}")),
         model_id: MODEL.to_owned(),
         last_ingest_at: Some(UNIX_EPOCH.into()),
-        counts: Counts { files: 1, chunks: 2, embedded: 2 },
-        ..Root::of(path)
+        counts: IndexCounts { files: 1, chunks: 2, embedded: 2 },
+        ..Root::from_folder(path)
     }
 }
 

@@ -1,16 +1,16 @@
 //! What a turn reports to its caller.
 
-use codeinfo_citations::Checked;
-use codeinfo_core::{ConversationId, FileSummary, Segment, Timestamp, error::Code};
+use codeinfo_citations::CheckedCitation;
+use codeinfo_core::{ConversationId, FileSummary, Segment, Timestamp, error::ErrorCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::source::Source;
-pub use codeinfo_codex::Usage;
+use super::source::ToolOwner;
+pub use codeinfo_codex::TokenUsage;
 
 /// One thing that happened in a turn, whole.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum ChatEvent {
     /// The conversation exists.
     Thread { conversation: ConversationId, model_id: String },
     /// Something that the turn has to do without.
@@ -21,7 +21,7 @@ pub enum Event {
     ToolRequest {
         call_id: String,
         name: String,
-        source: Source,
+        source: ToolOwner,
         timestamp: Timestamp,
         parameters: Value,
     },
@@ -29,9 +29,9 @@ pub enum Event {
     ToolResult {
         call_id: String,
         name: String,
-        source: Source,
+        source: ToolOwner,
         timestamp: Timestamp,
-        stage: Stage,
+        stage: ToolCallStage,
         result: Option<Value>,
         error: Option<String>,
     },
@@ -40,36 +40,36 @@ pub enum Event {
     /// A message of the model. The final one is checked before it is reported.
     Answer { text: String },
     /// The turn is over; the last event.
-    Ended(Outcome),
+    Ended(TurnOutcome),
 }
 
 /// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum ToolCallStage {
     Success,
     Error,
 }
 
 /// How a turn ended, with everything it said.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct TurnOutcome {
     pub conversation: ConversationId,
     /// The model that answered.
     pub model_id: String,
     /// In the order of Codex's events. Without a failure, at least one is an answer.
     pub segments: Vec<Segment>,
     /// Tokens spent by this turn, where Codex counted them.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// What became of the citations of the final answer, in its order.
-    pub citations: Vec<Checked>,
-    pub failure: Option<Failure>,
+    pub citations: Vec<CheckedCitation>,
+    pub failure: Option<TurnFailure>,
 }
 
 /// Why a turn failed, in words that are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    pub code: Code,
+pub struct TurnFailure {
+    pub code: ErrorCode,
     /// What happened.
     pub message: String,
     /// What to do.

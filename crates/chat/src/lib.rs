@@ -24,15 +24,15 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_citations::Checker;
-use codeinfo_codex::{Codex, CodexError, Model, Presence};
+use codeinfo_citations::CitationChecker;
+use codeinfo_codex::{Codex, CodexAvailability, CodexError, CodexModel};
 use codeinfo_core::{
     ConversationId, PathMap, Principal, Question, RootId,
     task::Tasks,
-    telemetry::{self, Timed},
+    telemetry::{self, LabelledTimer},
 };
 use codeinfo_store::VectorStore;
-use codeinfo_toolkits::{Gateway, RequestError, spec::Requested};
+use codeinfo_toolkits::{RequestError, ToolkitGateway, spec::RequestedToolkits};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use serde_json::Value;
@@ -41,11 +41,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use self::{conversations::Conversations, scope::Scope};
+use self::{conversations::TurnLimiter, scope::QuestionScope};
 pub use self::{
     error::ChatError,
-    event::{Event, Failure, Outcome, Stage, Usage},
-    source::{Server, Servers, Source},
+    event::{ChatEvent, TokenUsage, ToolCallStage, TurnFailure, TurnOutcome},
+    source::{ThreadServer, ThreadServers, ToolOwner},
 };
 use crate::archive::ConversationOwners;
 
@@ -59,30 +59,30 @@ pub struct Chat {
     store: Arc<dyn VectorStore>,
     paths: PathMap,
     /// Checks what answers cite.
-    checker: Checker,
+    checker: CitationChecker,
     turn_timeout: Duration,
     has_shell: bool,
     /// Whether a second reader checks the claims of answers, where a question does not say.
     claim_check: bool,
     /// `None` has no toolkits.
-    gateway: Option<Gateway>,
-    conversations: Conversations,
+    gateway: Option<ToolkitGateway>,
+    conversations: TurnLimiter,
     /// Knows who may continue which conversation.
     owners: ConversationOwners,
-    turns: Timed<telemetry::Outcome>,
+    turns: LabelledTimer<telemetry::OutcomeLabel>,
     tasks: Tasks,
 }
 
 /// A repository that the model's shell does not read, although search finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct ExcludedRepository {
     pub name: String,
     pub reason: &'static str,
 }
 
 /// A question and how to answer it.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct TurnRequest {
     pub question: Question,
     /// The conversation to continue; `None` starts one.
     pub conversation: Option<ConversationId>,
@@ -100,14 +100,14 @@ pub struct Ask {
     /// What the client should know of that.
     pub notice: Option<String>,
     /// What the request says of toolkits; `None` takes those that are configured.
-    pub toolkits: Option<Requested>,
+    pub toolkits: Option<RequestedToolkits>,
     /// Who asks, where the request says so.
     pub principal: Option<Principal>,
     /// Ends the turn when who asks is revoked.
     pub revoked: CancellationToken,
 }
 
-impl Ask {
+impl TurnRequest {
     /// Asks `question` about everything, as the settings say.
     pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
         let (model, effort, claim_check, repository) = (None, None, None, None);
@@ -142,30 +142,30 @@ impl Chat {
             codex,
             search_url,
             search_key: None,
-            checker: Checker::new(Arc::clone(&store), PathMap::default()),
+            checker: CitationChecker::new(Arc::clone(&store), PathMap::default()),
             store,
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
             has_shell: settings.shell,
             claim_check: settings.claim_check,
             gateway: None,
-            conversations: Conversations::new(settings.max_turns, settings.max_waiting),
+            conversations: TurnLimiter::new(settings.max_turns, settings.max_waiting),
             owners: ConversationOwners::default(),
-            turns: Timed::default(),
+            turns: LabelledTimer::default(),
             tasks,
         }
     }
 
     /// Understands and shows paths as clients see them.
     #[must_use]
-    pub fn mapped(self, paths: PathMap) -> Self {
-        let checker = Checker::new(Arc::clone(&self.store), paths.clone());
+    pub fn with_path_map(self, paths: PathMap) -> Self {
+        let checker = CitationChecker::new(Arc::clone(&self.store), paths.clone());
         Self { paths, checker, ..self }
     }
 
     /// Lets turns use the toolkits of `gateway`.
     #[must_use]
-    pub fn with_toolkits(self, gateway: Gateway) -> Self {
+    pub fn with_toolkits(self, gateway: ToolkitGateway) -> Self {
         Self { gateway: Some(gateway), ..self }
     }
 
@@ -183,7 +183,7 @@ impl Chat {
 
     /// Counts the turns in `turns`.
     #[must_use]
-    pub fn counted(self, turns: Timed<telemetry::Outcome>) -> Self {
+    pub fn with_turn_metrics(self, turns: LabelledTimer<telemetry::OutcomeLabel>) -> Self {
         Self { turns, ..self }
     }
 
@@ -191,7 +191,7 @@ impl Chat {
     /// interrupts Codex. Whether Codex can be used is for [`Chat::presence`] to say, which the edges ask
     /// before they read arguments; here it shows when the conversation is opened. Another's conversation is
     /// refused as if there were none, and who is revoked as soon as that is.
-    pub async fn ask(&self, ask: Ask) -> Result<Turn, ChatError> {
+    pub async fn ask(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
         let principal = ask.principal.as_ref();
         if let Some(id) = ask.conversation.filter(|id| !self.owners.may_continue(*id, principal)) {
             return Err(ChatError::UnknownConversation(id));
@@ -204,96 +204,102 @@ impl Chat {
         }
     }
 
-    async fn begin_turn(&self, ask: Ask) -> Result<Turn, ChatError> {
-        let scope =
-            self.scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree)).await?;
+    async fn begin_turn(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
+        let scope = self
+            .resolve_scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree))
+            .await?;
         let place = tokio::select! {
-            () = self.tasks.stopping().cancelled() => return Err(ChatError::Stopping),
-            place = self.conversations.place(ask.conversation) => place?,
+            () = self.tasks.stop_token().cancelled() => return Err(ChatError::Stopping),
+            place = self.conversations.acquire_permit(ask.conversation) => place?,
         };
         let (opened, turn) = oneshot::channel();
-        let running = turn::run(self.clone(), (ask, scope), place, opened);
+        let running = turn::run_turn(self.clone(), (ask, scope), place, opened);
         self.tasks.spawn(running.instrument(Span::current()));
         // A task that ends without a word was dropped by the runtime's end.
         turn.await.unwrap_or(Err(ChatError::Stopping))
     }
 
     /// Reads what a request of `principal` says of toolkits.
-    pub fn requested(
+    pub fn parse_toolkits(
         &self,
         toolkits: Value,
         principal: Option<&Principal>,
-    ) -> Result<Requested, RequestError> {
+    ) -> Result<RequestedToolkits, RequestError> {
         match &self.gateway {
-            Some(gateway) => gateway.requested(toolkits, principal),
-            None => Ok(Requested::default()),
+            Some(gateway) => gateway.parse_request(toolkits, principal),
+            None => Ok(RequestedToolkits::default()),
         }
     }
 
     /// Returns how many questions are being answered.
-    pub fn running(&self) -> usize {
-        self.conversations.taken()
+    pub fn active_turns(&self) -> usize {
+        self.conversations.active_turns()
     }
 
     /// Returns whether Codex can be asked now. Waits for a check of Codex only while Codex is not known
     /// to be usable.
-    pub async fn presence(&self) -> Presence {
-        self.codex.usable().await
+    pub async fn codex_presence(&self) -> CodexAvailability {
+        self.codex.current_availability().await
     }
 
     /// Returns what is known of Codex, if anything is.
-    pub fn known_presence(&self) -> Option<Presence> {
-        self.codex.known()
+    pub fn known_presence(&self) -> Option<CodexAvailability> {
+        self.codex.known_availability()
     }
 
     /// Returns the moments at which Codex becomes usable, or no longer is.
-    pub fn changes(&self) -> BoxStream<'static, ()> {
-        self.codex.changes()
+    pub fn presence_changes(&self) -> BoxStream<'static, ()> {
+        self.codex.watch_availability()
     }
 
     /// Returns the names of the repositories that can be asked about.
-    pub async fn repositories(&self) -> Result<Vec<String>, ChatError> {
+    pub async fn repository_names(&self) -> Result<Vec<String>, ChatError> {
         let roots = self.store.roots().await?;
         Ok(roots.into_iter().map(|root| root.name).collect())
     }
 
     /// Refuses while there is nothing to ask about.
-    pub async fn indexed(&self) -> Result<(), ChatError> {
-        self.scope("", (None, None)).await.map(drop)
+    pub async fn ensure_indexed(&self) -> Result<(), ChatError> {
+        self.resolve_scope("", (None, None)).await.map(drop)
     }
 
     /// Returns the repositories that the model's shell would not read for a question that names none,
     /// except where there are too many. To be asked while Codex can be used.
-    pub async fn unread(&self) -> Result<Vec<Unread>, ChatError> {
+    pub async fn list_excluded_repositories(&self) -> Result<Vec<ExcludedRepository>, ChatError> {
         let roots = self.store.roots().await?;
-        let readable = reach::readable(roots.clone(), "");
-        let unread = self.codex.unread(readable).await;
-        let unread = unread.map_err(|error| ChatError::open(error, None))?;
-        let named = |folder: &Path| roots.iter().find(|root| root.folder() == Some(folder));
+        let readable = reach::select_readable(roots.clone(), "");
+        let unread = self.codex.find_excluded_roots(readable).await;
+        let unread = unread.map_err(|error| ChatError::from_open_error(error, None))?;
+        let named = |folder: &Path| roots.iter().find(|root| root.local_folder() == Some(folder));
         let unread = unread.into_iter().filter_map(|unread| {
             let name = named(&unread.folder)?.name.clone();
-            Some(Unread { name, reason: unread.reason })
+            Some(ExcludedRepository { name, reason: unread.reason })
         });
         Ok(unread.collect())
     }
 
-    async fn scope(
+    async fn resolve_scope(
         &self,
         question: &str,
         repository: (Option<&str>, Option<RootId>),
-    ) -> Result<Scope, ChatError> {
+    ) -> Result<QuestionScope, ChatError> {
         let (roots, (reference, tree)) = (self.store.roots().await?, repository);
         let meant = match reference {
             Some(reference) => find_root(&self.paths, &roots, reference).await.ok(),
             None => None,
         };
         let meant = meant.map(|root| root.id.to_string());
-        Scope::of(question, (meant.as_deref().or(reference), tree), &roots, &self.paths)
+        QuestionScope::for_question(
+            question,
+            (meant.as_deref().or(reference), tree),
+            &roots,
+            &self.paths,
+        )
     }
 
     /// Returns the models that Codex offers.
-    pub async fn models(&self) -> Result<Vec<Model>, CodexError> {
-        self.codex.models().await
+    pub async fn list_models(&self) -> Result<Vec<CodexModel>, CodexError> {
+        self.codex.list_models().await
     }
 }
 
@@ -302,16 +308,20 @@ impl Chat {
 pub struct Turn {
     conversation: ConversationId,
     model_id: String,
-    events: ReceiverStream<Event>,
+    events: ReceiverStream<ChatEvent>,
 }
 
 impl Turn {
-    fn new(conversation: ConversationId, model_id: String, events: mpsc::Receiver<Event>) -> Self {
+    fn new(
+        conversation: ConversationId,
+        model_id: String,
+        events: mpsc::Receiver<ChatEvent>,
+    ) -> Self {
         Self { conversation, model_id, events: ReceiverStream::new(events) }
     }
 
     /// Returns the model that answers, as far as is known when the turn begins.
-    pub fn model(&self) -> &str {
+    pub fn model_id(&self) -> &str {
         &self.model_id
     }
 
@@ -321,30 +331,30 @@ impl Turn {
 }
 
 impl Stream for Turn {
-    type Item = Event;
+    type Item = ChatEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ChatEvent>> {
         self.events.poll_next_unpin(context)
     }
 }
 
 /// Waits for the end of `turn`.
-pub async fn collect(mut turn: Turn) -> Outcome {
+pub async fn collect_outcome(mut turn: Turn) -> TurnOutcome {
     let conversation = turn.conversation();
     while let Some(event) = turn.next().await {
-        if let Event::Ended(outcome) = event {
+        if let ChatEvent::Ended(outcome) = event {
             return outcome;
         }
     }
     // The task ends without an outcome only when the whole server is being dropped.
-    Outcome {
+    TurnOutcome {
         conversation,
         model_id: String::new(),
         segments: Vec::new(),
         usage: None,
         citations: Vec::new(),
-        failure: Some(Failure {
-            code: codeinfo_core::error::Code::Cancelled,
+        failure: Some(TurnFailure {
+            code: codeinfo_core::error::ErrorCode::Cancelled,
             message: "the server is stopping".to_owned(),
             hint: "ask again when it is back".to_owned(),
         }),

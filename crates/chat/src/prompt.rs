@@ -6,12 +6,12 @@ const OF_SHELL: &str = "\
 The shell has `rg` and, for history, `git -C PATH` with `log`, `blame` and `diff`; print 150 lines at most. ";
 
 /// Returns the instructions of every conversation.
-pub(super) fn prompt(has_shell: bool) -> String {
+pub(super) fn build_prompt(has_shell: bool) -> String {
     PROMPT.replace(SHELL, if has_shell { OF_SHELL } else { "" })
 }
 
 /// Joins paragraphs that are there.
-pub(super) fn joined<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
+pub(super) fn join_paragraphs<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
     let texts: Vec<String> = texts.into_iter().flatten().collect();
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_prompt_is_short_and_speaks_of_the_shell_only_where_there_is_one() {
-        let (with_shell, without) = (prompt(true), prompt(false));
+        let (with_shell, without) = (build_prompt(true), build_prompt(false));
         assert!(with_shell.len() <= MAX_PROMPT_BYTES, "{} bytes", with_shell.len());
         assert!(with_shell.contains("`rg`") && with_shell.contains("`git -C PATH`"));
         assert!(

@@ -11,6 +11,6 @@ mod judged;
 mod request;
 
 pub(super) use self::{
-    judged::{Contradiction, JudgedClaims},
+    judged::{ClaimContradiction, JudgedClaims},
     request::{INSTRUCTIONS, ReadingRequest, reply_schema},
 };

@@ -3,16 +3,16 @@
 
 use std::{mem::take, ops::Range};
 
-use codeinfo_lang::grammar::{Bodies, Grammar, Lexis};
+use codeinfo_lang::grammar::{BodySyntax, GrammarRules, LexicalSyntax};
 
-use super::{lines::blank, strip_bodies::skip_text};
+use super::{lines::blank_out, strip_bodies::skip_text};
 
 /// How many braces and parentheses are open.
-type Depth = (i64, i64);
+type NestingDepth = (i64, i64);
 
 /// Which branch stays of those that have braces of their own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum BranchChoice {
     First,
     /// Nothing at all where there is no `#else`.
     Last,
@@ -20,10 +20,10 @@ enum Choice {
 
 /// An `#if` and its branches so far.
 #[derive(Default)]
-struct Group {
-    before: Depth,
+struct ConditionalGroup {
+    before: NestingDepth,
     /// Where each branch is, and what it adds to the depth.
-    branches: Vec<(Range<usize>, Depth)>,
+    branches: Vec<(Range<usize>, NestingDepth)>,
     directives: Vec<Range<usize>>,
     has_else: bool,
     /// Whether it is an `#if 0`.
@@ -32,13 +32,13 @@ struct Group {
 
 /// Returns the text with blanks for such branches and directives; `None` where it has none, or where its braces match
 /// with neither choice.
-pub(super) fn leave_out(grammar: &Grammar, text: &str) -> Option<String> {
-    let Some(Bodies::Braces { lexis, .. }) = grammar.bodies else { return None };
-    if !matches!(lexis, Lexis::C | Lexis::Csharp) || !text.contains("#if") {
+pub(super) fn leave_out(grammar: &GrammarRules, text: &str) -> Option<String> {
+    let Some(BodySyntax::Braces { lexis, .. }) = grammar.bodies else { return None };
+    if !matches!(lexis, LexicalSyntax::C | LexicalSyntax::Csharp) || !text.contains("#if") {
         return None;
     }
     let find = |choice| find_unmatched(lexis, text, choice);
-    let mut ranges = find(Choice::First).or_else(|| find(Choice::Last))?;
+    let mut ranges = find(BranchChoice::First).or_else(|| find(BranchChoice::Last))?;
     if ranges.is_empty() {
         return None;
     }
@@ -48,7 +48,7 @@ pub(super) fn leave_out(grammar: &Grammar, text: &str) -> Option<String> {
         let start = start.max(at);
         if start < end {
             kept.push_str(text.get(at..start)?);
-            kept.extend(blank(text.get(start..end)?));
+            kept.extend(blank_out(text.get(start..end)?));
             at = end;
         }
     }
@@ -57,9 +57,13 @@ pub(super) fn leave_out(grammar: &Grammar, text: &str) -> Option<String> {
 }
 
 /// Finds what is to be left out. `None` where the braces of the rest do not match.
-fn find_unmatched(lexis: Lexis, text: &str, choice: Choice) -> Option<Vec<Range<usize>>> {
+fn find_unmatched(
+    lexis: LexicalSyntax,
+    text: &str,
+    choice: BranchChoice,
+) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
-    let (mut left_out, mut groups): (_, Vec<Group>) = (Vec::new(), Vec::new());
+    let (mut left_out, mut groups): (_, Vec<ConditionalGroup>) = (Vec::new(), Vec::new());
     let (mut depth, mut at) = ((0, 0), 0);
     while let Some(&byte) = bytes.get(at) {
         let next = match byte {
@@ -92,16 +96,21 @@ fn find_unmatched(lexis: Lexis, text: &str, choice: Choice) -> Option<Vec<Range<
 fn read_directive(
     directive: &str,
     range: Range<usize>,
-    depth: Depth,
-    choice: Choice,
-    (groups, left_out): (&mut Vec<Group>, &mut Vec<Range<usize>>),
-) -> Depth {
+    depth: NestingDepth,
+    choice: BranchChoice,
+    (groups, left_out): (&mut Vec<ConditionalGroup>, &mut Vec<Range<usize>>),
+) -> NestingDepth {
     let word_end = directive.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(directive.len());
     let (word, rest) = directive.split_at(word_end);
     if word.starts_with("if") {
         let is_first_dead = word == "if" && matches!(rest.trim_ascii(), "0" | "false");
         let directives = vec![range];
-        groups.push(Group { before: depth, directives, is_first_dead, ..Group::default() });
+        groups.push(ConditionalGroup {
+            before: depth,
+            directives,
+            is_first_dead,
+            ..ConditionalGroup::default()
+        });
         return depth;
     }
     let is_end = word == "endif";
@@ -116,15 +125,16 @@ fn read_directive(
     if !is_end {
         return group.before;
     }
-    let Group { before, mut branches, directives, has_else, is_first_dead } = take(group);
+    let ConditionalGroup { before, mut branches, directives, has_else, is_first_dead } =
+        take(group);
     groups.pop();
     if branches.iter().all(|(_, added)| *added == (0, 0)) {
         return before;
     }
     let index = match choice {
-        Choice::First => usize::from(is_first_dead),
-        Choice::Last if has_else => branches.len() - 1,
-        Choice::Last => branches.len(),
+        BranchChoice::First => usize::from(is_first_dead),
+        BranchChoice::Last if has_else => branches.len() - 1,
+        BranchChoice::Last => branches.len(),
     };
     let kept = (index < branches.len()).then(|| branches.remove(index));
     left_out.extend(branches.into_iter().map(|(branch, _)| branch).chain(directives));
@@ -134,14 +144,14 @@ fn read_directive(
 
 #[cfg(test)]
 mod tests {
-    use codeinfo_lang::{Reader, detect};
+    use codeinfo_lang::{StructureReader, detect};
 
     use super::*;
 
     /// Returns what is left, without blanks.
     fn leave_out_of(language: &str, text: &str) -> Option<String> {
-        match detect::named(language).unwrap().reader {
-            Reader::Grammar(grammar) => leave_out(grammar, text),
+        match detect::find_language(language).unwrap().reader {
+            StructureReader::Grammar(grammar) => leave_out(grammar, text),
             _ => None,
         }
         .map(|kept| kept.replace(' ', ""))

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use codeinfo_lang::comment;
 
-use super::{Chunk, Kind, heritage::MAX_BASES, lines::Lines, unit::Definition, window::Packed};
+use super::{
+    Chunk, ChunkKind, heritage::MAX_BASES, lines::LineIndex, unit::DefinitionSpan,
+    window::PackedLines,
+};
 
 /// Longer first lines are cut.
 const MAX_SIGNATURE_BYTES: usize = 200;
@@ -14,34 +17,34 @@ const MAX_LEAD_LINES: usize = 40;
 const MAX_DEFINES: (usize, usize) = (64, 2000);
 
 /// Makes the chunks of a file, given its definitions in order.
-pub(super) fn chunks<'a>(
-    lines: &Lines<'a>,
-    packed: Vec<Packed<'a>>,
-    definitions: &[Definition],
+pub(super) fn build_chunks<'a>(
+    lines: &LineIndex<'a>,
+    packed: Vec<PackedLines<'a>>,
+    definitions: &[DefinitionSpan],
 ) -> Vec<Chunk<'a>> {
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     let mut rest = definitions;
     let mut started: HashSet<&str> = HashSet::new();
-    let chunk = |packed: Packed<'a>| {
+    let chunk = |packed: PackedLines<'a>| {
         // Of a line that is cut, the first piece has the definitions.
         let inside = rest.partition_point(|definition| definition.line < packed.lines.end);
         let (own, after) = rest.split_at(inside);
         rest = after;
         let symbol = packed.symbol.as_deref();
         let kind = match symbol {
-            Some(symbol) if own.iter().any(|one| one.symbol.as_ref() == symbol) => Kind::Head,
-            Some(symbol) if started.contains(symbol) => Kind::Part,
-            _ => Kind::Glue,
+            Some(symbol) if own.iter().any(|one| one.symbol.as_ref() == symbol) => ChunkKind::Head,
+            Some(symbol) if started.contains(symbol) => ChunkKind::Part,
+            _ => ChunkKind::Glue,
         };
         started.extend(own.iter().map(|definition| definition.symbol.as_ref()));
         Chunk {
             start_line: number(packed.lines.start + 1),
             end_line: number(packed.lines.end),
-            signature: packed.head.and_then(|head| signature(lines, head, packed.lines.start)),
+            signature: packed.head.and_then(|head| find_signature(lines, head, packed.lines.start)),
             symbol: symbol.map(str::to_owned),
             kind,
-            defines: names(own, symbol),
-            bases: bases(own),
+            defines: list_defined_names(own, symbol),
+            bases: list_bases(own),
             text: packed.text,
         }
     };
@@ -49,11 +52,11 @@ pub(super) fn chunks<'a>(
 }
 
 /// Returns what is defined, each name once; the chunk's own is among them however many there are.
-fn names(definitions: &[Definition], own: Option<&str>) -> Vec<String> {
+fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<String> {
     let (most, mut room) = MAX_DEFINES;
     let mut seen: HashSet<&str> = HashSet::new();
     let mut names: Vec<String> = Vec::new();
-    for Definition { symbol, .. } in definitions {
+    for DefinitionSpan { symbol, .. } in definitions {
         let fits = names.len() < most && symbol.len() <= room || own == Some(symbol);
         if fits && seen.insert(symbol) {
             room = room.saturating_sub(symbol.len());
@@ -64,7 +67,7 @@ fn names(definitions: &[Definition], own: Option<&str>) -> Vec<String> {
 }
 
 /// Returns the bases of the types that definitions are in, each once.
-fn bases(definitions: &[Definition]) -> Vec<String> {
+fn list_bases(definitions: &[DefinitionSpan]) -> Vec<String> {
     let mut bases: Vec<String> = Vec::new();
     for base in definitions.iter().flat_map(|definition| definition.bases.iter()) {
         if bases.len() < MAX_BASES && !bases.contains(base) {
@@ -76,7 +79,7 @@ fn bases(definitions: &[Definition]) -> Vec<String> {
 
 /// Returns the first line of a definition that is neither comment nor attribute, and those that its
 /// parameters go on over.
-fn signature(lines: &Lines<'_>, head: usize, before: usize) -> Option<String> {
+fn find_signature(lines: &LineIndex<'_>, head: usize, before: usize) -> Option<String> {
     let mut rest = head..before.min(head + MAX_LEAD_LINES);
     let first = rest.find(|line| {
         let text = lines.text(*line..line + 1).trim();

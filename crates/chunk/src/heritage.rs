@@ -5,10 +5,10 @@ use std::{
     rc::Rc,
 };
 
-use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use codeinfo_lang::grammar::{ConstructKind, GrammarRules, NameSource, NodeRule};
 use tree_sitter::Node;
 
-use super::{parser, symbol::source};
+use super::{parser, symbol::node_text};
 
 /// A type, and a chunk, has no more of them.
 pub(super) const MAX_BASES: usize = 16;
@@ -17,48 +17,54 @@ const MAX_NAME_BYTES: usize = 80;
 
 /// The types of a file, as its nodes are walked.
 #[derive(Default)]
-pub(super) struct Types {
-    types: Vec<Type>,
+pub(super) struct TypeHierarchy {
+    types: Vec<TypeBases>,
     /// Those around the node that was read last: where each ends, in bytes, and its place among all.
     open: Vec<(usize, usize)>,
 }
 
-struct Type {
+struct TypeBases {
     name: Option<String>,
     bases: Vec<String>,
 }
 
-impl Types {
+impl TypeHierarchy {
     /// Adds a node that is a type.
-    pub(super) fn enter(&mut self, grammar: &Grammar, rule: &Rule, node: Node<'_>, text: &str) {
-        let spelled = |field| Some(source(node.child_by_field_name(field)?, text));
+    pub(super) fn enter_type(
+        &mut self,
+        grammar: &GrammarRules,
+        rule: &NodeRule,
+        node: Node<'_>,
+        text: &str,
+    ) {
+        let spelled = |field| Some(node_text(node.child_by_field_name(field)?, text));
         let own = match rule.name {
-            Name::Field(field) => spelled(field).and_then(name),
+            NameSource::Field(field) => spelled(field).and_then(parse_type_name),
             _ => None,
         };
         self.open.push((node.end_byte(), self.types.len()));
-        self.types.push(Type { name: own, bases: bases(grammar, node, text) });
+        self.types.push(TypeBases { name: own, bases: read_bases(grammar, node, text) });
     }
 
     /// Leaves the types that end before a node.
-    pub(super) fn leave(&mut self, node: Node<'_>) {
+    pub(super) fn leave_ended_types(&mut self, node: Node<'_>) {
         while self.open.pop_if(|(end, _)| *end <= node.start_byte()).is_some() {}
     }
 
     /// Returns the place of the innermost type.
-    pub(super) fn innermost(&self) -> Option<usize> {
+    pub(super) fn innermost_type(&self) -> Option<usize> {
         self.open.last().map(|(_, place)| *place)
     }
 
     /// Returns the bases of each type and, as far as these are in the file, their bases.
     pub(super) fn all_bases(&self) -> Vec<Rc<[String]>> {
-        let mut by_name: HashMap<&str, Vec<&Type>> = HashMap::new();
+        let mut by_name: HashMap<&str, Vec<&TypeBases>> = HashMap::new();
         for one in &self.types {
             if let Some(name) = &one.name {
                 by_name.entry(name).or_default().push(one);
             }
         }
-        let all = |one: &Type| {
+        let all = |one: &TypeBases| {
             let mut all = one.bases.clone();
             let mut at = 0;
             while let Some(base) = all.get(at) {
@@ -80,7 +86,7 @@ impl Types {
 }
 
 /// Returns the names of the types that the head of a type lists, without what qualifies them.
-fn bases(grammar: &Grammar, node: Node<'_>, text: &str) -> Vec<String> {
+fn read_bases(grammar: &GrammarRules, node: Node<'_>, text: &str) -> Vec<String> {
     let names = |word: &str| grammar.heritage.contains(&word);
     let mut bases = Vec::new();
     let mut lists = VecDeque::from([node]);
@@ -93,7 +99,7 @@ fn bases(grammar: &Grammar, node: Node<'_>, text: &str) -> Vec<String> {
             if names(child.kind()) {
                 lists.push_back(child);
             } else if child.is_named() && (is_base || cursor.field_name().is_some_and(names)) {
-                bases.extend(name(source(child, text)));
+                bases.extend(parse_type_name(node_text(child, text)));
             }
             has_next = cursor.goto_next_sibling();
         }
@@ -101,12 +107,12 @@ fn bases(grammar: &Grammar, node: Node<'_>, text: &str) -> Vec<String> {
     bases
 }
 
-fn is_lead(grammar: &Grammar, node: Node<'_>) -> bool {
-    parser::rule(grammar, node).is_some_and(|rule| rule.construct == Construct::Lead)
+fn is_lead(grammar: &GrammarRules, node: Node<'_>) -> bool {
+    parser::find_rule(grammar, node).is_some_and(|rule| rule.construct == ConstructKind::Lead)
 }
 
 /// `http.Handler[T]` is `Handler`; `None` for what names no type, such as `metaclass=Meta`.
-fn name(spelled: &str) -> Option<String> {
+fn parse_type_name(spelled: &str) -> Option<String> {
     let end = spelled.find(['<', '(', '[', '{']).unwrap_or(spelled.len());
     let name = spelled.get(..end)?.trim_end().rsplit(['.', ':', '\\']).next()?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));

@@ -10,13 +10,13 @@ mod tree;
 
 use std::ops::Range;
 
-use codeinfo_lang::{Language, Reader, language};
+use codeinfo_lang::{Language, StructureReader, language};
 
-use crate::{lines::Lines, parser};
+use crate::{lines::LineIndex, parser};
 
 /// What a part of a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum HighlightClass {
     Attribute,
     Comment,
     Constant,
@@ -27,7 +27,7 @@ pub enum Class {
     Type,
 }
 
-impl Class {
+impl HighlightClass {
     /// Returns one letter for it.
     pub fn letter(self) -> char {
         match self {
@@ -45,50 +45,56 @@ impl Class {
 
 /// A part of a line, in UTF-16 code units from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct HighlightMark {
     pub start: u32,
     /// The first that is no longer part of it.
     pub end: u32,
-    pub class: Class,
+    pub class: HighlightClass,
 }
 
 /// Marks the `lines` of a text, counted from 0: a list for each that the text has, in order and apart. Only `\n`
 /// ends a line.
-pub fn highlight(language: Option<&Language>, text: &str, lines: Range<usize>) -> Vec<Vec<Mark>> {
-    let all = Lines::of(text);
+pub fn highlight_lines(
+    language: Option<&Language>,
+    text: &str,
+    lines: Range<usize>,
+) -> Vec<Vec<HighlightMark>> {
+    let all = LineIndex::new(text);
     let lines = lines.start.min(all.count())..lines.end.min(all.count());
-    let mut paint = Paint::over(all.start(lines.start)..all.start(lines.end));
-    if let Some(language) = language.filter(|one| one.kind != language::Kind::Prose) {
+    let mut paint = ByteClasses::for_range(all.line_start(lines.start)..all.line_start(lines.end));
+    if let Some(language) = language.filter(|one| one.kind != language::LanguageKind::Prose) {
         let tree = match language.reader {
-            Reader::Grammar(grammar) => parser::parse(grammar, text),
+            StructureReader::Grammar(grammar) => parser::parse_tree(grammar, text),
             _ => None,
         };
         match tree {
-            Some(tree) => tree::paint(&tree, text, &mut paint),
-            None => plain::paint(language, text, &mut paint),
+            Some(tree) => tree::paint_tree(&tree, text, &mut paint),
+            None => plain::paint_plain_text(language, text, &mut paint),
         }
     }
-    lines.map(|line| paint.marks(all.start(line), all.text(line..line + 1))).collect()
+    lines
+        .map(|line| paint.build_line_marks(all.line_start(line), all.text(line..line + 1)))
+        .collect()
 }
 
 /// The class of each byte of some lines.
-struct Paint {
+struct ByteClasses {
     from: usize,
-    classes: Vec<Option<Class>>,
+    classes: Vec<Option<HighlightClass>>,
 }
 
-impl Paint {
-    fn over(bytes: Range<usize>) -> Self {
+impl ByteClasses {
+    fn for_range(bytes: Range<usize>) -> Self {
         Self { from: bytes.start, classes: vec![None; bytes.len()] }
     }
 
     /// Whether a part of the text reaches into the lines.
-    fn sees(&self, bytes: &Range<usize>) -> bool {
+    fn overlaps_range(&self, bytes: &Range<usize>) -> bool {
         self.from < bytes.end && bytes.start < self.from + self.classes.len()
     }
 
     /// Gives the bytes of the text that are in the lines a class, in place of the one that they have.
-    fn fill(&mut self, bytes: Range<usize>, class: Option<Class>) {
+    fn set_class(&mut self, bytes: Range<usize>, class: Option<HighlightClass>) {
         let place = |at: usize| at.saturating_sub(self.from).min(self.classes.len());
         let (start, end) = (place(bytes.start), place(bytes.end));
         if let Some(part) = self.classes.get_mut(start..end) {
@@ -97,8 +103,8 @@ impl Paint {
     }
 
     /// Returns the marks of a line that starts at this byte of the text.
-    fn marks(&self, start: usize, line: &str) -> Vec<Mark> {
-        let mut marks: Vec<Mark> = Vec::new();
+    fn build_line_marks(&self, start: usize, line: &str) -> Vec<HighlightMark> {
+        let mut marks: Vec<HighlightMark> = Vec::new();
         let mut units = 0;
         for (at, c) in line.char_indices() {
             let class = self.classes.get(start + at - self.from).copied().flatten();
@@ -107,7 +113,7 @@ impl Paint {
             let Some(class) = class else { continue };
             match marks.last_mut().filter(|mark| mark.end == from && mark.class == class) {
                 Some(mark) => mark.end = to,
-                None => marks.push(Mark { start: from, end: to, class }),
+                None => marks.push(HighlightMark { start: from, end: to, class }),
             }
         }
         marks

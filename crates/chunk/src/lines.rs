@@ -3,19 +3,19 @@
 use std::ops::Range;
 
 /// The lines of a text, counted from 0. Only `\n` ends a line, as in the parser.
-pub(super) struct Lines<'a> {
+pub(super) struct LineIndex<'a> {
     text: &'a str,
     /// Where each line starts, and the end of the text.
     starts: Vec<usize>,
 }
 
 /// Returns blanks in place of a text, of as many bytes: its line ends stay.
-pub(super) fn blank(text: &str) -> impl Iterator<Item = char> + '_ {
+pub(super) fn blank_out(text: &str) -> impl Iterator<Item = char> + '_ {
     text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' })
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+impl<'a> LineIndex<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
         let mut starts = vec![0];
         let mut end = 0;
         for line in text.split_inclusive('\n') {
@@ -30,19 +30,19 @@ impl<'a> Lines<'a> {
     }
 
     /// Bytes of the lines in `range`, line ends included.
-    pub(super) fn bytes(&self, range: Range<usize>) -> usize {
-        self.start(range.end).saturating_sub(self.start(range.start))
+    pub(super) fn byte_len(&self, range: Range<usize>) -> usize {
+        self.line_start(range.end).saturating_sub(self.line_start(range.start))
     }
 
     /// Whether a run of lines has at most so many lines and bytes.
-    pub(super) fn fits(&self, range: &Range<usize>, (lines, bytes): (usize, usize)) -> bool {
-        range.len() <= lines && self.bytes(range.clone()) <= bytes
+    pub(super) fn fits_within(&self, range: &Range<usize>, (lines, bytes): (usize, usize)) -> bool {
+        range.len() <= lines && self.byte_len(range.clone()) <= bytes
     }
 
     /// The lines in `range`, without the last line end.
     pub(super) fn text(&self, range: Range<usize>) -> &'a str {
         // Lines start after `\n` or at an end of the text, so the bounds are character boundaries.
-        let text = self.text.get(self.start(range.start)..self.start(range.end));
+        let text = self.text.get(self.line_start(range.start)..self.line_start(range.end));
         let text = text.unwrap_or_default();
         text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
     }
@@ -52,13 +52,13 @@ impl<'a> Lines<'a> {
     }
 
     /// Bytes of white space that a line starts with.
-    pub(super) fn indent(&self, line: usize) -> usize {
+    pub(super) fn indent_bytes(&self, line: usize) -> usize {
         let text = self.text(line..line + 1);
         text.len() - text.trim_start().len()
     }
 
     /// Narrows `range` until neither its first nor its last line is blank; empty if all are.
-    pub(super) fn trim(&self, mut range: Range<usize>) -> Range<usize> {
+    pub(super) fn trim_blank_lines(&self, mut range: Range<usize>) -> Range<usize> {
         while !range.is_empty() && self.is_blank(range.start) {
             range.start += 1;
         }
@@ -68,7 +68,7 @@ impl<'a> Lines<'a> {
         range
     }
 
-    pub(super) fn start(&self, line: usize) -> usize {
+    pub(super) fn line_start(&self, line: usize) -> usize {
         self.starts.get(line).copied().unwrap_or(self.text.len())
     }
 }

@@ -1,9 +1,9 @@
 //! Leaves out macros of C and C++ that no grammar knows: `NS_BEGIN` or `FOO(bar)` alone on a line, which a parser takes
 //! for the type of what follows, and `MY_API` before the name of a class, which it takes for that name.
 
-use codeinfo_lang::grammar::Parser;
+use codeinfo_lang::grammar::ParserId;
 
-use super::lines::blank;
+use super::lines::blank_out;
 
 /// A call of a macro of more bytes is not looked for, so that every text is read in linear time.
 const MAX_CALL_BYTES: usize = 4096;
@@ -11,8 +11,8 @@ const MAX_CALL_BYTES: usize = 4096;
 const TYPES: [&str; 3] = ["class", "struct", "union"];
 
 /// Returns the text with blanks for such macros; `None` where it has none.
-pub(super) fn leave_out(parser: Parser, text: &str) -> Option<String> {
-    if !matches!(parser, Parser::C | Parser::Cpp) {
+pub(super) fn leave_out(parser: ParserId, text: &str) -> Option<String> {
+    if !matches!(parser, ParserId::C | ParserId::Cpp) {
         return None;
     }
     let mut kept = String::with_capacity(text.len());
@@ -21,12 +21,12 @@ pub(super) fn leave_out(parser: Parser, text: &str) -> Option<String> {
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
         let line_bytes = rest.len() - after.len();
         let word = line.trim_ascii();
-        let is_alone = is_macro(word) && (parser == Parser::Cpp || is_bracket(word));
+        let is_alone = is_macro(word) && (parser == ParserId::Cpp || is_bracket(word));
         let call_bytes = if is_statement_next { find_call_end(rest) } else { None };
         if let Some((left_out, after)) =
             is_alone.then_some(line_bytes).or(call_bytes).and_then(|end| rest.split_at_checked(end))
         {
-            kept.extend(blank(left_out));
+            kept.extend(blank_out(left_out));
             (rest, is_changed) = (after, true);
             continue;
         }
@@ -35,7 +35,7 @@ pub(super) fn leave_out(parser: Parser, text: &str) -> Option<String> {
             Some((before, name)) => {
                 let macros = line.get(before.len()..line.len() - name.len()).unwrap_or_default();
                 kept.push_str(before);
-                kept.extend(blank(macros));
+                kept.extend(blank_out(macros));
                 kept.push_str(name);
                 is_changed = true;
             }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     /// Returns what is left, with one blank for several.
-    fn leave_out_of(parser: Parser, text: &str) -> Option<String> {
+    fn leave_out_of(parser: ParserId, text: &str) -> Option<String> {
         let kept = leave_out(parser, text)?;
         assert_eq!(kept.len(), text.len());
         let lines = kept.split('\n').map(|line| {
@@ -164,7 +164,7 @@ mod tests {
             ("__BEGIN_DECLS\nint a;\nG_END_DECLS\n", "\nint a;\n\n"),
             ("/* a\n * b */\n#define A\nMODULE_X(\"a\")\n", "/* a\n* b */\n#define A\n\n"),
         ] {
-            assert_eq!(leave_out_of(Parser::C, text).as_deref(), Some(kept), "{text}");
+            assert_eq!(leave_out_of(ParserId::C, text).as_deref(), Some(kept), "{text}");
         }
         for text in [
             "TEST(A, B)\n{\n}\n",
@@ -180,9 +180,9 @@ mod tests {
             "FOO(",
             "FOO(a",
         ] {
-            assert_eq!(leave_out(Parser::C, text), None, "{text}");
+            assert_eq!(leave_out(ParserId::C, text), None, "{text}");
         }
-        assert_eq!(leave_out(Parser::Java, "FOO(a)\nint b;\n"), None);
+        assert_eq!(leave_out(ParserId::Java, "FOO(a)\nint b;\n"), None);
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
             ("class MY_API A\n{", "class A\n{"),
             ("struct MY_API A<int> {", "struct A<int> {"),
         ] {
-            assert_eq!(leave_out_of(Parser::Cpp, line).as_deref(), Some(kept), "{line}");
+            assert_eq!(leave_out_of(ParserId::Cpp, line).as_deref(), Some(kept), "{line}");
         }
         for line in [
             "struct FOO_T a;",
@@ -214,7 +214,7 @@ mod tests {
             "class MY_API",
             "classes MY_API A {",
         ] {
-            assert_eq!(leave_out(Parser::Cpp, line), None, "{line}");
+            assert_eq!(leave_out(ParserId::Cpp, line), None, "{line}");
         }
     }
 }

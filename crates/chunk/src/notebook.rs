@@ -3,13 +3,13 @@
 
 use codeinfo_lang::{Language, detect, languages::python::PYTHON};
 
-use super::lines::Lines;
+use super::lines::LineIndex;
 
 /// Maximum lines at the end of a notebook in which its language is looked for.
 const MAX_METADATA_LINES: usize = 200;
 
 /// Returns the language of the code and the code: blank where the text has something else.
-pub(super) fn read_code(lines: &Lines<'_>) -> (&'static Language, String) {
+pub(super) fn read_code(lines: &LineIndex<'_>) -> (&'static Language, String) {
     let mut code = String::new();
     // How far a cell is indented whose code is next, and whether its lines are read.
     let (mut cell, mut in_source) = (None, false);
@@ -32,11 +32,11 @@ pub(super) fn read_code(lines: &Lines<'_>) -> (&'static Language, String) {
 }
 
 /// Returns the language that the metadata names, which follows the cells.
-fn find_language(lines: &Lines<'_>) -> Option<&'static Language> {
+fn find_language(lines: &LineIndex<'_>) -> Option<&'static Language> {
     let first = lines.count().saturating_sub(MAX_METADATA_LINES);
     (first..lines.count()).rev().find_map(|line| {
         let name = read_member(lines.text(line..line + 1).trim(), "language")?;
-        detect::named(&read_string(name)?.to_lowercase())
+        detect::find_language(&read_string(name)?.to_lowercase())
     })
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (&'static str, String) {
-        let (language, code) = read_code(&Lines::of(text));
+        let (language, code) = read_code(&LineIndex::new(text));
         (language.name, code)
     }
 

@@ -4,11 +4,11 @@
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
 use super::{
-    Outline,
-    lines::Lines,
+    TextOutline,
+    lines::LineIndex,
     size::WHOLE,
-    unit::{Part, Structure, Unit},
-    window::{self, MAX, Packed, TARGET},
+    unit::{TextStructure, TextUnit, UnitRole},
+    window::{self, MAX, PackedLines, TARGET},
 };
 
 /// Small neighbours are joined up to this size.
@@ -21,22 +21,22 @@ const TINY: (usize, usize) = (4, 200);
 const NEAR_LEAD_LINES: usize = 6;
 
 /// Packs the units of a file.
-pub(super) fn pack<'a>(lines: &Lines<'a>, outline: &Outline) -> Vec<Packed<'a>> {
-    let Structure { units, definitions } = &outline.structure;
-    let heads = heads(units);
-    let units = filled(lines, units);
-    let units = led(lines, attached(lines, units), outline.separator);
+pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Vec<PackedLines<'a>> {
+    let TextStructure { units, definitions } = &outline.structure;
+    let heads = find_opening_lines(units);
+    let units = fill_gaps(lines, units);
+    let units = attach_tiny_glue(lines, attach_leads(lines, units), outline.separator);
     let cut = definitions.iter().filter(|one| one.is_cut).map(|one| one.line).collect();
-    let units = Joining { lines, outline, cut }.joined(units);
-    let mut packed: Vec<Packed<'a>> = Vec::new();
+    let units = UnitJoiner { lines, outline, cut }.join_units(units);
+    let mut packed: Vec<PackedLines<'a>> = Vec::new();
     for unit in units {
         let from = packed.len();
-        window::cut(lines, unit.first..unit.last + 1, unit.symbol.as_ref(), &mut packed);
+        window::pack_range(lines, unit.first..unit.last + 1, unit.symbol.as_ref(), &mut packed);
         let above = unit.symbol.as_ref().and_then(|symbol| {
             let known = heads.get(symbol)?;
             known.get(known.partition_point(|head| *head < unit.first).checked_sub(1)?).copied()
         });
-        let is_named = unit.part == Part::Definition && unit.symbol.is_some();
+        let is_named = unit.part == UnitRole::Definition && unit.symbol.is_some();
         let mut table = None;
         for piece in packed.iter_mut().skip(from) {
             let start = piece.lines.start;
@@ -48,7 +48,7 @@ pub(super) fn pack<'a>(lines: &Lines<'a>, outline: &Outline) -> Vec<Packed<'a>> 
 }
 
 /// The first row of the table that a piece starts in, given that of the piece before.
-fn table_head(lines: &Lines<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
+fn table_head(lines: &LineIndex<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
     let is_row = |line: usize| lines.text(line..line + 1).trim_start().starts_with('|');
     let goes_on = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
     if !goes_on {
@@ -61,12 +61,12 @@ fn table_head(lines: &Lines<'_>, piece: &Range<usize>, before: Option<usize>) ->
 }
 
 /// Where the opened definitions start, by symbol.
-fn heads(units: &[Unit]) -> HashMap<Rc<str>, Vec<usize>> {
+fn find_opening_lines(units: &[TextUnit]) -> HashMap<Rc<str>, Vec<usize>> {
     let mut heads: HashMap<Rc<str>, Vec<usize>> = HashMap::new();
     let mut before: Option<&Rc<str>> = None;
     for unit in units {
         if let Some(symbol) = unit.symbol.as_ref()
-            && unit.part == Part::Opening
+            && unit.part == UnitRole::Opening
             && before != Some(symbol)
         {
             heads.entry(Rc::clone(symbol)).or_default().push(unit.first);
@@ -78,38 +78,39 @@ fn heads(units: &[Unit]) -> HashMap<Rc<str>, Vec<usize>> {
 
 /// Adds glue for lines that no unit covers and that are not blank. Parsers leave such lines out
 /// only where a file is damaged.
-fn filled(lines: &Lines<'_>, units: &[Unit]) -> Vec<Unit> {
-    let mut filled: Vec<Unit> = Vec::with_capacity(units.len());
+fn fill_gaps(lines: &LineIndex<'_>, units: &[TextUnit]) -> Vec<TextUnit> {
+    let mut filled: Vec<TextUnit> = Vec::with_capacity(units.len());
     let mut next = 0;
-    let end = Unit { first: lines.count(), last: lines.count(), part: Part::Glue, symbol: None };
+    let end =
+        TextUnit { first: lines.count(), last: lines.count(), part: UnitRole::Glue, symbol: None };
     for mut unit in units.iter().cloned().chain([end]) {
-        let gap = lines.trim(next..unit.first.max(next));
+        let gap = lines.trim_blank_lines(next..unit.first.max(next));
         if !gap.is_empty() {
             let (first, last) = (gap.start, gap.end - 1);
-            filled.push(Unit { first, last, part: Part::Glue, symbol: None });
+            filled.push(TextUnit { first, last, part: UnitRole::Glue, symbol: None });
         }
         // A parser may count an empty last line that is none.
         unit.last = unit.last.min(lines.count().saturating_sub(1));
-        let own = lines.trim(unit.first.max(next)..unit.last + 1);
+        let own = lines.trim_blank_lines(unit.first.max(next)..unit.last + 1);
         next = next.max(unit.last + 1);
         if !own.is_empty() {
-            filled.push(Unit { first: own.start, last: own.end - 1, ..unit });
+            filled.push(TextUnit { first: own.start, last: own.end - 1, ..unit });
         }
     }
     filled
 }
 
 /// Puts leads and openings to what follows them, and closings to what they close.
-fn attached(lines: &Lines<'_>, units: Vec<Unit>) -> Vec<Unit> {
-    let mut attached: Vec<Unit> = Vec::with_capacity(units.len());
+fn attach_leads(lines: &LineIndex<'_>, units: Vec<TextUnit>) -> Vec<TextUnit> {
+    let mut attached: Vec<TextUnit> = Vec::with_capacity(units.len());
     for unit in units {
         match attached.last_mut() {
             Some(before) if goes_together(lines, before, &unit) => {
-                if unit.part != Part::Closing {
+                if unit.part != UnitRole::Closing {
                     before.symbol = symbol_of_both(lines, before, &unit);
                     before.part = unit.part;
-                } else if before.part != Part::Definition {
-                    before.part = Part::Glue;
+                } else if before.part != UnitRole::Definition {
+                    before.part = UnitRole::Glue;
                 }
                 before.last = unit.last;
             }
@@ -121,12 +122,12 @@ fn attached(lines: &Lines<'_>, units: Vec<Unit>) -> Vec<Unit> {
 }
 
 /// Gives leads the symbol of what they lead to. Too long to go with it, they are still about it.
-fn name_leads(units: &mut [Unit]) {
+fn name_leads(units: &mut [TextUnit]) {
     let mut next: Option<(usize, Option<Rc<str>>)> = None;
     for unit in units.iter_mut().rev() {
         match &next {
-            Some((first, symbol)) if unit.part == Part::Lead && unit.last + 1 == *first => {
-                unit.part = Part::Glue;
+            Some((first, symbol)) if unit.part == UnitRole::Lead && unit.last + 1 == *first => {
+                unit.part = UnitRole::Glue;
                 unit.symbol.clone_from(symbol);
             }
             _ => {}
@@ -135,44 +136,45 @@ fn name_leads(units: &mut [Unit]) {
     }
 }
 
-fn goes_together(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> bool {
+fn goes_together(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> bool {
     let both = before.first..unit.last + 1;
-    if !lines.fits(&both, MAX) {
+    if !lines.fits_within(&both, MAX) {
         return false;
     }
     let blank = unit.first - before.last - 1;
     let own = before.first..before.last + 1;
     match (before.part, unit.part) {
-        (_, Part::Closing) | (Part::Opening, Part::Opening) => true,
-        (Part::Opening, _) => lines.fits(&own, HEADER),
-        (Part::Lead, Part::Lead) => blank == 0 && lines.fits(&both, TARGET),
-        (Part::Lead, _) => blank == 0 || (blank == 1 && own.len() <= NEAR_LEAD_LINES),
-        (Part::Glue | Part::Definition | Part::Closing, _) => false,
+        (_, UnitRole::Closing) | (UnitRole::Opening, UnitRole::Opening) => true,
+        (UnitRole::Opening, _) => lines.fits_within(&own, HEADER),
+        (UnitRole::Lead, UnitRole::Lead) => blank == 0 && lines.fits_within(&both, TARGET),
+        (UnitRole::Lead, _) => blank == 0 || (blank == 1 && own.len() <= NEAR_LEAD_LINES),
+        (UnitRole::Glue | UnitRole::Definition | UnitRole::Closing, _) => false,
     }
 }
 
 /// What leads a definition takes its symbol, except for the first lines of a type that outweigh its
 /// first member.
-fn symbol_of_both(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> Option<Rc<str>> {
-    let bytes = |unit: &Unit| lines.bytes(unit.first..unit.last + 1);
-    let is_type = matches!(before.part, Part::Opening | Part::Glue) && before.symbol.is_some();
+fn symbol_of_both(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> Option<Rc<str>> {
+    let bytes = |unit: &TextUnit| lines.byte_len(unit.first..unit.last + 1);
+    let is_type =
+        matches!(before.part, UnitRole::Opening | UnitRole::Glue) && before.symbol.is_some();
     let keeps = is_type && bytes(unit) < bytes(before);
     if keeps { before.symbol.clone() } else { unit.symbol.clone() }
 }
 
 /// Puts tiny glue to the definition that follows it in the same place.
-fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
-    let mut led: Vec<Unit> = Vec::with_capacity(units.len());
+fn attach_tiny_glue(lines: &LineIndex<'_>, units: Vec<TextUnit>, separator: &str) -> Vec<TextUnit> {
+    let mut led: Vec<TextUnit> = Vec::with_capacity(units.len());
     for unit in units {
         match led.last_mut() {
             Some(before)
-                if unit.part == Part::Definition
-                    && before.part != Part::Definition
-                    && before.symbol.as_deref() == qualifier(&unit, separator)
-                    && lines.fits(&(before.first..before.last + 1), TINY)
-                    && lines.fits(&(before.first..unit.last + 1), WHOLE) =>
+                if unit.part == UnitRole::Definition
+                    && before.part != UnitRole::Definition
+                    && before.symbol.as_deref() == symbol_qualifier(&unit, separator)
+                    && lines.fits_within(&(before.first..before.last + 1), TINY)
+                    && lines.fits_within(&(before.first..unit.last + 1), WHOLE) =>
             {
-                *before = Unit { first: before.first, ..unit };
+                *before = TextUnit { first: before.first, ..unit };
             }
             _ => led.push(unit),
         }
@@ -181,20 +183,20 @@ fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
 }
 
 /// Joins neighbours that are small.
-struct Joining<'a> {
-    lines: &'a Lines<'a>,
-    outline: &'a Outline,
+struct UnitJoiner<'a> {
+    lines: &'a LineIndex<'a>,
+    outline: &'a TextOutline,
     /// The first lines of definitions that are cut, in order.
     cut: Vec<usize>,
 }
 
-impl Joining<'_> {
-    fn joined(&self, units: Vec<Unit>) -> Vec<Unit> {
-        let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
+impl UnitJoiner<'_> {
+    fn join_units(&self, units: Vec<TextUnit>) -> Vec<TextUnit> {
+        let mut joined: Vec<TextUnit> = Vec::with_capacity(units.len());
         // Size of what a joined unit is named after.
         let mut named_bytes = 0;
         for unit in units {
-            let bytes = self.lines.bytes(unit.first..unit.last + 1);
+            let bytes = self.lines.byte_len(unit.first..unit.last + 1);
             match joined.last_mut() {
                 Some(before) if self.may_join(before, &unit) => {
                     if self.takes_name(before, &unit, named_bytes < bytes) {
@@ -202,8 +204,8 @@ impl Joining<'_> {
                         named_bytes = bytes;
                     }
                     before.last = unit.last;
-                    if unit.part == Part::Definition {
-                        before.part = Part::Definition;
+                    if unit.part == UnitRole::Definition {
+                        before.part = UnitRole::Definition;
                     }
                 }
                 _ => {
@@ -217,14 +219,14 @@ impl Joining<'_> {
 
     /// Whether two units may share a chunk: glue with what it stands beside, and small neighbours in one
     /// place and language. What starts a definition that is cut goes with no other definition.
-    fn may_join(&self, before: &Unit, unit: &Unit) -> bool {
-        let Outline { borders, separator, .. } = self.outline;
-        let is_glue = |unit: &Unit| unit.part != Part::Definition;
-        let is_tiny = |unit: &Unit| self.lines.fits(&(unit.first..unit.last + 1), TINY);
+    fn may_join(&self, before: &TextUnit, unit: &TextUnit) -> bool {
+        let TextOutline { borders, separator, .. } = self.outline;
+        let is_glue = |unit: &TextUnit| unit.part != UnitRole::Definition;
+        let is_tiny = |unit: &TextUnit| self.lines.fits_within(&(unit.first..unit.last + 1), TINY);
         let is_one = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
-        if self.opens(unit) && !is_one {
-            let is_outside =
-                before.symbol.is_none() || before.symbol.as_deref() == qualifier(unit, separator);
+        if self.starts_cut_definition(unit) && !is_one {
+            let is_outside = before.symbol.is_none()
+                || before.symbol.as_deref() == symbol_qualifier(unit, separator);
             return is_outside && is_glue(before) && is_tiny(before);
         }
         let size = if is_one {
@@ -236,20 +238,20 @@ impl Joining<'_> {
         } else {
             return false;
         };
-        self.lines.fits(&(before.first..unit.last + 1), size)
+        self.lines.fits_within(&(before.first..unit.last + 1), size)
     }
 
     /// Whether a unit has the first line of a definition that is cut.
-    fn opens(&self, unit: &Unit) -> bool {
+    fn starts_cut_definition(&self, unit: &TextUnit) -> bool {
         let next = self.cut.partition_point(|line| *line < unit.first);
         self.cut.get(next).is_some_and(|line| *line <= unit.last)
     }
 
     /// Whether two joined units are named after the second one: the only definition, unless a type's
     /// first lines outweigh it, else the larger.
-    fn takes_name(&self, before: &Unit, unit: &Unit, is_larger: bool) -> bool {
-        let defines = |unit: &Unit| unit.part == Part::Definition;
-        match (defines(before), defines(unit) || self.opens(unit)) {
+    fn takes_name(&self, before: &TextUnit, unit: &TextUnit, is_larger: bool) -> bool {
+        let defines = |unit: &TextUnit| unit.part == UnitRole::Definition;
+        match (defines(before), defines(unit) || self.starts_cut_definition(unit)) {
             (true, false) => false,
             (false, true) if before.symbol.is_none() => true,
             _ => is_larger,
@@ -258,27 +260,27 @@ impl Joining<'_> {
 }
 
 /// Whether one of the lines, which are in order, begins what stands after `before`, up to `unit`.
-fn is_between(borders: &[usize], before: &Unit, unit: &Unit) -> bool {
+fn is_between(borders: &[usize], before: &TextUnit, unit: &TextUnit) -> bool {
     let next = borders.partition_point(|border| *border <= before.last);
     borders.get(next).is_some_and(|border| *border <= unit.first)
 }
 
 /// Whether two units stand in the same place, or one is where the other stands.
-fn are_near(before: &Unit, unit: &Unit, separator: &str) -> bool {
-    let (one, other) = (place(before, separator), place(unit, separator));
+fn are_near(before: &TextUnit, unit: &TextUnit, separator: &str) -> bool {
+    let (one, other) = (enclosing_symbol(before, separator), enclosing_symbol(unit, separator));
     one == other || one == unit.symbol.as_deref() || other == before.symbol.as_deref()
 }
 
 /// The symbol of what a unit stands in.
-fn place<'a>(unit: &'a Unit, separator: &str) -> Option<&'a str> {
+fn enclosing_symbol<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> {
     match unit.part {
-        Part::Definition => qualifier(unit, separator),
+        UnitRole::Definition => symbol_qualifier(unit, separator),
         _ => unit.symbol.as_deref(),
     }
 }
 
 /// `a::b` of `a::b::c`.
-fn qualifier<'a>(unit: &'a Unit, separator: &str) -> Option<&'a str> {
+fn symbol_qualifier<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> {
     let (qualifier, _) = unit.symbol.as_deref()?.rsplit_once(separator)?;
     (!qualifier.is_empty()).then_some(qualifier)
 }

@@ -13,7 +13,7 @@ mod scan;
 
 use std::ops::Range;
 
-use codeinfo_lang::grammar::{Bodies, Grammar};
+use codeinfo_lang::grammar::{BodySyntax, GrammarRules};
 
 pub(super) use self::braces::skip_text;
 
@@ -25,12 +25,12 @@ const DEFINITION: (usize, usize) = (WHOLE.0 - 5, WHOLE.1 - 300);
 
 /// Returns the text without bodies, of which only the line ends stay, so that every line keeps its
 /// number. `None` for languages that are not read this way and for texts that cannot be.
-pub(super) fn stripped(grammar: &Grammar, text: &str) -> Option<String> {
+pub(super) fn strip_function_bodies(grammar: &GrammarRules, text: &str) -> Option<String> {
     // Without braces, a pair of parentheses makes the function go on to its last line.
     let (bodies, [opening, closing]) = match grammar.bodies? {
-        Bodies::Indentation => (indentation::bodies(text.as_bytes())?, ["(", ")"]),
-        Bodies::Braces { lexis, containers } => {
-            (braces::bodies(lexis, containers, text)?, ["", ""])
+        BodySyntax::Indentation => (indentation::find_bodies(text.as_bytes())?, ["(", ")"]),
+        BodySyntax::Braces { lexis, containers } => {
+            (braces::find_bodies(lexis, containers, text)?, ["", ""])
         }
     };
     let mut stripped = String::with_capacity(text.len());
@@ -47,14 +47,14 @@ pub(super) fn stripped(grammar: &Grammar, text: &str) -> Option<String> {
 }
 
 /// Returns whether a definition is not opened.
-fn fits(definition: &[u8]) -> bool {
+fn is_small_definition(definition: &[u8]) -> bool {
     let definition = definition.trim_ascii_start();
     let lines = || definition.split(|byte| *byte == b'\n').count();
     definition.len() <= DEFINITION.1 && lines() <= DEFINITION.0
 }
 
 /// Adds a body after the others, in place of those within it.
-fn insert(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
+fn insert_body(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
     while bodies.last().is_some_and(|inner| body.start < inner.start) {
         bodies.pop();
     }
@@ -63,12 +63,12 @@ fn insert(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use codeinfo_lang::{Reader, detect};
+    use codeinfo_lang::{StructureReader, detect};
 
     /// Strips a text in the language of this name.
     fn stripped(language: &str, text: &str) -> Option<String> {
-        match detect::named(language).unwrap().reader {
-            Reader::Grammar(grammar) => super::stripped(grammar, text),
+        match detect::find_language(language).unwrap().reader {
+            StructureReader::Grammar(grammar) => super::strip_function_bodies(grammar, text),
             _ => None,
         }
     }

@@ -2,22 +2,22 @@
 
 use std::rc::Rc;
 
-use codeinfo_lang::grammar::Construct;
+use codeinfo_lang::grammar::ConstructKind;
 
 /// A run of whole lines that belongs together.
 #[derive(Debug, Clone)]
-pub(super) struct Unit {
+pub(super) struct TextUnit {
     /// First line, counted from 0.
     pub(super) first: usize,
     /// Last line, inclusive.
     pub(super) last: usize,
-    pub(super) part: Part,
+    pub(super) part: UnitRole,
     pub(super) symbol: Option<Rc<str>>,
 }
 
 /// What a unit is to its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum UnitRole {
     /// A whole definition, or one with what leads it.
     Definition,
     /// Imports, statements, fields, text.
@@ -32,13 +32,13 @@ pub(super) enum Part {
 
 /// Where a definition starts.
 #[derive(Debug, Clone)]
-pub(super) struct Definition {
+pub(super) struct DefinitionSpan {
     /// Its first line, counted from 0, without comments and attributes.
     pub(super) line: usize,
     /// Its last line, as far as that is known.
     pub(super) last: usize,
     pub(super) symbol: Rc<str>,
-    pub(super) construct: Construct,
+    pub(super) construct: ConstructKind,
     /// Whether it is too large for one unit.
     pub(super) is_cut: bool,
     /// What the type that it is, or is in, extends or implements.
@@ -47,14 +47,14 @@ pub(super) struct Definition {
 
 /// The structure of a text.
 #[derive(Debug, Default)]
-pub(super) struct Structure {
+pub(super) struct TextStructure {
     /// In order, no two on one line.
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<TextUnit>,
     /// In order of their lines.
-    pub(super) definitions: Vec<Definition>,
+    pub(super) definitions: Vec<DefinitionSpan>,
 }
 
-impl Structure {
+impl TextStructure {
     /// Moves everything down by so many lines.
     pub(super) fn move_down(&mut self, by: usize) {
         for unit in &mut self.units {
@@ -68,15 +68,15 @@ impl Structure {
     }
 }
 
-impl From<Vec<Unit>> for Structure {
+impl From<Vec<TextUnit>> for TextStructure {
     /// Takes each unit that is a definition, or the heading of one, as the start of what it is named after.
-    fn from(units: Vec<Unit>) -> Self {
-        let defines = |unit: &&Unit| matches!(unit.part, Part::Definition | Part::Lead);
+    fn from(units: Vec<TextUnit>) -> Self {
+        let defines = |unit: &&TextUnit| matches!(unit.part, UnitRole::Definition | UnitRole::Lead);
         let starts = units.iter().filter(defines).filter_map(|unit| {
             let symbol = Rc::clone(unit.symbol.as_ref()?);
             let (line, last) = (unit.first, unit.last);
-            let (construct, bases) = (Construct::Container, Rc::default());
-            Some(Definition { line, last, symbol, construct, is_cut: false, bases })
+            let (construct, bases) = (ConstructKind::Container, Rc::default());
+            Some(DefinitionSpan { line, last, symbol, construct, is_cut: false, bases })
         });
         Self { definitions: starts.collect(), units }
     }

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, ops::Range, rc::Rc};
 
-use super::lines::Lines;
+use super::lines::LineIndex;
 
 /// A chunk of glue or of a cut definition grows to about this size, in lines and bytes.
 pub(super) const TARGET: (usize, usize) = (60, 2000);
@@ -13,7 +13,7 @@ const PIECE: usize = 2000;
 
 /// Lines of one chunk, or a part of one very long line.
 #[derive(Debug)]
-pub(super) struct Packed<'a> {
+pub(super) struct PackedLines<'a> {
     pub(super) lines: Range<usize>,
     pub(super) text: &'a str,
     pub(super) symbol: Option<Rc<str>>,
@@ -22,79 +22,79 @@ pub(super) struct Packed<'a> {
 }
 
 /// Packs a file that is not parsed.
-pub(super) fn windows<'a>(lines: &Lines<'a>) -> Vec<Packed<'a>> {
+pub(super) fn pack_plain_text<'a>(lines: &LineIndex<'a>) -> Vec<PackedLines<'a>> {
     let mut packed = Vec::new();
-    let whole = lines.trim(0..lines.count());
-    if lines.fits(&whole, TARGET) {
-        cut(lines, whole, None, &mut packed);
+    let whole = lines.trim_blank_lines(0..lines.count());
+    if lines.fits_within(&whole, TARGET) {
+        pack_range(lines, whole, None, &mut packed);
     } else {
-        windowed(lines, whole, None, &mut packed);
+        pack_windows(lines, whole, None, &mut packed);
     }
     packed
 }
 
 /// Emits a run of lines whole if it may be that large, else in windows.
-pub(super) fn cut<'a>(
-    lines: &Lines<'a>,
+pub(super) fn pack_range<'a>(
+    lines: &LineIndex<'a>,
     range: Range<usize>,
     symbol: Option<&Rc<str>>,
-    into: &mut Vec<Packed<'a>>,
+    into: &mut Vec<PackedLines<'a>>,
 ) {
-    let range = lines.trim(range);
+    let range = lines.trim_blank_lines(range);
     if range.is_empty() {
-    } else if lines.fits(&range, MAX) {
-        into.push(Packed {
+    } else if lines.fits_within(&range, MAX) {
+        into.push(PackedLines {
             text: lines.text(range.clone()),
             lines: range,
             symbol: symbol.cloned(),
             head: None,
         });
     } else if range.len() == 1 {
-        for text in pieces(lines.text(range.clone())) {
+        for text in split_long_line(lines.text(range.clone())) {
             let symbol = symbol.cloned();
-            into.push(Packed { lines: range.clone(), text, symbol, head: None });
+            into.push(PackedLines { lines: range.clone(), text, symbol, head: None });
         }
     } else {
-        windowed(lines, range, symbol, into);
+        pack_windows(lines, range, symbol, into);
     }
 }
 
 /// Emits a run of lines in windows of the target size.
-fn windowed<'a>(
-    lines: &Lines<'a>,
+fn pack_windows<'a>(
+    lines: &LineIndex<'a>,
     range: Range<usize>,
     symbol: Option<&Rc<str>>,
-    into: &mut Vec<Packed<'a>>,
+    into: &mut Vec<PackedLines<'a>>,
 ) {
     let mut rest = range;
     while !rest.is_empty() {
-        let end = window(lines, &rest);
-        cut(lines, rest.start..end, symbol, into);
+        let end = find_window_end(lines, &rest);
+        pack_range(lines, rest.start..end, symbol, into);
         rest.start = end;
     }
 }
 
 /// Returns where the first window of `rest` ends: at the best break in its second half.
-fn window(lines: &Lines<'_>, rest: &Range<usize>) -> usize {
+fn find_window_end(lines: &LineIndex<'_>, rest: &Range<usize>) -> usize {
     let mut end = rest.start + 1;
-    while end < rest.end && lines.fits(&(rest.start..end + 1), TARGET) {
+    while end < rest.end && lines.fits_within(&(rest.start..end + 1), TARGET) {
         end += 1;
     }
     if end == rest.end {
         return end;
     }
     let half = rest.start + (end - rest.start).div_ceil(2);
-    (half..=end).max_by_key(|at| breaks(lines, *at)).unwrap_or(end)
+    (half..=end).max_by_key(|at| rate_break(lines, *at)).unwrap_or(end)
 }
 
 /// How good it is to cut before a line: after a blank line, and where little is indented.
-fn breaks(lines: &Lines<'_>, at: usize) -> (bool, Reverse<usize>) {
+fn rate_break(lines: &LineIndex<'_>, at: usize) -> (bool, Reverse<usize>) {
     let is_behind_blank = 0 < at && lines.is_blank(at - 1);
-    (is_behind_blank, Reverse(lines.indent(at)))
+    (is_behind_blank, Reverse(lines.indent_bytes(at)))
 }
 
 /// Cuts a very long line into pieces, after white space or punctuation where there is some.
-fn pieces(line: &str) -> impl Iterator<Item = &str> {
+fn split_long_line(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         while !rest.is_empty() {

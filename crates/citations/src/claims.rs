@@ -8,7 +8,9 @@ use std::{
 
 use codeinfo_core::{LineRange, plain_line};
 
-use super::{content::Content, parse::Citation, pieces::Pieces, said::sentence_ranges};
+use super::{
+    content::CitedFileText, parse::Citation, pieces::MarkdownPieces, said::sentence_ranges,
+};
 
 /// Maximum bytes of a sentence.
 const MAX_SENTENCE_BYTES: usize = 480;
@@ -41,12 +43,12 @@ pub struct Claim {
     /// The sentence as one line, with what it continues if it says nothing by itself.
     pub sentence: String,
     /// One for each range of lines that was read; empty if none could be read.
-    pub excerpts: Vec<Excerpt>,
+    pub excerpts: Vec<CitedExcerpt>,
 }
 
 /// Lines that a sentence cites.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excerpt {
+pub struct CitedExcerpt {
     /// The path as the answer writes it.
     pub path: String,
     /// Bytes of the citation in the text.
@@ -61,21 +63,21 @@ pub struct Excerpt {
 
 impl Claim {
     /// Returns the bytes of the longest form in which it can be sent.
-    pub fn bytes(&self) -> usize {
-        self.sentence.len() + self.excerpts.iter().map(Excerpt::bytes).sum::<usize>()
+    pub fn max_byte_len(&self) -> usize {
+        self.sentence.len() + self.excerpts.iter().map(CitedExcerpt::byte_len).sum::<usize>()
     }
 }
 
-impl Excerpt {
+impl CitedExcerpt {
     /// Returns the bytes of its lines with their numbers, escaped as in JSON.
-    pub fn bytes(&self) -> usize {
+    pub fn byte_len(&self) -> usize {
         self.path.len() + self.lines.iter().map(|(_, line)| line_bytes(line)).sum::<usize>()
     }
 
     /// Returns the excerpt without the lines that do not fit into `max_bytes`. The first line stays, then
     /// those with the rarest words of the sentence and their neighbours, then the others from the top.
     #[must_use]
-    pub fn shorten(&self, sentence: &str, max_bytes: usize) -> Self {
+    pub fn shorten_to_fit(&self, sentence: &str, max_bytes: usize) -> Self {
         let lines: Vec<&str> = self.lines.iter().map(|(_, line)| line.as_str()).collect();
         let room = max_bytes.saturating_sub(self.path.len());
         let words = find_words(sentence);
@@ -96,9 +98,9 @@ impl Excerpt {
 /// Returns the claims of a text. `content` is that of the file which the citation at a place means.
 pub(super) fn find_claims<'a>(
     text: &str,
-    whole: &Pieces,
+    whole: &MarkdownPieces,
     citations: &[Citation],
-    content: impl Fn(usize) -> Option<&'a Content>,
+    content: impl Fn(usize) -> Option<&'a CitedFileText>,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
     let mut before: Option<Range<usize>> = None;
@@ -119,8 +121,8 @@ pub(super) fn find_claims<'a>(
             Some(range.clone())
         };
         let Some(said) = said else { continue };
-        let sentence = one_line(text.get(said).unwrap_or_default());
-        let mut excerpts: Vec<Excerpt> = Vec::new();
+        let sentence = join_into_line(text.get(said).unwrap_or_default());
+        let mut excerpts: Vec<CitedExcerpt> = Vec::new();
         let mut is_whole = !sentence.ends_with(CUT);
         for (at, citation) in (first..).zip(cited) {
             match content(at) {
@@ -138,12 +140,16 @@ pub(super) fn find_claims<'a>(
     claims
 }
 
-fn read_excerpts(citation: &Citation, content: &Content, sentence: &str) -> Vec<Excerpt> {
-    let whole = [LineRange { first: 1, last: content.lines() }];
+fn read_excerpts(
+    citation: &Citation,
+    content: &CitedFileText,
+    sentence: &str,
+) -> Vec<CitedExcerpt> {
+    let whole = [LineRange { first: 1, last: content.line_count() }];
     let ranges = if citation.lines.is_empty() { &whole[..] } else { &citation.lines };
     let in_file = ranges.iter().filter_map(|range| {
         let first = range.first.min(range.last).max(1);
-        let last = range.first.max(range.last).min(content.lines());
+        let last = range.first.max(range.last).min(content.line_count());
         (first <= last).then_some(LineRange { first, last })
     });
     let excerpts = in_file.take(MAX_EXCERPTS).map(|range| {
@@ -151,14 +157,14 @@ fn read_excerpts(citation: &Citation, content: &Content, sentence: &str) -> Vec<
         let lines = (range.first..).zip(content.text_of(range.first..=read));
         let lines: Vec<(u32, String)> =
             lines.map(|(number, line)| (number, plain_code(line))).collect();
-        let excerpt = Excerpt {
+        let excerpt = CitedExcerpt {
             path: citation.path.clone(),
             citation: citation.range.clone(),
             range,
             is_whole: read == range.last && !lines.iter().any(|(_, line)| line.ends_with(CUT)),
             lines,
         };
-        excerpt.shorten(sentence, MAX_EXCERPT_BYTES)
+        excerpt.shorten_to_fit(sentence, MAX_EXCERPT_BYTES)
     });
     excerpts.filter(|excerpt| !excerpt.lines.is_empty()).collect()
 }
@@ -224,7 +230,7 @@ fn line_bytes(line: &str) -> usize {
     line.len() + escaped + NUMBER_BYTES
 }
 
-fn one_line(sentence: &str) -> String {
+fn join_into_line(sentence: &str) -> String {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     shorten_text(plain_line(&words.join(" ")), MAX_SENTENCE_BYTES)
 }

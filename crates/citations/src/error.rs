@@ -1,6 +1,6 @@
 //! What can go wrong in a check.
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 use codeinfo_store::StoreError;
 
 /// A failure to check, which says nothing of the citations.
@@ -19,11 +19,11 @@ pub enum CiteError {
 
 impl CiteError {
     /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::Store(cause) => cause.code(),
-            Self::Stalled => Code::Busy,
-            Self::Model => Code::Internal,
+            Self::Stalled => ErrorCode::Busy,
+            Self::Model => ErrorCode::Internal,
         }
     }
 }

@@ -6,7 +6,7 @@ use codeinfo_core::LineRange;
 
 /// What is wrong with a citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum CitationFault {
     /// No indexed file has the path; these have the name.
     NotFound {
         /// Their paths below their roots, a few at most.
@@ -50,18 +50,18 @@ pub enum Fault {
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for CitationFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound { similar } if similar.is_empty() => {
                 out.write_str("no indexed file has this path")
             }
             Self::NotFound { similar } => {
-                write!(out, "no indexed file has this path; {} has the name", quoted(similar))
+                write!(out, "no indexed file has this path; {} has the name", quote_paths(similar))
             }
             Self::Outside => out.write_str("this is outside of the indexed repositories"),
             Self::Ambiguous { files, count } => {
-                write!(out, "{count} indexed files have this path, such as {}", quoted(files))
+                write!(out, "{count} indexed files have this path, such as {}", quote_paths(files))
             }
             Self::Gone => out.write_str("this file is gone since it was indexed"),
             Self::NoSuchLines { lines } => {
@@ -80,7 +80,7 @@ impl fmt::Display for Fault {
     }
 }
 
-fn quoted(files: &[String]) -> String {
+fn quote_paths(files: &[String]) -> String {
     let quoted: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
     quoted.join(", ")
 }

@@ -11,7 +11,7 @@ use std::{
 
 use codeinfo_core::LineRange;
 use codeinfo_embed::{DIMENSIONS, StaticModel};
-use codeinfo_lang::words::{STOP_WORDS, folded, identifiers, parts, stem};
+use codeinfo_lang::words::{STOP_WORDS, find_identifiers, fold_name, split_identifier, stem_word};
 
 /// Lines on either side of a range that count as its surroundings.
 const SURROUNDINGS: usize = 60;
@@ -33,17 +33,19 @@ const MORE_STOP_WORDS: [&str; 40] = [
     "within", "against", "when", "which", "its", "else",
 ];
 
-type Vector = [f32; DIMENSIONS];
+type MeaningVector = [f32; DIMENSIONS];
 
 /// A stem, or a whole name after `=`; with the word itself, where it is one.
 type TermOfText = (String, Option<String>);
 
 fn read_terms(text: &str) -> impl Iterator<Item = TermOfText> + '_ {
-    identifiers(text).flat_map(|identifier| {
+    find_identifiers(text).flat_map(|identifier| {
         let is_word = |part: &&[u8]| part.len() > 1 || part.first().is_some_and(u8::is_ascii_digit);
-        let words = parts(identifier).filter(is_word);
-        let words = words.map(|part| (folded(stem(part)), Some(folded(part))));
-        let whole = parts(identifier).nth(1).map(|_| (format!("={}", folded(identifier)), None));
+        let words = split_identifier(identifier).filter(is_word);
+        let words = words.map(|part| (fold_name(stem_word(part)), Some(fold_name(part))));
+        let whole = split_identifier(identifier)
+            .nth(1)
+            .map(|_| (format!("={}", fold_name(identifier)), None));
         words.chain(whole)
     })
 }
@@ -54,7 +56,7 @@ pub(super) struct TermLines(HashMap<String, Vec<usize>>);
 
 impl TermLines {
     /// Reads the terms of every line.
-    pub(super) fn read(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, line) in text.lines().enumerate() {
             for (term, _) in read_terms(line) {
@@ -81,7 +83,7 @@ pub(super) struct WeightedText<'a> {
 }
 
 #[derive(Debug, Clone)]
-struct Term {
+struct StatementTerm {
     stem: String,
     word: Option<String>,
     weight: f32,
@@ -91,14 +93,14 @@ struct Term {
 
 /// What is said of some lines.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Statement {
-    terms: Vec<Term>,
-    vector: Option<Box<Vector>>,
+pub(super) struct StatementTerms {
+    terms: Vec<StatementTerm>,
+    vector: Option<Box<MeaningVector>>,
     /// Code spans, without white space.
     spans: Vec<String>,
 }
 
-impl Statement {
+impl StatementTerms {
     /// Reads a statement.
     pub(super) fn new<'a>(
         texts: impl IntoIterator<Item = WeightedText<'a>>,
@@ -110,8 +112,9 @@ impl Statement {
         for term in &mut terms {
             let Some(word) = &term.word else { continue };
             model.add_query_word(word, term.weight, &mut sum);
-            let near = model.near(word).into_iter();
-            let near = near.map(|one| (folded(stem(one.word.as_bytes())), one.share * NEAR_WEIGHT));
+            let near = model.similar_words(word).into_iter();
+            let near = near
+                .map(|one| (fold_name(stem_word(one.word.as_bytes())), one.share * NEAR_WEIGHT));
             term.near = near.filter(|(stem, _)| *stem != term.stem).collect();
         }
         Self { terms, vector: to_unit(sum).map(Box::new), spans }
@@ -119,9 +122,9 @@ impl Statement {
 }
 
 /// Collects the terms of texts, each once with its greatest weight.
-fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<Term> {
+fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<StatementTerm> {
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut terms: Vec<Term> = Vec::new();
+    let mut terms: Vec<StatementTerm> = Vec::new();
     for WeightedText { text, weight, is_code } in texts {
         for (stem, word) in read_terms(text) {
             let is_plain = word.as_deref().is_some_and(is_stop_word) && !is_code;
@@ -138,7 +141,7 @@ fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<T
                 term.weight = term.weight.max(weight);
             } else {
                 places.insert(stem.clone(), terms.len());
-                terms.push(Term { stem, word, weight, near: Vec::new() });
+                terms.push(StatementTerm { stem, word, weight, near: Vec::new() });
             }
         }
     }
@@ -151,7 +154,7 @@ fn is_stop_word(word: &str) -> bool {
 
 /// How well a statement fits a place. All but `similarity` and `local_margin` are shares, 0…1.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Measures {
+pub(super) struct FitMeasures {
     /// Score of the lines, of the best score of as many lines anywhere in the file.
     pub(super) ratio: f32,
     /// The same, of the best score nearby.
@@ -170,7 +173,7 @@ pub(super) struct Measures {
 
 /// How lines are cut out of their file.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Shape {
+pub(super) struct RangeShape {
     /// How often brackets are open at the start, and at the end.
     pub(super) unbalanced: f32,
     /// How many of the first and the last line are blank.
@@ -182,22 +185,22 @@ pub(super) struct Shape {
 }
 
 /// Lines of a file that are cited.
-pub(super) struct CitedPlace<'a> {
+pub(super) struct CitedRegion<'a> {
     terms: &'a TermLines,
     lines: Vec<&'a str>,
     /// Places of the cited lines, from 0.
     ranges: Vec<Range<usize>>,
     count: usize,
     /// Sums of the vectors of lines up to each of the surroundings, and the place of the first.
-    sums: Vec<Vector>,
+    sums: Vec<MeaningVector>,
     start: usize,
     /// The cited text without white space.
     compact: String,
 }
 
-impl<'a> CitedPlace<'a> {
+impl<'a> CitedRegion<'a> {
     /// Reads the lines of `ranges`, which the file has, and those around them.
-    pub(super) fn read(
+    pub(super) fn new(
         terms: &'a TermLines,
         text: &'a str,
         ranges: &[LineRange],
@@ -208,7 +211,7 @@ impl<'a> CitedPlace<'a> {
         let ranges: Vec<Range<usize>> =
             ranges.iter().map(|range| place(range.first) - 1..place(range.last)).collect();
         let count = ranges.iter().map(ExactSizeIterator::len).sum::<usize>().min(lines.len());
-        let (first, end) = bounds(&ranges);
+        let (first, end) = find_outer_bounds(&ranges);
         let start = first.saturating_sub(SURROUNDINGS + count);
         let around = lines.get(start..(end + SURROUNDINGS + count).min(lines.len()));
         let mut sum = [0.0; DIMENSIONS];
@@ -223,11 +226,11 @@ impl<'a> CitedPlace<'a> {
     }
 
     /// Measures how well a statement fits.
-    pub(super) fn measure(&self, statement: &Statement) -> Measures {
+    pub(super) fn measure_fit(&self, statement: &StatementTerms) -> FitMeasures {
         let windows = (self.lines.len() + 1).saturating_sub(self.count);
-        let (own, scores) = self.score(statement, windows);
+        let (own, scores) = self.score_windows(statement, windows);
         let best = scores.iter().copied().fold(own, f32::max).max(EPSILON);
-        let (first, end) = bounds(&self.ranges);
+        let (first, end) = find_outer_bounds(&self.ranges);
         let from = first.saturating_sub(SURROUNDINGS + self.count);
         let local = scores.get(from..(end + SURROUNDINGS).min(windows)).unwrap_or_default();
         let local_best = local.iter().copied().fold(own, f32::max).max(EPSILON);
@@ -239,7 +242,7 @@ impl<'a> CitedPlace<'a> {
         let (similarity, local_margin) = self.compare_meanings(statement);
         let spans = &statement.spans;
         let found = spans.iter().filter(|span| self.compact.contains(span.as_str())).count();
-        Measures {
+        FitMeasures {
             ratio: own / best,
             local_ratio: own / local_best,
             local_rank: local.iter().map(rank).sum::<f32>() / count_of(local.len()),
@@ -251,7 +254,7 @@ impl<'a> CitedPlace<'a> {
     }
 
     /// Returns the score of the cited lines, and of each run of as many lines of the file.
-    fn score(&self, statement: &Statement, windows: usize) -> (f32, Vec<f32>) {
+    fn score_windows(&self, statement: &StatementTerms, windows: usize) -> (f32, Vec<f32>) {
         let mut scores = vec![0.0_f32; windows];
         let mut own = 0.0_f32;
         for term in &statement.terms {
@@ -281,16 +284,16 @@ impl<'a> CitedPlace<'a> {
 
     /// Returns how similar the lines are to a statement, and by how much more than the most similar lines
     /// nearby.
-    fn compare_meanings(&self, statement: &Statement) -> (f32, f32) {
+    fn compare_meanings(&self, statement: &StatementTerms) -> (f32, f32) {
         let Some(query) = &statement.vector else { return (0.0, 0.0) };
-        let add_lines = |from: usize, to: usize, sum: &mut Vector| {
+        let add_lines = |from: usize, to: usize, sum: &mut MeaningVector| {
             let at = |line: usize| self.sums.get(line.saturating_sub(self.start));
             if let (Some(before), Some(all)) = (at(from), at(to)) {
                 let both = before.iter().zip(all);
                 sum.iter_mut().zip(both).for_each(|(sum, (before, all))| *sum += all - before);
             }
         };
-        let cosine = |sum: Vector| {
+        let cosine = |sum: MeaningVector| {
             let unit = to_unit(sum);
             unit.map_or(0.0, |unit| unit.iter().zip(query.iter()).map(|(a, b)| a * b).sum::<f32>())
         };
@@ -307,11 +310,11 @@ impl<'a> CitedPlace<'a> {
     }
 
     /// Returns how the lines are cut out: the mean over their ranges.
-    pub(super) fn shape(&self) -> Shape {
-        let mut sum = Shape::default();
+    pub(super) fn mean_shape(&self) -> RangeShape {
+        let mut sum = RangeShape::default();
         let share = 1.0 / count_of(self.ranges.len());
         for lines in self.ranges.iter().filter_map(|range| self.lines.get(range.clone())) {
-            let Shape { unbalanced, blank, leads, closes } = read_shape(lines);
+            let RangeShape { unbalanced, blank, leads, closes } = read_shape(lines);
             sum.unbalanced += unbalanced * share;
             sum.blank += blank * share;
             sum.leads += leads * share;
@@ -322,12 +325,12 @@ impl<'a> CitedPlace<'a> {
 }
 
 /// Returns the first place of some ranges, and the end of the last.
-fn bounds(ranges: &[Range<usize>]) -> (usize, usize) {
+fn find_outer_bounds(ranges: &[Range<usize>]) -> (usize, usize) {
     let first = ranges.iter().map(|range| range.start).min().unwrap_or_default();
     (first, ranges.iter().map(|range| range.end).max().unwrap_or_default())
 }
 
-fn read_shape(lines: &[&str]) -> Shape {
+fn read_shape(lines: &[&str]) -> RangeShape {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let (mut depth, mut least) = (0_i32, 0_i32);
     for c in lines.iter().flat_map(|line| line.chars()) {
@@ -345,7 +348,7 @@ fn read_shape(lines: &[&str]) -> Shape {
     let is_blank = first.trim().is_empty();
     let closes =
         first.trim_start().starts_with(['}', ')', ']']) || matches!(first.trim(), "end" | "else");
-    Shape {
+    RangeShape {
         unbalanced: flag(least < 0) + flag(depth > least),
         blank: flag(is_blank) + flag(end.trim().is_empty()),
         leads: flag(!is_blank && outer == Some(indent(first))),
@@ -372,7 +375,7 @@ fn add_window_maxima(values: &[f32], count: usize, weight: f32, scores: &mut [f3
     }
 }
 
-fn to_unit(mut vector: Vector) -> Option<Vector> {
+fn to_unit(mut vector: MeaningVector) -> Option<MeaningVector> {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length <= 0.0 {
         return None;
@@ -413,13 +416,13 @@ mod tests {
             filler(0),
             filler(40)
         );
-        let terms = TermLines::read(&text);
+        let terms = TermLines::from_text(&text);
         let said =
             WeightedText { text: "The passwd of a user is checked", weight: 1.0, is_code: false };
-        let statement = Statement::new([said], Vec::new(), &model);
+        let statement = StatementTerms::new([said], Vec::new(), &model);
         let at = |first, last| {
-            CitedPlace::read(&terms, &text, &[LineRange { first, last }], &model)
-                .measure(&statement)
+            CitedRegion::new(&terms, &text, &[LineRange { first, last }], &model)
+                .measure_fit(&statement)
         };
         let (right, wrong) = (at(41, 43), at(5, 7));
         assert!(right.ratio > 0.99 && right.local_rank > 0.9, "{right:?}");

@@ -10,16 +10,16 @@ mod tests;
 
 use std::{collections::VecDeque, ops::Range};
 
-use codeinfo_chunk::{Mark, highlight};
+use codeinfo_chunk::{HighlightMark, highlight_lines};
 use codeinfo_lang::detect;
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };
 use url::form_urlencoded::Serializer;
 
-use super::{Checked, Citation, parse, pieces::Pieces};
+use super::{CheckedCitation, Citation, parse, pieces::MarkdownPieces};
 
-pub use self::found::found_html;
+pub use self::found::render_code_listing;
 
 /// Schemes that links may have. A path of a repository is a citation, or leads nowhere.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
@@ -39,37 +39,41 @@ const MAX_TAGS: usize = 16 << 10;
 const WHOLE: usize = usize::MAX;
 
 /// Writes a text without links to places, such as what a model thought.
-pub fn html(text: &str) -> String {
-    written(text, VecDeque::new())
+pub fn render_html(text: &str) -> String {
+    render_markdown(text, VecDeque::new())
 }
 
 /// Writes a final answer, whose `citations` were checked, with a link for each of them that is found in it.
-pub fn cited_html(text: &str, citations: &[Checked]) -> String {
-    let found = parse::found_in(text, &Pieces::of(text), super::MAX_FOUND);
-    written(text, placed(found, citations))
+pub fn render_cited_html(text: &str, citations: &[CheckedCitation]) -> String {
+    let found =
+        parse::find_citations_in_pieces(text, &MarkdownPieces::parse(text), super::MAX_FOUND);
+    render_markdown(text, match_checked_citations(found, citations))
 }
 
 /// A citation in a text: its bytes, and the tag that begins its link.
-struct Link {
+struct CitationLink {
     range: Range<usize>,
     tag: String,
 }
 
 /// Finds the citations that were checked among those of a text, in its order. What was struck out since moved
 /// those that follow.
-fn placed(found: Vec<Citation>, checked: &[Checked]) -> VecDeque<Link> {
+fn match_checked_citations(
+    found: Vec<Citation>,
+    checked: &[CheckedCitation],
+) -> VecDeque<CitationLink> {
     let mut rest = checked;
     let place = |citation: Citation| {
-        let at = rest.iter().position(|one| is_of(one, &citation))?;
+        let at = rest.iter().position(|one| is_same_citation(one, &citation))?;
         let one = rest.get(at)?;
         rest = rest.get(at + 1..).unwrap_or_default();
-        Some(Link { range: citation.range, tag: anchor(one) })
+        Some(CitationLink { range: citation.range, tag: build_link_tag(one) })
     };
     found.into_iter().filter_map(place).collect()
 }
 
 /// Whether a citation was checked as that one: it has the same lines, and its path the same end.
-fn is_of(checked: &Checked, citation: &Citation) -> bool {
+fn is_same_citation(checked: &CheckedCitation, citation: &Citation) -> bool {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
@@ -81,12 +85,12 @@ fn is_of(checked: &Checked, citation: &Citation) -> bool {
 }
 
 /// Returns the tag of a link to what a citation means: to where it moved, if it did.
-fn anchor(one: &Checked) -> String {
+fn build_link_tag(one: &CheckedCitation) -> String {
     let state = one.state.as_str();
     let ranges = if one.moved_to.is_empty() { &one.lines } else { &one.moved_to };
     let mut tag = format!("<a class=\"cite\" data-state=\"{state}\"");
     let mut add = |name: &str, value: &str| {
-        tag.extend([" ", name, "=\"", &escaped(value), "\""]);
+        tag.extend([" ", name, "=\"", &escape_html(value), "\""]);
     };
     add("data-path", &one.path);
     let mut query = Serializer::new(String::new());
@@ -112,14 +116,14 @@ fn anchor(one: &Checked) -> String {
     tag
 }
 
-fn written(text: &str, links: VecDeque<Link>) -> String {
+fn render_markdown(text: &str, links: VecDeque<CitationLink>) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(text, links);
+    let mut writer = AnswerHtmlWriter::new(text, links);
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-        writer.take(event, range);
+        writer.write_event(event, range);
         if text.len() + MAX_TAGS < writer.events.len() * TAG_BYTES / MOST_TIMES {
-            return format!("<pre><code>{}</code></pre>\n", escaped(text));
+            return format!("<pre><code>{}</code></pre>\n", escape_html(text));
         }
     }
     let mut out = String::with_capacity(text.len() + text.len() / 2);
@@ -129,7 +133,7 @@ fn written(text: &str, links: VecDeque<Link>) -> String {
 
 /// Which link of the text is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum OpenLinkKind {
     Nothing,
     /// One that is written as such.
     Link,
@@ -137,13 +141,13 @@ enum Around {
     Plain,
 }
 
-struct Writer<'a> {
+struct AnswerHtmlWriter<'a> {
     text: &'a str,
     /// In order of the text, and apart.
-    links: VecDeque<Link>,
+    links: VecDeque<CitationLink>,
     /// Where the link of a citation that has begun ends.
     open: Option<usize>,
-    around: Around,
+    around: OpenLinkKind,
     /// For each image that is around, whether it is written as a link.
     images: Vec<bool>,
     is_struck_out: bool,
@@ -154,25 +158,26 @@ struct Writer<'a> {
     events: Vec<Event<'a>>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(text: &'a str, links: VecDeque<Link>) -> Self {
-        let (open, around, images, is_struck_out) = (None, Around::Nothing, Vec::new(), false);
+impl<'a> AnswerHtmlWriter<'a> {
+    fn new(text: &'a str, links: VecDeque<CitationLink>) -> Self {
+        let (open, around, images, is_struck_out) =
+            (None, OpenLinkKind::Nothing, Vec::new(), false);
         let (block, may_mark, events) = (None, MAX_MARKED_BYTES, Vec::new());
         Self { text, links, open, around, images, is_struck_out, block, may_mark, events }
     }
 
-    fn take(&mut self, event: Event<'a>, range: Range<usize>) {
+    fn write_event(&mut self, event: Event<'a>, range: Range<usize>) {
         match event {
             Event::Text(text) => match &mut self.block {
                 Some((_, code)) => code.push_str(&text),
-                None => self.text(text, range),
+                None => self.write_text(text, range),
             },
-            Event::Code(_) => self.leaf(event, &range),
-            Event::Html(html) | Event::InlineHtml(html) => self.tag(html, &range),
+            Event::Code(_) => self.write_leaf(event, &range),
+            Event::Html(html) | Event::InlineHtml(html) => self.write_html_tag(html, &range),
             Event::Start(Tag::Link { dest_url, .. }) => self.start_link(&dest_url, &range),
             Event::End(TagEnd::Link) => self.end_link(),
             Event::Start(Tag::Image { dest_url, .. }) => {
-                let is_link = self.around == Around::Nothing;
+                let is_link = self.around == OpenLinkKind::Nothing;
                 self.images.push(is_link);
                 if is_link {
                     self.start_link(&dest_url, &range);
@@ -185,11 +190,11 @@ impl<'a> Writer<'a> {
             }
             // Shown as they stand, as paragraphs.
             Event::Start(Tag::HtmlBlock) => self.events.push(Event::Start(Tag::Paragraph)),
-            Event::End(TagEnd::HtmlBlock) => self.end(TagEnd::Paragraph),
+            Event::End(TagEnd::HtmlBlock) => self.write_end_tag(TagEnd::Paragraph),
             Event::Start(Tag::CodeBlock(kind)) => {
                 self.close_around_a_place();
                 let word = match &kind {
-                    CodeBlockKind::Fenced(info) => language(info),
+                    CodeBlockKind::Fenced(info) => parse_fence_language(info),
                     CodeBlockKind::Indented => String::new(),
                 };
                 let kind = CodeBlockKind::Fenced(word.clone().into());
@@ -200,19 +205,21 @@ impl<'a> Writer<'a> {
                 let (word, code) = self.block.take().unwrap_or_default();
                 let code = if code.len() <= self.may_mark {
                     self.may_mark -= code.len();
-                    marked(&word, &code)
+                    highlight_code(&word, &code)
                 } else {
-                    escaped(&code)
+                    escape_html(&code)
                 };
                 self.events.push(Event::Html(code.into()));
                 self.events.push(Event::End(TagEnd::CodeBlock));
             }
             Event::Start(tag) => {
                 self.close_around_a_place();
-                self.events.push(Event::Start(plain(tag)));
+                self.events.push(Event::Start(strip_attributes(tag)));
             }
-            Event::End(TagEnd::Heading(level)) => self.end(TagEnd::Heading(deeper(level))),
-            Event::End(end) => self.end(end),
+            Event::End(TagEnd::Heading(level)) => {
+                self.write_end_tag(TagEnd::Heading(deepen_heading(level)));
+            }
+            Event::End(end) => self.write_end_tag(end),
             Event::SoftBreak | Event::HardBreak | Event::Rule | Event::TaskListMarker(_) => {
                 self.events.push(event);
             }
@@ -221,7 +228,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn end(&mut self, end: TagEnd) {
+    fn write_end_tag(&mut self, end: TagEnd) {
         self.close_around_a_place();
         if !matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough) {
             self.strike_out(false);
@@ -230,10 +237,10 @@ impl<'a> Writer<'a> {
     }
 
     /// Takes a piece of text, which may hold citations.
-    fn text(&mut self, text: CowStr<'a>, range: Range<usize>) {
+    fn write_text(&mut self, text: CowStr<'a>, range: Range<usize>) {
         // What does not stand in the source as it is, such as an entity, is not cut.
         if self.text.get(range.clone()) != Some(&*text) {
-            self.leaf(Event::Text(text), &range);
+            self.write_leaf(Event::Text(text), &range);
             return;
         }
         let mut at = range.start;
@@ -246,32 +253,32 @@ impl<'a> Writer<'a> {
             }
             at = until;
             if self.open.is_some_and(|end| end <= at) {
-                self.close();
+                self.close_citation_link();
             } else if self.open.is_none() && at < range.end {
-                self.begin(at..at + 1);
+                self.open_citation_link(at..at + 1);
             }
         }
         if self.open.is_some_and(|end| end <= at) {
-            self.close();
+            self.close_citation_link();
         }
     }
 
     /// Takes what is not cut: with a link around it, if one begins in it.
-    fn leaf(&mut self, event: Event<'a>, range: &Range<usize>) {
+    fn write_leaf(&mut self, event: Event<'a>, range: &Range<usize>) {
         if self.open.is_none() {
-            self.begin(range.clone());
+            self.open_citation_link(range.clone());
         }
         self.events.push(event);
         if self.open.is_some_and(|end| end <= range.end) {
-            self.close();
+            self.close_citation_link();
         }
     }
 
     /// Begins the link of the next citation that begins before the end of `range` and ends in or after it.
     /// Those that were passed are left out.
-    fn begin(&mut self, range: Range<usize>) {
+    fn open_citation_link(&mut self, range: Range<usize>) {
         while let Some(link) = self.links.pop_front_if(|link| link.range.start < range.end) {
-            if self.around == Around::Nothing && range.start < link.range.end {
+            if self.around == OpenLinkKind::Nothing && range.start < link.range.end {
                 self.events.push(Event::InlineHtml(link.tag.into()));
                 self.open = Some(link.range.end);
                 break;
@@ -282,28 +289,28 @@ impl<'a> Writer<'a> {
     /// Ends a link before a tag that may end after it. What is written as a link has its tags within.
     fn close_around_a_place(&mut self) {
         if self.open != Some(WHOLE) {
-            self.close();
+            self.close_citation_link();
         }
     }
 
-    fn close(&mut self) {
+    fn close_citation_link(&mut self) {
         if self.open.take().is_some() {
             self.events.push(Event::InlineHtml("</a>".into()));
         }
     }
 
     /// Shows a tag as it stands, but for those by which wrong citations are struck out beside a tilde.
-    fn tag(&mut self, html: CowStr<'a>, range: &Range<usize>) {
+    fn write_html_tag(&mut self, html: CowStr<'a>, range: &Range<usize>) {
         match &*html {
             "<del>" => self.strike_out(true),
             "</del>" => self.strike_out(false),
-            _ => self.leaf(Event::Text(html), range),
+            _ => self.write_leaf(Event::Text(html), range),
         }
     }
 
     fn strike_out(&mut self, begins: bool) {
         if self.is_struck_out != begins {
-            self.close();
+            self.close_citation_link();
             self.is_struck_out = begins;
             self.events.push(if begins {
                 Event::Start(Tag::Strikethrough)
@@ -314,39 +321,39 @@ impl<'a> Writer<'a> {
     }
 
     fn start_link(&mut self, target: &str, range: &Range<usize>) {
-        self.close();
+        self.close_citation_link();
         let has = |scheme: &str| {
             target.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         };
         if SCHEMES.into_iter().any(has) {
-            let href = escaped(target);
+            let href = escape_html(target);
             let rel = "rel=\"noopener noreferrer nofollow\" target=\"_blank\"";
             self.events.push(Event::InlineHtml(format!("<a href=\"{href}\" {rel}>").into()));
-            self.around = Around::Link;
+            self.around = OpenLinkKind::Link;
             return;
         }
-        self.begin(range.clone());
+        self.open_citation_link(range.clone());
         if self.open.is_some() {
             // All of its text, which may be another than the place.
             self.open = Some(WHOLE);
         }
-        self.around = Around::Plain;
+        self.around = OpenLinkKind::Plain;
     }
 
     fn end_link(&mut self) {
-        if self.around == Around::Link {
+        if self.around == OpenLinkKind::Link {
             self.events.push(Event::InlineHtml("</a>".into()));
         }
-        self.close();
-        self.around = Around::Nothing;
+        self.close_citation_link();
+        self.around = OpenLinkKind::Nothing;
     }
 }
 
 /// Takes from a tag what would be an attribute that a page has no use for.
-fn plain(tag: Tag<'_>) -> Tag<'_> {
+fn strip_attributes(tag: Tag<'_>) -> Tag<'_> {
     match tag {
         Tag::Heading { level, .. } => {
-            Tag::Heading { level: deeper(level), id: None, classes: vec![], attrs: vec![] }
+            Tag::Heading { level: deepen_heading(level), id: None, classes: vec![], attrs: vec![] }
         }
         // Would be written as styles, which the page does not take from texts.
         Tag::Table(columns) => Tag::Table(vec![Alignment::None; columns.len()]),
@@ -355,16 +362,17 @@ fn plain(tag: Tag<'_>) -> Tag<'_> {
 }
 
 /// Writes the code of a block, its parts in spans of the classes that lines of files have.
-fn marked(word: &str, code: &str) -> String {
-    let language = detect::named(word).or_else(|| detect::language(&format!("a.{word}"), ""));
+fn highlight_code(word: &str, code: &str) -> String {
+    let language =
+        detect::find_language(word).or_else(|| detect::detect_language(&format!("a.{word}"), ""));
     let language = language.filter(|_| !word.is_empty());
     let lines = code.split_inclusive('\n');
-    let marks = highlight(language, code, 0..lines.clone().count());
-    lines.zip(marks).map(|(line, marks)| spans(line, marks)).collect()
+    let marks = highlight_lines(language, code, 0..lines.clone().count());
+    lines.zip(marks).map(|(line, marks)| highlight_line(line, marks)).collect()
 }
 
 /// Writes a line of code with its marks.
-fn spans(line: &str, marks: Vec<Mark>) -> String {
+fn highlight_line(line: &str, marks: Vec<HighlightMark>) -> String {
     let mut marks = marks.into_iter().peekable();
     let mut out = String::with_capacity(line.len() * 2);
     let mut units = 0;
@@ -372,7 +380,7 @@ fn spans(line: &str, marks: Vec<Mark>) -> String {
         if let Some(mark) = marks.peek().filter(|mark| mark.start == units) {
             out.extend(["<span class=\"m-", &mark.class.letter().to_string(), "\">"]);
         }
-        out.push_str(&escaped(c.encode_utf8(&mut [0; 4])));
+        out.push_str(&escape_html(c.encode_utf8(&mut [0; 4])));
         units += u32::from(c.len_utf16() == 2) + 1;
         if marks.next_if(|mark| mark.end <= units).is_some() {
             out.push_str("</span>");
@@ -382,7 +390,7 @@ fn spans(line: &str, marks: Vec<Mark>) -> String {
 }
 
 /// Returns the language that a fence names; nothing if it is not a plain word.
-fn language(info: &str) -> String {
+fn parse_fence_language(info: &str) -> String {
     let word = info.split([',', ' ', '\t', '{']).next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-#_.".contains(c);
     if word.len() <= MAX_LANGUAGE_BYTES && word.chars().all(is_plain) {
@@ -392,12 +400,12 @@ fn language(info: &str) -> String {
     }
 }
 
-fn deeper(level: HeadingLevel) -> HeadingLevel {
+fn deepen_heading(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from(level as usize + DEEPER).unwrap_or(HeadingLevel::H6)
 }
 
 /// Writes what stands between the quotation marks of an attribute.
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

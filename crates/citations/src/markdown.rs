@@ -14,9 +14,9 @@ const IGNORE_ALL: &str = "<!-- codeinfo: ignore all -->";
 
 /// A document in Markdown.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct MarkdownPage {
     /// In order of the text.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<MarkdownLink>,
     /// What can stand after `#` in a link to it.
     pub(super) anchors: HashSet<String>,
     /// Code blocks and what is asked to be left unchecked, in order and apart.
@@ -25,34 +25,34 @@ pub(super) struct Page {
 
 /// A link, an image or the definition of one.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct MarkdownLink {
     pub(super) range: Range<usize>,
     /// Where it leads, without escapes.
     pub(super) target: String,
 }
 
-impl Page {
-    pub(super) fn of(text: &str) -> Self {
+impl MarkdownPage {
+    pub(super) fn parse(text: &str) -> Self {
         let mut page = Self::default();
-        let mut headings = Headings::default();
+        let mut headings = HeadingAnchors::default();
         let options = Options::ENABLE_TABLES
             | Options::ENABLE_FOOTNOTES
             | Options::ENABLE_GFM
             | Options::ENABLE_HEADING_ATTRIBUTES;
         for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-            headings.take(&event, &mut page.anchors);
+            headings.process_event(&event, &mut page.anchors);
             match event {
                 Event::Start(Tag::CodeBlock(_)) => page.left_out.push(range),
                 Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => {}
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    page.links.push(Link { range, target: dest_url.into_string() });
+                    page.links.push(MarkdownLink { range, target: dest_url.into_string() });
                 }
                 Event::Html(html) | Event::InlineHtml(html) => page.take_html(&html, &range),
                 _ => {}
             }
         }
-        let marked = page.marked(text);
-        page.left_out = merged(page.left_out, marked);
+        let marked = page.find_ignored_ranges(text);
+        page.left_out = merge_ranges(page.left_out, marked);
         page
     }
 
@@ -70,7 +70,7 @@ impl Page {
                 let value = value.unwrap_or_default().to_owned();
                 if is_link {
                     let start = range.start + at + 1;
-                    self.links.push(Link { range: start..range.end, target: value });
+                    self.links.push(MarkdownLink { range: start..range.end, target: value });
                 } else {
                     self.anchors.insert(value);
                 }
@@ -79,7 +79,7 @@ impl Page {
     }
 
     /// Returns the lines that have the mark, with the blocks after lines that have nothing else.
-    fn marked(&self, text: &str) -> Vec<Range<usize>> {
+    fn find_ignored_ranges(&self, text: &str) -> Vec<Range<usize>> {
         if self.is_marked(text, IGNORE_ALL) {
             return std::iter::once(0..text.len()).collect();
         }
@@ -120,7 +120,7 @@ impl Page {
 }
 
 /// Returns ranges in order, those that meet as one.
-fn merged(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merge_ranges(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.extend(more);
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
@@ -135,15 +135,15 @@ fn merged(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<u
 
 /// Makes the anchors of headings, as GitHub does.
 #[derive(Debug, Default)]
-struct Headings {
+struct HeadingAnchors {
     /// The words of the heading that is being read.
     title: Option<String>,
     /// How often each anchor was made.
     made: HashMap<String, u32>,
 }
 
-impl Headings {
-    fn take(&mut self, event: &Event<'_>, anchors: &mut HashSet<String>) {
+impl HeadingAnchors {
+    fn process_event(&mut self, event: &Event<'_>, anchors: &mut HashSet<String>) {
         match (event, &mut self.title) {
             (Event::Start(Tag::Heading { id, .. }), _) => {
                 self.title = Some(String::new());
@@ -153,7 +153,7 @@ impl Headings {
             (Event::SoftBreak | Event::HardBreak, Some(title)) => title.push(' '),
             (Event::End(TagEnd::Heading(_)), title) => {
                 let Some(title) = title.take() else { return };
-                let anchor = anchor(&title);
+                let anchor = make_heading_anchor(&title);
                 let count = self.made.entry(anchor.clone()).or_default();
                 *count += 1;
                 anchors.insert(match *count {
@@ -166,7 +166,7 @@ impl Headings {
     }
 }
 
-fn anchor(title: &str) -> String {
+fn make_heading_anchor(title: &str) -> String {
     let title = title.trim().to_lowercase().replace(' ', "-");
     title.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
 }
@@ -202,7 +202,7 @@ Title é
 
 [j](j.md)
 ";
-        let page = Page::of(text);
+        let page = MarkdownPage::parse(text);
         let all = page.links.iter();
         let checked = all.filter(|link| !page.leaves_out(link.range.start));
         let mut targets: Vec<&str> = checked.map(|link| link.target.as_str()).collect();
@@ -213,8 +213,11 @@ Title é
         anchors.sort();
         assert_eq!(anchors, ["again", "again-1", "mine", "one-two-three-four", "own", "title-é"]);
         // In time proportional to the text.
-        assert!(Page::of(&"<!-- codeinfo: ignore -->\n".repeat(40_000)).leaves_out(1_000_000));
-        assert!(Page::of("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").leaves_out(0));
-        assert!(!Page::of("`<!-- codeinfo: ignore all -->`").leaves_out(0));
+        assert!(
+            MarkdownPage::parse(&"<!-- codeinfo: ignore -->\n".repeat(40_000))
+                .leaves_out(1_000_000)
+        );
+        assert!(MarkdownPage::parse("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").leaves_out(0));
+        assert!(!MarkdownPage::parse("`<!-- codeinfo: ignore all -->`").leaves_out(0));
     }
 }

@@ -37,7 +37,7 @@ const PLAIN: [&str; 26] = [
 ];
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
+pub(super) enum CitedNameWeight {
     /// One of several words of a command or an expression: it counts where it stands, and nowhere else.
     Hint,
     /// It may be a word like another: it counts where it stands, and where it is defined.
@@ -48,16 +48,16 @@ pub(super) enum Weight {
 
 /// A name that a sentence gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct CitedName {
     /// As people read it.
     pub(super) shown: String,
     /// What is looked for as a whole word: the last part of a path of names.
     pub(super) word: String,
-    pub(super) weight: Weight,
+    pub(super) weight: CitedNameWeight,
 }
 
 /// Returns what a code span names. One that is more than a name is words.
-pub(super) fn names_in_code(code: &str) -> Vec<Name> {
+pub(super) fn names_in_code(code: &str) -> Vec<CitedName> {
     let code = code.trim();
     let head = code.split('(').next().unwrap_or(code).trim_end_matches('!');
     let is_part = |c: char| {
@@ -74,8 +74,9 @@ pub(super) fn names_in_code(code: &str) -> Vec<Name> {
     }
     if !is_name {
         let name = |word: String| {
-            let weight = if is_spelled(&word) { Weight::Word } else { Weight::Hint };
-            Name { shown: word.clone(), word, weight }
+            let weight =
+                if is_spelled(&word) { CitedNameWeight::Word } else { CitedNameWeight::Hint };
+            CitedName { shown: word.clone(), word, weight }
         };
         return words(code).into_iter().map(name).collect();
     }
@@ -84,17 +85,17 @@ pub(super) fn names_in_code(code: &str) -> Vec<Name> {
         head.contains("::") || head.contains("->") || head.contains('#') || head.contains('.');
     let weight = if !is_call && codeinfo_lang::detect::by_path(head).is_some() {
         // A file: its ending is no name of code.
-        Weight::Hint
+        CitedNameWeight::Hint
     } else if is_call || is_path || is_spelled(&word) {
-        Weight::Name
+        CitedNameWeight::Name
     } else {
-        Weight::Word
+        CitedNameWeight::Word
     };
-    vec![Name { shown: head.to_owned(), word, weight }]
+    vec![CitedName { shown: head.to_owned(), word, weight }]
 }
 
 /// Returns the name that a word outside of backticks is.
-pub(super) fn name_in_prose(word: &str) -> Option<Name> {
+pub(super) fn name_in_prose(word: &str) -> Option<CitedName> {
     let (head, is_call) = word.strip_suffix("()").map_or((word, false), |head| (head, true));
     let head = head.trim_end_matches([')', '(']);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
@@ -103,8 +104,8 @@ pub(super) fn name_in_prose(word: &str) -> Option<Name> {
         return None;
     }
     let is_sure = is_call || inner.trim_matches('_').contains('_') || head.contains("::");
-    let weight = if is_sure { Weight::Name } else { Weight::Word };
-    (is_sure || is_humped(inner)).then(|| Name {
+    let weight = if is_sure { CitedNameWeight::Name } else { CitedNameWeight::Word };
+    (is_sure || is_humped(inner)).then(|| CitedName {
         shown: head.to_owned(),
         word: inner.to_owned(),
         weight,

@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::Range};
 
 /// What a run of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MarkdownPieceKind {
     Prose,
     /// What stands between backticks.
     Code,
@@ -14,24 +14,24 @@ pub(super) enum Kind {
 
 /// A run of a text within one line. Backticks are in none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct MarkdownPiece {
     pub(super) range: Range<usize>,
-    pub(super) kind: Kind,
+    pub(super) kind: MarkdownPieceKind,
     /// How many backticks stand on either side.
     pub(super) ticks: usize,
 }
 
 /// A text in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(super) struct MarkdownPieces {
     /// In order, without those of no length.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<MarkdownPiece>,
     /// Where paragraphs, items of lists, headings and rows of tables start, in order.
     pub(super) blocks: Vec<usize>,
 }
 
-impl Pieces {
-    pub(super) fn of(text: &str) -> Self {
+impl MarkdownPieces {
+    pub(super) fn parse(text: &str) -> Self {
         let mut whole = Self::default();
         let (mut at, mut fence, mut was_blank) = (0, None, true);
         for line in text.split_inclusive('\n') {
@@ -44,8 +44,10 @@ impl Pieces {
             was_blank = content.trim().is_empty() || mark.is_some() || content.starts_with('#');
             match (fence, mark) {
                 (None, Some(opening)) => fence = Some(opening),
-                (Some(opening), Some(closing)) if closes(content, opening, closing) => fence = None,
-                (Some(_), _) => whole.push(at..at + content.len(), Kind::Fenced, 0),
+                (Some(opening), Some(closing)) if closes_fence(content, opening, closing) => {
+                    fence = None;
+                }
+                (Some(_), _) => whole.push(at..at + content.len(), MarkdownPieceKind::Fenced, 0),
                 (None, None) => whole.push_line(content, at),
             }
             at += line.len();
@@ -54,17 +56,20 @@ impl Pieces {
     }
 
     /// Returns the runs of prose and code that meet a range.
-    pub(super) fn within(&self, range: &Range<usize>) -> impl Iterator<Item = &Piece> {
+    pub(super) fn pieces_within(
+        &self,
+        range: &Range<usize>,
+    ) -> impl Iterator<Item = &MarkdownPiece> {
         let first = self.pieces.partition_point(|piece| piece.range.end <= range.start);
         let end = range.end;
         let meeting =
             self.pieces.iter().skip(first).take_while(move |piece| piece.range.start < end);
-        meeting.filter(|piece| piece.kind != Kind::Fenced)
+        meeting.filter(|piece| piece.kind != MarkdownPieceKind::Fenced)
     }
 
-    fn push(&mut self, range: Range<usize>, kind: Kind, ticks: usize) {
+    fn push(&mut self, range: Range<usize>, kind: MarkdownPieceKind, ticks: usize) {
         if !range.is_empty() {
-            self.pieces.push(Piece { range, kind, ticks });
+            self.pieces.push(MarkdownPiece { range, kind, ticks });
         }
     }
 
@@ -77,12 +82,12 @@ impl Pieces {
                 next += 1;
                 continue;
             };
-            self.push(start + done..start + run.start, Kind::Prose, 0);
-            self.push(start + run.end..start + close_run.start, Kind::Code, run.len());
+            self.push(start + done..start + run.start, MarkdownPieceKind::Prose, 0);
+            self.push(start + run.end..start + close_run.start, MarkdownPieceKind::Code, run.len());
             done = close_run.end;
             next = close_at + 1;
         }
-        self.push(start + done..start + line.len(), Kind::Prose, 0);
+        self.push(start + done..start + line.len(), MarkdownPieceKind::Prose, 0);
     }
 }
 
@@ -116,7 +121,7 @@ fn fence_mark(line: &str) -> Option<(char, usize)> {
     (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length))
 }
 
-fn closes(line: &str, opening: (char, usize), closing: (char, usize)) -> bool {
+fn closes_fence(line: &str, opening: (char, usize), closing: (char, usize)) -> bool {
     opening.0 == closing.0 && closing.1 >= opening.1 && line.trim().len() == closing.1
 }
 

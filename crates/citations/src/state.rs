@@ -30,7 +30,7 @@ impl CitationState {
 /// What became of a citation of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum DocumentCitationState {
     /// The lines are there, and have what is said of them.
     Verified,
     /// What is said of the lines is in others of the file, which are known.

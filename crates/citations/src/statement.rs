@@ -3,9 +3,9 @@
 use codeinfo_embed::StaticModel;
 
 use super::{
-    fit::{Statement, WeightedText},
-    pieces::{Kind, Pieces},
-    said::{OWN_WEIGHT, Said},
+    fit::{StatementTerms, WeightedText},
+    pieces::{MarkdownPieceKind, MarkdownPieces},
+    said::{AttributedText, OWN_WEIGHT},
 };
 
 /// Shorter code spans tie a sentence to no lines.
@@ -16,27 +16,32 @@ const WHOLE_WORDS: [&str; 5] = ["whole", "entire", "entirely", "throughout", "ov
 /// The statement about a citation: with its surroundings, and its own clause alone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CitedStatement {
-    pub(super) whole: Statement,
-    pub(super) clause: Statement,
+    pub(super) whole: StatementTerms,
+    pub(super) clause: StatementTerms,
     /// Its own clause without code spans.
-    pub(super) prose: Statement,
+    pub(super) prose: StatementTerms,
     /// Whether it is about a file as a whole.
     pub(super) speaks_of_whole: bool,
 }
 
 impl CitedStatement {
     /// Reads what `text`, cut into `pieces`, says of a citation.
-    pub(super) fn read(text: &str, pieces: &Pieces, said: &Said, model: &StaticModel) -> Self {
+    pub(super) fn from_attributed_text(
+        text: &str,
+        pieces: &MarkdownPieces,
+        said: &AttributedText,
+        model: &StaticModel,
+    ) -> Self {
         let mut spans = Vec::new();
         let mut whole = Vec::new();
         for (range, weight) in &said.texts {
-            for piece in pieces.within(range) {
+            for piece in pieces.pieces_within(range) {
                 let (start, end) =
                     (piece.range.start.max(range.start), piece.range.end.min(range.end));
                 let Some(part) = text.get(start..end) else { continue };
-                let is_code = piece.kind == Kind::Code;
+                let is_code = piece.kind == MarkdownPieceKind::Code;
                 if is_code && *weight >= OWN_WEIGHT {
-                    spans.extend(span(part));
+                    spans.extend(normalize_code_span(part));
                 }
                 whole.push(WeightedText { text: part, weight: *weight, is_code });
             }
@@ -46,16 +51,16 @@ impl CitedStatement {
         let clause = whole.iter().filter(|part| part.weight >= OWN_WEIGHT).cloned();
         let prose = clause.clone().filter(|part| !part.is_code);
         Self {
-            prose: Statement::new(prose, Vec::new(), model),
-            clause: Statement::new(clause, spans.clone(), model),
-            whole: Statement::new(whole, spans, model),
+            prose: StatementTerms::new(prose, Vec::new(), model),
+            clause: StatementTerms::new(clause, spans.clone(), model),
+            whole: StatementTerms::new(whole, spans, model),
             speaks_of_whole,
         }
     }
 }
 
 /// Returns a code span without white space and arguments, as it is looked for in lines.
-fn span(code: &str) -> Option<String> {
+fn normalize_code_span(code: &str) -> Option<String> {
     let head = code.split('(').next().unwrap_or(code).trim_matches('.');
     let span: String = head.chars().filter(|c| !c.is_whitespace()).collect();
     (span.len() >= MIN_SPAN_BYTES).then_some(span)

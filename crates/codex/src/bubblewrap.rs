@@ -53,9 +53,11 @@ exec "$bwrap" "$@"
 
 /// Writes the script, and returns the search path on which Codex finds it first: that of `settings` where there
 /// is nothing to wrap. `codex` are the files of Codex.
-pub(super) fn install(settings: &crate::CodexSettings, codex: &[PathBuf]) -> OsString {
+pub(super) fn install_wrapper(settings: &crate::CodexSettings, codex: &[PathBuf]) -> OsString {
     let folder = settings.data_dir.join(FOLDER);
-    let Some(text) = script(&settings.path, codex, &folder) else { return settings.path.clone() };
+    let Some(text) = build_script(&settings.path, codex, &folder) else {
+        return settings.path.clone();
+    };
     if let Err(error) = write_script(&folder, &text) {
         warn!(%error, "git does not work in repositories whose settings hold credentials");
         return settings.path.clone();
@@ -73,7 +75,7 @@ pub(super) fn save_copies(data_dir: &Path, copies: &[(PathBuf, String)]) {
         let is_saved = fs::read_to_string(&copy).is_ok_and(|saved| saved == *text);
         let save = || {
             copy.parent().map_or(Ok(()), fs::create_dir_all)?;
-            replace(&copy, text, 0o600)
+            replace_file(&copy, text, 0o600)
         };
         if !is_saved && let Err(error) = save() {
             warn!(%error, file.path = %file.display(), "git does not work in this repository");
@@ -81,7 +83,7 @@ pub(super) fn save_copies(data_dir: &Path, copies: &[(PathBuf, String)]) {
     }
 }
 
-fn script(path: &OsStr, codex: &[PathBuf], folder: &Path) -> Option<String> {
+fn build_script(path: &OsStr, codex: &[PathBuf], folder: &Path) -> Option<String> {
     if !cfg!(target_os = "linux") {
         return None;
     }
@@ -90,11 +92,11 @@ fn script(path: &OsStr, codex: &[PathBuf], folder: &Path) -> Option<String> {
     let mut candidates = installed.chain(codex.iter().map(|folder| folder.join(BUNDLED)));
     let bwrap =
         candidates.find(|path| path.metadata().is_ok_and(|found| program::is_program(&found)))?;
-    let (bwrap, copies) = (quoted(&bwrap)?, quoted(&folder.join(COPIES))?);
+    let (bwrap, copies) = (quote_for_shell(&bwrap)?, quote_for_shell(&folder.join(COPIES))?);
     Some(format!("#!/bin/sh\nbwrap={bwrap}\ncopies={copies}\nbytes={MAX_MOUNT_BYTES}\n{SCRIPT}"))
 }
 
-fn quoted(path: &Path) -> Option<String> {
+fn quote_for_shell(path: &Path) -> Option<String> {
     Some(format!("'{}'", path.to_str()?.replace('\'', r"'\''")))
 }
 
@@ -104,11 +106,11 @@ fn write_script(folder: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(&file).is_ok_and(|written| written == text) {
         return Ok(());
     }
-    replace(&file, text, 0o700)
+    replace_file(&file, text, 0o700)
 }
 
 /// Replaces a file that several starts may write at the same time.
-fn replace(file: &Path, text: &str, mode: u32) -> io::Result<()> {
+fn replace_file(file: &Path, text: &str, mode: u32) -> io::Result<()> {
     let temporary = file.with_file_name(Uuid::new_v4().to_string());
     let mut options = fs::File::options();
     options.write(true).create_new(true);

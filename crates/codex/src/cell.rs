@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    presence::Unavailable,
-    scratch::{Scratch, Scratches},
+    presence::UnavailableReason,
+    scratch::{ScratchFolder, ScratchFolders},
 };
 use crate::SandboxMode;
 
 /// How the model's shell is confined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confinement {
+pub struct ShellConfinement {
     pub sandbox: SandboxMode,
-    pub network: Network,
+    pub network: ShellNetwork,
     /// Why no command can run, if none can.
-    pub error: Option<Unavailable>,
+    pub error: Option<UnavailableReason>,
 }
 
 /// The network of the model's shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Network {
+pub enum ShellNetwork {
     /// None, as it is set.
     Off,
     /// None, though one is wanted: this Codex has no proxy that would keep it from this machine.
@@ -34,7 +34,7 @@ pub enum Network {
     Open,
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for ShellNetwork {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Off => "off",
@@ -48,14 +48,14 @@ impl fmt::Display for Network {
 /// What one loaded thread has of its own: a scratch folder, and the name of its permissions. The name
 /// is in nobody's configuration, and Codex repeats it when the permissions hold.
 #[derive(Debug, Clone)]
-pub(super) struct Cell {
-    pub(super) scratch: Arc<Scratch>,
+pub(super) struct ThreadSandbox {
+    pub(super) scratch: Arc<ScratchFolder>,
     pub(super) profile: String,
 }
 
-impl Cell {
-    pub(super) fn new(scratches: &Scratches) -> io::Result<Self> {
-        Ok(Self { scratch: Arc::new(scratches.make()?), profile: profile_name() })
+impl ThreadSandbox {
+    pub(super) fn new(scratches: &ScratchFolders) -> io::Result<Self> {
+        Ok(Self { scratch: Arc::new(scratches.create_folder()?), profile: profile_name() })
     }
 }
 

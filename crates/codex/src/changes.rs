@@ -9,7 +9,7 @@ use futures_util::{
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Codex;
-use super::presence::Presence;
+use super::presence::CodexAvailability;
 
 /// How often Codex is checked while somebody listens and it cannot be used.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -20,7 +20,7 @@ const BELIEVED: Duration = Duration::from_mins(5);
 impl Codex {
     /// Returns the moments at which Codex becomes usable, or no longer is, from now on. While the stream
     /// is polled, Codex is checked now and then, once for all streams.
-    pub fn changes(&self) -> BoxStream<'static, ()> {
+    pub fn watch_availability(&self) -> BoxStream<'static, ()> {
         let period = PERIOD.min(self.0.settings.presence_ttl).max(Duration::from_millis(100));
         let mut ticks = interval(period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -30,7 +30,7 @@ impl Codex {
                 tokio::select! {
                     biased;
                     changed = usable.changed() => return Some(((), (codex, changed.ok().map(|()| usable)?, ticks))),
-                    _ = ticks.tick() => codex.look(period),
+                    _ = ticks.tick() => codex.refresh_if_stale(period),
                 }
             }
         });
@@ -38,11 +38,11 @@ impl Codex {
     }
 
     /// Starts a check in the background, unless one has been made within `period`.
-    fn look(&self, period: Duration) {
-        match self.0.known.latest() {
-            Some((Presence::Unavailable(_), age)) if age < period => {}
-            Some((Presence::Unavailable(_), _)) => self.refresh(BELIEVED),
-            Some((Presence::Available { .. }, _)) | None => drop(self.presence()),
+    fn refresh_if_stale(&self, period: Duration) {
+        match self.0.known.latest_result() {
+            Some((CodexAvailability::Unavailable(_), age)) if age < period => {}
+            Some((CodexAvailability::Unavailable(_), _)) => self.refresh_in_background(BELIEVED),
+            Some((CodexAvailability::Available { .. }, _)) | None => drop(self.availability()),
         }
     }
 }

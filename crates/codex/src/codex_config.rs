@@ -9,9 +9,9 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    cell::{Cell, Network},
-    extra::Extra,
-    fence::Fence,
+    cell::{ShellNetwork, ThreadSandbox},
+    extra::ExtraEndpoint,
+    fence::SandboxRules,
     protocol::ThreadSettings,
 };
 use crate::{NetworkAccess, SandboxMode, WebSearchMode};
@@ -79,21 +79,27 @@ const FIXED: [(&str, &str); 27] = [
 
 /// Returns the arguments of `codex`. They come from settings alone: nothing a caller sends can
 /// become an option. `base` is what a command may do that no thread says otherwise of.
-pub(super) fn arguments(settings: &crate::CodexSettings, base: &Base) -> Vec<String> {
-    let namespaces = SEARCH_NAMES.map(namespace);
+pub(super) fn build_arguments(
+    settings: &crate::CodexSettings,
+    base: &BasePermissions,
+) -> Vec<String> {
+    let namespaces = SEARCH_NAMES.map(tool_namespace);
     let mut overrides: Vec<(String, String)> =
         FIXED.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let mut set = |key: &str, value: String| overrides.push((key.to_owned(), value));
-    set("web_search", quoted(web_search(settings.web_search)));
-    set("shell_environment_policy.inherit", quoted("core"));
+    set("web_search", quote_toml(web_search(settings.web_search)));
+    set("shell_environment_policy.inherit", quote_toml("core"));
     set("features.code_mode.direct_only_tool_namespaces", json!(namespaces).to_string());
     set("features.network_proxy", settings.network.to_string());
     set("features.shell_tool", settings.shell.to_string());
     if settings.sandbox != SandboxMode::DangerFullAccess {
         let profile = format!("permissions.{}", base.profile);
-        set(&format!("{profile}.filesystem"), toml(&Value::Object(base.fence.with_scratch(None))));
-        set(&format!("{profile}.network"), toml(&network(base.network)));
-        set("default_permissions", quoted(&base.profile));
+        set(
+            &format!("{profile}.filesystem"),
+            to_inline_toml(&Value::Object(base.fence.with_scratch(None))),
+        );
+        set(&format!("{profile}.network"), to_inline_toml(&build_network_rules(base.network)));
+        set("default_permissions", quote_toml(&base.profile));
     }
     let mut arguments = vec!["app-server".to_owned()];
     for (key, value) in overrides {
@@ -104,26 +110,28 @@ pub(super) fn arguments(settings: &crate::CodexSettings, base: &Base) -> Vec<Str
 
 /// The permissions of a process: none but to run programs of the system. A thread that is opened
 /// without any of its own has these, and so has the command that tries the sandbox.
-pub(super) struct Base {
+pub(super) struct BasePermissions {
     /// A name that is in nobody's configuration, since Codex would merge the two.
     pub(super) profile: String,
-    pub(super) fence: Fence,
+    pub(super) fence: SandboxRules,
     /// As far as Codex has the proxy.
-    pub(super) network: Network,
+    pub(super) network: ShellNetwork,
 }
 
 /// JSON's strings and arrays of strings are also TOML's.
-fn quoted(text: &str) -> String {
+fn quote_toml(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-pub(super) fn toml(value: &Value) -> String {
+pub(super) fn to_inline_toml(value: &Value) -> String {
     let Value::Object(members) = value else { return value.to_string() };
-    let members = members.iter().map(|(name, value)| format!("{}={}", quoted(name), toml(value)));
+    let members = members
+        .iter()
+        .map(|(name, value)| format!("{}={}", quote_toml(name), to_inline_toml(value)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
-fn namespace(server: &str) -> String {
+fn tool_namespace(server: &str) -> String {
     format!("mcp__{server}")
 }
 
@@ -149,10 +157,10 @@ pub fn is_search(server: &str) -> bool {
 /// What a thread is given: the fence around its shell, our search as a required server, and none of
 /// the user's own servers, one of which may well be our own port 5011 and would ask us again without
 /// end.
-pub(super) fn thread(
+pub(super) fn build_thread_settings(
     settings: &crate::CodexSettings,
-    given: &Given,
-    cell: &Cell,
+    given: &ThreadInputs,
+    cell: &ThreadSandbox,
 ) -> ThreadSettings {
     let (name, url) = &given.search;
     // One nested table, because a dotted key cannot name a server whose name holds a dot.
@@ -172,14 +180,14 @@ pub(super) fn thread(
         search.insert("http_headers".to_owned(), json!({ "Authorization": bearer }));
     }
     servers.insert((*name).to_owned(), search.into());
-    let extras: Vec<(String, &Extra)> = given.extras().collect();
-    servers.extend(extras.iter().map(|(name, extra)| (name.clone(), server(extra))));
+    let extras: Vec<(String, &ExtraEndpoint)> = given.named_endpoints().collect();
+    servers.extend(extras.iter().map(|(name, extra)| (name.clone(), build_endpoint_entry(extra))));
     let mut config = Map::from_iter([("mcp_servers".to_owned(), json!(servers))]);
     let mut set = |key: &str, value: Value| drop(config.insert(key.to_owned(), value));
     if !extras.is_empty() {
-        let names = extras.iter().map(|(name, _)| namespace(name));
+        let names = extras.iter().map(|(name, _)| tool_namespace(name));
         let namespaces: Vec<String> =
-            SEARCH_NAMES.map(namespace).into_iter().chain(names).collect();
+            SEARCH_NAMES.map(tool_namespace).into_iter().chain(names).collect();
         set("features.code_mode.direct_only_tool_namespaces", json!(namespaces));
         // One that answers later is left out without a word.
         set("mcp_optional_startup_grace_ms", json!(EXTRA_STARTUP.as_millis()));
@@ -201,7 +209,7 @@ pub(super) fn thread(
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite => {
             let profile = json!({
                 "filesystem": given.fence.with_scratch(scratch),
-                "network": network(given.network),
+                "network": build_network_rules(given.network),
             });
             set("permissions", json!({ &cell.profile: profile }));
             if given.sets_permissions {
@@ -219,7 +227,7 @@ pub(super) fn thread(
     ThreadSettings {
         cwd: folder.to_owned(),
         sandbox,
-        approval_policy: approval(settings),
+        approval_policy: approval_policy(settings),
         model: given.model.clone(),
         base_instructions: given.prompt.clone(),
         // Empty, not absent: the user's own developer instructions are for other work.
@@ -230,7 +238,7 @@ pub(super) fn thread(
 
 /// Returns an endpoint in Codex's words. Whether a tool may be called is decided by the endpoint, so
 /// Codex, which would ask somebody, need not.
-fn server(extra: &Extra) -> Value {
+fn build_endpoint_entry(extra: &ExtraEndpoint) -> Value {
     json!({
         "url": extra.url,
         "required": false,
@@ -243,25 +251,25 @@ fn server(extra: &Extra) -> Value {
 }
 
 /// What a thread is given that is not in the settings.
-pub(super) struct Given {
+pub(super) struct ThreadInputs {
     /// Names of the user's own MCP servers.
     pub(super) theirs: Vec<String>,
     /// Name and address of our search.
     pub(super) search: (&'static str, String),
-    pub(super) extras: Vec<Extra>,
+    pub(super) extras: Vec<ExtraEndpoint>,
     pub(super) search_key: Option<codeinfo_core::Secret>,
     pub(super) model: Option<String>,
     pub(super) prompt: String,
-    pub(super) fence: Fence,
-    pub(super) network: Network,
+    pub(super) fence: SandboxRules,
+    pub(super) network: ShellNetwork,
     /// Whether its permissions are set once it is open.
     pub(super) sets_permissions: bool,
 }
 
-impl Given {
+impl ThreadInputs {
     /// Returns the further endpoints with their names in this thread: Codex would merge one of a name
     /// of the user's own configuration with what that says.
-    fn extras(&self) -> impl Iterator<Item = (String, &Extra)> {
+    fn named_endpoints(&self) -> impl Iterator<Item = (String, &ExtraEndpoint)> {
         // To Codex `a-b` and `a_b` are the same.
         let plain = |name: &str| name.replace('-', "_");
         let mut taken: Vec<String> = self.theirs.iter().map(|name| plain(name)).collect();
@@ -277,7 +285,7 @@ impl Given {
 
     /// Returns what each further endpoint is called in this thread, with the name that was asked for.
     pub(super) fn extra_names(&self) -> BTreeMap<String, String> {
-        self.extras().map(|(name, extra)| (name, extra.name.clone())).collect()
+        self.named_endpoints().map(|(name, extra)| (name, extra.name.clone())).collect()
     }
 }
 
@@ -288,10 +296,10 @@ const EMBEDDING: [&str; 3] = ["64:ff9b:*:*", "2002:*:*", "::ffff:0:*"];
 
 /// The network of the shell. Domains alone keep nothing out: only the proxy, which Codex starts where
 /// its feature is on, refuses this machine's own addresses and those of its surroundings.
-fn network(network: Network) -> Value {
+fn build_network_rules(network: ShellNetwork) -> Value {
     match network {
-        Network::Off | Network::Unavailable => json!({ "enabled": false }),
-        Network::Proxied | Network::Open => {
+        ShellNetwork::Off | ShellNetwork::Unavailable => json!({ "enabled": false }),
+        ShellNetwork::Proxied | ShellNetwork::Open => {
             let denied = EMBEDDING.map(|addresses| (addresses.to_owned(), json!("deny")));
             let mut domains = Map::from_iter(denied);
             domains.insert("*".to_owned(), json!("allow"));
@@ -310,7 +318,7 @@ fn network(network: Network) -> Value {
 pub(super) fn command_network(access: NetworkAccess) -> Value {
     match access {
         NetworkAccess::Open => json!({ "enabled": true }),
-        NetworkAccess::Proxied => network(Network::Proxied),
+        NetworkAccess::Proxied => build_network_rules(ShellNetwork::Proxied),
         NetworkAccess::None => json!({
             "enabled": true,
             "mode": "full",
@@ -321,7 +329,7 @@ pub(super) fn command_network(access: NetworkAccess) -> Value {
 }
 
 /// Both wishes are `never` on the wire, see [`config::Approval`].
-pub(super) fn approval(settings: &crate::CodexSettings) -> &'static str {
+pub(super) fn approval_policy(settings: &crate::CodexSettings) -> &'static str {
     match settings.approval {
         crate::ApprovalPolicy::OnFailure | crate::ApprovalPolicy::Never => "never",
     }

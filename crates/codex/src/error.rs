@@ -2,10 +2,10 @@
 
 use std::{io, path::PathBuf};
 
-use codeinfo_core::error::Code;
-use codeinfo_secrets::foreign::redact;
+use codeinfo_core::error::ErrorCode;
+use codeinfo_secrets::foreign::redact_message;
 
-use super::presence::Unavailable;
+use super::presence::UnavailableReason;
 
 const CHECK_VERSION: &str = "see that `codex --version` prints 0.169, which this server was made for, or later (`npm install -g \
      @openai/codex@latest`), and what `codex doctor` finds as the user who runs the server; then ask again";
@@ -37,7 +37,7 @@ pub enum CodexError {
     Gone(String),
     /// It ended again and again, the last time like this; the next start waits.
     #[error("{}, and {ends} times in a row", .last.reason)]
-    Unstable { ends: u32, last: Unavailable },
+    Unstable { ends: u32, last: UnavailableReason },
     /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
@@ -45,7 +45,7 @@ pub enum CodexError {
     #[error("Codex did not answer `{0}` in time")]
     TimedOut(&'static str),
     /// Codex refused a request.
-    #[error("Codex refused `{method}` ({code}): {}", redact(.message))]
+    #[error("Codex refused `{method}` ({code}): {}", redact_message(.message))]
     Refused { method: &'static str, code: i64, message: String },
     /// Codex's answer, or our request, is not in the known form.
     #[error("`{method}` of Codex is not in the known form")]
@@ -55,7 +55,7 @@ pub enum CodexError {
         source: serde_json::Error,
     },
     /// Codex cannot read its configuration.
-    #[error("Codex's configuration cannot be used: {}", redact(.0))]
+    #[error("Codex's configuration cannot be used: {}", redact_message(.0))]
     Configuration(String),
     /// Nobody is signed in.
     #[error("nobody is signed in to Codex")]
@@ -85,7 +85,7 @@ pub enum CodexError {
 }
 
 impl CodexError {
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound(_)
             | Self::Start { .. }
@@ -99,15 +99,15 @@ impl CodexError {
             | Self::Unconfined { .. }
             | Self::NoNative
             | Self::Pattern { .. }
-            | Self::Workdir { .. } => Code::LlmUnavailable,
-            Self::Stopping => Code::Cancelled,
-            Self::Refused { .. } | Self::Form { .. } => Code::TurnFailed,
-            Self::UnknownThread => Code::ConversationNotFound,
+            | Self::Workdir { .. } => ErrorCode::LlmUnavailable,
+            Self::Stopping => ErrorCode::Cancelled,
+            Self::Refused { .. } | Self::Form { .. } => ErrorCode::TurnFailed,
+            Self::UnknownThread => ErrorCode::ConversationNotFound,
         }
     }
 
     /// Says what is wrong and what to do, in words that are safe to show.
-    pub fn unavailable(&self) -> Unavailable {
+    pub fn unavailable_reason(&self) -> UnavailableReason {
         let (reason, hint) = match self {
             Self::NotFound(looked) => (
                 format!("the Codex command line is not found: {looked}"),
@@ -126,7 +126,7 @@ impl CodexError {
             Self::Gone(last) => (last.clone(), CHECK_VERSION),
             Self::TimedOut(_) => ("Codex does not answer".to_owned(), CHECK_SPEED),
             Self::Configuration(reason) => (
-                format!("Codex cannot use its configuration: {}", redact(reason)),
+                format!("Codex cannot use its configuration: {}", redact_message(reason)),
                 "repair config.toml in CODEX_HOME; `codex doctor` checks it",
             ),
             Self::SignedOut => (
@@ -163,7 +163,7 @@ impl CodexError {
             ),
             Self::Stopping => ("the server is stopping".to_owned(), "ask again when it is back"),
             Self::Refused { method, message, .. } => {
-                (format!("Codex refused `{method}`: {}", redact(message)), CHECK_VERSION)
+                (format!("Codex refused `{method}`: {}", redact_message(message)), CHECK_VERSION)
             }
             Self::Form { method, .. } => (
                 format!("the installed Codex answers `{method}` in an unknown form"),
@@ -171,6 +171,6 @@ impl CodexError {
             ),
             Self::UnknownThread => (self.to_string(), "start a new conversation"),
         };
-        Unavailable { reason, hint: hint.to_owned() }
+        UnavailableReason { reason, hint: hint.to_owned() }
     }
 }

@@ -6,7 +6,7 @@ use codeinfo_core::Secret;
 
 /// An MCP endpoint of ours that a thread may use beside the search.
 #[derive(Debug, Clone)]
-pub struct Extra {
+pub struct ExtraEndpoint {
     /// What Codex should call it. It has another name where the user's configuration takes this one.
     pub name: String,
     pub url: String,

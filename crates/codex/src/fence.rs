@@ -17,12 +17,12 @@ use std::{
 use codeinfo_worktree::private_places::PrivatePlaces;
 use serde_json::{Map, Value, json};
 
-use self::narrow::narrow;
-pub(super) use self::sight::Sight;
+use self::narrow::merge_denied_paths;
+pub(super) use self::sight::SecretLocator;
 
 /// An indexed folder, which the model's shell may read except for some files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Readable {
+pub struct ReadableRoot {
     pub folder: PathBuf,
     /// Absolute paths of files in it that are secrets.
     pub private_files: Vec<PathBuf>,
@@ -30,7 +30,7 @@ pub struct Readable {
 
 /// An indexed folder that the model's shell does not read, although search finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct ExcludedRoot {
     pub folder: PathBuf,
     pub reason: &'static str,
 }
@@ -44,7 +44,7 @@ const INSIDE: &str = "it lies in a folder of another repository that is kept fro
 
 /// What else a fence is built from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Surroundings {
+pub(super) struct SandboxContext {
     /// Codex's own files, without which no command starts.
     pub(super) program: Vec<PathBuf>,
     /// Places that hold keys, conversations and the index: the user's, Codex's, and ours.
@@ -53,10 +53,10 @@ pub(super) struct Surroundings {
 
 /// The rules of one profile, by path. A path that no rule covers does not exist for the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fence(BTreeMap<String, Access>);
+pub(super) struct SandboxRules(BTreeMap<String, SandboxAccess>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum SandboxAccess {
     Read,
     Write,
     Deny,
@@ -83,17 +83,17 @@ const SYSTEM_SECRETS: [&str; 8] = [
     "/etc/codex",
 ];
 
-impl Fence {
+impl SandboxRules {
     /// Builds the fence around `readable`, of which [`Sight`] knows the secrets, and returns those that
     /// it leaves out. Reads the file system, but not at theirs.
-    pub(super) fn around(
-        readable: &[Readable],
-        surroundings: &Surroundings,
-    ) -> (Self, Vec<Unread>) {
-        let (open, closed): (Vec<&Readable>, Vec<&Readable>) =
+    pub(super) fn build(
+        readable: &[ReadableRoot],
+        surroundings: &SandboxContext,
+    ) -> (Self, Vec<ExcludedRoot>) {
+        let (open, closed): (Vec<&ReadableRoot>, Vec<&ReadableRoot>) =
             readable.iter().partition(|readable| is_plain(&readable.folder));
-        let unread = |folder: &Path, reason| Unread { folder: folder.to_owned(), reason };
-        let mut left_out: Vec<Unread> =
+        let unread = |folder: &Path, reason| ExcludedRoot { folder: folder.to_owned(), reason };
+        let mut left_out: Vec<ExcludedRoot> =
             closed.iter().map(|readable| unread(&readable.folder, PATTERN)).collect();
         let (mut roots, mut private) = (BTreeSet::new(), BTreeSet::new());
         for readable in open {
@@ -108,14 +108,14 @@ impl Fence {
                 || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         };
         // What nothing grants need not be denied, and must not: a root below it could not be read.
-        let hidden = outermost(
+        let hidden = retain_outermost(
             hidden
                 .filter(is_granted)
-                .flat_map(|path| beside(path, &surroundings.program))
+                .flat_map(|path| exclude_program_files(path, &surroundings.program))
                 .collect(),
         );
         private.retain(|path| !hidden.iter().any(|above| path.starts_with(above)));
-        let private = outermost(private);
+        let private = retain_outermost(private);
         let room = MAX_DENIED.saturating_sub(hidden.len());
         roots.retain(|root| {
             let is_inside = private.iter().any(|above| root.starts_with(above));
@@ -124,48 +124,55 @@ impl Fence {
             }
             !is_inside
         });
-        let (private, lost) = narrow(private, &roots, room);
+        let (private, lost) = merge_denied_paths(private, &roots, room);
         left_out.extend(lost.iter().map(|root| unread(root, TOO_MANY)));
-        let mut rules = BTreeMap::from([(SYSTEM.to_owned(), Access::Read)]);
+        let mut rules = BTreeMap::from([(SYSTEM.to_owned(), SandboxAccess::Read)]);
         let mut rule = |path: &Path, access| {
             rules.insert(path.to_string_lossy().into_owned(), access);
         };
-        surroundings.program.iter().for_each(|path| rule(path, Access::Read));
-        roots.difference(&lost).for_each(|root| rule(root, Access::Read));
-        hidden.iter().chain(&private).for_each(|path| rule(&literal(path), Access::Deny));
+        surroundings.program.iter().for_each(|path| rule(path, SandboxAccess::Read));
+        roots.difference(&lost).for_each(|root| rule(root, SandboxAccess::Read));
+        hidden
+            .iter()
+            .chain(&private)
+            .for_each(|path| rule(&escape_pattern(path), SandboxAccess::Deny));
         (Self(rules), left_out)
     }
 
     /// Denies `folder`, if it is there, although nothing may grant it.
-    pub(super) fn deny(&mut self, folder: &Path) {
+    pub(super) fn deny_folder(&mut self, folder: &Path) {
         if let Ok(folder) = folder.canonicalize() {
-            self.0.insert(literal(&folder).to_string_lossy().into_owned(), Access::Deny);
+            self.0.insert(
+                escape_pattern(&folder).to_string_lossy().into_owned(),
+                SandboxAccess::Deny,
+            );
         }
     }
 
     /// Returns the files of git's settings that are denied, each with its content without credentials. Reads
     /// the file system.
-    pub(super) fn copies(&self) -> Vec<(PathBuf, String)> {
-        let denied = self.0.iter().filter(|(_, access)| **access == Access::Deny);
+    pub(super) fn copy_git_settings(&self) -> Vec<(PathBuf, String)> {
+        let denied = self.0.iter().filter(|(_, access)| **access == SandboxAccess::Deny);
         let paths = denied.map(|(path, _)| PathBuf::from(path)).filter(|path| is_plain(path));
         paths.filter_map(|path| git::copy_settings(&path).map(|copy| (path, copy))).collect()
     }
 
     /// Grants writing into `folder`.
-    pub(super) fn write(&mut self, folder: &Path) {
-        self.0.insert(folder.to_string_lossy().into_owned(), Access::Write);
+    pub(super) fn allow_writing(&mut self, folder: &Path) {
+        self.0.insert(folder.to_string_lossy().into_owned(), SandboxAccess::Write);
     }
 
     /// Returns the rules as Codex takes them, with the right to write into `scratch`, if there is one.
     pub(super) fn with_scratch(&self, scratch: Option<&Path>) -> Map<String, Value> {
-        let rules = self.0.iter().map(|(path, access)| (path.clone(), access.json()));
-        let own = scratch.map(|path| (path.to_string_lossy().into_owned(), Access::Write.json()));
+        let rules = self.0.iter().map(|(path, access)| (path.clone(), access.to_json()));
+        let own = scratch
+            .map(|path| (path.to_string_lossy().into_owned(), SandboxAccess::Write.to_json()));
         rules.chain(own).collect()
     }
 }
 
 /// Drops what lies in another one of `paths`: the sandbox cannot make the place of one inside another.
-fn outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+fn retain_outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     // In order, a folder comes first.
     let mut outer: Option<PathBuf> = None;
     paths.retain(|path| {
@@ -180,7 +187,7 @@ fn outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
 
 /// Returns `folder`, or what is in it beside `program`, if that is in it: Codex may be installed in its
 /// own folder, and nothing in a denied folder can be granted.
-fn beside(folder: PathBuf, program: &[PathBuf]) -> Vec<PathBuf> {
+fn exclude_program_files(folder: PathBuf, program: &[PathBuf]) -> Vec<PathBuf> {
     if !program.iter().any(|file| file.starts_with(&folder)) {
         return vec![folder];
     }
@@ -189,8 +196,8 @@ fn beside(folder: PathBuf, program: &[PathBuf]) -> Vec<PathBuf> {
     others.filter(|path| !program.iter().any(|file| file.starts_with(path))).collect()
 }
 
-impl Access {
-    fn json(self) -> Value {
+impl SandboxAccess {
+    fn to_json(self) -> Value {
         match self {
             Self::Read => json!("read"),
             Self::Write => json!("write"),
@@ -205,7 +212,7 @@ pub(super) fn is_plain(path: &Path) -> bool {
 }
 
 /// Returns `path` as a pattern that matches it alone, where Codex would take it for another pattern.
-fn literal(path: &Path) -> PathBuf {
+fn escape_pattern(path: &Path) -> PathBuf {
     if is_plain(path) {
         return path.to_owned();
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use codeinfo_core::program;
-use codeinfo_secrets::foreign::redact;
+use codeinfo_secrets::foreign::redact_message;
 use tokio::{fs, io::AsyncReadExt};
 
 use super::error::CodexError;
@@ -23,10 +23,10 @@ pub(super) const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
 
 /// When and how large those files were; two equal stamps mean that nothing changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Stamp([Option<(SystemTime, u64)>; 4]);
+pub(super) struct CodexConfigStamp([Option<(SystemTime, u64)>; 4]);
 
-impl Stamp {
-    pub(super) async fn of(home: &Path) -> Self {
+impl CodexConfigStamp {
+    pub(super) async fn from_home(home: &Path) -> Self {
         let mut stamp = Self::default();
         for (seen, name) in stamp.0.iter_mut().zip(READ_AT_START) {
             // A file that cannot be inspected counts as absent: Codex cannot read it either.
@@ -40,7 +40,7 @@ impl Stamp {
 
 /// Finds the Codex binary: the one that is set, as a path or as a name on the search path, else
 /// `codex` on the search path.
-pub(super) async fn binary(settings: &crate::CodexSettings) -> Result<PathBuf, CodexError> {
+pub(super) async fn find_binary(settings: &crate::CodexSettings) -> Result<PathBuf, CodexError> {
     let missing = |reason: &str| Err(CodexError::NotFound(reason.to_owned()));
     match &settings.bin {
         Some(set) if set.is_relative() => match on_path(settings, set).await {
@@ -81,7 +81,7 @@ pub(super) async fn require_interpreter(
         None => (program, is_program(program).await),
     };
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    if is_there { Ok(()) } else { Err(CodexError::NoInterpreter(redact(&name))) }
+    if is_there { Ok(()) } else { Err(CodexError::NoInterpreter(redact_message(&name))) }
 }
 
 /// What names of programs end with where a name says nothing: on Windows npm installs scripts.

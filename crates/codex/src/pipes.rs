@@ -5,10 +5,10 @@ use std::{
 };
 
 use codeinfo_core::{
-    lines::{Line, Lines},
+    lines::{BoundedLine, BoundedLineReader},
     task::Tasks,
 };
-use codeinfo_secrets::foreign::redact;
+use codeinfo_secrets::foreign::redact_message;
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
@@ -18,7 +18,7 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-use super::{error::CodexError, server::Shared};
+use super::{error::CodexError, server::CodexConnection};
 
 /// Longest line of standard output: Codex cuts a tool's result at 1 MiB, and JSON may write each
 /// byte as six.
@@ -35,10 +35,10 @@ const OWN_GROUP: u32 = 0x200;
 
 /// The queue of lines to write: a handle for replies that does not keep the process alive, and the
 /// queue's end.
-pub(super) type Queue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
+pub(super) type CodexLineQueue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 
 /// What the process is started as.
-pub(super) struct Start<'a> {
+pub(super) struct CodexProcessSpec<'a> {
     pub(super) binary: &'a Path,
     pub(super) arguments: Vec<String>,
     /// All that it gets of our environment.
@@ -48,13 +48,13 @@ pub(super) struct Start<'a> {
 }
 
 /// Starts the process and the tasks that serve its pipes.
-pub(super) fn start(
-    start: &Start<'_>,
+pub(super) fn start_process(
+    start: &CodexProcessSpec<'_>,
     tasks: &Tasks,
-    (replies, queue): Queue,
-    shared: &Arc<Shared>,
+    (replies, queue): CodexLineQueue,
+    shared: &Arc<CodexConnection>,
 ) -> Result<(), CodexError> {
-    let Start { binary, settings, .. } = start;
+    let CodexProcessSpec { binary, settings, .. } = start;
     let mut command = Command::new(binary);
     command
         .args(&start.arguments)
@@ -85,22 +85,26 @@ pub(super) fn start(
         return Err(failed(std::io::Error::other("a pipe is missing")));
     };
     debug!(process.id = child.id(), "Codex started");
-    tasks.spawn(write(stdin, queue, Arc::clone(shared)));
+    tasks.spawn(write_lines(stdin, queue, Arc::clone(shared)));
     let words = tasks.spawn_handle(read_words(stderr, Arc::clone(shared)));
-    tasks.spawn(read(child, (stdout, words), replies, Arc::clone(shared)));
+    tasks.spawn(read_output(child, (stdout, words), replies, Arc::clone(shared)));
     Ok(())
 }
 
 /// Writes queued lines until nobody can queue any more, or the process is to end. Ending closes the
 /// process's input, which makes it end.
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared: Arc<Shared>) {
+async fn write_lines(
+    mut stdin: ChildStdin,
+    mut queue: mpsc::Receiver<Vec<u8>>,
+    shared: Arc<CodexConnection>,
+) {
     loop {
         let line = tokio::select! {
             () = shared.closing.cancelled() => break,
             line = queue.recv() => line,
         };
         let Some(line) = line else {
-            shared.dismiss();
+            shared.begin_shutdown();
             break;
         };
         let written = tokio::select! {
@@ -116,13 +120,13 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared
 }
 
 /// Reads the process's lines until it ends, then waits for it.
-async fn read(
+async fn read_output(
     mut child: Child,
     (stdout, words): (ChildStdout, JoinHandle<()>),
     replies: mpsc::WeakSender<Vec<u8>>,
-    shared: Arc<Shared>,
+    shared: Arc<CodexConnection>,
 ) {
-    let mut lines = Lines::new(stdout, MAX_LINE_BYTES);
+    let mut lines = BoundedLineReader::new(stdout, MAX_LINE_BYTES);
     tokio::select! {
         () = read_lines(&mut lines, &replies, &shared) => {}
         () = async { shared.closing.cancelled().await; tokio::time::sleep(GRACE).await } => {
@@ -147,20 +151,20 @@ async fn read(
     };
     // What it said last may still be in the pipe, which a program that it started may hold open.
     drop(timeout(STDERR_TIMEOUT, words).await);
-    shared.end(status);
+    shared.mark_ended(status);
     shared.gone.cancel();
 }
 
 async fn read_lines(
-    lines: &mut Lines<ChildStdout>,
+    lines: &mut BoundedLineReader<ChildStdout>,
     replies: &mpsc::WeakSender<Vec<u8>>,
-    shared: &Shared,
+    shared: &CodexConnection,
 ) {
     loop {
-        let reply = match lines.next().await {
-            Ok(Some(Line::Whole(line))) => shared.take(&line),
+        let reply = match lines.next_line().await {
+            Ok(Some(BoundedLine::Whole(line))) => shared.handle_line(&line),
             // Not JSON either, so it is counted as such.
-            Ok(Some(Line::TooLong { .. })) => shared.take(b""),
+            Ok(Some(BoundedLine::TooLong { .. })) => shared.handle_line(b""),
             Ok(None) => return,
             Err(error) => {
                 warn!(%error, "the output of Codex cannot be read");
@@ -175,11 +179,11 @@ async fn read_lines(
 }
 
 /// Drains standard error, so that the process never blocks on it, and keeps what it said last.
-async fn read_words(stderr: ChildStderr, shared: Arc<Shared>) {
-    let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
-    while let Ok(Some(line)) = lines.next().await {
-        let Line::Whole(line) = line else { continue };
-        let words = redact(&String::from_utf8_lossy(&line));
+async fn read_words(stderr: ChildStderr, shared: Arc<CodexConnection>) {
+    let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next_line().await {
+        let BoundedLine::Whole(line) = line else { continue };
+        let words = redact_message(&String::from_utf8_lossy(&line));
         if !words.is_empty() {
             debug!(codex.stderr = words, "Codex says");
             shared.note_stderr(words);

@@ -2,19 +2,19 @@
 
 /// Whether Codex can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Presence {
+pub enum CodexAvailability {
     Available {
         /// Version of Codex, such as `0.169.0`.
         version: String,
         /// The model that will be asked for; `None` leaves it to Codex.
         model: Option<String>,
     },
-    Unavailable(Unavailable),
+    Unavailable(UnavailableReason),
 }
 
 /// Why Codex cannot be used, in sentences that are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unavailable {
+pub struct UnavailableReason {
     /// What is wrong.
     pub reason: String,
     /// What to do.
@@ -22,8 +22,8 @@ pub struct Unavailable {
 }
 
 /// What is said before the first probe.
-pub(super) fn unknown() -> Presence {
-    Presence::Unavailable(Unavailable {
+pub(super) fn unknown_availability() -> CodexAvailability {
+    CodexAvailability::Unavailable(UnavailableReason {
         reason: "Codex has not been looked for yet".to_owned(),
         hint: "ask again in a moment".to_owned(),
     })

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Any line that Codex writes; the fields that are set show what it is.
 #[derive(Debug, Deserialize)]
-pub(super) struct Incoming {
+pub(super) struct CodexMessage {
     pub(super) id: Option<Value>,
     pub(super) method: Option<String>,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub(super) const ORIGINATOR: &str = "codeinfo";
 /// Codex's code for a request that it does not accept, an unknown thread among them.
 pub(super) const INVALID_REQUEST: i64 = -32600;
 
-pub(super) fn initialize() -> Value {
+pub(super) fn build_initialize_params() -> Value {
     json!({
         "clientInfo": {
             "name": ORIGINATOR,
@@ -44,7 +44,7 @@ pub(super) fn initialize() -> Value {
 
 /// Answers what Codex asks of its client. Nobody is there to approve or to type: every approval is
 /// declined, and anything else is not supported (`None`).
-pub(super) fn refusal(method: &str) -> Option<Value> {
+pub(super) fn build_refusal(method: &str) -> Option<Value> {
     match method {
         "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
             Some(json!({ "decision": "decline" }))
@@ -59,7 +59,7 @@ pub(super) fn refusal(method: &str) -> Option<Value> {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Initialized {
+pub(super) struct InitializeResult {
     /// `codeinfo/0.169.0 (…)`.
     pub(super) user_agent: String,
     pub(super) codex_home: PathBuf,
@@ -67,13 +67,13 @@ pub(super) struct Initialized {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct AccountRead {
+pub(super) struct AccountReadResult {
     pub(super) account: Option<Value>,
     pub(super) requires_openai_auth: bool,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ConfigRead {
+pub(super) struct ConfigReadResult {
     pub(super) config: UserConfig,
 }
 
@@ -89,18 +89,18 @@ pub(super) struct UserConfig {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProviderList {
-    pub(super) data: Vec<Provider>,
+    pub(super) data: Vec<ModelProvider>,
     pub(super) default_provider_id: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Provider {
+pub(super) struct ModelProvider {
     pub(super) id: String,
     #[serde(default)]
     pub(super) settings: Value,
 }
 
-impl Provider {
+impl ModelProvider {
     /// The environment variable that holds the provider's key, if it needs one.
     pub(super) fn env_key(&self) -> Option<&str> {
         self.settings.pointer("/auth/envKey").and_then(Value::as_str)
@@ -110,14 +110,14 @@ impl Provider {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ModelList {
-    pub(super) data: Vec<Model>,
+    pub(super) data: Vec<CodexModel>,
     pub(super) next_cursor: Option<String>,
 }
 
 /// A model that Codex offers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Model {
+pub struct CodexModel {
     /// What `CODEX_MODEL` and a question's `model` take.
     pub id: String,
     pub display_name: String,
@@ -151,7 +151,7 @@ impl fmt::Debug for ThreadSettings {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ThreadResume {
+pub(super) struct ThreadResumeParams {
     pub(super) thread_id: String,
     pub(super) exclude_turns: bool,
     #[serde(flatten)]
@@ -160,7 +160,7 @@ pub(super) struct ThreadResume {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ThreadOpened {
+pub(super) struct ThreadOpenResult {
     pub(super) thread: ThreadInfo,
     pub(super) model: String,
     /// The permissions that hold; absent from a Codex that does not know them.
@@ -175,25 +175,25 @@ pub(super) struct PermissionProfile {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FeatureList {
-    pub(super) data: Vec<Feature>,
+    pub(super) data: Vec<CodexFeature>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Feature {
+pub(super) struct CodexFeature {
     pub(super) name: String,
     pub(super) enabled: bool,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct CommandEnded {
+pub(super) struct CommandExecResult {
     pub(super) exit_code: i32,
     #[serde(default)]
     pub(super) stderr: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ThreadRead {
+pub(super) struct ThreadReadResult {
     pub(super) thread: ThreadInfo,
 }
 
@@ -206,7 +206,7 @@ pub(super) struct ThreadInfo {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct TurnStart {
+pub(super) struct TurnStartParams {
     pub(super) thread_id: String,
     pub(super) input: [Value; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,7 +219,7 @@ pub(super) struct TurnStart {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct TurnStarted {
+pub(super) struct TurnStartResult {
     pub(super) turn: TurnInfo,
 }
 

@@ -1,7 +1,7 @@
 //! Why a turn failed, in words that are safe to show.
 
-use codeinfo_core::error::Code;
-use codeinfo_secrets::foreign::redact;
+use codeinfo_core::error::ErrorCode;
+use codeinfo_secrets::foreign::redact_message;
 use serde_json::Value;
 
 /// A failed turn.
@@ -33,10 +33,10 @@ pub enum TurnErrorKind {
 
 impl TurnError {
     /// Reads `turn.error`.
-    pub(super) fn read(error: &Value) -> Self {
+    pub(super) fn from_json(error: &Value) -> Self {
         let detail = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
         let info = error.get("codexErrorInfo").unwrap_or(&Value::Null);
-        Self { kind: kind(info, &detail), detail: redact(&detail) }
+        Self { kind: classify_error(info, &detail), detail: redact_message(&detail) }
     }
 
     /// Codex's own words, for the log.
@@ -44,15 +44,15 @@ impl TurnError {
         &self.detail
     }
 
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self.kind {
             TurnErrorKind::Unreachable(_)
             | TurnErrorKind::Unauthorized
             | TurnErrorKind::UsageLimit
             | TurnErrorKind::Overloaded
-            | TurnErrorKind::Disconnected => Code::LlmUnavailable,
-            TurnErrorKind::ContextWindow => Code::ContextWindowExceeded,
-            TurnErrorKind::Other => Code::TurnFailed,
+            | TurnErrorKind::Disconnected => ErrorCode::LlmUnavailable,
+            TurnErrorKind::ContextWindow => ErrorCode::ContextWindowExceeded,
+            TurnErrorKind::Other => ErrorCode::TurnFailed,
         }
     }
 
@@ -114,9 +114,9 @@ impl TurnError {
     }
 }
 
-fn kind(info: &Value, detail: &str) -> TurnErrorKind {
+fn classify_error(info: &Value, detail: &str) -> TurnErrorKind {
     if let Some(name) = info.as_str() {
-        return named(name, detail);
+        return classify_named_error(name, detail);
     }
     // `{"httpConnectionFailed": {"httpStatusCode": 401}}` and its siblings.
     let Some((name, fields)) = info.as_object().and_then(|info| info.iter().next()) else {
@@ -133,7 +133,7 @@ fn kind(info: &Value, detail: &str) -> TurnErrorKind {
     }
 }
 
-fn named(name: &str, detail: &str) -> TurnErrorKind {
+fn classify_named_error(name: &str, detail: &str) -> TurnErrorKind {
     match name {
         "contextWindowExceeded" => TurnErrorKind::ContextWindow,
         "unauthorized" => TurnErrorKind::Unauthorized,
@@ -156,8 +156,8 @@ mod tests {
 
     use super::*;
 
-    fn error(info: &Value, message: &str) -> (TurnErrorKind, Code) {
-        let error = TurnError::read(&json!({ "message": message, "codexErrorInfo": info }));
+    fn error(info: &Value, message: &str) -> (TurnErrorKind, ErrorCode) {
+        let error = TurnError::from_json(&json!({ "message": message, "codexErrorInfo": info }));
         (error.kind, error.code())
     }
 
@@ -168,17 +168,17 @@ mod tests {
         };
         let failed =
             |status: Value| json!({ "httpConnectionFailed": { "httpStatusCode": status } });
-        let away = Code::LlmUnavailable;
+        let away = ErrorCode::LlmUnavailable;
         assert_eq!(error(&failed(json!(null)), ""), (Unreachable(None), away));
         assert_eq!(error(&failed(json!(503)), ""), (Unreachable(Some(503)), away));
         assert_eq!(error(&failed(json!(401)), ""), (Unauthorized, away));
         assert_eq!(error(&json!("usageLimitExceeded"), ""), (UsageLimit, away));
         assert_eq!(error(&json!("internalServerError"), ""), (Overloaded, away));
         assert_eq!(error(&json!("other"), "stream disconnected before"), (Disconnected, away));
-        assert_eq!(error(&json!("other"), "bad request"), (Other, Code::TurnFailed));
-        assert_eq!(error(&json!("newKind"), ""), (Other, Code::TurnFailed));
-        assert_eq!(error(&json!(null), ""), (Other, Code::TurnFailed));
-        let full = Code::ContextWindowExceeded;
+        assert_eq!(error(&json!("other"), "bad request"), (Other, ErrorCode::TurnFailed));
+        assert_eq!(error(&json!("newKind"), ""), (Other, ErrorCode::TurnFailed));
+        assert_eq!(error(&json!(null), ""), (Other, ErrorCode::TurnFailed));
+        let full = ErrorCode::ContextWindowExceeded;
         assert_eq!(error(&json!("contextWindowExceeded"), ""), (ContextWindow, full));
     }
 }

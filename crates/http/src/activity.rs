@@ -7,46 +7,46 @@ use std::{
 
 /// What is under way on the listeners that share it: requests, streamed replies, upgraded connections.
 #[derive(Debug, Clone)]
-pub struct Activity(Arc<Mutex<State>>);
+pub struct ServerActivity(Arc<Mutex<ActivityState>>);
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     under_way: usize,
     /// When the last of them ended.
     since: Instant,
 }
 
-impl Default for Activity {
+impl Default for ServerActivity {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(State { under_way: 0, since: Instant::now() })))
+        Self(Arc::new(Mutex::new(ActivityState { under_way: 0, since: Instant::now() })))
     }
 }
 
-impl Activity {
+impl ServerActivity {
     /// Returns for how long nothing has been under way; `None` while something is.
-    pub fn idle(&self) -> Option<Duration> {
-        let state = self.state();
+    pub fn idle_time(&self) -> Option<Duration> {
+        let state = self.lock_state();
         (state.under_way == 0).then(|| state.since.elapsed())
     }
 
     /// Something begins, and is under way until the result is dropped.
-    pub(super) fn begin(&self) -> Busy {
-        self.state().under_way += 1;
-        Busy(self.clone())
+    pub(super) fn begin_work(&self) -> ActivityGuard {
+        self.lock_state().under_way += 1;
+        ActivityGuard(self.clone())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, ActivityState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Something that is under way.
 #[derive(Debug)]
-pub(super) struct Busy(Activity);
+pub(super) struct ActivityGuard(ServerActivity);
 
-impl Drop for Busy {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.0.lock_state();
         state.under_way -= 1;
         state.since = Instant::now();
     }
@@ -58,13 +58,13 @@ mod tests {
 
     #[test]
     fn a_server_is_idle_from_the_end_of_the_last_thing_on() {
-        let activity = Activity::default();
-        while activity.idle().is_some_and(|idle| idle < Duration::from_millis(50)) {}
+        let activity = ServerActivity::default();
+        while activity.idle_time().is_some_and(|idle| idle < Duration::from_millis(50)) {}
         let began = Instant::now();
-        let (first, second) = (activity.begin(), activity.clone().begin());
+        let (first, second) = (activity.begin_work(), activity.clone().begin_work());
         drop(first);
-        assert_eq!(activity.idle(), None);
+        assert_eq!(activity.idle_time(), None);
         drop(second);
-        assert!(activity.idle().is_some_and(|idle| idle <= began.elapsed()));
+        assert!(activity.idle_time().is_some_and(|idle| idle <= began.elapsed()));
     }
 }

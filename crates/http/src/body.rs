@@ -15,7 +15,7 @@ const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// Reads at most `limit` bytes within `timeout`.
-pub(super) async fn read(
+pub(super) async fn read_body(
     body: &mut Incoming,
     limit: usize,
     timeout: Duration,
@@ -24,10 +24,12 @@ pub(super) async fn read(
     if limit < announced {
         return Err(HttpError::BodyTooLarge { limit });
     }
-    tokio::time::timeout(timeout, collect(body, limit)).await.unwrap_or(Err(HttpError::Timeout))
+    tokio::time::timeout(timeout, collect_frames(body, limit))
+        .await
+        .unwrap_or(Err(HttpError::Timeout))
 }
 
-async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> {
+async fn collect_frames(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> {
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         // Trailers are not data and are passed over.
@@ -42,7 +44,7 @@ async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> 
 
 /// Takes in the rest of a body and forgets it, while the reply is on its way. The connection ends with
 /// a body that does not.
-pub(super) async fn discard(mut body: Incoming, timeout: Duration) {
+pub(super) async fn discard_body(mut body: Incoming, timeout: Duration) {
     let rest = async {
         let mut discarded = 0;
         while let Ok(Some(Ok(frame))) = tokio::time::timeout(SILENCE, body.frame()).await {

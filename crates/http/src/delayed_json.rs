@@ -22,5 +22,5 @@ pub async fn delayed_json(
     }
     let pieces = sse::with_ticks(text.map(Bytes::from).into_stream(), keep_alive, SPACE);
     let first = stream::once(std::future::ready(SPACE));
-    reply::streamed("application/json", first.chain(pieces))
+    reply::stream_response("application/json", first.chain(pieces))
 }

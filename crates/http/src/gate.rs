@@ -17,7 +17,7 @@ const SESSION: &str = "x-codeinfo-session";
 
 /// A request that passed the guard, as far as it matters for who is answered.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct AuthRequest<'a> {
     /// The path as sent, without the query.
     pub path: &'a str,
     /// What it proves itself with.
@@ -41,7 +41,7 @@ pub struct SessionProof<'a> {
 
 /// Rights of a request, each with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rights {
+pub enum AccessRights {
     /// Sees whether the server is well, and the files of the page.
     Monitor,
     /// Searches, asks, and sees what is its own.
@@ -52,26 +52,26 @@ pub enum Rights {
 
 /// A request that is answered.
 #[derive(Debug, Clone)]
-pub struct Admission {
+pub struct AuthContext {
     /// Who asks, where that is proved and has a name.
     pub principal: Option<Principal>,
-    pub rights: Rights,
+    pub rights: AccessRights,
     /// Cancelled when what proved it is revoked: streams, sockets and turns end then.
     pub revoked: CancellationToken,
 }
 
-impl Admission {
+impl AuthContext {
     /// Admits who has no name.
-    pub fn unnamed(rights: Rights) -> Self {
+    pub fn anonymous(rights: AccessRights) -> Self {
         Self { principal: None, rights, revoked: CancellationToken::new() }
     }
 }
 
 /// Decides who is answered.
-pub type Gate = Arc<dyn Fn(Asked<'_>) -> Result<Admission, HttpError> + Send + Sync>;
+pub type AuthGate = Arc<dyn Fn(AuthRequest<'_>) -> Result<AuthContext, HttpError> + Send + Sync>;
 
 /// Returns the bearer of a request. What is no bearer, such as the password of a proxy, is for others.
-pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
+pub(super) fn parse_bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
@@ -84,7 +84,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
 }
 
 /// Returns the session that a page shows.
-pub(super) fn session(headers: &HeaderMap) -> Option<SessionProof<'_>> {
+pub(super) fn parse_session(headers: &HeaderMap) -> Option<SessionProof<'_>> {
     let key = headers.get(SESSION)?.to_str().ok()?;
     let name = cookie_name(headers);
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -105,7 +105,7 @@ pub(super) fn cookie_name(headers: &HeaderMap) -> String {
 mod tests {
     use hyper::{HeaderMap, header::AUTHORIZATION};
 
-    use super::bearer;
+    use super::parse_bearer;
 
     fn headers(values: &[&[u8]]) -> HeaderMap {
         let values = values.iter().map(|value| (AUTHORIZATION, value[..].try_into().unwrap()));
@@ -121,10 +121,10 @@ mod tests {
             ("Basic YTpi", None),
             ("Bearerabc", None),
         ] {
-            assert_eq!(bearer(&headers(&[value.as_bytes()])), Ok(wanted), "{value}");
+            assert_eq!(parse_bearer(&headers(&[value.as_bytes()])), Ok(wanted), "{value}");
         }
-        assert_eq!(bearer(&headers(&[])), Ok(None));
-        assert_eq!(bearer(&headers(&[b"Bearer \xff"])), Ok(Some("")));
-        assert!(bearer(&headers(&[b"Bearer abc", b"Basic YTpi"])).is_err());
+        assert_eq!(parse_bearer(&headers(&[])), Ok(None));
+        assert_eq!(parse_bearer(&headers(&[b"Bearer \xff"])), Ok(Some("")));
+        assert!(parse_bearer(&headers(&[b"Bearer abc", b"Basic YTpi"])).is_err());
     }
 }

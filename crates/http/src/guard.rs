@@ -24,19 +24,19 @@ const HTTP_PORT: u16 = 80;
 /// Checks `Host` against loopback names and the configured ones, and `Origin` against the listener's
 /// own and the configured ones. A page of another program of this machine is foreign, too.
 #[derive(Debug, Clone)]
-pub(super) struct Guard {
+pub(super) struct OriginGuard {
     allowed: crate::AllowedNames,
     /// The port of the listener.
     port: u16,
 }
 
-impl Guard {
+impl OriginGuard {
     pub(super) fn new(allowed: &crate::AllowedNames, port: u16) -> Self {
         Self { allowed: allowed.clone(), port }
     }
 
     /// Returns why the request is refused, if it is.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
+    pub(super) fn check_request(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(HttpError::BadRequest("exactly one `Host` header is required"));
@@ -46,13 +46,13 @@ impl Guard {
         let named = uri.authority().map(hyper::http::uri::Authority::as_str);
         for host in [Some(host), named].into_iter().flatten() {
             if !self.knows_host(host) {
-                return Err(forbidden("host", host, "ALLOWED_HOSTS"));
+                return Err(forbidden_error("host", host, "ALLOWED_HOSTS"));
             }
         }
         for origin in headers.get_all(ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
             if !self.knows_origin(origin, host) {
-                return Err(forbidden("origin", origin, "ALLOWED_ORIGINS"));
+                return Err(forbidden_error("origin", origin, "ALLOWED_ORIGINS"));
             }
         }
         if !headers.contains_key(ORIGIN) && is_of_another_site(headers) && !is_link(uri, headers) {
@@ -62,7 +62,7 @@ impl Guard {
     }
 
     fn knows_host(&self, host: &str) -> bool {
-        match name(host) {
+        match parse_host_name(host) {
             Some(name) => is_loopback(&name) || self.allowed.hosts.contains(&name),
             None => false,
         }
@@ -98,13 +98,13 @@ fn is_link(uri: &Uri, headers: &HeaderMap) -> bool {
         && says("sec-fetch-dest", "document")
 }
 
-fn forbidden(what: &str, value: &str, variable: &str) -> HttpError {
+fn forbidden_error(what: &str, value: &str, variable: &str) -> HttpError {
     let value: String = value.chars().filter(|c| !c.is_control()).take(100).collect();
     HttpError::Forbidden(format!("the {what} `{value}` is not allowed; `{variable}` can add it"))
 }
 
 /// Returns the lower-case name of `name`, `name:port`, `[v6]` or `[v6]:port`.
-fn name(host: &str) -> Option<String> {
+fn parse_host_name(host: &str) -> Option<String> {
     name_and_port(host).map(|(name, _)| name)
 }
 
@@ -130,13 +130,13 @@ fn is_loopback(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Guard;
-    fn guard() -> Guard {
+    use super::OriginGuard;
+    fn guard() -> OriginGuard {
         let allowed = crate::AllowedNames {
             hosts: vec!["codeinfo".to_owned()],
             origins: vec!["https://tools.example".to_owned(), "http://localhost:6274".to_owned()],
         };
-        Guard::new(&allowed, 5010)
+        OriginGuard::new(&allowed, 5010)
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 pub(super) struct PeerAccounts {
     /// `None` where the system does not say: then every account counts as another one.
     #[cfg(target_os = "linux")]
-    kernel: Option<std::sync::Mutex<kernel::Kernel>>,
+    kernel: Option<std::sync::Mutex<kernel::SocketDiagnostics>>,
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -31,7 +31,7 @@ impl PeerAccounts {
 #[cfg(target_os = "linux")]
 impl PeerAccounts {
     pub(super) fn open() -> Self {
-        let opened = kernel::Kernel::open();
+        let opened = kernel::SocketDiagnostics::open();
         let opened = opened.inspect_err(|error| {
             tracing::warn!(%error, "accounts cannot be looked up: requests over loopback need a token");
         });
@@ -44,20 +44,21 @@ impl PeerAccounts {
     /// # Errors
     /// The connection is over.
     pub(super) fn is_another(&self, stream: &TcpStream) -> io::Result<bool> {
-        let (peer, own) = (canonical(stream.peer_addr()?), canonical(stream.local_addr()?));
+        let (peer, own) =
+            (to_canonical_address(stream.peer_addr()?), to_canonical_address(stream.local_addr()?));
         // A client may choose any address of the machine as its own.
         let is_near = peer.ip().is_loopback() || own.ip().is_loopback() || peer.ip() == own.ip();
         if !is_near {
             return Ok(false);
         }
-        let account = self.account(peer, own);
+        let account = self.find_account(peer, own);
         // The address of one that was reset meanwhile may be another's by now.
         stream.peer_addr()?;
         let is_trusted = |account| account == 0 || account == rustix::process::geteuid().as_raw();
         Ok(!account.is_some_and(is_trusted))
     }
 
-    fn account(&self, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
+    fn find_account(&self, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
         let kernel = self.kernel.as_ref()?;
         let mut kernel = kernel.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         kernel.find_account(peer, own).unwrap_or_default()
@@ -66,7 +67,7 @@ impl PeerAccounts {
 
 /// A client of IPv4 at a listener of IPv6 has a socket of IPv4.
 #[cfg(target_os = "linux")]
-fn canonical(address: SocketAddr) -> SocketAddr {
+fn to_canonical_address(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
@@ -100,12 +101,12 @@ mod kernel {
 
     /// A socket to the part of the kernel that describes sockets.
     #[derive(Debug)]
-    pub(super) struct Kernel {
+    pub(super) struct SocketDiagnostics {
         socket: OwnedFd,
         sequence: u32,
     }
 
-    impl Kernel {
+    impl SocketDiagnostics {
         pub(super) fn open() -> io::Result<Self> {
             let (flags, protocol) = (SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
             let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol)?;
@@ -120,20 +121,20 @@ mod kernel {
             to: SocketAddr,
         ) -> io::Result<Option<u32>> {
             self.sequence = self.sequence.wrapping_add(1);
-            send(&self.socket, &self.request(from, to), SendFlags::DONTWAIT)?;
+            send(&self.socket, &self.build_request(from, to), SendFlags::DONTWAIT)?;
             let mut reply = [0; 1024];
             for _ in 0..MAX_STALE {
                 // The kernel has answered by the time that `send` returns.
                 let (_, length) = recv(&self.socket, &mut reply[..], RecvFlags::DONTWAIT)?;
                 let reply = reply.get(..length).unwrap_or(&reply);
-                if field(reply, 8) == Some(self.sequence) {
-                    return Ok(account(reply, from, to));
+                if read_field(reply, 8) == Some(self.sequence) {
+                    return Ok(parse_account(reply, from, to));
                 }
             }
             Ok(None)
         }
 
-        fn request(&self, from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+        fn build_request(&self, from: SocketAddr, to: SocketAddr) -> Vec<u8> {
             let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
             let bytes = u32::try_from(HEADER_BYTES + REQUEST_BYTES).unwrap_or_default();
             let mut message = Vec::with_capacity(HEADER_BYTES + REQUEST_BYTES);
@@ -145,7 +146,7 @@ mod kernel {
             message.extend([u8::try_from(family.as_raw()).unwrap_or_default(), TCP, 0, 0]);
             // In any state.
             message.extend(u32::MAX.to_ne_bytes());
-            message.extend(endpoints(from, to));
+            message.extend(encode_endpoints(from, to));
             // On any interface, and whatever its cookie.
             message.extend([0; 4]);
             message.extend([u8::MAX; 8]);
@@ -154,7 +155,7 @@ mod kernel {
     }
 
     /// Writes the two ends of a socket as `inet_diag_sockid` has them.
-    fn endpoints(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+    fn encode_endpoints(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
         let mut written = Vec::with_capacity(36);
         written.extend(from.port().to_be_bytes());
         written.extend(to.port().to_be_bytes());
@@ -172,22 +173,22 @@ mod kernel {
 
     /// Reads the account of a reply, if that describes the socket that was asked for, and not one that listens
     /// at its address.
-    fn account(reply: &[u8], from: SocketAddr, to: SocketAddr) -> Option<u32> {
+    fn parse_account(reply: &[u8], from: SocketAddr, to: SocketAddr) -> Option<u32> {
         let is_described = reply.get(4..6) == Some(&BY_FAMILY.to_ne_bytes());
         let socket = reply.get(HEADER_BYTES..HEADER_BYTES + REPLY_BYTES)?;
         let port = |at: usize| socket.get(at..)?.first_chunk().copied().map(u16::from_be_bytes);
         let is_it = port(4) == Some(from.port())
             && port(6) == Some(to.port())
-            && address(socket, 8) == Some(from.ip())
-            && address(socket, 24) == Some(to.ip());
+            && parse_address(socket, 8) == Some(from.ip())
+            && parse_address(socket, 24) == Some(to.ip());
         let is_connected = CONNECTED_STATES.contains(socket.get(1)?);
         // Its inode.
-        let is_held = field(socket, 68)? != 0;
-        field(socket, 64).filter(|_| is_described && is_it && is_connected && is_held)
+        let is_held = read_field(socket, 68)? != 0;
+        read_field(socket, 64).filter(|_| is_described && is_it && is_connected && is_held)
     }
 
     /// Reads an address; some programs reach IPv4 by a socket of IPv6.
-    fn address(socket: &[u8], at: usize) -> Option<IpAddr> {
+    fn parse_address(socket: &[u8], at: usize) -> Option<IpAddr> {
         let bytes = socket.get(at..)?;
         if u16::from(*socket.first()?) == AddressFamily::INET.as_raw() {
             return Some(IpAddr::from(*bytes.first_chunk::<4>()?));
@@ -196,7 +197,7 @@ mod kernel {
     }
 
     /// Reads a number of the machine's byte order.
-    fn field(bytes: &[u8], at: usize) -> Option<u32> {
+    fn read_field(bytes: &[u8], at: usize) -> Option<u32> {
         let field = bytes.get(at..)?.first_chunk()?;
         Some(u32::from_ne_bytes(*field))
     }
@@ -212,7 +213,7 @@ mod tests {
         net::{TcpListener, TcpStream},
     };
 
-    use super::{PeerAccounts, kernel::Kernel};
+    use super::{PeerAccounts, kernel::SocketDiagnostics};
 
     /// A connection, seen from both ends.
     async fn connect(host: &str) -> (TcpStream, TcpStream) {
@@ -231,7 +232,7 @@ mod tests {
         for host in ["127.0.0.1", "127.0.0.2", "::1"] {
             let (client, served) = connect(host).await;
             let (from, to) = ends(&client);
-            let found = Kernel::open().unwrap().find_account(from, to).unwrap();
+            let found = SocketDiagnostics::open().unwrap().find_account(from, to).unwrap();
             assert_eq!(found, Some(own), "{host}");
             assert!(!PeerAccounts::open().is_another(&served).unwrap(), "{host}");
         }
@@ -249,7 +250,7 @@ mod tests {
         let (client, served) = connect("127.0.0.1").await;
         let (from, to) = ends(&client);
         drop(client);
-        assert_eq!(Kernel::open().unwrap().find_account(from, to).unwrap_or(None), None);
+        assert_eq!(SocketDiagnostics::open().unwrap().find_account(from, to).unwrap_or(None), None);
         assert!(PeerAccounts::open().is_another(&served).unwrap_or(true));
     }
 
@@ -265,7 +266,7 @@ mod tests {
     async fn a_socket_that_listens_at_the_address_is_not_taken_for_the_one_that_is_gone() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (from, to) = (listener.local_addr().unwrap(), "127.0.0.1:9".parse().unwrap());
-        assert_eq!(Kernel::open().unwrap().find_account(from, to).unwrap_or(None), None);
+        assert_eq!(SocketDiagnostics::open().unwrap().find_account(from, to).unwrap_or(None), None);
     }
 
     #[tokio::test]

@@ -9,34 +9,34 @@ use std::{
 };
 
 use bytes::Bytes;
-use codeinfo_core::telemetry::{self, Timed};
+use codeinfo_core::telemetry::{self, LabelledTimer};
 use hyper::{
     StatusCode,
     body::{Body as HttpBody, Frame, SizeHint},
 };
 use tracing::{Span, debug, info};
 
-use super::{Body, activity::Busy, slots::Slot};
+use super::{ResponseBody, activity::ActivityGuard, slots::ConnectionSlot};
 
 /// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often, and so does who guesses tokens.
 #[derive(Debug, Clone, Copy)]
-pub struct Quiet;
+pub struct QuietReply;
 
 /// Where a listener counts its requests.
 #[derive(Debug, Clone)]
-pub(super) struct Counts {
+pub(super) struct ListenerMetrics {
     pub(super) listener: &'static str,
-    pub(super) requests: Timed<telemetry::Request>,
+    pub(super) requests: LabelledTimer<telemetry::RequestLabel>,
 }
 
 /// What is known of a request; dropping it writes the line. Held by the handler's future and then by
 /// the body of the reply, so it also sees clients that go away.
-pub(super) struct Record {
+pub(super) struct RequestLogEntry {
     span: Span,
-    counts: Counts,
-    slot: Arc<Slot>,
+    counts: ListenerMetrics,
+    slot: Arc<ConnectionSlot>,
     /// Until the last byte of the reply.
-    _busy: Busy,
+    _busy: ActivityGuard,
     started: Instant,
     status: Option<StatusCode>,
     sent_bytes: usize,
@@ -46,8 +46,12 @@ pub(super) struct Record {
     without_body: bool,
 }
 
-impl Record {
-    pub(super) fn new(span: Span, counts: Counts, (slot, busy): (Arc<Slot>, Busy)) -> Self {
+impl RequestLogEntry {
+    pub(super) fn new(
+        span: Span,
+        counts: ListenerMetrics,
+        (slot, busy): (Arc<ConnectionSlot>, ActivityGuard),
+    ) -> Self {
         Self {
             span,
             counts,
@@ -68,24 +72,27 @@ impl Record {
     }
 
     /// Goes on with the reply.
-    pub(super) fn answered(mut self, reply: hyper::Response<Body>) -> hyper::Response<Recorded> {
+    pub(super) fn record_reply(
+        mut self,
+        reply: hyper::Response<ResponseBody>,
+    ) -> hyper::Response<RecordedBody> {
         self.status = Some(reply.status());
-        self.quiet = reply.extensions().get::<Quiet>().is_some();
+        self.quiet = reply.extensions().get::<QuietReply>().is_some();
         self.whole = self.without_body || reply.body().is_end_stream();
-        reply.map(|inner| Recorded { inner, record: self })
+        reply.map(|inner| RecordedBody { inner, record: self })
     }
 }
 
-impl Drop for Record {
+impl Drop for RequestLogEntry {
     fn drop(&mut self) {
-        self.slot.answered();
+        self.slot.mark_reply_complete();
         let Self { span, counts, slot: _, started, status, sent_bytes, whole, quiet, .. } = self;
         let elapsed = started.elapsed();
-        let elapsed_ms = telemetry::milliseconds(elapsed);
+        let elapsed_ms = telemetry::to_milliseconds(elapsed);
         let status = status.map_or(0, |status| status.as_u16());
         let bytes = *sent_bytes;
-        let label = telemetry::Request { listener: counts.listener, status };
-        counts.requests.ended(&label, elapsed);
+        let label = telemetry::RequestLabel { listener: counts.listener, status };
+        counts.requests.record_duration(&label, elapsed);
         let _inside = span.enter();
         match (whole, quiet) {
             (false, false) => {
@@ -105,12 +112,12 @@ impl Drop for Record {
 }
 
 /// A body that counts what leaves. It is polled inside the span of its request.
-pub(super) struct Recorded {
-    inner: Body,
-    record: Record,
+pub(super) struct RecordedBody {
+    inner: ResponseBody,
+    record: RequestLogEntry,
 }
 
-impl HttpBody for Recorded {
+impl HttpBody for RecordedBody {
     type Data = Bytes;
     type Error = Infallible;
 

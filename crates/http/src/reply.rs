@@ -16,10 +16,10 @@ use hyper::{
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
-use super::{HttpError, Quiet, Response};
+use super::{HttpError, QuietReply, Response};
 
 /// Returns `value` as JSON.
-pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub fn json_response(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => json_bytes(status, body.into()),
         Err(cause) => {
@@ -41,12 +41,12 @@ pub fn json_text(status: u16, text: String) -> Response {
 }
 
 /// Returns text of another kind, such as `text/plain`.
-pub fn text(content_type: &'static str, text: String) -> Response {
-    bytes(content_type, text.into())
+pub fn text_response(content_type: &'static str, text: String) -> Response {
+    bytes_response(content_type, text.into())
 }
 
 /// Returns bytes of that kind, nothing of which is to be kept by who reads it.
-pub fn bytes(content_type: &'static str, body: Bytes) -> Response {
+pub fn bytes_response(content_type: &'static str, body: Bytes) -> Response {
     let mut response = Response::new(Full::new(body).boxed_unsync());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -65,14 +65,20 @@ pub struct ErrorReply {
 }
 
 /// Returns an error.
-pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) -> Response {
+pub fn error_response(
+    status: StatusCode,
+    code: &str,
+    message: &str,
+    details: &[String],
+) -> Response {
     let (error, message, details) = (code.to_owned(), message.to_owned(), details.to_vec());
-    json(status, &ErrorReply { error, message, details })
+    json_response(status, &ErrorReply { error, message, details })
 }
 
 impl From<HttpError> for Response {
     fn from(refusal: HttpError) -> Self {
-        let mut response = error(refusal.status(), refusal.code(), &refusal.to_string(), &[]);
+        let mut response =
+            error_response(refusal.status(), refusal.code(), &refusal.to_string(), &[]);
         match refusal {
             HttpError::MethodNotAllowed { allow } => {
                 response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
@@ -89,7 +95,7 @@ impl From<HttpError> for Response {
             }
             HttpError::TooManyWrongTokens { retry_after_s } => {
                 response.headers_mut().insert(RETRY_AFTER, retry_after_s.into());
-                response.extensions_mut().insert(Quiet);
+                response.extensions_mut().insert(QuietReply);
             }
             _ => {}
         }
@@ -98,14 +104,14 @@ impl From<HttpError> for Response {
 }
 
 /// Returns a reply without a body and without a content type.
-pub fn empty(status: StatusCode) -> Response {
+pub fn empty_response(status: StatusCode) -> Response {
     let mut response = Response::new(Empty::new().boxed_unsync());
     *response.status_mut() = status;
     response
 }
 
 /// Returns a reply whose body comes piece by piece.
-pub(super) fn streamed(
+pub(super) fn stream_response(
     content_type: &'static str,
     pieces: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response {
@@ -120,7 +126,7 @@ pub(super) fn streamed(
 }
 
 fn json_bytes(status: StatusCode, body: Bytes) -> Response {
-    let mut response = bytes("application/json", body);
+    let mut response = bytes_response("application/json", body);
     *response.status_mut() = status;
     response
 }

@@ -13,7 +13,9 @@ use hyper::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Activity, Admission, HttpError, Rights, body, gate, slots::Slot};
+use super::{
+    AccessRights, AuthContext, HttpError, ServerActivity, body, gate, slots::ConnectionSlot,
+};
 
 const OWNER_NEEDED: &str = "only the owner of the server may do that: with the owner's key, as the command line \
                             shows it, on the page that `codeinfo open` opens, or \
@@ -24,14 +26,14 @@ const MAX_ID_BYTES: usize = 128;
 
 /// Names a request in the log and in `x-request-id`, in and out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(String);
+pub struct HttpRequestId(String);
 
-impl RequestId {
+impl HttpRequestId {
     /// The header that carries it.
     pub const HEADER: &'static str = "x-request-id";
 
     /// Takes over the client's id if it is short and plain, else makes one.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let given = headers.get(Self::HEADER).and_then(|value| value.to_str().ok());
         match given.filter(|text| is_plain(text)) {
             Some(text) => Self(text.to_owned()),
@@ -50,7 +52,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(allowed)
 }
 
-impl fmt::Display for RequestId {
+impl fmt::Display for HttpRequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
@@ -58,7 +60,7 @@ impl fmt::Display for RequestId {
 
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer {
+pub(super) struct ConnectionPeer {
     pub(super) address: IpAddr,
     pub(super) is_another_account: bool,
 }
@@ -72,13 +74,13 @@ pub struct Request {
     /// How long the body may take to arrive.
     pub(super) read_timeout: Duration,
     /// The slot of its connection.
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Arc<ConnectionSlot>,
     /// Who asks, and with which rights.
-    pub(super) admission: Admission,
+    pub(super) admission: AuthContext,
     /// How often a silent upgraded connection is pinged.
     pub(super) keep_alive: Duration,
     /// Where an upgraded connection is noted.
-    pub(super) activity: Activity,
+    pub(super) activity: ServerActivity,
     /// Own what goes on after the reply.
     pub(super) tasks: Tasks,
 }
@@ -118,8 +120,8 @@ impl Request {
     }
 
     /// Returns the address that the request comes from: of a client, or of a proxy.
-    pub fn peer(&self) -> Option<IpAddr> {
-        self.head.extensions.get::<Peer>().map(|peer| peer.address)
+    pub fn peer_address(&self) -> Option<IpAddr> {
+        self.head.extensions.get::<ConnectionPeer>().map(|peer| peer.address)
     }
 
     /// Returns who asks: `None` where nobody was named, and for a program of ours.
@@ -128,12 +130,12 @@ impl Request {
     }
 
     /// Returns who asks, and with which rights.
-    pub fn admission(&self) -> &Admission {
+    pub fn auth_context(&self) -> &AuthContext {
         &self.admission
     }
 
     /// Refuses who has fewer rights than `needed`.
-    pub fn require(&self, needed: Rights) -> Result<(), HttpError> {
+    pub fn require_rights(&self, needed: AccessRights) -> Result<(), HttpError> {
         if self.admission.rights >= needed {
             return Ok(());
         }
@@ -142,7 +144,7 @@ impl Request {
 
     /// Returns what the request proved itself with.
     pub fn bearer(&self) -> Option<Secret> {
-        let bearer = gate::bearer(&self.head.headers).ok().flatten();
+        let bearer = gate::parse_bearer(&self.head.headers).ok().flatten();
         bearer.map(|bearer| Secret::new(bearer.to_owned()))
     }
 
@@ -154,13 +156,13 @@ impl Request {
 
     /// Returns the token that is cancelled when the server stops. What would go on until its client leaves
     /// must end then.
-    pub fn stopping(&self) -> CancellationToken {
-        self.tasks.stopping().clone()
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.tasks.stop_token().clone()
     }
 
     /// Lets its connection give way to a new client while the reply goes on: nobody waits for it.
-    pub fn rests(&self) {
-        self.slot.waits();
+    pub fn allow_eviction(&self) {
+        self.slot.mark_idle();
     }
 
     /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce
@@ -174,17 +176,17 @@ impl Request {
 
     /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
     /// time. Its content is not read.
-    pub async fn json(&mut self) -> Result<Bytes, HttpError> {
+    pub async fn read_json_body(&mut self) -> Result<Bytes, HttpError> {
         self.refuse_other_than_json()?;
-        self.slot.waits();
-        let body = body::read(&mut self.body, self.max_body_bytes, self.read_timeout).await;
-        self.slot.works().await;
+        self.slot.mark_idle();
+        let body = body::read_body(&mut self.body, self.max_body_bytes, self.read_timeout).await;
+        self.slot.mark_busy().await;
         body
     }
 
     /// Returns what is left of the body, if the client is still sending it. One that waits for `100
     /// Continue` is not.
-    pub(super) fn rest(self) -> Option<Incoming> {
+    pub(super) fn into_unread_body(self) -> Option<Incoming> {
         let is_sending = !self.body.is_end_stream() && !self.head.headers.contains_key(EXPECT);
         is_sending.then_some(self.body)
     }
@@ -199,14 +201,14 @@ fn is_json(content_type: &str) -> bool {
 mod tests {
     use hyper::{HeaderMap, header::HeaderValue};
 
-    use super::{RequestId, is_json};
+    use super::{HttpRequestId, is_json};
 
     #[test]
     fn only_plain_ids_are_taken_over() {
         let id = |text: &'static str| {
             let mut headers = HeaderMap::new();
-            headers.insert(RequestId::HEADER, HeaderValue::from_static(text));
-            RequestId::of(&headers).to_string() == text
+            headers.insert(HttpRequestId::HEADER, HeaderValue::from_static(text));
+            HttpRequestId::from_headers(&headers).to_string() == text
         };
         assert!(id("client-42_a.b:c"));
         assert!(!id(""));

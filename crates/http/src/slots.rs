@@ -20,23 +20,23 @@ use tracing::{debug, warn};
 /// Hands out slots. A connection that waits for its client, rather than the client for it, gives way
 /// when none is free: the one that has waited longest.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct ConnectionSlots {
     free: Arc<Semaphore>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<IdleConnections>,
     /// Rung when a connection begins to wait.
     began: Notify,
     crowded: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct IdleConnections {
     /// How often a connection began to wait.
     count: u64,
     /// Those that wait, longest first, by the count at which they began.
     slots: BTreeMap<u64, CancellationToken>,
 }
 
-impl Slots {
+impl ConnectionSlots {
     pub(super) fn new(max_connections: usize) -> Arc<Self> {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(max_connections)),
@@ -48,12 +48,12 @@ impl Slots {
 
     /// Takes a slot. Where none is free, the connection that has waited longest is closed for it;
     /// where all have a request under way, waits until one of them has not.
-    pub(super) async fn take(self: &Arc<Self>) -> io::Result<Arc<Slot>> {
+    pub(super) async fn acquire_slot(self: &Arc<Self>) -> io::Result<Arc<ConnectionSlot>> {
         let slot = |permit| {
             let slots = Arc::clone(self);
             let (gives_way, place) = (CancellationToken::new(), Mutex::default());
             let answered = AtomicBool::new(false);
-            Arc::new(Slot { slots, gives_way, place, answered, _permit: permit })
+            Arc::new(ConnectionSlot { slots, gives_way, place, answered, _permit: permit })
         };
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             self.crowded.store(false, Ordering::Relaxed);
@@ -75,21 +75,21 @@ impl Slots {
 
     /// Closes the connection that has waited longest for its client, if one waits.
     pub(super) fn close_longest_idle(&self) -> bool {
-        let Some((_, gives_way)) = self.waiting().slots.pop_first() else { return false };
+        let Some((_, gives_way)) = self.lock_idle().slots.pop_first() else { return false };
         debug!("an idle connection gives way");
         gives_way.cancel();
         true
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn lock_idle(&self) -> MutexGuard<'_, IdleConnections> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The slot of one connection.
 #[derive(Debug)]
-pub(super) struct Slot {
-    slots: Arc<Slots>,
+pub(super) struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     gives_way: CancellationToken,
     /// Its key among those that wait.
     place: Mutex<Option<u64>>,
@@ -98,13 +98,13 @@ pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// The connection waits for bytes of its client.
-    pub(super) fn waits(&self) {
-        let mut waiting = self.slots.waiting();
+    pub(super) fn mark_idle(&self) {
+        let mut waiting = self.slots.lock_idle();
         waiting.count += 1;
         let place = waiting.count;
-        if let Some(before) = self.place().replace(place) {
+        if let Some(before) = self.lock_idle_key().replace(place) {
             waiting.slots.remove(&before);
         }
         waiting.slots.insert(place, self.gives_way.clone());
@@ -114,10 +114,10 @@ impl Slot {
 
     /// A request is whole and its work may begin. Never returns if the connection has to go: then it
     /// is dropped together with this future.
-    pub(super) async fn works(&self) {
+    pub(super) async fn mark_busy(&self) {
         let is_there = {
-            let mut waiting = self.slots.waiting();
-            match self.place().take() {
+            let mut waiting = self.slots.lock_idle();
+            match self.lock_idle_key().take() {
                 Some(place) => waiting.slots.remove(&place).is_some(),
                 None => true,
             }
@@ -128,19 +128,19 @@ impl Slot {
     }
 
     /// The reply is complete, and waits as soon as it is sent.
-    pub(super) fn answered(&self) {
+    pub(super) fn mark_reply_complete(&self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 
     /// All that was written is sent.
-    pub(super) fn sent(&self) {
+    pub(super) fn mark_flushed(&self) {
         if self.answered.swap(false, Ordering::Relaxed) {
-            self.waits();
+            self.mark_idle();
         }
     }
 
     /// The connection speaks another protocol from here on, and says itself when it waits.
-    pub(super) fn upgraded(&self) {
+    pub(super) fn mark_upgraded(&self) {
         self.answered.store(false, Ordering::Relaxed);
     }
 
@@ -149,15 +149,15 @@ impl Slot {
         self.gives_way.cancelled().await;
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<u64>> {
+    fn lock_idle_key(&self) -> MutexGuard<'_, Option<u64>> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        if let Some(place) = self.place().take() {
-            self.slots.waiting().slots.remove(&place);
+        if let Some(place) = self.lock_idle_key().take() {
+            self.slots.lock_idle().slots.remove(&place);
         }
     }
 }
@@ -170,28 +170,30 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_has_to_go_begins_no_more_work() {
-        let slots = Slots::new(2);
-        let (first, second) = (slots.take().await.unwrap(), slots.take().await.unwrap());
-        first.waits();
-        second.waits();
+        let slots = ConnectionSlots::new(2);
+        let (first, second) =
+            (slots.acquire_slot().await.unwrap(), slots.acquire_slot().await.unwrap());
+        first.mark_idle();
+        second.mark_idle();
         // Asked again, it has waited for less long, and is not there twice.
-        first.waits();
-        second.works().now_or_never().unwrap();
-        second.waits();
+        first.mark_idle();
+        second.mark_busy().now_or_never().unwrap();
+        second.mark_idle();
         assert!(slots.close_longest_idle());
-        assert_eq!(first.works().now_or_never(), None);
+        assert_eq!(first.mark_busy().now_or_never(), None);
         first.gives_way().now_or_never().unwrap();
-        assert_eq!(second.works().now_or_never(), Some(()));
+        assert_eq!(second.mark_busy().now_or_never(), Some(()));
         assert!(!slots.close_longest_idle());
         assert_eq!(second.gives_way().now_or_never(), None);
     }
 
     #[tokio::test]
     async fn a_connection_that_ended_gives_way_to_nobody() {
-        let slots = Slots::new(2);
-        let (gone, there) = (slots.take().await.unwrap(), slots.take().await.unwrap());
-        gone.waits();
-        there.waits();
+        let slots = ConnectionSlots::new(2);
+        let (gone, there) =
+            (slots.acquire_slot().await.unwrap(), slots.acquire_slot().await.unwrap());
+        gone.mark_idle();
+        there.mark_idle();
         drop(gone);
         assert!(slots.close_longest_idle());
         there.gives_way().now_or_never().unwrap();

@@ -11,7 +11,7 @@ use super::{Response, reply};
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// What `id:` says, where the stream can be resumed after the event.
     pub id: Option<usize>,
     /// What `event:` says; `None` leaves the line out.
@@ -21,18 +21,21 @@ pub struct Event {
 }
 
 /// Streams `events` until they end, with a comment every `keep_alive`.
-pub fn reply(events: impl Stream<Item = Event> + Send + 'static, keep_alive: Duration) -> Response {
-    let pieces = events.map(|event| Bytes::from(written(&event)));
+pub fn stream_events(
+    events: impl Stream<Item = SseEvent> + Send + 'static,
+    keep_alive: Duration,
+) -> Response {
+    let pieces = events.map(|event| Bytes::from(render_event(&event)));
     let comment = Bytes::from_static(b": keep-alive\n\n");
-    reply::streamed("text/event-stream", with_ticks(pieces, keep_alive, comment))
+    reply::stream_response("text/event-stream", with_ticks(pieces, keep_alive, comment))
 }
 
 /// Streams unnamed events, one for each text.
-pub fn messages(
+pub fn stream_messages(
     texts: impl Stream<Item = String> + Send + 'static,
     keep_alive: Duration,
 ) -> Response {
-    reply(texts.map(|data| Event { id: None, name: None, data }), keep_alive)
+    stream_events(texts.map(|data| SseEvent { id: None, name: None, data }), keep_alive)
 }
 
 /// Puts `tick` between the pieces every `period` until the pieces end.
@@ -57,7 +60,7 @@ pub(super) fn with_ticks(
 }
 
 /// Writes an event. A line break of any kind in the payload starts a further `data:` line.
-fn written(event: &Event) -> String {
+fn render_event(event: &SseEvent) -> String {
     let mut text = String::with_capacity(event.data.len() + 32);
     if let Some(id) = event.id {
         text.extend(["id: ", &id.to_string(), "\n"]);
@@ -74,14 +77,17 @@ fn written(event: &Event) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, written};
+    use super::{SseEvent, render_event};
 
     #[test]
     fn a_payload_of_several_lines_stays_one_event() {
         let data = "one\r\ntwo\rthree\n".to_owned();
-        let event = Event { id: None, name: Some("answer"), data };
-        let numbered = Event { id: Some(7), ..event.clone() };
-        assert_eq!(written(&numbered), format!("id: 7\n{}", written(&event)));
-        assert_eq!(written(&event), "event: answer\ndata: one\ndata: two\ndata: three\ndata: \n\n");
+        let event = SseEvent { id: None, name: Some("answer"), data };
+        let numbered = SseEvent { id: Some(7), ..event.clone() };
+        assert_eq!(render_event(&numbered), format!("id: 7\n{}", render_event(&event)));
+        assert_eq!(
+            render_event(&event),
+            "event: answer\ndata: one\ndata: two\ndata: three\ndata: \n\n"
+        );
     }
 }

@@ -31,7 +31,10 @@ use tokio_tungstenite::{
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, debug, error, info};
 
-use super::{HttpError, Request, Response, activity::Busy, reply, slots::Slot, socket::Socket};
+use super::{
+    HttpError, Request, Response, activity::ActivityGuard, reply, slots::ConnectionSlot,
+    socket::ConnectionSocket,
+};
 
 /// The protocol that a handshake asks for.
 const PROTOCOL: &str = "websocket";
@@ -52,7 +55,7 @@ const HURRIED_GRACE: Duration = Duration::from_millis(100);
 
 /// What is there to know of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
+pub enum WebSocketEvent {
     /// The client sent a text.
     Text(String),
     /// The client sent something else.
@@ -69,9 +72,9 @@ pub enum Happened {
 
 /// An upgraded connection. It is read and written by [`WebSocket::next`] only.
 pub struct WebSocket {
-    stream: WebSocketStream<Socket>,
-    slot: Arc<Slot>,
-    _busy: Busy,
+    stream: WebSocketStream<ConnectionSocket>,
+    slot: Arc<ConnectionSlot>,
+    _busy: ActivityGuard,
     stopping: CancellationToken,
     is_stopping: bool,
     /// Cancelled when its client is revoked.
@@ -89,26 +92,26 @@ pub struct WebSocket {
 }
 
 /// Answers a handshake. The connection, once upgraded, is for `session`, a task of the listener.
-pub fn websocket<F>(
+pub fn accept_websocket<F>(
     request: &mut Request,
     session: impl FnOnce(WebSocket) -> F + Send + 'static,
 ) -> Result<Response, HttpError>
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let accepted = accepted(request)?;
+    let accepted = validate_handshake(request)?;
     // A request of HTTP/1.0 has none.
     let upgrade = request.head.extensions.remove::<OnUpgrade>();
     let upgrade = upgrade.ok_or(HttpError::UpgradeRequired)?;
     let (slot, tasks) = (Arc::clone(&request.slot), request.tasks.clone());
-    let (stopping, keep_alive) = (tasks.stopping().clone(), request.keep_alive);
-    let (max_bytes, busy) = (request.max_body_bytes, request.activity.begin());
+    let (stopping, keep_alive) = (tasks.stop_token().clone(), request.keep_alive);
+    let (max_bytes, busy) = (request.max_body_bytes, request.activity.begin_work());
     let revoked = request.admission.revoked.clone();
     let opening = async move {
         // It fails where the client has left already.
         let Ok(upgraded) = upgrade.await else { return };
-        slot.upgraded();
-        let Some(stream) = stream(upgraded, max_bytes).await else { return };
+        slot.mark_upgraded();
+        let Some(stream) = open_websocket_stream(upgraded, max_bytes).await else { return };
         let mut pings = interval(keep_alive);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         pings.reset();
@@ -129,7 +132,7 @@ where
         .await;
     };
     tasks.spawn(opening.instrument(Span::current()));
-    let mut response = reply::empty(StatusCode::SWITCHING_PROTOCOLS);
+    let mut response = reply::empty_response(StatusCode::SWITCHING_PROTOCOLS);
     let headers = response.headers_mut();
     headers.insert(UPGRADE, HeaderValue::from_static(PROTOCOL));
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -138,7 +141,7 @@ where
 }
 
 /// Returns what answers the key of a handshake.
-fn accepted(request: &Request) -> Result<HeaderValue, HttpError> {
+fn validate_handshake(request: &Request) -> Result<HeaderValue, HttpError> {
     let lists = |name, token: &str| {
         let header = request.header(name).unwrap_or_default();
         header.split(',').any(|part| part.trim().eq_ignore_ascii_case(token))
@@ -161,13 +164,16 @@ fn accepted(request: &Request) -> Result<HeaderValue, HttpError> {
 }
 
 /// Takes over the socket of a connection, with what was read of it too early.
-async fn stream(upgraded: Upgraded, max_bytes: usize) -> Option<WebSocketStream<Socket>> {
-    let Ok(parts) = upgraded.downcast::<TokioIo<Socket>>() else {
+async fn open_websocket_stream(
+    upgraded: Upgraded,
+    max_bytes: usize,
+) -> Option<WebSocketStream<ConnectionSocket>> {
+    let Ok(parts) = upgraded.downcast::<TokioIo<ConnectionSocket>>() else {
         error!("an upgraded connection is not over a socket of ours");
         return None;
     };
     let mut socket = parts.io.into_inner();
-    socket.upgraded();
+    socket.mark_upgraded();
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(0)
@@ -189,66 +195,66 @@ impl WebSocket {
     }
 
     /// The connection waits for its client: it gives way to a new one where all are taken.
-    pub fn rests(&self) {
-        self.slot.waits();
+    pub fn allow_eviction(&self) {
+        self.slot.mark_idle();
     }
 
     /// Work for the client begins. Returns whether it may: not where the connection has to go.
-    pub async fn works(&self) -> bool {
+    pub async fn begin_work(&self) -> bool {
         tokio::select! {
             biased;
             () = self.slot.gives_way() => false,
-            () = self.slot.works() => true,
+            () = self.slot.mark_busy() => true,
         }
     }
 
     /// Sends and pings, and waits for what happens next. Nothing is lost when the future is dropped.
-    pub async fn next(&mut self) -> Happened {
+    pub async fn next(&mut self) -> WebSocketEvent {
         let Self { stream, queue, unflushed, .. } = self;
         loop {
             let read = tokio::select! {
                 biased;
                 () = self.slot.gives_way() => {
                     self.code = CloseCode::Again;
-                    return Happened::Over;
+                    return WebSocketEvent::Over;
                 }
                 () = self.revoked.cancelled() => {
                     info!("the token that opened this connection was revoked");
                     self.code = CloseCode::Policy;
-                    return Happened::Over;
+                    return WebSocketEvent::Over;
                 }
                 () = self.stopping.cancelled(), if !self.is_stopping => {
                     self.code = CloseCode::Away;
                     self.is_stopping = true;
-                    return Happened::Stopping;
+                    return WebSocketEvent::Stopping;
                 }
                 _ = self.pings.tick() => {
                     if self.unanswered >= MAX_UNANSWERED {
                         debug!("the client answers no pings");
-                        return Happened::Over;
+                        return WebSocketEvent::Over;
                     }
                     self.unanswered += 1;
                     queue.push_front(Message::Ping(bytes::Bytes::new()));
                     continue;
                 }
-                exchanged = poll_fn(|context| exchange(stream, queue, unflushed, context)) => {
+                exchanged = poll_fn(|context| poll_exchange(stream, queue, unflushed, context)) => {
                     match exchanged {
-                        Exchanged::Sent => return Happened::Sent,
-                        Exchanged::Lost => return Happened::Over,
-                        Exchanged::Read(message) => message,
+                        WebSocketExchange::Sent => return WebSocketEvent::Sent,
+                        WebSocketExchange::Lost => return WebSocketEvent::Over,
+                        WebSocketExchange::Read(message) => message,
                     }
                 }
             };
             self.unanswered = 0;
             match read {
-                Ok(Message::Text(text)) => return Happened::Text(text.as_str().to_owned()),
-                Ok(Message::Binary(_)) => return Happened::Binary,
+                Ok(Message::Text(text)) => return WebSocketEvent::Text(text.as_str().to_owned()),
+                Ok(Message::Binary(_)) => return WebSocketEvent::Binary,
                 // Pings are answered by the protocol.
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
-                Ok(Message::Close(_)) => return Happened::Over,
+                Ok(Message::Close(_)) => return WebSocketEvent::Over,
                 Err(Error::Capacity(_)) => {
                     (self.code, self.is_broken) = (CloseCode::Size, true);
-                    return Happened::TooLarge;
+                    return WebSocketEvent::TooLarge;
                 }
                 Err(error) => {
                     debug!(%error, "a message cannot be read");
@@ -257,7 +263,7 @@ impl WebSocket {
                         Error::Utf8(_) => CloseCode::Invalid,
                         _ => CloseCode::Protocol,
                     };
-                    return Happened::Over;
+                    return WebSocketEvent::Over;
                 }
             }
         }
@@ -268,10 +274,10 @@ impl WebSocket {
         let hurried = self.code == CloseCode::Again;
         let grace = if hurried { HURRIED_GRACE } else { CLOSE_GRACE };
         // A client that is gone, or takes nothing, misses nothing any more.
-        drop(timeout(grace, self.closed()).await);
+        drop(timeout(grace, self.flush_and_close()).await);
     }
 
-    async fn closed(&mut self) -> Result<(), Error> {
+    async fn flush_and_close(&mut self) -> Result<(), Error> {
         for message in self.queue.drain(..) {
             self.stream.feed(message).await?;
         }
@@ -291,28 +297,28 @@ impl WebSocket {
 }
 
 /// What came of reading and writing.
-enum Exchanged {
+enum WebSocketExchange {
     Sent,
     Read(Result<Message, Error>),
     Lost,
 }
 
 /// Writes what waits, and reads unless too much waits.
-fn exchange(
-    stream: &mut WebSocketStream<Socket>,
+fn poll_exchange(
+    stream: &mut WebSocketStream<ConnectionSocket>,
     queue: &mut VecDeque<Message>,
     unflushed: &mut bool,
     context: &mut Context<'_>,
-) -> Poll<Exchanged> {
+) -> Poll<WebSocketExchange> {
     while !queue.is_empty() {
         match stream.poll_ready_unpin(context) {
             Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(_)) => return Poll::Ready(Exchanged::Lost),
+            Poll::Ready(Err(_)) => return Poll::Ready(WebSocketExchange::Lost),
             Poll::Pending => break,
         }
         if let Some(message) = queue.pop_front() {
             if stream.start_send_unpin(message).is_err() {
-                return Poll::Ready(Exchanged::Lost);
+                return Poll::Ready(WebSocketExchange::Lost);
             }
             *unflushed = true;
         }
@@ -321,14 +327,16 @@ fn exchange(
         match stream.poll_flush_unpin(context) {
             Poll::Ready(Ok(())) => {
                 *unflushed = false;
-                return Poll::Ready(Exchanged::Sent);
+                return Poll::Ready(WebSocketExchange::Sent);
             }
-            Poll::Ready(Err(_)) => return Poll::Ready(Exchanged::Lost),
+            Poll::Ready(Err(_)) => return Poll::Ready(WebSocketExchange::Lost),
             Poll::Pending => {}
         }
     }
     if queue.len() >= MAX_QUEUED {
         return Poll::Pending;
     }
-    stream.poll_next_unpin(context).map(|read| read.map_or(Exchanged::Lost, Exchanged::Read))
+    stream
+        .poll_next_unpin(context)
+        .map(|read| read.map_or(WebSocketExchange::Lost, WebSocketExchange::Read))
 }

@@ -6,24 +6,24 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use codeinfo_core::{Counts, FileRecord, LastRun, Root, RootId, Timestamp};
+use codeinfo_core::{FileRecord, IndexCounts, LastRun, Root, RootId, Timestamp};
 use codeinfo_lang::detect;
 use codeinfo_store::Size;
 
-use super::{Ingest, IngestError, PastRun, RootStatus, Watching};
+use super::{Ingest, IngestError, PastRun, RootStatus, WatchStatus};
 
 /// The most roots whose languages are remembered.
 const MAX_COUNTED: usize = 256;
 
 /// What is known of a root.
 #[derive(Debug)]
-pub struct About {
+pub struct RootDetails {
     pub status: RootStatus,
     /// The one with the most chunks first.
     pub languages: Vec<LanguageCount>,
     /// The last run that ended in this process.
     pub last_run: Option<PastRun>,
-    pub watching: Watching,
+    pub watching: WatchStatus,
     /// `None` where the engine does not know.
     pub size: Option<Size>,
 }
@@ -39,14 +39,14 @@ pub struct LanguageCount {
 
 /// What changes whenever the index of a root does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Edition {
+struct IndexEdition {
     last_ingest_at: Option<Timestamp>,
-    counts: Counts,
+    counts: IndexCounts,
     last_run: LastRun,
 }
 
-impl Edition {
-    fn of(root: &Root) -> Self {
+impl IndexEdition {
+    fn from_root(root: &Root) -> Self {
         let Root { last_ingest_at, counts, last_run, .. } = root.clone();
         Self { last_ingest_at, counts, last_run }
     }
@@ -54,59 +54,59 @@ impl Edition {
 
 /// The languages of roots, counted once for each edition of an index: a large one has records of 100,000 files.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
-    known: Mutex<HashMap<RootId, (Edition, Vec<LanguageCount>)>>,
+pub(super) struct LanguageCache {
+    known: Mutex<HashMap<RootId, (IndexEdition, Vec<LanguageCount>)>>,
 }
 
-impl Counted {
+impl LanguageCache {
     fn get(&self, root: &Root) -> Option<Vec<LanguageCount>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (edition, languages) = known.get(&root.id)?;
-        (*edition == Edition::of(root)).then(|| languages.clone())
+        (*edition == IndexEdition::from_root(root)).then(|| languages.clone())
     }
 
-    fn put(&self, root: &Root, languages: Vec<LanguageCount>) {
+    fn insert(&self, root: &Root, languages: Vec<LanguageCount>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if MAX_COUNTED <= known.len() {
             known.clear();
         }
-        known.insert(root.id, (Edition::of(root), languages));
+        known.insert(root.id, (IndexEdition::from_root(root), languages));
     }
 }
 
 impl Ingest {
     /// Returns what is known of a root, found by name, id or path.
-    pub async fn about(&self, reference: &str) -> Result<About, IngestError> {
-        let statuses = self.roots().await?;
+    pub async fn describe_root(&self, reference: &str) -> Result<RootDetails, IngestError> {
+        let statuses = self.list_roots().await?;
         let roots: Vec<Root> = statuses.iter().map(|status| status.root.clone()).collect();
-        let found = self.paths.root(&roots, reference).map(|root| root.id);
+        let found = self.paths.find_root(&roots, reference).map(|root| root.id);
         let status = statuses.into_iter().find(|status| Some(status.root.id) == found);
-        let status = status.ok_or_else(|| IngestError::unknown(reference))?;
-        let languages = self.languages(&status).await?;
+        let status = status.ok_or_else(|| IngestError::unknown_root(reference))?;
+        let languages = self.load_languages(&status).await?;
         let id = status.root.id;
-        let last_run = self.shared.runs().last_run(id).cloned();
-        let watching = self.shared.watches.of(id);
+        let last_run = self.shared.lock_runs().last_run(id).cloned();
+        let watching = self.shared.watches.watch_status(id);
         let size = self.shared.deps.store.size(id);
-        Ok(About { status, languages, last_run, watching, size })
+        Ok(RootDetails { status, languages, last_run, watching, size })
     }
 
-    async fn languages(&self, status: &RootStatus) -> Result<Vec<LanguageCount>, IngestError> {
+    async fn load_languages(&self, status: &RootStatus) -> Result<Vec<LanguageCount>, IngestError> {
         let root = &status.root;
         if let Some(known) = self.shared.counted.get(root) {
             return Ok(known);
         }
         let records = self.shared.deps.store.files(root.id).await?;
-        let counting = move || counted(&records);
+        let counting = move || count_languages(&records);
         let languages = self.shared.deps.tasks.spawn_blocking(counting).await?;
         // While a run works, what is read has no edition yet.
         if status.run_id.is_none() {
-            self.shared.counted.put(root, languages.clone());
+            self.shared.counted.insert(root, languages.clone());
         }
         Ok(languages)
     }
 }
 
-fn counted(records: &[FileRecord]) -> Vec<LanguageCount> {
+fn count_languages(records: &[FileRecord]) -> Vec<LanguageCount> {
     let mut counts: HashMap<Option<&'static str>, (u64, u64)> = HashMap::new();
     for record in records.iter().filter(|record| 0 < record.chunks) {
         let language = detect::by_path(&record.path).map(|language| language.name);

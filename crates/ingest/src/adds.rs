@@ -16,29 +16,32 @@ const MAX_KNOWN: usize = 64;
 
 /// What one tree has and no other tree of its repository.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Added {
+pub struct TreeAdditions {
     pub files: u64,
     pub chunks: u64,
 }
 
 /// Trees of a repository, and when each was indexed.
-type Edition = Vec<(RootId, Option<Timestamp>)>;
+type RepositoryEdition = Vec<(RootId, Option<Timestamp>)>;
 /// What each tree of a repository adds.
-type OfTrees = HashMap<RootId, Added>;
+type AdditionsByTree = HashMap<RootId, TreeAdditions>;
 
 /// What trees add, counted once for each edition of a repository.
 #[derive(Debug, Default)]
-pub(super) struct Additions {
-    known: Mutex<HashMap<RootId, (Edition, OfTrees)>>,
+pub(super) struct AdditionsCache {
+    known: Mutex<HashMap<RootId, (RepositoryEdition, AdditionsByTree)>>,
 }
 
 impl Ingest {
     /// Returns what each of these roots adds that has other trees beside it. Those of very large repositories are
     /// left out.
-    pub async fn additions(&self, roots: &[Root]) -> Result<OfTrees, IngestError> {
+    pub async fn load_tree_additions(
+        &self,
+        roots: &[Root],
+    ) -> Result<AdditionsByTree, IngestError> {
         let mut repositories: HashMap<RootId, Vec<&Root>> = HashMap::new();
         for root in roots {
-            repositories.entry(root.owner()).or_default().push(root);
+            repositories.entry(root.chunk_owner()).or_default().push(root);
         }
         let mut all = HashMap::new();
         for (owner, trees) in repositories {
@@ -46,7 +49,7 @@ impl Ingest {
             if trees.len() < 2 || MAX_FILES < files {
                 continue;
             }
-            let mut edition: Edition =
+            let mut edition: RepositoryEdition =
                 trees.iter().map(|root| (root.id, root.last_ingest_at)).collect();
             edition.sort_unstable_by_key(|(id, _)| *id);
             let known = self.shared.additions.get(owner, &edition);
@@ -57,9 +60,9 @@ impl Ingest {
                 for root in &trees {
                     records.extend(self.shared.deps.store.files(root.id).await?);
                 }
-                let counting = move || counted(&records);
+                let counting = move || count_additions(&records);
                 let added = self.shared.deps.tasks.spawn_blocking(counting).await?;
-                self.shared.additions.put(owner, edition, added.clone());
+                self.shared.additions.insert(owner, edition, added.clone());
                 added
             };
             let of_tree =
@@ -70,14 +73,14 @@ impl Ingest {
     }
 }
 
-impl Additions {
-    fn get(&self, owner: RootId, edition: &Edition) -> Option<OfTrees> {
+impl AdditionsCache {
+    fn get(&self, owner: RootId, edition: &RepositoryEdition) -> Option<AdditionsByTree> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (of, added) = known.get(&owner)?;
         (of == edition).then(|| added.clone())
     }
 
-    fn put(&self, owner: RootId, edition: Edition, added: OfTrees) {
+    fn insert(&self, owner: RootId, edition: RepositoryEdition, added: AdditionsByTree) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if MAX_KNOWN <= known.len() {
             known.clear();
@@ -87,7 +90,7 @@ impl Additions {
 }
 
 /// Counts the files with content that one tree alone has.
-fn counted(records: &[FileRecord]) -> OfTrees {
+fn count_additions(records: &[FileRecord]) -> AdditionsByTree {
     let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
     for record in records {
         let version = (record.path.as_str(), record.version.as_str());
@@ -95,7 +98,7 @@ fn counted(records: &[FileRecord]) -> OfTrees {
             shared.insert(version);
         }
     }
-    let mut added: OfTrees = HashMap::new();
+    let mut added: AdditionsByTree = HashMap::new();
     for record in records.iter().filter(|record| 0 < record.chunks) {
         if !shared.contains(&(record.path.as_str(), record.version.as_str())) {
             let added = added.entry(record.root).or_default();

@@ -20,20 +20,20 @@ use std::{
 
 use codeinfo_core::{OmittedPaths, Root};
 use codeinfo_worktree::{
-    beneath::{self, Beneath},
+    beneath::{self, RootDir},
     private_places::ResolvedPlaces,
 };
 use tokio_util::sync::CancellationToken;
 
-use self::ignored::{Rules, Verdict};
-use super::{error::IngestError, pulse::Pulse, skip::Skipped};
+use self::ignored::{IgnoreRules, IgnoreVerdict};
+use super::{error::IngestError, pulse::IoHeartbeat, skip::SkippedPath};
 
-pub(super) use walk::Wanted;
-pub(super) use way::Way;
+pub(super) use walk::WalkMode;
+pub(super) use way::WalkContext;
 
 /// A file that may be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct DiscoveredFile {
     /// Path below the root, with `/` between parts.
     pub path: String,
     /// Size in bytes.
@@ -46,12 +46,12 @@ pub struct Found {
 
 /// What a walk found.
 #[derive(Debug, Default)]
-pub struct Discovered {
+pub struct WalkResult {
     /// In order of path.
-    pub files: Vec<Found>,
+    pub files: Vec<DiscoveredFile>,
     /// Files and folders that should have been read but could not be, files too large, and ignore
     /// files that do not count as a whole.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
     /// What rules about paths leave out.
     pub omitted: OmittedPaths,
     /// Files that are secrets by their names, and private folders, also where nothing is indexed.
@@ -64,31 +64,37 @@ pub struct Discovered {
 
 /// Walks `root`, a canonical path. Blocks on the file system; ends early when `cancel` is
 /// cancelled.
-pub fn discover(
+pub fn discover_files(
     root: &Path,
     max_file_bytes: u64,
     cancel: &CancellationToken,
-) -> Result<Discovered, IngestError> {
-    let pulse = Pulse::default();
+) -> Result<WalkResult, IngestError> {
+    let pulse = IoHeartbeat::default();
     let private = ResolvedPlaces::default();
-    let way = Way { place: root, scope: None, private: &private, cancel, pulse: &pulse };
-    within(&open(root)?, way, Wanted::Files { max_bytes: max_file_bytes, names_all: false })
+    let way = WalkContext { place: root, scope: None, private: &private, cancel, pulse: &pulse };
+    walk_root(
+        &open_folder(root)?,
+        way,
+        WalkMode::Files { max_bytes: max_file_bytes, names_all: false },
+    )
 }
 
 /// Opens a root for its walk, and for reading what that finds.
-pub(super) fn open(root: &Path) -> Result<Beneath, IngestError> {
-    Beneath::open(root).map_err(|error| unopened(root, error))
+pub(super) fn open_folder(root: &Path) -> Result<RootDir, IngestError> {
+    RootDir::open(root).map_err(|error| map_open_error(root, error))
 }
 
 /// Opens a root, which may be a commit.
-pub(super) fn open_root(root: &Root) -> Result<Beneath, IngestError> {
-    Beneath::of(root).map_err(|error| match (&root.revision, beneath::fault(&error)) {
-        (Some(revision), Some(fault)) => IngestError::of_fault(revision, fault, false),
-        _ => unopened(&root.path, error),
+pub(super) fn open_root(root: &Root) -> Result<RootDir, IngestError> {
+    RootDir::open_root(root).map_err(|error| {
+        match (&root.revision, beneath::as_object_fault(&error)) {
+            (Some(revision), Some(fault)) => IngestError::of_fault(revision, fault, false),
+            _ => map_open_error(&root.path, error),
+        }
     })
 }
 
-fn unopened(root: &Path, error: io::Error) -> IngestError {
+fn map_open_error(root: &Path, error: io::Error) -> IngestError {
     let path = root.to_owned();
     // A run may have waited; the walk of a file would find every file of the root gone.
     match error.kind() {
@@ -101,37 +107,37 @@ fn unopened(root: &Path, error: io::Error) -> IngestError {
 }
 
 /// Walks an opened root, or the part of it that is in scope.
-pub(super) fn within(
-    root: &Beneath,
-    way: Way<'_>,
-    wanted: Wanted,
-) -> Result<Discovered, IngestError> {
-    walk::walk(root, way, wanted)
+pub(super) fn walk_root(
+    root: &RootDir,
+    way: WalkContext<'_>,
+    wanted: WalkMode,
+) -> Result<WalkResult, IngestError> {
+    walk::walk_in_scope(root, way, wanted)
 }
 
 /// The ignore files of a root, for paths that may not be there. Each is read once.
-pub struct Ignores {
-    root: Beneath,
+pub struct IgnoreFiles {
+    root: RootDir,
     /// The rules of folders, by their paths below the root.
-    known: RefCell<HashMap<String, Rules>>,
+    known: RefCell<HashMap<String, IgnoreRules>>,
 }
 
-impl Ignores {
+impl IgnoreFiles {
     /// Opens a root.
     pub fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: Beneath::open(root)?, known: RefCell::default() })
+        Ok(Self { root: RootDir::open(root)?, known: RefCell::default() })
     }
 
     /// Whether the ignore files on its way leave a path out. Blocks on the file system.
-    pub fn has(&self, path: &str) -> bool {
-        let (mut rules, mut folder) = (Rules::default(), String::new());
+    pub fn is_ignored(&self, path: &str) -> bool {
+        let (mut rules, mut folder) = (IgnoreRules::default(), String::new());
         for part in path.split('/') {
-            rules = self.rules(&folder, &rules);
+            rules = self.load_rules(&folder, &rules);
             let next = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
             // It may have been a file or a folder.
             let is_left_out = |is_folder| {
-                let verdict = rules.verdict(&next, is_folder);
-                matches!(verdict, Verdict::Ignored | Verdict::IgnoredByGit)
+                let verdict = rules.match_path(&next, is_folder);
+                matches!(verdict, IgnoreVerdict::Ignored | IgnoreVerdict::IgnoredByGit)
             };
             if is_left_out(true) || is_left_out(false) {
                 return true;
@@ -141,18 +147,19 @@ impl Ignores {
         false
     }
 
-    fn rules(&self, folder: &str, above: &Rules) -> Rules {
+    fn load_rules(&self, folder: &str, above: &IgnoreRules) -> IgnoreRules {
         let mut known = self.known.borrow_mut();
         if let Some(rules) = known.get(folder) {
             return rules.clone();
         }
         let read = |name: &str| {
-            let (file, _) = self.root.file(&Path::new(folder).join(name)).ok()?;
-            beneath::read(file, ignored::MAX_BYTES as u64 + 1, || ()).ok()
+            let (file, _) = self.root.open_file(&Path::new(folder).join(name)).ok()?;
+            beneath::read_to_limit(file, ignored::MAX_BYTES as u64 + 1, || ()).ok()
         };
         let contents = ignored::NAMES.map(read);
         let has_own = contents.iter().any(Option::is_some);
-        let rules = if has_own { above.with(folder, &contents).0 } else { above.clone() };
+        let rules =
+            if has_own { above.with_ignore_files(folder, &contents).0 } else { above.clone() };
         known.insert(folder.to_owned(), rules.clone());
         rules
     }
@@ -164,7 +171,7 @@ pub(super) fn is_ignore_file(name: &str) -> bool {
 }
 
 /// Returns the path below the root with `/` between its parts, if it is UTF-8.
-pub fn below(root: &Path, path: &Path) -> Option<String> {
+pub fn relative_path(root: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use codeinfo_core::{LastRun, Revision, RunId, error::Code};
+use codeinfo_core::{IndexedCommit, LastRun, RunId, error::ErrorCode};
 use codeinfo_embed::EmbedError;
 use codeinfo_store::StoreError;
-use codeinfo_worktree::{beneath::Fault, private_places::PrivatePlace};
+use codeinfo_worktree::{beneath::ObjectFault, private_places::PrivatePlace};
 
 /// An ingest failure.
 #[derive(Debug, thiserror::Error)]
@@ -111,25 +111,25 @@ pub enum IngestError {
 
 impl IngestError {
     /// Says why a commit cannot be indexed.
-    pub(super) fn of_revision(revision: &Revision, reason: &str) -> Self {
+    pub(super) fn of_revision(revision: &IndexedCommit, reason: &str) -> Self {
         let (folder, name) = (revision.folder.clone(), revision.name.clone());
         Self::Revision { folder, name, reason: reason.to_owned() }
     }
 
     /// Says why a commit could not be read, in a clone that may lack earlier ones.
-    pub(super) fn of_fault(revision: &Revision, fault: Fault, is_shallow: bool) -> Self {
+    pub(super) fn of_fault(revision: &IndexedCommit, fault: ObjectFault, is_shallow: bool) -> Self {
         let reason = match fault {
-            Fault::Missing if is_shallow => {
+            ObjectFault::Missing if is_shallow => {
                 "the commit is not in this shallow clone; `git fetch --unshallow` gets it"
             }
-            Fault::Missing => "the commit is not in the repository; `git fetch` may get it",
-            Fault::Borrowed => {
+            ObjectFault::Missing => "the commit is not in the repository; `git fetch` may get it",
+            ObjectFault::Borrowed => {
                 "the repository borrows objects of another one, which is not read; `git repack -a -d`, \
                  and then removing `objects/info/alternates`, makes it whole"
             }
-            Fault::Ambiguous => "several objects have an id that begins so; name more of it",
-            Fault::NoCommit => "it names an object that is no commit",
-            Fault::Strange => {
+            ObjectFault::Ambiguous => "several objects have an id that begins so; name more of it",
+            ObjectFault::NoCommit => "it names an object that is no commit",
+            ObjectFault::Strange => {
                 "its objects are damaged or not kept as git keeps them; see `git fsck`"
             }
         };
@@ -137,30 +137,33 @@ impl IngestError {
     }
 
     /// Says that no root is called `reference`, as far as it is shown.
-    pub(super) fn unknown(reference: &str) -> Self {
+    pub(super) fn unknown_root(reference: &str) -> Self {
         Self::RootNotFound(reference.chars().take(200).collect())
     }
 
     /// Whether the run is continued when the store is back, which was away.
-    pub(super) fn resumes(&self) -> bool {
+    pub(super) fn is_resumable(&self) -> bool {
         let Self::Store(error) = self else { return false };
         matches!(error, StoreError::Unreachable { .. } | StoreError::LeaseLost { .. })
     }
 
     /// Returns what a root says of a run that failed so.
     pub(super) fn to_last_run(&self) -> LastRun {
-        LastRun::Failed { reason: self.explain(), resumes: self.resumes() }
+        LastRun::Failed { reason: self.failure_message(), resumes: self.is_resumable() }
     }
 
     /// Returns why a run failed, for people.
-    pub(super) fn explain(&self) -> String {
-        let promise =
-            if self.resumes() { "; the run begins again when the index can be used" } else { "" };
+    pub(super) fn failure_message(&self) -> String {
+        let promise = if self.is_resumable() {
+            "; the run begins again when the index can be used"
+        } else {
+            ""
+        };
         format!("{self}{promise}")
     }
 
     /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::Path { .. }
             | Self::Private { .. }
@@ -169,20 +172,20 @@ impl IngestError {
             | Self::PathTaken { .. }
             | Self::Name(_)
             | Self::Elsewhere(..)
-            | Self::TooManyFiles { .. } => Code::ValidationFailed,
-            Self::ChooserOff | Self::FolderOutside | Self::Confined => Code::Forbidden,
-            Self::FolderNotFound(_) => Code::FolderNotFound,
-            Self::RootNotFound(_) => Code::RepoNotFound,
-            Self::RunNotFound(_) => Code::RunNotFound,
+            | Self::TooManyFiles { .. } => ErrorCode::ValidationFailed,
+            Self::ChooserOff | Self::FolderOutside | Self::Confined => ErrorCode::Forbidden,
+            Self::FolderNotFound(_) => ErrorCode::FolderNotFound,
+            Self::RootNotFound(_) => ErrorCode::RepoNotFound,
+            Self::RunNotFound(_) => ErrorCode::RunNotFound,
             Self::QueueFull(_)
             | Self::RootBusy { .. }
             | Self::Open { .. }
             | Self::Stalled { .. }
-            | Self::Crowded { .. } => Code::Busy,
+            | Self::Crowded { .. } => ErrorCode::Busy,
             Self::Store(error) => error.code(),
             Self::Embed(error) => error.code(),
-            Self::Cancelled => Code::Cancelled,
-            Self::VectorCount { .. } | Self::Task(_) => Code::Internal,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::VectorCount { .. } | Self::Task(_) => ErrorCode::Internal,
         }
     }
 }

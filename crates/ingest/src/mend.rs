@@ -7,22 +7,26 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use codeinfo_core::{LastRun, Root, RootId, task::Backoff};
+use codeinfo_core::{LastRun, Root, RootId, task::BackoffSchedule};
 use tracing::{debug, info, warn};
 
-use super::{Ingest, Shared, State, error::IngestError, job, pipeline::Job, plan::Mode};
+use super::{
+    Ingest, IngestState, RunState, build_user_job, error::IngestError, pipeline::IngestJob,
+    plan::RunMode,
+};
 
 /// How often a store that is not open yet is checked.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Pauses before what could not be repaired is tried again: a disk that is not there yet, a service that does not
 /// answer.
-const RETRY: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
+const RETRY: BackoffSchedule =
+    BackoffSchedule { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
 /// Repairs all of them, or as many as can be until the process stops.
-pub(super) async fn mend(ingest: Ingest) {
+pub(super) async fn run_repairs(ingest: Ingest) {
     let shared = &ingest.shared;
-    let stopping = shared.deps.tasks.stopping().clone();
+    let stopping = shared.deps.tasks.stop_token().clone();
     let mending = async {
         while shared.deps.store.check_writes().is_err() {
             tokio::time::sleep(PAUSE).await;
@@ -34,42 +38,42 @@ pub(super) async fn mend(ingest: Ingest) {
                 return;
             }
             failures += 1;
-            tokio::time::sleep(RETRY.wait(failures)).await;
+            tokio::time::sleep(RETRY.wait_after(failures)).await;
         }
     };
     stopping.run_until_cancelled(mending).await;
 }
 
 /// Begins runs again that lost the store, once it is back, until the process stops.
-pub(super) async fn resume(shared: Arc<Shared>) {
+pub(super) async fn resume_lost_runs(shared: Arc<IngestState>) {
     let resuming = async {
         let mut failures = 0;
         loop {
-            if !shared.runs().has_lost() {
+            if !shared.lock_runs().has_lost() {
                 failures = 0;
                 shared.lost.notified().await;
                 continue;
             }
             failures += 1;
-            tokio::time::sleep(RETRY.wait(failures)).await;
+            tokio::time::sleep(RETRY.wait_after(failures)).await;
             match shared.deps.store.roots().await {
                 Ok(_) => resume_once(&shared).await,
                 Err(error) => debug!(%error, "the store is still away"),
             }
         }
     };
-    shared.deps.tasks.stopping().run_until_cancelled(resuming).await;
+    shared.deps.tasks.stop_token().run_until_cancelled(resuming).await;
 }
 
 /// Begins what was lost again, and waits until all of it has ended.
-async fn resume_once(shared: &Shared) {
+async fn resume_once(shared: &IngestState) {
     let begun: Vec<_> = {
-        let mut runs = shared.runs();
+        let mut runs = shared.lock_runs();
         let lost = runs.take_lost();
-        let mut begin = |job: Job| match shared.admit(&mut runs, job.clone()) {
-            Ok(run) => runs.watch(run).ok(),
+        let mut begin = |job: IngestJob| match shared.admit_job(&mut runs, job.clone()) {
+            Ok(run) => runs.watch_run(run).ok(),
             Err(IngestError::QueueFull(_)) => {
-                runs.lose(job);
+                runs.add_lost_job(job);
                 None
             }
             // It is removed, or a run of it works already.
@@ -103,7 +107,7 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
     };
     let mut failed = BTreeSet::new();
     for root in roots {
-        let (id, owner, name) = (root.id, root.owner(), root.name.clone());
+        let (id, owner, name) = (root.id, root.chunk_owner(), root.name.clone());
         let is_adopted = root.host.is_some();
         // Another process of the same server is at it.
         if shared.deps.store.is_leased(owner).await.unwrap_or(true) {
@@ -112,9 +116,9 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
         }
         let resumes = matches!(root.last_run, LastRun::Failed { .. });
         info!(root.name = %name, "completing what is damaged or incomplete");
-        let ended = repair(ingest, root).await;
+        let ended = repair_root(ingest, root).await;
         // One that a user cancels is not begun again.
-        if !matches!(ended, Ok(State::Completed | State::Skipped | State::Cancelled)) {
+        if !matches!(ended, Ok(RunState::Completed | RunState::Skipped | RunState::Cancelled)) {
             warn!(root.name = %name, ?ended, "a damaged or incomplete repository could not be completed; trying again");
             if is_adopted {
                 // It may have another id by now.
@@ -148,20 +152,22 @@ fn needs_run(root: &Root, is_store_empty: bool) -> bool {
 }
 
 /// Runs one root and returns how that ended.
-async fn repair(ingest: &Ingest, root: Root) -> Result<State, IngestError> {
+async fn repair_root(ingest: &Ingest, root: Root) -> Result<RunState, IngestError> {
     let run = if root.host.is_some() {
-        match ingest.adopt(root).await {
+        match ingest.adopt_root(root).await {
             // It is on another host.
-            Err(IngestError::Path { .. }) => return Ok(State::Skipped),
+            Err(IngestError::Path { .. }) => return Ok(RunState::Skipped),
             adopted => adopted?,
         }
     } else {
         let model_id = ingest.shared.deps.embedder.model().id();
         let root = Root { model_id, last_run: LastRun::Completed, ..root };
-        ingest.shared.admit(&mut ingest.shared.runs(), job(root, Mode::Changes))?
+        ingest
+            .shared
+            .admit_job(&mut ingest.shared.lock_runs(), build_user_job(root, RunMode::Changes))?
     };
     // The sender lives until the run has ended.
-    let mut run = ingest.watch(run)?;
+    let mut run = ingest.watch_run(run)?;
     let ended = run.wait_for(|status| status.state.is_final()).await;
-    Ok(ended.map_or(State::Error, |status| status.state))
+    Ok(ended.map_or(RunState::Error, |status| status.state))
 }

@@ -4,11 +4,11 @@ use std::{collections::BTreeSet, ops::Bound};
 
 /// Paths below a root, with `/` between parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct PathScope {
     paths: BTreeSet<String>,
 }
 
-impl Scope {
+impl PathScope {
     /// Makes a scope of paths below the root.
     pub fn new(paths: BTreeSet<String>) -> Self {
         Self { paths }
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_scope_covers_what_lies_below_and_leads_through_what_lies_above() {
-        let scope = Scope::new(["a/b", "a/c.rs", "z"].map(str::to_owned).into());
+        let scope = PathScope::new(["a/b", "a/c.rs", "z"].map(str::to_owned).into());
         for path in ["a/b", "a/b/x/y.rs", "a/c.rs", "z", "z/1"] {
             assert!(scope.covers(path), "{path}");
         }

@@ -10,12 +10,12 @@ use codeinfo_core::RunId;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::{scope::Scope, skip::Missing};
+use super::{scope::PathScope, skip::MissingFiles};
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum RunState {
     /// Waits for the runs before it.
     Queued,
     /// Looks for files and compares them with the store.
@@ -32,7 +32,7 @@ pub enum State {
     Error,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for RunState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Queued => "queued",
@@ -46,7 +46,7 @@ impl fmt::Display for State {
     }
 }
 
-impl State {
+impl RunState {
     /// Whether nothing will change any more.
     pub fn is_final(self) -> bool {
         match self {
@@ -75,9 +75,9 @@ pub struct RunCounts {
 /// A run as clients see it. Field names are a wire promise of `GET /ingest/status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Status {
+pub struct RunStatus {
     pub run_id: RunId,
-    pub state: State,
+    pub state: RunState,
     /// Name of the root.
     pub root: String,
     pub counts: RunCounts,
@@ -101,11 +101,11 @@ pub struct Status {
     pub last_error: Option<String>,
 }
 
-impl Status {
-    pub(super) fn queued(run_id: RunId, root: String) -> Self {
+impl RunStatus {
+    pub(super) fn new_queued(run_id: RunId, root: String) -> Self {
         Self {
             run_id,
-            state: State::Queued,
+            state: RunState::Queued,
             root,
             counts: RunCounts::default(),
             current_file: None,
@@ -119,11 +119,11 @@ impl Status {
     }
 
     /// Moves to a final state.
-    pub(super) fn end(&mut self, state: State) {
+    pub(super) fn set_final_state(&mut self, state: RunState) {
         self.state = state;
         self.current_file = None;
         self.eta_ms = None;
-        if matches!(state, State::Completed | State::Skipped) {
+        if matches!(state, RunState::Completed | RunState::Skipped) {
             self.percent = 100;
         }
     }
@@ -131,60 +131,60 @@ impl Status {
 
 /// The reporting end of a status. Clones report to the same one.
 #[derive(Debug, Clone)]
-pub(super) struct Progress {
-    sender: watch::Sender<Status>,
+pub(super) struct RunProgress {
+    sender: watch::Sender<RunStatus>,
     started: Instant,
-    bytes: Bytes,
-    found: Arc<Mutex<Found>>,
+    bytes: ByteProgress,
+    found: Arc<Mutex<RunFindings>>,
 }
 
 /// What is known of a run at its end, beside its status.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
-    pub(super) missing: Missing,
+pub(super) struct RunFindings {
+    pub(super) missing: MissingFiles,
     /// The part of the root that it looked at; `None` is the whole.
-    pub(super) part: Option<Arc<Scope>>,
+    pub(super) part: Option<Arc<PathScope>>,
 }
 
 /// Files differ a thousandfold in size, so that what is left is estimated by bytes.
 #[derive(Debug, Clone, Copy, Default)]
-struct Bytes {
+struct ByteProgress {
     done: u64,
     total: u64,
 }
 
-impl Progress {
-    pub(super) fn new(sender: watch::Sender<Status>) -> Self {
+impl RunProgress {
+    pub(super) fn new(sender: watch::Sender<RunStatus>) -> Self {
         let found = Arc::default();
-        Self { sender, started: Instant::now(), bytes: Bytes::default(), found }
+        Self { sender, started: Instant::now(), bytes: ByteProgress::default(), found }
     }
 
     /// Notes what is known at the end.
-    pub(super) fn end(&self, found: Found) {
+    pub(super) fn record_findings(&self, found: RunFindings) {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
     /// Returns what was noted.
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn findings(&self) -> RunFindings {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
+    pub(super) fn update_status(&self, change: impl FnOnce(&mut RunStatus)) {
         self.sender.send_modify(change);
     }
 
     /// Says that reading begins.
-    pub(super) fn embedding(&mut self, files: usize, bytes: u64) {
+    pub(super) fn start_embedding(&mut self, files: usize, bytes: u64) {
         self.started = Instant::now();
-        self.bytes = Bytes { done: 0, total: bytes };
-        self.update(|status| {
-            status.state = State::Embedding;
+        self.bytes = ByteProgress { done: 0, total: bytes };
+        self.update_status(|status| {
+            status.state = RunState::Embedding;
             status.file_total = files as u64;
         });
     }
 
     /// Says that a file is read. A reader that hung may still say so when the run has ended.
-    pub(super) fn reading(&self, path: &str) {
+    pub(super) fn set_current_file(&self, path: &str) {
         self.sender.send_if_modified(|status| {
             let is_at_work = !status.state.is_final();
             if is_at_work {
@@ -195,22 +195,22 @@ impl Progress {
     }
 
     /// Says that further files are done.
-    pub(super) fn done(&mut self, files: u64, bytes: u64, counts: RunCounts) {
+    pub(super) fn add_done_files(&mut self, files: u64, bytes: u64, counts: RunCounts) {
         let elapsed = self.started.elapsed();
         self.bytes.done = self.bytes.done.saturating_add(bytes);
-        let Bytes { done, total } = self.bytes;
-        self.update(|status| {
+        let ByteProgress { done, total } = self.bytes;
+        self.update_status(|status| {
             status.counts = counts;
             status.file_index += files;
             // 100 is kept for the end.
-            let percent = share(status.file_index, status.file_total).min(99);
+            let percent = compute_percent(status.file_index, status.file_total).min(99);
             status.percent = u8::try_from(percent).unwrap_or(99);
             status.eta_ms = left_ms(elapsed, done, total);
         });
     }
 }
 
-fn share(index: u64, total: u64) -> u64 {
+fn compute_percent(index: u64, total: u64) -> u64 {
     (index * 100).checked_div(total).unwrap_or(0)
 }
 

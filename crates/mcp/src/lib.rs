@@ -18,11 +18,11 @@ mod progress;
 mod schema;
 mod tool;
 
-pub use answer::{Bounds, Reply, answer};
-pub use calls::Calls;
-pub use endpoint::{About, Call, CallError, Endpoint, Update};
-pub use listen::{changed, listen};
-pub use message::{CLIENT_KEY, Error};
-pub use post::{Post, name_session};
+pub use answer::{McpContext, McpReply, answer_post};
+pub use calls::CallRegistry;
+pub use endpoint::{CallUpdate, Endpoint, EndpointInfo, StartedCall, ToolCallError};
+pub use listen::{open_change_stream, tools_changed_message};
+pub use message::{CLIENT_KEY, JsonRpcError};
+pub use post::{McpPost, name_session};
 pub use schema::{Schema, SchemaError};
-pub use tool::{Hints, Idempotence, Tool, ToolResult};
+pub use tool::{McpTool, McpToolResult, ToolHints, ToolIdempotence};

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, net::IpAddr};
 
-use super::{accept::Accepts, calls::Sender};
+use super::{accept::AcceptedFormats, calls::MessageSender};
 
 /// Separates the id of a session from the name of its client.
 const CLIENT_MARK: char = '~';
@@ -31,10 +31,10 @@ fn split_session(session: &str) -> (&str, Option<&str>) {
 
 /// A message, or a batch, as it arrived.
 #[derive(Debug, Clone)]
-pub struct Post<'a> {
+pub struct McpPost<'a> {
     /// The headers that matter; a frame of a stream has none.
-    pub(super) headers: Option<Headers<'a>>,
-    pub(super) sender: Sender,
+    pub(super) headers: Option<McpHeaders<'a>>,
+    pub(super) sender: MessageSender,
     /// The name that the client gave in its greeting, where the session has it.
     pub(super) client: Option<String>,
     pub(super) body: &'a [u8],
@@ -42,18 +42,18 @@ pub struct Post<'a> {
 
 /// The headers that matter.
 #[derive(Debug, Clone)]
-pub(super) struct Headers<'a> {
+pub(super) struct McpHeaders<'a> {
     pub(super) accept: Option<Cow<'a, str>>,
     pub(super) protocol_version: Option<Cow<'a, str>>,
     pub(super) method: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
 }
 
-impl<'a> Post<'a> {
+impl<'a> McpPost<'a> {
     /// Returns the body of an HTTP request. Picks the headers out through `header`, which looks one up by name.
     pub fn new(header: impl Fn(&str) -> Option<Cow<'a, str>>, body: &'a [u8]) -> Self {
         let session = header("mcp-session-id");
-        let headers = Headers {
+        let headers = McpHeaders {
             accept: header("accept"),
             protocol_version: header("mcp-protocol-version"),
             method: header("mcp-method"),
@@ -67,14 +67,14 @@ impl<'a> Post<'a> {
     ///
     /// A client may cancel a call by a later frame, so frames are to be answered in their order: each
     /// [`answer`](super::answer) polled once before the next one is asked for.
-    pub fn frame(session: &str, body: &'a [u8]) -> Self {
+    pub fn from_frame(session: &str, body: &'a [u8]) -> Self {
         Self::sent_in(Some(session), None, body)
     }
 
-    fn sent_in(session: Option<&str>, headers: Option<Headers<'a>>, body: &'a [u8]) -> Self {
+    fn sent_in(session: Option<&str>, headers: Option<McpHeaders<'a>>, body: &'a [u8]) -> Self {
         let (id, name) = session.map(split_session).unzip();
         let client = name.flatten().map(str::to_owned);
-        let sender = Sender { session: id.map(str::to_owned), ..Sender::default() };
+        let sender = MessageSender { session: id.map(str::to_owned), ..MessageSender::default() };
         Self { headers, sender, client, body }
     }
 
@@ -87,21 +87,21 @@ impl<'a> Post<'a> {
     }
 
     /// Returns what the header `MCP-Protocol-Version` says.
-    pub(super) fn version(&self) -> Option<&str> {
+    pub(super) fn protocol_version(&self) -> Option<&str> {
         self.headers.as_ref()?.protocol_version.as_deref()
     }
 
-    pub(super) fn accepts(&self) -> Accepts {
+    pub(super) fn accepted_formats(&self) -> AcceptedFormats {
         match &self.headers {
-            Some(headers) => Accepts::read(headers.accept.as_deref()),
-            None => Accepts::JsonAndEvents,
+            Some(headers) => AcceptedFormats::parse_header(headers.accept.as_deref()),
+            None => AcceptedFormats::JsonAndEvents,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Post, name_session};
+    use super::{McpPost, name_session};
 
     #[test]
     fn a_session_names_its_client_and_stays_the_same_session() {
@@ -112,11 +112,11 @@ mod tests {
         assert_eq!(named, format!("{id}~theclient~1"));
         let long = name_session(&named, Some(&"x".repeat(100)));
         assert_eq!(long, format!("{id}~{}", "x".repeat(60)));
-        let post = Post::frame(&named, b"");
+        let post = McpPost::from_frame(&named, b"");
         assert_eq!(post.client.as_deref(), Some("theclient~1"));
-        assert_eq!(post.sender, Post::frame(id, b"").sender);
+        assert_eq!(post.sender, McpPost::from_frame(id, b"").sender);
         // Clients that make ids up do not cancel the calls of each other.
-        let [one, other] = ["user~1", "user~2"].map(|session| Post::frame(session, b""));
+        let [one, other] = ["user~1", "user~2"].map(|session| McpPost::from_frame(session, b""));
         assert_ne!(one.sender, other.sender);
         assert_eq!(one.client, None);
     }

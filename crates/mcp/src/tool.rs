@@ -6,7 +6,7 @@ use super::{Schema, SchemaError};
 
 /// Whether a repeated call gives the same: a search does, a conversation does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Idempotence {
+pub enum ToolIdempotence {
     Idempotent,
     Changing,
 }
@@ -15,7 +15,7 @@ pub enum Idempotence {
 /// tool that says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has these four")]
-pub struct Hints {
+pub struct ToolHints {
     /// Changes nothing.
     pub read_only: bool,
     /// May destroy what is there.
@@ -26,7 +26,7 @@ pub struct Hints {
     pub open_world: bool,
 }
 
-impl Default for Hints {
+impl Default for ToolHints {
     fn default() -> Self {
         Self { read_only: false, destructive: true, idempotent: false, open_world: true }
     }
@@ -34,32 +34,33 @@ impl Default for Hints {
 
 /// A tool. Its schema validates each call before the endpoint sees it.
 #[derive(Debug, Clone)]
-pub struct Tool {
+pub struct McpTool {
     name: String,
     arguments: Schema,
     listed: Value,
 }
 
-impl Tool {
+impl McpTool {
     /// Returns a tool that only reads.
     pub fn new(
         name: &str,
         title: &str,
         description: &str,
         arguments: Value,
-        idempotence: Idempotence,
+        idempotence: ToolIdempotence,
     ) -> Result<Self, SchemaError> {
-        let idempotent = idempotence == Idempotence::Idempotent;
-        let hints = Hints { read_only: true, destructive: false, idempotent, open_world: false };
-        Ok(Self::hinted((name, title), description, Schema::new(arguments)?, hints))
+        let idempotent = idempotence == ToolIdempotence::Idempotent;
+        let hints =
+            ToolHints { read_only: true, destructive: false, idempotent, open_world: false };
+        Ok(Self::with_hints((name, title), description, Schema::new(arguments)?, hints))
     }
 
     /// Returns a tool with `hints`; `name` and `title` go together.
-    pub fn hinted(
+    pub fn with_hints(
         (name, title): (&str, &str),
         description: &str,
         arguments: Schema,
-        hints: Hints,
+        hints: ToolHints,
     ) -> Self {
         let listed = json!({
             "name": name,
@@ -115,20 +116,20 @@ impl Tool {
     }
 
     /// Returns the entry of `tools/list`.
-    pub fn listed(&self) -> &Value {
+    pub fn as_list_entry(&self) -> &Value {
         &self.listed
     }
 }
 
 /// What a call returns: one text, for a model to read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolResult {
+pub struct McpToolResult {
     text: String,
     is_error: bool,
     meta: Option<Map<String, Value>>,
 }
 
-impl ToolResult {
+impl McpToolResult {
     pub fn text(text: String) -> Self {
         Self { text, is_error: false, meta: None }
     }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo_core::{FileRecord, Root, RootId, Sparse};
+use codeinfo_core::{FileRecord, Root, RootId, TermVector};
 use codeinfo_store::{Among, Scored};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{StreamExt, TryStreamExt, stream, try_join};
@@ -13,7 +13,8 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{
-    CANDIDATES, Found, Intent, Query, Search, SearchError, candidate::Candidate, fuse, rank,
+    CANDIDATES, QueryIntent, Search, SearchError, SearchQuery, SearchResults,
+    candidate::SearchCandidate, fuse, rank,
 };
 
 /// So many neighbours of each tree are looked for, at most: those of parts of a changed file that are as they were fall
@@ -25,7 +26,7 @@ const PAGE: usize = 500;
 const PAGES: usize = 4;
 
 /// What one of two trees has and the other has not.
-struct Side {
+struct TreeDifference {
     tree: Root,
     /// The chunks of files that the other has not, or not like that.
     among: Among,
@@ -36,8 +37,8 @@ struct Side {
 /// The two forms of a query that chunks are compared with.
 struct QueryVectors {
     vector: Vec<f32>,
-    terms: Sparse,
-    lists: fuse::Lists,
+    terms: TermVector,
+    lists: fuse::ListWeights,
 }
 
 impl Search {
@@ -46,25 +47,26 @@ impl Search {
     /// second.
     pub(super) async fn find_between(
         &self,
-        query: &Query,
+        query: &SearchQuery,
         (first, second): (&str, &str),
         roots: &[Root],
-    ) -> Result<Found, SearchError> {
-        let [first, second] = self.trees([first, second], roots).await?;
-        let intent = Intent::of(query.text()).within(query.text(), &first.name);
-        let intent = intent.with_near(|word| self.embedder.near(word));
+    ) -> Result<SearchResults, SearchError> {
+        let [first, second] = self.resolve_trees([first, second], roots).await?;
+        let intent =
+            QueryIntent::parse(query.text()).narrow_to_repository(query.text(), &first.name);
+        let intent = intent.with_near(|word| self.embedder.similar_words(word));
         let vectors = QueryVectors {
-            vector: self.embedder.query(query.text().to_owned()).await?,
-            terms: self.terms(query.text(), &intent, Some(&first), roots).await?,
-            lists: rank::lists(intent.kind, &self.weights),
+            vector: self.embedder.embed_query(query.text().to_owned()).await?,
+            terms: self.build_query_terms(query.text(), &intent, Some(&first), roots).await?,
+            lists: rank::choose_list_weights(intent.kind, &self.weights),
         };
         let (weights, most, first_id) = (self.weights, query.limit(), first.id);
         let names = [first.name.clone(), second.name.clone()];
         let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
         let sides = spawn_blocking(move || {
             let sides = [
-                Side::compare(first, &files.0, &files.1),
-                Side::compare(second, &files.1, &files.0),
+                TreeDifference::compare_files(first, &files.0, &files.1),
+                TreeDifference::compare_files(second, &files.1, &files.0),
             ];
             drop(files);
             sides
@@ -85,10 +87,15 @@ impl Search {
         };
         let rank = move || {
             let pool = differing.clone();
-            paired(rank::rank(differing, &intent, &weights, most), pool, first_id, most)
+            pair_definitions(
+                rank::rank_candidates(differing, &intent, &weights, most),
+                pool,
+                first_id,
+                most,
+            )
         };
         let ranked = spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?;
-        let mut found = self.found(ranked, roots);
+        let mut found = self.build_results(ranked, roots);
         for hit in &mut found.hits {
             hit.only_in = Some(hit.repo.clone());
             hit.also_in.clear();
@@ -104,11 +111,11 @@ impl Search {
     /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and whether there are no more.
     async fn find_differing(
         &self,
-        side: &Side,
+        side: &TreeDifference,
         QueryVectors { vector, terms, lists }: &QueryVectors,
-        query: &Query,
+        query: &SearchQuery,
         limit: usize,
-    ) -> Result<(Vec<Candidate>, bool), SearchError> {
+    ) -> Result<(Vec<SearchCandidate>, bool), SearchError> {
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
         let (dense, lexical) = (limit_of(lists.dense), limit_of(lists.lexical));
         let (dense, lexical) = try_join!(
@@ -122,20 +129,24 @@ impl Search {
             }
             found
         };
-        let mut candidates = fuse::fuse(of_tree(dense), of_tree(lexical), *lists);
-        candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+        let mut candidates = fuse::fuse_lists(of_tree(dense), of_tree(lexical), *lists);
+        candidates.retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
         self.drop_same(side, &mut candidates).await?;
         Ok((candidates, is_all))
     }
 
-    async fn trees(&self, named: [&str; 2], roots: &[Root]) -> Result<[Root; 2], SearchError> {
+    async fn resolve_trees(
+        &self,
+        named: [&str; 2],
+        roots: &[Root],
+    ) -> Result<[Root; 2], SearchError> {
         let [first, second] = named;
         let first = find_root(&self.path_map, roots, first).await?;
         let second = find_root(&self.path_map, roots, second).await?;
         if first.id == second.id {
             return Err(SearchError::SameTree(first.name.clone()));
         }
-        if first.owner() != second.owner() {
+        if first.chunk_owner() != second.chunk_owner() {
             return Err(SearchError::OtherRepository(first.name.clone(), second.name.clone()));
         }
         Ok([first, second])
@@ -144,12 +155,12 @@ impl Search {
     /// Drops the candidates whose text the other tree has at the same path.
     async fn drop_same(
         &self,
-        side: &Side,
-        candidates: &mut Vec<Candidate>,
+        side: &TreeDifference,
+        candidates: &mut Vec<SearchCandidate>,
     ) -> Result<(), SearchError> {
         let mut by_text: HashMap<(&str, &str), Vec<Uuid>> = HashMap::new();
         let mut ids: HashSet<Uuid> = HashSet::new();
-        for Candidate { id, record, .. } in candidates.iter() {
+        for SearchCandidate { id, record, .. } in candidates.iter() {
             by_text.entry((&record.path, &record.text)).or_default().push(*id);
             ids.extend(side.others.get(&record.path).into_iter().flatten());
         }
@@ -166,10 +177,10 @@ impl Search {
     }
 }
 
-impl Side {
+impl TreeDifference {
     /// Compares the files of a tree with those of another one. A file that moved is no other one.
-    fn compare(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
-        let owner = tree.owner();
+    fn compare_files(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
+        let owner = tree.chunk_owner();
         let there: HashMap<&str, &FileRecord> =
             other.iter().map(|file| (file.path.as_str(), file)).collect();
         let versions: HashSet<&str> = other.iter().map(|file| file.version.as_str()).collect();
@@ -191,21 +202,21 @@ impl Side {
 }
 
 /// Returns what a chunk is a part of, and what starts in it: paths and symbols.
-fn definitions(Candidate { record, .. }: &Candidate) -> Vec<(String, String)> {
+fn list_definition_keys(SearchCandidate { record, .. }: &SearchCandidate) -> Vec<(String, String)> {
     let symbols = record.symbol.iter().chain(&record.defines);
     symbols.map(|symbol| (record.path.clone(), symbol.clone())).collect()
 }
 
 /// Puts what both trees have of a definition next to each other, that of `first` before.
-fn paired(
-    ranked: Vec<Candidate>,
-    pool: Vec<Candidate>,
+fn pair_definitions(
+    ranked: Vec<SearchCandidate>,
+    pool: Vec<SearchCandidate>,
     first: RootId,
     limit: usize,
-) -> Vec<Candidate> {
-    let mut places: HashMap<(String, String), Vec<Candidate>> = HashMap::new();
+) -> Vec<SearchCandidate> {
+    let mut places: HashMap<(String, String), Vec<SearchCandidate>> = HashMap::new();
     for candidate in pool {
-        for place in definitions(&candidate) {
+        for place in list_definition_keys(&candidate) {
             places.entry(place).or_default().push(candidate.clone());
         }
     }
@@ -214,8 +225,8 @@ fn paired(
         if !seen.insert(candidate.id) {
             continue;
         }
-        let alike = definitions(&candidate);
-        let is_other = |other: &&Candidate| {
+        let alike = list_definition_keys(&candidate);
+        let is_other = |other: &&SearchCandidate| {
             other.record.root != candidate.record.root && !seen.contains(&other.id)
         };
         let mut others = alike.iter().filter_map(|place| places.get(place)).flatten();

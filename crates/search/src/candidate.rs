@@ -2,17 +2,17 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
-use codeinfo_core::{ChunkRecord, Parts, Root, RootId};
+use codeinfo_core::{ChunkRecord, Root, RootId, ScoreParts};
 use uuid::Uuid;
 
 /// A found chunk with its score so far.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct SearchCandidate {
     pub(super) id: Uuid,
     pub(super) record: ChunkRecord,
     pub(super) score: f32,
     /// What the score is made of.
-    pub(super) parts: Parts,
+    pub(super) parts: ScoreParts,
     /// The other roots that have it.
     pub(super) also: Vec<RootId>,
     /// Other files of the root that have the same text.
@@ -28,20 +28,23 @@ pub(super) struct TextCopy {
     pub(super) line: u32,
 }
 
-impl Candidate {
+impl SearchCandidate {
     /// Orders candidates best first; equal scores by path, line and id, so that the same search
     /// always gives the same order, in each store.
     pub(super) fn best_first(&self, other: &Self) -> Ordering {
-        fn place(of: &Candidate) -> (&str, u32, Uuid) {
+        fn sort_key(of: &SearchCandidate) -> (&str, u32, Uuid) {
             (&of.record.path, of.record.start_line, of.id)
         }
-        other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
+        other.score.total_cmp(&self.score).then_with(|| sort_key(self).cmp(&sort_key(other)))
     }
 }
 
 /// Keeps each piece of a file once, the best, where trees of one repository have other versions of it: pieces are
 /// the same that have the same symbol, or lines in common. `owners` are those of roots.
-pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap<RootId, RootId>) {
+pub(super) fn drop_other_trees(
+    candidates: &mut Vec<SearchCandidate>,
+    owners: &HashMap<RootId, RootId>,
+) {
     let is_tree = |root: &RootId| {
         owners
             .get(root)
@@ -50,9 +53,9 @@ pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap
     if !candidates.iter().any(|candidate| is_tree(&candidate.record.root)) {
         return;
     }
-    candidates.sort_by(Candidate::best_first);
+    candidates.sort_by(SearchCandidate::best_first);
     let mut seen: HashMap<(RootId, &str), Vec<&ChunkRecord>> = HashMap::new();
-    let best = candidates.iter().map(|Candidate { record, .. }| {
+    let best = candidates.iter().map(|SearchCandidate { record, .. }| {
         let owner = owners.get(&record.root).copied().unwrap_or(record.root);
         let of_file = seen.entry((owner, record.path.as_str())).or_default();
         let is_other = |known: &&ChunkRecord| {
@@ -68,16 +71,16 @@ pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap
         is_best
     });
     let best = best.collect();
-    keep(candidates, best);
+    retain_flagged(candidates, best);
 }
 
 /// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
 /// of none of `roots` goes too: its root is being removed, and has no name.
-pub(super) fn drop_duplicates(candidates: &mut Vec<Candidate>, roots: &[Root]) {
+pub(super) fn drop_duplicates(candidates: &mut Vec<SearchCandidate>, roots: &[Root]) {
     let roots: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
-    candidates.sort_by(Candidate::best_first);
+    candidates.sort_by(SearchCandidate::best_first);
     let mut seen: HashMap<(u32, usize), Vec<(&Root, &ChunkRecord)>> = HashMap::new();
-    let first = candidates.iter().map(|Candidate { record, .. }| {
+    let first = candidates.iter().map(|SearchCandidate { record, .. }| {
         roots.get(&record.root).is_some_and(|root| {
             let alike = seen.entry((record.start_line, record.text.len())).or_default();
             let is_same = |(other, of_other): &(&Root, &ChunkRecord)| {
@@ -91,11 +94,11 @@ pub(super) fn drop_duplicates(candidates: &mut Vec<Candidate>, roots: &[Root]) {
         })
     });
     let first = first.collect();
-    keep(candidates, first);
+    retain_flagged(candidates, first);
 }
 
 /// Keeps the candidates whose flag is set; there is one for each.
-fn keep(candidates: &mut Vec<Candidate>, flags: Vec<bool>) {
+fn retain_flagged(candidates: &mut Vec<SearchCandidate>, flags: Vec<bool>) {
     let mut flags = flags.into_iter();
     candidates.retain(|_| flags.next().unwrap_or(true));
 }
@@ -108,13 +111,13 @@ mod tests {
     };
     use codeinfo_core::Host;
 
-    fn candidate(id: u128, path: &str, version: &str) -> Candidate {
+    fn candidate(id: u128, path: &str, version: &str) -> SearchCandidate {
         let record = ChunkRecord { version: version.to_owned(), ..record(path, None, "text") };
-        Candidate {
+        SearchCandidate {
             id: Uuid::from_u128(id),
             record,
             score: 0.5,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         }
@@ -137,7 +140,7 @@ mod tests {
                 end_line: first + 4,
                 ..candidate.record
             };
-            Candidate { score, ..candidate }
+            SearchCandidate { score, ..candidate }
         };
         let mut candidates = vec![
             of(1, main, "one", Some("open"), 1, 0.5),
@@ -185,7 +188,7 @@ mod tests {
     fn equal_scores_are_ordered_by_place() {
         let mut candidates =
             [candidate(9, "b.rs", "v"), candidate(2, "a.rs", "v"), candidate(1, "a.rs", "v")];
-        candidates.sort_by(Candidate::best_first);
+        candidates.sort_by(SearchCandidate::best_first);
         let order: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
         assert_eq!(order, [1, 2, 9]);
     }

@@ -1,6 +1,6 @@
 //! What can go wrong in a search.
 
-use codeinfo_core::{UnknownRoot, error::Code};
+use codeinfo_core::{UnknownRoot, error::ErrorCode};
 use codeinfo_embed::EmbedError;
 use codeinfo_store::StoreError;
 
@@ -61,7 +61,7 @@ impl From<StoreError> for SearchError {
 
 impl SearchError {
     /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::BlankQuery
             | Self::LongQuery { .. }
@@ -70,10 +70,10 @@ impl SearchError {
             | Self::BetweenAndRepository
             | Self::SameTree(_)
             | Self::OtherRepository(..)
-            | Self::Limit(_) => Code::ValidationFailed,
-            Self::RepoNotFound(_) => Code::RepoNotFound,
-            Self::Stopped => Code::Cancelled,
-            Self::IngestRequired => Code::IngestRequired,
+            | Self::Limit(_) => ErrorCode::ValidationFailed,
+            Self::RepoNotFound(_) => ErrorCode::RepoNotFound,
+            Self::Stopped => ErrorCode::Cancelled,
+            Self::IngestRequired => ErrorCode::IngestRequired,
             Self::Embed(cause) => cause.code(),
             Self::Store(cause) => cause.code(),
         }

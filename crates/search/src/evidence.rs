@@ -28,7 +28,7 @@ mod word;
 
 use std::{sync::Arc, time::Duration};
 
-use codeinfo_core::{PathMap, Root, Within};
+use codeinfo_core::{PathMap, Root, RootFilter};
 use codeinfo_store::VectorStore;
 use codeinfo_worktree::beneath::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
@@ -36,20 +36,20 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 pub use codeinfo_worktree::decode::TextEncoding;
 
 pub use self::{
-    classify::{Group, MAX_SHOWN},
+    classify::{MAX_SHOWN, OccurrenceKind},
     error::EvidenceError,
-    folder::{Folder, Member},
-    forge::Permalink,
-    lines::{Asked, FileLines, State},
-    links::{How, Link},
-    matches::{MatchedName, MatchedPlace, Matches},
-    outline::{Entry, Outline},
+    folder::{FolderMember, FolderOutline},
+    forge::FilePermalink,
+    lines::{FileLines, IndexedFileState, RequestedLines},
+    links::{FileLink, FileLinkKind},
+    matches::{MatchedName, MatchedPlace, PatternMatches},
+    outline::{Outline, OutlineEntry},
     pattern::NamePattern,
-    pick::{Shown, UsedFile},
-    place::{File, split_lines},
-    sizes::Size,
-    source::Source,
-    uses::{Searched, Uses},
+    pick::{OccurrenceGroup, UsedFile},
+    place::{IndexedFile, split_lines},
+    sizes::FolderSize,
+    source::HighlightedSource,
+    uses::{NameUses, SearchedRepository},
 };
 
 /// So many requests work at a time: each takes a thread, for ever if a folder hangs.
@@ -76,13 +76,13 @@ impl Evidence {
     /// Returns the roots that are looked at, and the names of those that are not, since their folder is gone.
     async fn present_roots(
         &self,
-        within: Within,
+        within: RootFilter,
     ) -> Result<(Vec<Root>, Vec<String>), EvidenceError> {
         let roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(EvidenceError::IngestRequired);
         }
-        let roots = within.of(&roots);
+        let roots = within.select_roots(&roots);
         let outlived = self.folders.find_outlived(&roots).await;
         let (gone, present): (Vec<Root>, Vec<Root>) =
             roots.into_iter().partition(|root| outlived.contains(&root.id));
@@ -90,13 +90,13 @@ impl Evidence {
     }
 
     /// Returns a file's absolute path as clients see it.
-    fn shown(&self, root: &Root, path: &str) -> String {
+    fn display_path(&self, root: &Root, path: &str) -> String {
         let path = if path.is_empty() { root.path.clone() } else { root.path.join(path) };
-        self.paths.shown(&path).to_string_lossy().into_owned()
+        self.paths.to_client_path(&path).to_string_lossy().into_owned()
     }
 
     /// Does work that takes long, off the runtime's workers.
-    async fn blocking<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, EvidenceError> {

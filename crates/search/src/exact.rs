@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{
     Search, SearchError,
-    candidate::Candidate,
+    candidate::SearchCandidate,
     exact_name::ExactName,
-    intent::{AskedPath, Intent, Kind},
-    sight::Sight,
+    intent::{QueryIntent, QueryKind, QueryPath},
+    sight::SearchScope,
 };
-use codeinfo_core::{ChunkRecord, Parts, Sparse};
+use codeinfo_core::{ChunkRecord, ScoreParts, TermVector};
 use codeinfo_embed::lexical;
 use codeinfo_lang::readings::list_readings;
 use codeinfo_store::Scored;
@@ -27,10 +27,15 @@ const OPENING: &[char] = &['"', '\'', '(', '[', '{'];
 const CLOSING: &[char] = &[',', '?', '!', ':', '"', '\'', '.', ']', '}'];
 
 /// Lists the names of a query, each in the ways in which it may be read. Files that are known are asked for by their path.
-fn list_names(text: &str, intent: &Intent, candidates: &[Candidate]) -> Vec<Vec<ExactName>> {
+fn list_names(
+    text: &str,
+    intent: &QueryIntent,
+    candidates: &[SearchCandidate],
+) -> Vec<Vec<ExactName>> {
     let words = text.split_whitespace().count();
-    let is_known =
-        |asked: &AskedPath| candidates.iter().any(|candidate| asked.is(&candidate.record.path));
+    let is_known = |asked: &QueryPath| {
+        candidates.iter().any(|candidate| asked.matches_path(&candidate.record.path))
+    };
     let is_path = |word: &str| {
         let mut asked = intent.paths.iter().filter(|asked| word.contains(&asked.path));
         asked.any(|asked| words > 1 || is_known(asked))
@@ -59,10 +64,10 @@ impl Search {
     pub(super) async fn find_exact(
         &self,
         text: &str,
-        intent: &Intent,
-        sight: &Sight,
-        candidates: &[Candidate],
-    ) -> Result<(Vec<ExactName>, Vec<Candidate>), SearchError> {
+        intent: &QueryIntent,
+        sight: &SearchScope,
+        candidates: &[SearchCandidate],
+    ) -> Result<(Vec<ExactName>, Vec<SearchCandidate>), SearchError> {
         let looking = list_names(text, intent, candidates).into_iter().map(|readings| async {
             let finding: Vec<_> =
                 readings.iter().map(|name| self.find_holders(name, intent, sight)).collect();
@@ -73,11 +78,11 @@ impl Search {
         });
         let found = try_join_all(looking).await?.into_iter().flatten();
         let (names, holders): (Vec<ExactName>, Vec<Vec<Scored>>) = found.unzip();
-        let candidate = |holder: Scored| Candidate {
+        let candidate = |holder: Scored| SearchCandidate {
             id: holder.id,
             record: holder.record,
             score: 0.0,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: holder.also,
             copies: Vec::new(),
         };
@@ -88,21 +93,21 @@ impl Search {
     async fn find_holders(
         &self,
         name: &ExactName,
-        intent: &Intent,
-        sight: &Sight,
+        intent: &QueryIntent,
+        sight: &SearchScope,
     ) -> Result<Option<Vec<Scored>>, SearchError> {
-        let terms = join_terms(lexical::needed(&name.text));
+        let terms = join_terms(lexical::list_required_terms(&name.text));
         if terms.indices.is_empty() {
             return Ok(None);
         }
         let is_one = terms.indices.len() == 1;
         let max_chunks = if is_one { MAX_CHUNKS } else { MAX_CHUNKS_OF_SEVERAL };
-        let mut holders = self.lexical(terms, sight, max_chunks).await?;
+        let mut holders = self.find_lexical_neighbours(terms, sight, max_chunks).await?;
         let is_whole = holders.len() < max_chunks;
         holders.retain(|holder| name.is_at(&holder.record));
         let file = |record: &ChunkRecord| (record.root, record.path.clone());
         let files: BTreeSet<_> = holders.iter().map(|holder| file(&holder.record)).collect();
-        let is_telling = intent.kind == Kind::Symbol || files.len() == 1;
+        let is_telling = intent.kind == QueryKind::Symbol || files.len() == 1;
         let is_frequent = !is_whole && holders.len() > max_chunks / 2;
         if files.is_empty() || !is_telling || is_frequent {
             return Ok(None);
@@ -111,11 +116,11 @@ impl Search {
     }
 }
 
-fn join_terms(terms: Vec<Sparse>) -> Sparse {
+fn join_terms(terms: Vec<TermVector>) -> TermVector {
     let mut indices: Vec<u32> = terms.into_iter().flat_map(|term| term.indices).collect();
     indices.sort_unstable();
     indices.dedup();
-    Sparse { values: vec![1.0; indices.len()], indices }
+    TermVector { values: vec![1.0; indices.len()], indices }
 }
 
 #[cfg(test)]
@@ -123,7 +128,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        let intent = Intent::of(text);
+        let intent = QueryIntent::parse(text);
         let first =
             list_names(text, &intent, &[]).into_iter().filter_map(|names| names.into_iter().next());
         first.map(|name| name.text).collect()

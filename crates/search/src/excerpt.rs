@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use codeinfo_core::{FileSummary, Hit};
 
 use self::{
-    render::{Level, Run},
-    trim::Wanted,
+    render::{DetailLevel, HitRun},
+    trim::QueryWords,
 };
-use super::{Found, Freshness, group::by_file};
+use super::{ResultFreshness, SearchResults, group::by_file};
 
 /// What to say when nothing was found.
 const NOTHING: &str = "Nothing indexed fits this query. Try other words: names that the code \
@@ -58,39 +58,45 @@ pub struct Excerpt {
 ///
 /// Files stand in the order of their best chunk, and neighbours in a file as one piece of code. The first
 /// line names what the query asks for that is nowhere; what hardly fits is left out.
-pub fn excerpt(
-    found: &Found,
+pub fn render_excerpt(
+    found: &SearchResults,
     query: &str,
-    freshness: &Freshness,
+    freshness: &ResultFreshness,
     known: &BTreeSet<String>,
     max_bytes: usize,
 ) -> Excerpt {
     if let (true, Some(notice)) = (found.hits.is_empty(), &found.notice) {
-        let text = cut(notice, max_bytes).to_owned();
+        let text = truncate_text(notice, max_bytes).to_owned();
         return Excerpt { text, files: vec![], whole: vec![], left_out: 0 };
     }
-    let mut first = render::absent(found);
+    let mut first = render::render_absent_terms(found);
     if let Some(notice) = &found.notice {
         first.push_str(notice);
         first.push('\n');
     }
-    let wanted = Wanted::of(query);
-    let (hits, max_whole) = fitting(found, query, &wanted);
+    let wanted = QueryWords::from_query(query);
+    let (hits, max_whole) = select_hits(found, query, &wanted);
     if !hits.is_empty() && max_whole == 0 {
         first.push_str(WEAK);
     }
     let room = max_bytes.saturating_sub(first.len());
-    let mut pieces = pieces(&hits, max_whole, known);
+    let mut pieces = build_pieces(&hits, max_whole, known);
     for piece in &mut pieces {
-        piece.render(&wanted, freshness);
+        piece.render_levels(&wanted, freshness);
     }
-    let last = [render::also(&found.also), render::ages(freshness)].concat();
-    let excerpt = fitted(pieces, hits.len(), &last, room);
+    let last =
+        [render::render_other_definitions(&found.also), render::render_index_ages(freshness)]
+            .concat();
+    let excerpt = fit_pieces(pieces, hits.len(), &last, room);
     Excerpt { text: first + &excerpt.text, ..excerpt }
 }
 
 /// Returns the hits that are worth showing, and how many of them may be shown whole.
-fn fitting<'a>(found: &'a Found, query: &str, wanted: &Wanted) -> (Vec<&'a Hit>, usize) {
+fn select_hits<'a>(
+    found: &'a SearchResults,
+    query: &str,
+    wanted: &QueryWords,
+) -> (Vec<&'a Hit>, usize) {
     let best = found.hits.first().map_or(0.0, |hit| hit.score);
     let hits = found.hits.iter().filter(|hit| hit.score >= FLOOR * best);
     let is_absent = |word: &str| found.absent.iter().any(|absent| absent == word);
@@ -104,38 +110,45 @@ fn fitting<'a>(found: &'a Found, query: &str, wanted: &Wanted) -> (Vec<&'a Hit>,
 }
 
 /// Puts pieces together, as far as there is room.
-fn fitted(mut pieces: Vec<Piece<'_>>, all: usize, last: &str, max_bytes: usize) -> Excerpt {
+fn fit_pieces(
+    mut pieces: Vec<ExcerptPiece<'_>>,
+    all: usize,
+    last: &str,
+    max_bytes: usize,
+) -> Excerpt {
     if all == 0 {
-        let text = cut(NOTHING, max_bytes).to_owned();
+        let text = truncate_text(NOTHING, max_bytes).to_owned();
         return Excerpt { text, files: vec![], whole: vec![], left_out: 0 };
     }
     loop {
         let shown: usize = pieces.iter().map(|piece| piece.run.hits.len()).sum();
-        let end = format!("{}{last}", note(all - shown));
-        let bytes: usize = pieces.iter().map(Piece::bytes).sum();
+        let end = format!("{}{last}", render_left_out_note(all - shown));
+        let bytes: usize = pieces.iter().map(ExcerptPiece::byte_len).sum();
         if bytes + end.trim_end().len() <= max_bytes && !pieces.is_empty() {
-            return rendered(&pieces, &end, all - shown);
+            return join_pieces(&pieces, &end, all - shown);
         }
         if pieces.is_empty() {
-            let text = cut(note(all).trim_end(), max_bytes).to_owned();
+            let text = truncate_text(render_left_out_note(all).trim_end(), max_bytes).to_owned();
             return Excerpt { text, files: vec![], whole: vec![], left_out: all };
         }
-        shrink(&mut pieces);
+        shrink_pieces(&mut pieces);
     }
 }
 
 /// A run of code and how much of it is shown.
-struct Piece<'a> {
-    run: Run<'a>,
-    level: Level,
+struct ExcerptPiece<'a> {
+    run: HitRun<'a>,
+    level: DetailLevel,
     /// How it looks at each level down from [`Piece::level`].
-    texts: Vec<(Level, String)>,
+    texts: Vec<(DetailLevel, String)>,
 }
 
-impl Piece<'_> {
-    fn render(&mut self, wanted: &Wanted, freshness: &Freshness) {
+impl ExcerptPiece<'_> {
+    fn render_levels(&mut self, wanted: &QueryWords, freshness: &ResultFreshness) {
         let levels = self.level.and_less().iter();
-        let text = |level: &Level| (*level, render::text(&self.run, *level, wanted, freshness));
+        let text = |level: &DetailLevel| {
+            (*level, render::render_run(&self.run, *level, wanted, freshness))
+        };
         self.texts = levels.map(text).collect();
     }
 
@@ -146,34 +159,39 @@ impl Piece<'_> {
 
     /// Whether nothing of the run is left out.
     fn is_whole(&self) -> bool {
-        self.level == Level::Whole && !self.text().lines().any(|line| line.starts_with(trim::MARK))
+        self.level == DetailLevel::Whole
+            && !self.text().lines().any(|line| line.starts_with(trim::MARK))
     }
 
-    fn bytes(&self) -> usize {
+    fn byte_len(&self) -> usize {
         // Between pieces is an empty line.
         self.text().len() + 1
     }
 }
 
 /// Makes pieces of hits: by file in the order of its best hit, and best first within a file.
-fn pieces<'a>(hits: &[&'a Hit], max_whole: usize, known: &BTreeSet<String>) -> Vec<Piece<'a>> {
+fn build_pieces<'a>(
+    hits: &[&'a Hit],
+    max_whole: usize,
+    known: &BTreeSet<String>,
+) -> Vec<ExcerptPiece<'a>> {
     let near = hits.first().map_or(0.0, |best| NEAR * best.score);
     let (mut whole, mut room) = (0, WHOLE_BYTES);
-    let mut files: Vec<Vec<(Level, usize, &Hit)>> = Vec::new();
+    let mut files: Vec<Vec<(DetailLevel, usize, &Hit)>> = Vec::new();
     for (rank, hit) in hits.iter().enumerate() {
         let bytes = render::count_whole_bytes(hit);
         let level = if known.contains(&hit.chunk_id) {
-            Level::Known
+            DetailLevel::Known
         } else if hit.score < near {
-            Level::Head
+            DetailLevel::Head
         } else if whole < max_whole && (whole == 0 || bytes <= room) && !render::is_comment(hit) {
             whole += 1;
             room = room.saturating_sub(bytes);
-            Level::Whole
+            DetailLevel::Whole
         } else {
-            Level::Brief
+            DetailLevel::Brief
         };
-        let is_of = |file: &&mut Vec<(Level, usize, &Hit)>| {
+        let is_of = |file: &&mut Vec<(DetailLevel, usize, &Hit)>| {
             file.first()
                 .is_some_and(|(_, _, first)| (&first.host, &first.path) == (&hit.host, &hit.path))
         };
@@ -186,21 +204,23 @@ fn pieces<'a>(hits: &[&'a Hit], max_whole: usize, known: &BTreeSet<String>) -> V
 }
 
 /// Makes pieces of the hits of one file.
-fn of_file<'a>(hits: &[(Level, usize, &'a Hit)]) -> Vec<Piece<'a>> {
+fn of_file<'a>(hits: &[(DetailLevel, usize, &'a Hit)]) -> Vec<ExcerptPiece<'a>> {
     let mut pieces = Vec::new();
-    for level in [Level::Whole, Level::Brief, Level::Head, Level::Known] {
+    for level in [DetailLevel::Whole, DetailLevel::Brief, DetailLevel::Head, DetailLevel::Known] {
         let alike = hits.iter().filter(|(of, ..)| *of == level);
         let alike = alike.map(|(_, rank, hit)| (*rank, *hit)).collect();
-        let runs = render::runs(alike).into_iter();
-        pieces.extend(runs.map(|run| Piece { run, level, texts: Vec::new() }));
+        let runs = render::group_adjacent_hits(alike).into_iter();
+        pieces.extend(runs.map(|run| ExcerptPiece { run, level, texts: Vec::new() }));
     }
     pieces.sort_by_key(|piece| piece.run.rank);
     pieces
 }
 
 /// Shows less: trims the piece found last that can be trimmed, or leaves out the last one.
-fn shrink(pieces: &mut Vec<Piece<'_>>) {
-    for (from, to) in [(Level::Whole, Level::Trimmed), (Level::Trimmed, Level::Brief)] {
+fn shrink_pieces(pieces: &mut Vec<ExcerptPiece<'_>>) {
+    for (from, to) in
+        [(DetailLevel::Whole, DetailLevel::Trimmed), (DetailLevel::Trimmed, DetailLevel::Brief)]
+    {
         let last = pieces.iter_mut().filter(|piece| piece.level == from);
         if let Some(piece) = last.max_by_key(|piece| piece.run.rank) {
             piece.level = to;
@@ -213,7 +233,7 @@ fn shrink(pieces: &mut Vec<Piece<'_>>) {
     }
 }
 
-fn rendered(pieces: &[Piece<'_>], end: &str, left_out: usize) -> Excerpt {
+fn join_pieces(pieces: &[ExcerptPiece<'_>], end: &str, left_out: usize) -> Excerpt {
     let mut text = String::new();
     for piece in pieces {
         text.push_str(piece.text());
@@ -234,7 +254,7 @@ fn rendered(pieces: &[Piece<'_>], end: &str, left_out: usize) -> Excerpt {
 }
 
 /// One line, or nothing when nothing is left out. More chunks never make it shorter.
-fn note(left_out: usize) -> String {
+fn render_left_out_note(left_out: usize) -> String {
     let (chunks, do_not) = match left_out {
         0 => return String::new(),
         1 => ("chunk was", "does not"),
@@ -247,7 +267,7 @@ fn note(left_out: usize) -> String {
 }
 
 /// Returns the longest start of `text` that has at most `max_bytes`.
-fn cut(text: &str, max_bytes: usize) -> &str {
+fn truncate_text(text: &str, max_bytes: usize) -> &str {
     text.split_at(text.floor_char_boundary(max_bytes)).0
 }
 

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use codeinfo_core::{ChunkRecord, Parts, Root, RootId};
+use codeinfo_core::{ChunkRecord, Root, RootId, ScoreParts};
 use codeinfo_store::Stored;
 use futures_util::future::try_join_all;
 use uuid::Uuid;
 
-use super::{Search, SearchError, candidate::Candidate, intent::Intent, sight::Sight};
+use super::{
+    Search, SearchError, candidate::SearchCandidate, intent::QueryIntent, sight::SearchScope,
+};
 
 /// No more chunks of such files are read: a name may be that of very many.
 const MOST: usize = 400;
@@ -18,16 +20,16 @@ impl Search {
     /// `roots`, those in sight are searched.
     pub(super) async fn find_named_files(
         &self,
-        intent: &Intent,
-        sight: &Sight,
+        intent: &QueryIntent,
+        sight: &SearchScope,
         roots: &[Root],
-        candidates: &[Candidate],
-    ) -> Result<Vec<Candidate>, SearchError> {
+        candidates: &[SearchCandidate],
+    ) -> Result<Vec<SearchCandidate>, SearchError> {
         if intent.paths.is_empty() {
             return Ok(Vec::new());
         }
         let found = candidates.iter().map(|candidate| &candidate.record.path);
-        let named = found.filter(|path| intent.paths.iter().any(|asked| asked.is(path)));
+        let named = found.filter(|path| intent.paths.iter().any(|asked| asked.matches_path(path)));
         let asked = intent.paths.iter().map(|asked| &asked.path);
         let paths: BTreeSet<&String> = named.chain(asked).collect();
         let paths: Vec<String> = paths.into_iter().cloned().collect();
@@ -35,12 +37,14 @@ impl Search {
         let known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
         let mut wanted = Vec::new();
         let mut having: HashMap<Uuid, Vec<RootId>> = HashMap::new();
-        let reading = roots.iter().filter(|root| sight.has(root.id)).map(|root| async move {
-            let files = self.store.files_at(root.id, paths.clone()).await?;
-            Ok::<_, SearchError>((root, files))
-        });
+        let reading =
+            roots.iter().filter(|root| sight.contains_root(root.id)).map(|root| async move {
+                let files = self.store.files_at(root.id, paths.clone()).await?;
+                Ok::<_, SearchError>((root, files))
+            });
         for (root, files) in try_join_all(reading).await? {
-            let ids = files.iter().flat_map(|file| file.chunk_ids(root.owner(), 0..file.chunks));
+            let ids =
+                files.iter().flat_map(|file| file.chunk_ids(root.chunk_owner(), 0..file.chunks));
             for id in ids {
                 // The trees of a repository share chunks.
                 let having = having.entry(id).or_default();
@@ -59,11 +63,11 @@ impl Search {
         let candidate = |chunk: Stored| {
             let mut having = having.remove(&chunk.id).unwrap_or_default().into_iter();
             let root = having.next().unwrap_or(chunk.record.root);
-            Candidate {
+            SearchCandidate {
                 id: chunk.id,
                 record: ChunkRecord { root, ..chunk.record },
                 score: 0.0,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: having.collect(),
                 copies: Vec::new(),
             }

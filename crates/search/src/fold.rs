@@ -4,24 +4,27 @@ use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::RootId;
 
-use super::candidate::{Candidate, TextCopy};
+use super::candidate::{SearchCandidate, TextCopy};
 
 /// Maximum number of copies that a result names.
 const MAX_COPIES: usize = 50;
 
 /// Returns how many different texts the candidates have.
-pub(super) fn count_texts(candidates: &[Candidate]) -> usize {
+pub(super) fn count_texts(candidates: &[SearchCandidate]) -> usize {
     let texts = candidates.iter().map(|candidate| candidate.record.text.trim());
     texts.collect::<HashSet<_>>().len()
 }
 
 /// Keeps the first candidate of each text of a root, which then names those after it, and drops what is of roots whose
 /// folder is `gone` and stands elsewhere. Pieces of one file are never copies.
-pub(super) fn fold_copies(candidates: Vec<Candidate>, gone: &HashSet<RootId>) -> Vec<Candidate> {
-    let is_gone = |candidate: &Candidate| gone.contains(&candidate.record.root);
+pub(super) fn fold_copies(
+    candidates: Vec<SearchCandidate>,
+    gone: &HashSet<RootId>,
+) -> Vec<SearchCandidate> {
+    let is_gone = |candidate: &SearchCandidate| gone.contains(&candidate.record.root);
     let present = candidates.iter().filter(|candidate| !gone.is_empty() && !is_gone(candidate));
     let present: HashSet<String> = present.map(|one| one.record.text.trim().to_owned()).collect();
-    let mut kept: Vec<Candidate> = Vec::with_capacity(candidates.len());
+    let mut kept: Vec<SearchCandidate> = Vec::with_capacity(candidates.len());
     let mut places: HashMap<(RootId, String), usize> = HashMap::new();
     for candidate in candidates {
         let text = candidate.record.text.trim();
@@ -51,7 +54,7 @@ mod tests {
         super::fixture::{record, root},
         *,
     };
-    use codeinfo_core::Parts;
+    use codeinfo_core::ScoreParts;
 
     #[test]
     fn the_best_of_equal_texts_names_the_others() {
@@ -64,13 +67,20 @@ mod tests {
             (gone.id, "a.py", 1, "x = 1"),
             (demo.id, "a.py", 9, "x = 1"),
         ];
-        let candidates: Vec<Candidate> = (0..)
+        let candidates: Vec<SearchCandidate> = (0..)
             .zip(found)
             .map(|(id, (root, path, line, text))| {
                 let mut record = record(path, None, text);
                 (record.root, record.start_line) = (root, line);
-                let (id, parts) = (Uuid::from_u128(id), Parts::default());
-                Candidate { id, record, score: 0.5, parts, also: Vec::new(), copies: Vec::new() }
+                let (id, parts) = (Uuid::from_u128(id), ScoreParts::default());
+                SearchCandidate {
+                    id,
+                    record,
+                    score: 0.5,
+                    parts,
+                    also: Vec::new(),
+                    copies: Vec::new(),
+                }
             })
             .collect();
         assert_eq!(count_texts(&candidates), 2);

@@ -14,7 +14,7 @@ use std::{
 use codeinfo_core::{FileRecord, Timestamp};
 use tokio::{task::spawn_blocking, time::timeout};
 
-use super::{Found, Search, SearchError};
+use super::{Search, SearchError, SearchResults};
 
 /// Checking the files of one search takes at most this long; a folder on a network may hang.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(300);
@@ -24,17 +24,17 @@ pub(super) const MAX_CHECKS: usize = 16;
 
 /// How fresh results are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Freshness {
+pub struct ResultFreshness {
     /// How long ago each repository of a result was indexed, by name; without those that never
     /// were to the end.
     pub(super) ages: BTreeMap<String, Duration>,
     /// The files that are no longer as indexed, by their path as the client sees it.
-    pub(super) stale: HashMap<String, Stale>,
+    pub(super) stale: HashMap<String, FileStaleness>,
 }
 
 /// What became of a file since it was indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stale {
+pub(super) enum FileStaleness {
     Changed,
     Deleted,
 }
@@ -42,8 +42,11 @@ pub(super) enum Stale {
 impl Search {
     /// Compares the files of what was found with what is on disk now, by size and modification
     /// time. Files that cannot be checked in time count as fresh: nothing is known of them.
-    pub async fn freshness(&self, found: &Found) -> Result<Freshness, SearchError> {
-        let mut freshness = Freshness::default();
+    pub async fn check_freshness(
+        &self,
+        found: &SearchResults,
+    ) -> Result<ResultFreshness, SearchError> {
+        let mut freshness = ResultFreshness::default();
         let mut checks = Vec::new();
         for root in self.store.roots().await? {
             let files: HashMap<&str, &str> = found
@@ -60,7 +63,7 @@ impl Search {
                 freshness.ages.insert(root.name.clone(), indexed.age());
             }
             // A commit does not change, and what another host has cannot be seen.
-            let Some(folder) = root.folder() else { continue };
+            let Some(folder) = root.local_folder() else { continue };
             let paths = files.keys().map(|path| (*path).to_owned()).collect();
             for record in self.store.files_at(root.id, paths).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
@@ -75,9 +78,9 @@ impl Search {
             let check_all = move || {
                 let checks = checks.into_iter();
                 let stale = checks.filter_map(|(shown, path, record, indexed)| {
-                    Some((shown, check(&path, &record, indexed)?))
+                    Some((shown, check_file(&path, &record, indexed)?))
                 });
-                let stale: HashMap<String, Stale> = stale.collect();
+                let stale: HashMap<String, FileStaleness> = stale.collect();
                 drop(room);
                 stale
             };
@@ -92,10 +95,14 @@ impl Search {
 
 /// Checks one file, without opening it. One that became a link has changed, wherever that leads; a
 /// folder above it that became one is followed, but no more than whether the file changed is said.
-fn check(path: &Path, record: &FileRecord, indexed: Option<Timestamp>) -> Option<Stale> {
+fn check_file(
+    path: &Path,
+    record: &FileRecord,
+    indexed: Option<Timestamp>,
+) -> Option<FileStaleness> {
     match path.symlink_metadata() {
-        Ok(metadata) => is_changed(&metadata, record, indexed).then_some(Stale::Changed),
-        Err(error) if error.kind() == ErrorKind::NotFound => Some(Stale::Deleted),
+        Ok(metadata) => is_changed(&metadata, record, indexed).then_some(FileStaleness::Changed),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(FileStaleness::Deleted),
         Err(_) => None,
     }
 }
@@ -107,9 +114,9 @@ fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<Timestam
         return true;
     }
     let is_later = match (record.modified_ns, codeinfo_core::modified_ns(metadata)) {
-        (0, now) => {
-            indexed.is_some_and(|indexed| indexed.time() < UNIX_EPOCH + Duration::from_nanos(now))
-        }
+        (0, now) => indexed.is_some_and(|indexed| {
+            indexed.to_system_time() < UNIX_EPOCH + Duration::from_nanos(now)
+        }),
         (known, now) => known != now,
     };
     metadata.len() != record.size || is_later
@@ -131,7 +138,7 @@ mod tests {
         let known = codeinfo_core::modified_ns(&metadata);
         let now = SystemTime::now();
         let is_changed = |modified_ns, size, indexed: SystemTime| {
-            let root = codeinfo_core::RootId::of(file.path());
+            let root = codeinfo_core::RootId::from_path(file.path());
             let (path, version) = (String::new(), String::new());
             let record = FileRecord { root, path, version, size, modified_ns, chunks: 0 };
             is_changed(&metadata, &record, Some(indexed.into()))

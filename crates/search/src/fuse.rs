@@ -6,37 +6,41 @@
 
 use std::collections::HashMap;
 
-use codeinfo_core::Parts;
+use codeinfo_core::ScoreParts;
 use codeinfo_store::Scored;
 use uuid::Uuid;
 
-use super::candidate::Candidate;
+use super::candidate::SearchCandidate;
 
 /// How much each list counts; the sum does not matter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lists {
+pub(super) struct ListWeights {
     pub(super) dense: f32,
     pub(super) lexical: f32,
 }
 
 /// Merges two lists, each best first. A candidate's score is 1 where it leads both lists, and falls
 /// to 0 where it ends one and is not in the other.
-pub(super) fn fuse(dense: Vec<Scored>, lexical: Vec<Scored>, lists: Lists) -> Vec<Candidate> {
+pub(super) fn fuse_lists(
+    dense: Vec<Scored>,
+    lexical: Vec<Scored>,
+    lists: ListWeights,
+) -> Vec<SearchCandidate> {
     let total = lists.dense + lists.lexical;
-    let mut candidates: Vec<Candidate> = Vec::with_capacity(dense.len() + lexical.len());
+    let mut candidates: Vec<SearchCandidate> = Vec::with_capacity(dense.len() + lexical.len());
     let mut places: HashMap<Uuid, usize> = HashMap::new();
-    let by_meaning = |parts: &mut Parts, score| parts.meaning = score;
-    let by_words = |parts: &mut Parts, score| parts.words = score;
-    let of_dense = (dense, lists.dense, by_meaning as fn(&mut Parts, f32));
+    let by_meaning = |parts: &mut ScoreParts, score| parts.meaning = score;
+    let by_words = |parts: &mut ScoreParts, score| parts.words = score;
+    let of_dense = (dense, lists.dense, by_meaning as fn(&mut ScoreParts, f32));
     for (list, weight, set) in [of_dense, (lexical, lists.lexical, by_words)] {
-        let scale = MinMax::of(&list);
+        let scale = MinMax::from_scores(&list);
         for Scored { id, score, record, also } in list {
-            let score = weight / total * scale.apply(score);
+            let score = weight / total * scale.scale_score(score);
             let place = *places.entry(id).or_insert(candidates.len());
             if place == candidates.len() {
-                let (score, parts) = (0.0, Parts::default());
+                let (score, parts) = (0.0, ScoreParts::default());
                 let copies = Vec::new();
-                candidates.push(Candidate { id, record, score, parts, also, copies });
+                candidates.push(SearchCandidate { id, record, score, parts, also, copies });
             }
             if let Some(known) = candidates.get_mut(place) {
                 known.score += score;
@@ -54,14 +58,14 @@ struct MinMax {
 }
 
 impl MinMax {
-    fn of(list: &[Scored]) -> Self {
+    fn from_scores(list: &[Scored]) -> Self {
         let least = list.last().map_or(0.0, |scored| scored.score);
         let most = list.first().map_or(0.0, |scored| scored.score);
         Self { least, span: most - least }
     }
 
     /// Equal scores are all the best.
-    fn apply(&self, score: f32) -> f32 {
+    fn scale_score(&self, score: f32) -> f32 {
         if self.span > 0.0 { ((score - self.least) / self.span).clamp(0.0, 1.0) } else { 1.0 }
     }
 }
@@ -81,8 +85,8 @@ mod tests {
     }
 
     fn fused(dense: &[(u128, f32)], lexical: &[(u128, f32)]) -> Vec<(u128, f32)> {
-        let weights = Lists { dense: 1.0, lexical: 3.0 };
-        let fused = fuse(list(dense), list(lexical), weights);
+        let weights = ListWeights { dense: 1.0, lexical: 3.0 };
+        let fused = fuse_lists(list(dense), list(lexical), weights);
         fused.iter().map(|candidate| (candidate.id.as_u128(), candidate.score)).collect()
     }
 

@@ -20,7 +20,7 @@ pub(super) fn by_file(hits: &[Hit]) -> Vec<FileSummary> {
             ranges.push(LineRange { first: hit.start_line, last: hit.end_line });
         }
     }
-    files.into_iter().map(|(file, ranges)| with_ranges(file, merged(ranges))).collect()
+    files.into_iter().map(|(file, ranges)| with_ranges(file, merge_ranges(ranges))).collect()
 }
 
 fn first_summary(hit: &Hit) -> FileSummary {
@@ -42,7 +42,7 @@ fn with_ranges(mut file: FileSummary, ranges: Vec<LineRange>) -> FileSummary {
 }
 
 /// Sorts ranges and joins those that overlap or touch.
-fn merged(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
+fn merge_ranges(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
     ranges.sort_unstable();
     let mut merged: Vec<LineRange> = Vec::new();
     for range in ranges {

@@ -3,17 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{Root, RootId};
-use codeinfo_embed::NearWord;
+use codeinfo_embed::SimilarWord;
 use codeinfo_lang::{
     detect,
-    words::{STOP_WORDS, folded, words},
+    words::{STOP_WORDS, fold_name, split_words},
 };
 
-use super::{exact_name::ExactName, purpose::Purpose};
+use super::{exact_name::ExactName, purpose::QuestionPurpose};
 
 /// What a query is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum QueryKind {
     /// Names only, such as `RootId::of` or `parse_config`.
     Symbol,
     /// A path or file name, such as `store/embedded.rs`.
@@ -24,31 +24,31 @@ pub(super) enum Kind {
 
 /// A query, read.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Intent {
-    pub(super) kind: Kind,
+pub(super) struct QueryIntent {
+    pub(super) kind: QueryKind,
     /// Names in the query.
-    pub(super) names: Vec<Name>,
+    pub(super) names: Vec<QueryName>,
     /// Files in the query.
-    pub(super) paths: Vec<AskedPath>,
+    pub(super) paths: Vec<QueryPath>,
     /// The query's words, folded, without stop words.
     pub(super) words: HashSet<String>,
     /// Words that mean about what one of `words` does, in prose.
-    pub(super) near: HashMap<String, Vec<NearWord>>,
+    pub(super) near: HashMap<String, Vec<SimilarWord>>,
     /// How much of the name of each root the query has, where several are searched.
     pub(super) roots: HashMap<RootId, f32>,
     /// The roots whose folder is gone, while other roots exist.
     pub(super) outlived: HashSet<RootId>,
     /// What is asked for verbatim.
-    pub(super) literals: Literals,
+    pub(super) literals: QueryLiterals,
     /// Names of the query, as it spells them, whose places come first.
     pub(super) exact: Vec<ExactName>,
     /// What it is for, if it is prose.
-    pub(super) purpose: Purpose,
+    pub(super) purpose: QuestionPurpose,
 }
 
 /// A name that a query has: the last one of a path of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct QueryName {
     pub(super) spelled: String,
     /// Without its case and underscores.
     pub(super) folded: String,
@@ -58,7 +58,7 @@ pub(super) struct Name {
 
 /// A file that a query names: `store/embedded.rs`, or `upload.py:96`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct AskedPath {
+pub(super) struct QueryPath {
     /// Its path, or the end of it.
     pub(super) path: String,
     pub(super) line: Option<u32>,
@@ -66,7 +66,7 @@ pub(super) struct AskedPath {
 
 /// A string to be found as it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Literal {
+pub(super) struct QueryLiteral {
     pub(super) text: String,
     /// How sure it is that it is meant literally, 0…1.
     pub(super) weight: f32,
@@ -74,34 +74,38 @@ pub(super) struct Literal {
 
 /// What a query says verbatim.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Literals {
+pub(super) struct QueryLiterals {
     /// The query itself.
-    pub(super) whole: Option<Literal>,
+    pub(super) whole: Option<QueryLiteral>,
     /// What it has in quotes.
-    pub(super) quoted: Vec<Literal>,
+    pub(super) quoted: Vec<QueryLiteral>,
 }
 
-impl Intent {
-    pub(super) fn of(query: &str) -> Self {
-        let tokens: Vec<&str> = query.split_whitespace().map(trimmed).collect();
-        let paths: Vec<AskedPath> =
-            tokens.iter().filter_map(|token| AskedPath::of(token)).collect();
+impl QueryIntent {
+    pub(super) fn parse(query: &str) -> Self {
+        let tokens: Vec<&str> = query.split_whitespace().map(trim_token).collect();
+        let paths: Vec<QueryPath> =
+            tokens.iter().filter_map(|token| QueryPath::parse(token)).collect();
         let names = tokens
             .iter()
             .filter(|token| tokens.len() == 1 || is_name(token))
-            .filter(|token| AskedPath::of(token).is_none())
-            .filter_map(|token| Name::of(token))
+            .filter(|token| QueryPath::parse(token).is_none())
+            .filter_map(|token| QueryName::parse(token))
             .collect();
         let kind = if !paths.is_empty() {
-            Kind::Path
+            QueryKind::Path
         } else if tokens.iter().all(|token| is_name(token)) || tokens.len() == 1 {
-            Kind::Symbol
+            QueryKind::Symbol
         } else {
-            Kind::Prose
+            QueryKind::Prose
         };
-        let purpose =
-            if kind == Kind::Prose { Purpose::of(query, |_| false) } else { Purpose::default() };
-        let words = words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
+        let purpose = if kind == QueryKind::Prose {
+            QuestionPurpose::parse(query, |_| false)
+        } else {
+            QuestionPurpose::default()
+        };
+        let words =
+            split_words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
         Self {
             kind,
             names,
@@ -110,7 +114,7 @@ impl Intent {
             near: HashMap::new(),
             roots: HashMap::new(),
             outlived: HashSet::new(),
-            literals: Literals::of(query.trim()),
+            literals: QueryLiterals::parse(query.trim()),
             exact: Vec::new(),
             purpose,
         }
@@ -118,23 +122,23 @@ impl Intent {
 
     /// Narrows to a search of the repository of this name. Words that name it distinguish no
     /// file of it from another, unless the query has nothing else.
-    pub(super) fn within(mut self, query: &str, repository: &str) -> Self {
-        let named: HashSet<String> = words(repository).collect();
+    pub(super) fn narrow_to_repository(mut self, query: &str, repository: &str) -> Self {
+        let named: HashSet<String> = split_words(repository).collect();
         let others: HashSet<String> = self.words.difference(&named).cloned().collect();
         if !others.is_empty() {
             self.words = others;
         }
-        if self.kind == Kind::Prose {
-            let is_name = |word: &str| words(word).any(|word| named.contains(&word));
-            self.purpose = Purpose::of(query, is_name);
+        if self.kind == QueryKind::Prose {
+            let is_name = |word: &str| split_words(word).any(|word| named.contains(&word));
+            self.purpose = QuestionPurpose::parse(query, is_name);
         }
         self
     }
 
     /// Widens to a search of all these roots, of which the query may name some.
-    pub(super) fn among(mut self, roots: &[Root]) -> Self {
+    pub(super) fn widen_to_roots(mut self, roots: &[Root]) -> Self {
         for root in roots {
-            let name: HashSet<String> = words(&root.name).collect();
+            let name: HashSet<String> = split_words(&root.name).collect();
             let known = name.iter().filter(|word| self.words.contains(*word)).count();
             if known > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "a name has few words")]
@@ -151,13 +155,13 @@ impl Intent {
     }
 
     /// Has what is of these roots come after what is of others.
-    pub(super) fn behind(self, outlived: HashSet<RootId>) -> Self {
+    pub(super) fn with_missing_roots(self, outlived: HashSet<RootId>) -> Self {
         Self { outlived, ..self }
     }
 
     /// Adds what `near` knows to mean about the same as words of a sentence; names mean themselves.
-    pub(super) fn with_near(mut self, near: impl Fn(&str) -> Vec<NearWord>) -> Self {
-        if self.kind == Kind::Prose {
+    pub(super) fn with_near(mut self, near: impl Fn(&str) -> Vec<SimilarWord>) -> Self {
+        if self.kind == QueryKind::Prose {
             self.near = self.words.iter().map(|word| (word.clone(), near(word))).collect();
         }
         self
@@ -165,7 +169,7 @@ impl Intent {
 
     /// Returns whether the query has this name, whatever its case and underscores.
     pub(super) fn is_name(&self, name: &str) -> bool {
-        let folded = folded(name.as_bytes());
+        let folded = fold_name(name.as_bytes());
         self.names.iter().any(|known| known.folded == folded)
     }
 
@@ -175,13 +179,13 @@ impl Intent {
     }
 }
 
-impl Name {
-    fn of(token: &str) -> Option<Self> {
+impl QueryName {
+    fn parse(token: &str) -> Option<Self> {
         let mut path = token
             .split(|c: char| !c.is_alphanumeric() && c != '_')
             .filter(|name| name.contains(char::is_alphanumeric));
         let name = path.next_back()?;
-        let folded = |name: &str| folded(name.as_bytes());
+        let folded = |name: &str| fold_name(name.as_bytes());
         Some(Self {
             spelled: name.to_owned(),
             folded: folded(name),
@@ -190,8 +194,8 @@ impl Name {
     }
 }
 
-impl AskedPath {
-    fn of(token: &str) -> Option<Self> {
+impl QueryPath {
+    fn parse(token: &str) -> Option<Self> {
         let digits = |text: &str| {
             let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
             text.get(..end)?.parse().ok()
@@ -207,7 +211,7 @@ impl AskedPath {
     }
 
     /// Whether a file of this path below its root may be meant.
-    pub(super) fn is(&self, path: &str) -> bool {
+    pub(super) fn matches_path(&self, path: &str) -> bool {
         ends_with(path, &self.path) || self.path.starts_with('/') && ends_with(&self.path, path)
     }
 }
@@ -231,34 +235,34 @@ const PHRASE: (usize, f32) = (3, 0.3);
 const QUOTED: f32 = 0.7;
 const QUOTED_IN_CODE: f32 = 0.4;
 
-impl Literals {
-    fn of(query: &str) -> Self {
+impl QueryLiterals {
+    fn parse(query: &str) -> Self {
         let mut around = query.to_owned();
         let mut quotes = Vec::new();
         for quote in ['"', '`', '\''] {
-            for text in quoted(query, quote).filter(|text| MIN_LITERAL <= text.len()) {
+            for text in find_quoted_parts(query, quote).filter(|text| MIN_LITERAL <= text.len()) {
                 around = around.replace(text, "");
                 quotes.push(text);
             }
         }
         let around: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
         let weight = if reads_like_code(&around) { QUOTED_IN_CODE } else { QUOTED };
-        let literal = |text: &str| Literal { text: text.to_owned(), weight };
+        let literal = |text: &str| QueryLiteral { text: text.to_owned(), weight };
         Self {
-            whole: whole(query, !quotes.is_empty()),
+            whole: parse_whole_literal(query, !quotes.is_empty()),
             quoted: quotes.into_iter().map(literal).collect(),
         }
     }
 
     /// Returns the most that a chunk can have of them, 0…1.
-    pub(super) fn most(&self) -> f32 {
+    pub(super) fn max_weight(&self) -> f32 {
         let all = self.quoted.iter().chain(&self.whole);
         all.map(|literal| literal.weight).fold(0.0, f32::max)
     }
 }
 
 /// Returns the query itself if it reads like code, quotes something or is a phrase.
-fn whole(query: &str, has_quotes: bool) -> Option<Literal> {
+fn parse_whole_literal(query: &str, has_quotes: bool) -> Option<QueryLiteral> {
     let inner = query.trim_end_matches(['.', '?', '!']);
     // A name alone is in every chunk that uses it.
     let is_name = inner.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -268,7 +272,8 @@ fn whole(query: &str, has_quotes: bool) -> Option<Literal> {
         false if PHRASE.0 <= words => PHRASE.1,
         false => return None,
     };
-    (!is_name && MIN_LITERAL <= query.len()).then(|| Literal { text: query.to_owned(), weight })
+    (!is_name && MIN_LITERAL <= query.len())
+        .then(|| QueryLiteral { text: query.to_owned(), weight })
 }
 
 fn reads_like_code(text: &str) -> bool {
@@ -278,7 +283,7 @@ fn reads_like_code(text: &str) -> bool {
 }
 
 /// Returns what stands between a `quote` before a word and the next one after a word.
-fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
+fn find_quoted_parts(query: &str, quote: char) -> impl Iterator<Item = &str> {
     let mut rest = query;
     std::iter::from_fn(move || {
         loop {
@@ -295,7 +300,7 @@ fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
     })
 }
 
-fn trimmed(token: &str) -> &str {
+fn trim_token(token: &str) -> &str {
     token
         .trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/' && c != '.')
         .trim_end_matches('.')
@@ -333,35 +338,35 @@ mod tests {
     #[test]
     fn a_query_is_names_a_path_or_prose() {
         for (query, kind) in [
-            ("RootId", Kind::Symbol),
-            ("backoff", Kind::Symbol),
-            ("RootId::of parse_config", Kind::Symbol),
-            ("http.Client", Kind::Symbol),
-            ("src/store/embedded.rs", Kind::Path),
-            ("what is in embedded.rs?", Kind::Path),
-            ("upload.py:96", Kind::Path),
-            ("http://localhost", Kind::Path),
-            ("how does RootId::of work", Kind::Prose),
-            ("open and/or close the store.", Kind::Prose),
-            ("???", Kind::Symbol),
+            ("RootId", QueryKind::Symbol),
+            ("backoff", QueryKind::Symbol),
+            ("RootId::of parse_config", QueryKind::Symbol),
+            ("http.Client", QueryKind::Symbol),
+            ("src/store/embedded.rs", QueryKind::Path),
+            ("what is in embedded.rs?", QueryKind::Path),
+            ("upload.py:96", QueryKind::Path),
+            ("http://localhost", QueryKind::Path),
+            ("how does RootId::of work", QueryKind::Prose),
+            ("open and/or close the store.", QueryKind::Prose),
+            ("???", QueryKind::Symbol),
         ] {
-            assert_eq!(Intent::of(query).kind, kind, "{query}");
+            assert_eq!(QueryIntent::parse(query).kind, kind, "{query}");
         }
     }
 
     #[test]
     fn the_name_of_the_repository_says_nothing_about_its_files() {
-        let within = |query| Intent::of(query).within(query, "plug.board");
+        let within = |query| QueryIntent::parse(query).narrow_to_repository(query, "plug.board");
         let intent = within("how does plug-board parse headers");
         assert_eq!(intent.words, HashSet::from(["parse", "header"].map(str::to_owned)));
-        let alone = Intent::of("plug").within("plug", "plug");
+        let alone = QueryIntent::parse("plug").narrow_to_repository("plug", "plug");
         assert_eq!(alone.words, HashSet::from(["plug".to_owned()]));
     }
 
     #[test]
     fn a_query_of_all_repositories_may_name_some() {
         let roots = ["plug", "plug-board", "rack"].map(root);
-        let intent = Intent::of("how does Plug parse headers").among(&roots);
+        let intent = QueryIntent::parse("how does Plug parse headers").widen_to_roots(&roots);
         let share = |root: &Root| intent.roots.get(&root.id).copied();
         assert_eq!(roots.each_ref().map(share), [Some(1.0), Some(0.5), None]);
     }
@@ -369,7 +374,7 @@ mod tests {
     #[test]
     fn quotes_and_code_are_meant_literally() {
         let read = |query: &str| {
-            let Literals { whole, quoted } = Intent::of(query).literals;
+            let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
             let quoted: Vec<String> = quoted.into_iter().map(|one| one.text).collect();
             (whole.map(|one| one.text), quoted)
         };
@@ -385,14 +390,14 @@ mod tests {
             );
         }
         for plain in ["RootId", "read_config", "retry policy", "how?", "", "\"", "it's"] {
-            assert_eq!(Intent::of(plain).literals, Literals::default(), "{plain}");
+            assert_eq!(QueryIntent::parse(plain).literals, QueryLiterals::default(), "{plain}");
         }
     }
 
     #[test]
     fn what_code_quotes_counts_less_than_what_a_sentence_quotes() {
         let weights = |query: &str| {
-            let Literals { whole, quoted } = Intent::of(query).literals;
+            let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
             (whole.map(|one| one.weight), quoted.first().map(|one| one.weight))
         };
         assert_eq!(weights("if kind == \"array\""), (Some(1.0), Some(QUOTED_IN_CODE)));
@@ -403,13 +408,13 @@ mod tests {
 
     #[test]
     fn names_alone_have_no_purpose() {
-        assert_eq!(Intent::of("install").purpose, Purpose::default());
-        assert_ne!(Intent::of("how to install").purpose, Purpose::default());
+        assert_eq!(QueryIntent::parse("install").purpose, QuestionPurpose::default());
+        assert_ne!(QueryIntent::parse("how to install").purpose, QuestionPurpose::default());
     }
 
     #[test]
     fn names_and_words_are_folded_and_stop_words_left_out() {
-        let intent = Intent::of("How does RootId::of_path() get the HTTP headers?");
+        let intent = QueryIntent::parse("How does RootId::of_path() get the HTTP headers?");
         let names: Vec<&str> = intent.names.iter().map(|name| name.folded.as_str()).collect();
         let mut words: Vec<&str> = intent.words.iter().map(String::as_str).collect();
         words.sort_unstable();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use codeinfo_lang::words::{STOP_WORDS, is_unspaced};
 
-use super::{candidate::Candidate, intent::Name};
+use super::{candidate::SearchCandidate, intent::QueryName};
 
 /// What to do about such a question.
 const HINT: &str = "nothing in the code has the words of this question: ask in English, or in the language of its comments";
@@ -35,8 +35,8 @@ const FUNCTION_WORDS: &str = "\
 /// Returns what to do about a question if it is in another language than what it found, which has hardly a word of it.
 pub(super) fn find_hint(
     text: &str,
-    names: &[Name],
-    ranked: &[Candidate],
+    names: &[QueryName],
+    ranked: &[SearchCandidate],
     absent_words: &[String],
 ) -> Option<String> {
     let texts: Vec<String> =
@@ -103,21 +103,21 @@ mod tests {
     use uuid::Uuid;
 
     use super::{
-        super::{fixture::record, intent::Intent},
+        super::{fixture::record, intent::QueryIntent},
         *,
     };
-    use codeinfo_core::Parts;
+    use codeinfo_core::ScoreParts;
 
     fn hints(question: &str, text: &str) -> bool {
-        let found = Candidate {
+        let found = SearchCandidate {
             id: Uuid::nil(),
             record: record("a.py", None, text),
             score: 0.5,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         };
-        find_hint(question, &Intent::of(question).names, &[found], &[]).is_some()
+        find_hint(question, &QueryIntent::parse(question).names, &[found], &[]).is_some()
     }
 
     #[test]

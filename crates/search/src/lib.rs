@@ -36,7 +36,7 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, Sparse};
+use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, TermVector};
 use codeinfo_embed::{Embedder, lexical};
 use codeinfo_lang::words::STOP_WORDS;
 use codeinfo_store::{Remembered, Scored, VectorStore};
@@ -47,19 +47,19 @@ use uuid::Uuid;
 
 pub use self::{
     absent::DocumentedName,
-    also::DefinedAt,
+    also::NameLocation,
     error::SearchError,
-    excerpt::{Excerpt, excerpt},
-    freshness::Freshness,
-    query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, Query},
-    weights::Weights,
+    excerpt::{Excerpt, render_excerpt},
+    freshness::ResultFreshness,
+    query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, SearchQuery},
+    weights::SearchWeights,
 };
 use self::{
-    absent::{AbsentTerms, AskedQuery},
-    candidate::Candidate,
-    intent::{Intent, Kind},
-    scope::Scopes,
-    sight::Sight,
+    absent::{AbsentTerms, QueryContext},
+    candidate::SearchCandidate,
+    intent::{QueryIntent, QueryKind},
+    scope::TermSampleCache,
+    sight::SearchScope,
 };
 
 /// How many neighbours of each kind are fused in a search of one repository. Several times the most results,
@@ -76,11 +76,11 @@ const MOST_VERSIONS: usize = 1_000;
 const MANY: usize = 800;
 
 /// What neighbours are asked for with.
-struct Neighbours<'a> {
+struct NeighbourQuery<'a> {
     text: &'a str,
-    terms: Sparse,
-    sight: &'a Sight,
-    lists: fuse::Lists,
+    terms: TermVector,
+    sight: &'a SearchScope,
+    lists: fuse::ListWeights,
 }
 
 /// Searches one store.
@@ -89,8 +89,8 @@ pub struct Search {
     store: Arc<dyn VectorStore>,
     embedder: Arc<dyn Embedder>,
     path_map: PathMap,
-    weights: Weights,
-    scopes: Arc<Scopes>,
+    weights: SearchWeights,
+    scopes: Arc<TermSampleCache>,
     /// Room to check files.
     checks: Arc<Semaphore>,
     folders: FolderCheck,
@@ -99,7 +99,7 @@ pub struct Search {
 /// What was found. Field names are a wire promise of `POST /tools/vector-search`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct SearchResults {
     /// Best first; equal scores in a fixed order.
     #[serde(rename = "results")]
     pub hits: Vec<Hit>,
@@ -119,7 +119,7 @@ pub struct Found {
     pub notice: Option<String>,
     /// Where else the one name that the query consists of is defined.
     #[serde(skip)]
-    pub also: Vec<DefinedAt>,
+    pub also: Vec<NameLocation>,
     /// Embedding model, as `name@version`.
     pub model_id: String,
 }
@@ -132,13 +132,14 @@ impl Search {
         path_map: PathMap,
     ) -> Self {
         let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
-        let (weights, scopes, folders) = (Weights::SHIPPED, Arc::default(), FolderCheck::default());
+        let (weights, scopes, folders) =
+            (SearchWeights::SHIPPED, Arc::default(), FolderCheck::default());
         Self { store, embedder, path_map, weights, scopes, checks, folders }
     }
 
     /// Searches with these weights.
     #[must_use]
-    pub fn with_weights(self, weights: Weights) -> Self {
+    pub fn with_weights(self, weights: SearchWeights) -> Self {
         Self { weights, ..self }
     }
 
@@ -146,7 +147,7 @@ impl Search {
     ///
     /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
     /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
-    pub async fn find(&self, query: &Query) -> Result<Found, SearchError> {
+    pub async fn find_chunks(&self, query: &SearchQuery) -> Result<SearchResults, SearchError> {
         if let Some(Remembered { roots, store }) = self.store.remembered() {
             // What roots there are is asked meanwhile, which then takes no time of its own.
             let search = Self { store, ..self.clone() };
@@ -158,11 +159,15 @@ impl Search {
         self.find_in(query, &self.store.roots().await?).await
     }
 
-    async fn find_in(&self, query: &Query, roots: &[Root]) -> Result<Found, SearchError> {
+    async fn find_in(
+        &self,
+        query: &SearchQuery,
+        roots: &[Root],
+    ) -> Result<SearchResults, SearchError> {
         if roots.is_empty() {
             return Err(SearchError::IngestRequired);
         }
-        if let Some(trees) = query.between() {
+        if let Some(trees) = query.compared_trees() {
             return self.find_between(query, trees, roots).await;
         }
         let root = match query.repository() {
@@ -171,25 +176,28 @@ impl Search {
         };
         // The only one needs none, and an approximate index is at its best without.
         let sight = match root.filter(|_| roots.len() > 1) {
-            Some(root) => Sight::of(root.id),
-            None => Sight::around(query.tree(), roots),
+            Some(root) => SearchScope::for_root(root.id),
+            None => SearchScope::for_tree(query.tree(), roots),
         };
-        let intent = Intent::of(query.text());
+        let intent = QueryIntent::parse(query.text());
         let intent = match root {
-            None => intent.among(roots).behind(self.folders.find_outlived(roots).await),
-            Some(root) => intent.within(query.text(), &root.name),
+            None => intent
+                .widen_to_roots(roots)
+                .with_missing_roots(self.folders.find_outlived(roots).await),
+            Some(root) => intent.narrow_to_repository(query.text(), &root.name),
         };
         let near_weight = self.weights.near;
-        let near =
-            |word: &str| if near_weight > 0.0 { self.embedder.near(word) } else { Vec::new() };
+        let near = |word: &str| {
+            if near_weight > 0.0 { self.embedder.similar_words(word) } else { Vec::new() }
+        };
         let intent = intent.with_near(near);
-        let terms = self.terms(query.text(), &intent, root, roots).await?;
-        let lists = rank::lists(intent.kind, &self.weights);
-        let neighbours = Neighbours { text: query.text(), terms, sight: &sight, lists };
-        let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
+        let terms = self.build_query_terms(query.text(), &intent, root, roots).await?;
+        let lists = rank::choose_list_weights(intent.kind, &self.weights);
+        let neighbours = NeighbourQuery { text: query.text(), terms, sight: &sight, lists };
+        let owners = roots.iter().map(|root| (root.id, root.chunk_owner())).collect();
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
         let mut candidates = self.distinct_candidates(&neighbours, query, limit, &owners).await?;
-        let asked = AskedQuery {
+        let asked = QueryContext {
             text: query.text(),
             intent: &intent,
             candidates: &candidates,
@@ -206,35 +214,37 @@ impl Search {
         absent.drop_found(&more);
         let intent = intent.with_exact(exact);
         let mut known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
-        let new = more.into_iter().filter(|one| query.takes(one.record.language.as_deref()));
+        let new =
+            more.into_iter().filter(|one| query.accepts_language(one.record.language.as_deref()));
         candidates.extend(new.filter(|one| known.insert(one.id)));
         candidate::drop_other_trees(&mut candidates, &owners);
         candidate::drop_duplicates(&mut candidates, roots);
-        let definitions = also::definitions(&candidates, &intent);
+        let definitions = also::find_defining_chunks(&candidates, &intent);
         let asked_names = intent.names.clone();
-        let ranked = self.rank(candidates, intent, query.limit()).await?;
+        let ranked = self.rank_candidates(candidates, intent, query.limit()).await?;
         let mut also = definitions;
-        let is_shown =
-            |one: &Candidate, id: Uuid| one.id == id || one.copies.iter().any(|copy| copy.id == id);
+        let is_shown = |one: &SearchCandidate, id: Uuid| {
+            one.id == id || one.copies.iter().any(|copy| copy.id == id)
+        };
         also.retain(|one| !ranked.iter().any(|candidate| is_shown(candidate, one.id)));
         let also = also.into_iter().filter_map(|one| self.defined_at(&one, roots)).collect();
         let AbsentTerms { names, documented, words } = absent;
         let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
-        let found = self.found(ranked, roots);
-        Ok(Found { absent: names, absent_words: words, documented, also, notice, ..found })
+        let found = self.build_results(ranked, roots);
+        Ok(SearchResults { absent: names, absent_words: words, documented, also, notice, ..found })
     }
 
     /// Returns candidates of which not most are versions or copies of the same.
     async fn distinct_candidates(
         &self,
-        neighbours: &Neighbours<'_>,
-        query: &Query,
+        neighbours: &NeighbourQuery<'_>,
+        query: &SearchQuery,
         limit: usize,
         owners: &HashMap<RootId, RootId>,
-    ) -> Result<Vec<Candidate>, SearchError> {
+    ) -> Result<Vec<SearchCandidate>, SearchError> {
         let mut limit = limit.max(query.limit());
         loop {
-            let mut candidates = self.candidates(neighbours, query, limit).await?;
+            let mut candidates = self.fetch_candidates(neighbours, query, limit).await?;
             let found = candidates.len();
             candidate::drop_other_trees(&mut candidates, owners);
             if found / 2 <= fold::count_texts(&candidates)
@@ -248,22 +258,22 @@ impl Search {
     }
 
     /// Ranks candidates, many of them off the runtime's workers.
-    async fn rank(
+    async fn rank_candidates(
         &self,
-        candidates: Vec<Candidate>,
-        intent: Intent,
+        candidates: Vec<SearchCandidate>,
+        intent: QueryIntent,
         limit: usize,
-    ) -> Result<Vec<Candidate>, SearchError> {
+    ) -> Result<Vec<SearchCandidate>, SearchError> {
         let weights = self.weights;
         if candidates.len() <= MANY {
-            return Ok(rank::rank(candidates, &intent, &weights, limit));
+            return Ok(rank::rank_candidates(candidates, &intent, &weights, limit));
         }
-        let rank = move || rank::rank(candidates, &intent, &weights, limit);
+        let rank = move || rank::rank_candidates(candidates, &intent, &weights, limit);
         spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)
     }
 
     /// Returns what can be searched, ordered by name.
-    pub async fn roots(&self) -> Result<Vec<Root>, SearchError> {
+    pub async fn list_roots(&self) -> Result<Vec<Root>, SearchError> {
         Ok(self.store.roots().await?)
     }
 
@@ -274,22 +284,23 @@ impl Search {
 
     /// Returns the nearest `limit` of each list, fused. Of a search in some languages, those in them: more are asked
     /// for where they are few.
-    async fn candidates(
+    async fn fetch_candidates(
         &self,
-        Neighbours { text, terms, sight, lists }: &Neighbours<'_>,
-        query: &Query,
+        NeighbourQuery { text, terms, sight, lists }: &NeighbourQuery<'_>,
+        query: &SearchQuery,
         limit: usize,
-    ) -> Result<Vec<Candidate>, SearchError> {
+    ) -> Result<Vec<SearchCandidate>, SearchError> {
         let mut limit = if query.is_of_languages() { MAX_LISTED } else { limit };
         loop {
             let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
             let (dense, lexical) = futures_util::try_join!(
-                self.dense(text, sight, limit_of(lists.dense)),
-                self.lexical(terms.clone(), sight, limit_of(lists.lexical))
+                self.find_dense_neighbours(text, sight, limit_of(lists.dense)),
+                self.find_lexical_neighbours(terms.clone(), sight, limit_of(lists.lexical))
             )?;
             let is_all = dense.len() < limit && lexical.len() < limit;
-            let mut candidates = fuse::fuse(dense, lexical, *lists);
-            candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+            let mut candidates = fuse::fuse_lists(dense, lexical, *lists);
+            candidates
+                .retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
             let is_enough = !query.is_of_languages() || query.limit() <= candidates.len();
             if is_all || is_enough || MOST_CANDIDATES <= limit {
                 return Ok(candidates);
@@ -298,52 +309,62 @@ impl Search {
         }
     }
 
-    async fn dense(
+    async fn find_dense_neighbours(
         &self,
         text: &str,
-        sight: &Sight,
+        sight: &SearchScope,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let vector = self.embedder.query(text.to_owned()).await?;
-        Ok(sight.read(limit, |of, limit| self.store.nearest(vector.clone(), of, limit)).await?)
+        let vector = self.embedder.embed_query(text.to_owned()).await?;
+        Ok(sight
+            .read_best_chunks(limit, |of, limit| self.store.nearest(vector.clone(), of, limit))
+            .await?)
     }
 
     /// Returns what to search the words of the query with.
-    async fn terms(
+    async fn build_query_terms(
         &self,
         text: &str,
-        intent: &Intent,
+        intent: &QueryIntent,
         root: Option<&Root>,
         roots: &[Root],
-    ) -> Result<Sparse, SearchError> {
+    ) -> Result<TermVector, SearchError> {
         let paths = intent.paths.iter().map(|asked| asked.path.as_str());
         let mut terms = lexical::query_with_files(text, paths);
-        let is_sentence = intent.kind == Kind::Prose && !intent.words.is_empty();
+        let is_sentence = intent.kind == QueryKind::Prose && !intent.words.is_empty();
         if is_sentence {
-            weigh(&mut terms, &STOP_WORDS.join(" "), 1.0 - self.weights.stop_word_discount);
+            set_term_weights(
+                &mut terms,
+                &STOP_WORDS.join(" "),
+                1.0 - self.weights.stop_word_discount,
+            );
         }
         let Some(root) = root else { return Ok(terms) };
         let exponent = self.weights.repository_idf;
-        self.scopes.weigh(&mut terms, (root, roots), self.store.as_ref(), exponent).await?;
+        self.scopes
+            .correct_term_weights(&mut terms, (root, roots), self.store.as_ref(), exponent)
+            .await?;
         Ok(terms)
     }
 
-    async fn lexical(
+    async fn find_lexical_neighbours(
         &self,
-        terms: Sparse,
-        sight: &Sight,
+        terms: TermVector,
+        sight: &SearchScope,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(sight.read(limit, |of, limit| self.store.lexical(terms.clone(), of, limit)).await?)
+        Ok(sight
+            .read_best_chunks(limit, |of, limit| self.store.lexical(terms.clone(), of, limit))
+            .await?)
     }
 
-    fn found(&self, ranked: Vec<Candidate>, roots: &[Root]) -> Found {
+    fn build_results(&self, ranked: Vec<SearchCandidate>, roots: &[Root]) -> SearchResults {
         let model_id = self.embedder.model().id();
         let by_id: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
         let hits: Vec<Hit> = ranked
@@ -354,27 +375,27 @@ impl Search {
                 let mut also_in: Vec<String> = also.map(|root| root.name.clone()).collect();
                 let copies = candidate.copies.iter();
                 also_in.extend(copies.map(|copy| format!("{}:{}", copy.path, copy.line)));
-                Some(Hit { also_in, ..self.hit(candidate, root, &model_id) })
+                Some(Hit { also_in, ..self.build_hit(candidate, root, &model_id) })
             })
             .collect();
-        Found { files: group::by_file(&hits), hits, model_id, ..Found::default() }
+        SearchResults { files: group::by_file(&hits), hits, model_id, ..SearchResults::default() }
     }
 
-    fn defined_at(&self, one: &also::Definition, roots: &[Root]) -> Option<DefinedAt> {
+    fn defined_at(&self, one: &also::DefiningChunk, roots: &[Root]) -> Option<NameLocation> {
         let root = roots.iter().find(|root| root.id == one.root)?;
-        let path = self.path_map.shown(&root.path.join(&one.path)).display().to_string();
-        Some(DefinedAt { path, line: one.line })
+        let path = self.path_map.to_client_path(&root.path.join(&one.path)).display().to_string();
+        Some(NameLocation { path, line: one.line })
     }
 
-    fn hit(
+    fn build_hit(
         &self,
-        Candidate { id, record, score, parts, .. }: Candidate,
+        SearchCandidate { id, record, score, parts, .. }: SearchCandidate,
         root: &Root,
         model: &str,
     ) -> Hit {
         Hit {
             repo: root.name.clone(),
-            path: self.path_map.shown(&root.path.join(&record.path)).display().to_string(),
+            path: self.path_map.to_client_path(&root.path.join(&record.path)).display().to_string(),
             rel_path: record.path,
             start_line: record.start_line,
             end_line: record.end_line,
@@ -395,8 +416,8 @@ impl Search {
 }
 
 /// Sets the weight of those terms that `words` have, too.
-fn weigh(terms: &mut Sparse, words: &str, to: f32) {
-    let words = lexical::query(words);
+fn set_term_weights(terms: &mut TermVector, words: &str, to: f32) {
+    let words = lexical::extract_query_terms(words);
     for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
         if words.indices.binary_search(term).is_ok() {
             *weight = to;

@@ -7,7 +7,7 @@
 
 /// What a question is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Purpose {
+pub(super) struct QuestionPurpose {
     /// Whether tests are looked for, rather than code that has to do with testing.
     pub(super) is_for_tests: bool,
     /// How likely documents answer, 0…1.
@@ -268,9 +268,9 @@ const OF_CODE: &[&str] = &[
 /// The most words that are read: what is longer was pasted.
 const MOST: usize = 64;
 
-impl Purpose {
+impl QuestionPurpose {
     /// Reads a question. Words that `is_name` says are those of the repository searched say nothing.
-    pub(super) fn of(question: &str, is_name: impl Fn(&str) -> bool) -> Self {
+    pub(super) fn parse(question: &str, is_name: impl Fn(&str) -> bool) -> Self {
         let question = question.to_lowercase();
         let words: Vec<&str> = question
             .split_whitespace()
@@ -337,7 +337,7 @@ mod tests {
             "helper functions of the test suite",
             "concurrent registration test",
         ] {
-            assert!(Purpose::of(question, |_| false).is_for_tests, "{question}");
+            assert!(QuestionPurpose::parse(question, |_| false).is_for_tests, "{question}");
         }
         for question in [
             "test whether a path matches the ignore rules",
@@ -347,13 +347,15 @@ mod tests {
             "how does the cache of parsed files decide that a spec which changed is read again",
             "parse the header",
         ] {
-            assert!(!Purpose::of(question, |_| false).is_for_tests, "{question}");
+            assert!(!QuestionPurpose::parse(question, |_| false).is_for_tests, "{question}");
         }
     }
 
     #[test]
     fn the_name_of_what_is_searched_is_no_word_of_users() {
-        let of = |is_name: fn(&str) -> bool| Purpose::of("pip wheel cache", is_name).is_about_using;
+        let of = |is_name: fn(&str) -> bool| {
+            QuestionPurpose::parse("pip wheel cache", is_name).is_about_using
+        };
         assert!(of(|_| false) > 0.9 && of(|word| word == "pip") < 0.1);
     }
 
@@ -375,7 +377,7 @@ mod tests {
             ("retry policy", 0.0),
             ("", 0.0),
         ] {
-            let found = Purpose::of(question, |_| false).is_about_using;
+            let found = QuestionPurpose::parse(question, |_| false).is_about_using;
             assert!((found - likely).abs() < 1e-6, "{question}: {found}");
         }
     }

@@ -15,7 +15,7 @@ pub const MAX_QUERY_BYTES: usize = 8 * 1024;
 
 /// What to find, where, and how much of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     text: String,
     repository: Option<String>,
     limit: usize,
@@ -24,7 +24,7 @@ pub struct Query {
     between: Option<(String, String)>,
 }
 
-impl Query {
+impl SearchQuery {
     /// Checks a request: `text` trimmed, not blank, at most [`MAX_QUERY_BYTES`], without NUL;
     /// `repository` a name, an id or a path, `None` for all repositories; `limit` 1 to
     /// [`MAX_LIMIT`], `None` for [`DEFAULT_LIMIT`].
@@ -54,7 +54,7 @@ impl Query {
     }
 
     /// Finds only what differs between two trees, each a name, an id or a path; no repository may be named beside.
-    pub fn comparing(self, between: Option<[&str; 2]>) -> Result<Self, SearchError> {
+    pub fn with_compared_trees(self, between: Option<[&str; 2]>) -> Result<Self, SearchError> {
         let Some([first, second]) = between else { return Ok(self) };
         if self.repository.is_some() {
             return Err(SearchError::BetweenAndRepository);
@@ -64,7 +64,7 @@ impl Query {
     }
 
     /// Returns the two trees whose differences are asked for.
-    pub fn between(&self) -> Option<(&str, &str)> {
+    pub fn compared_trees(&self) -> Option<(&str, &str)> {
         self.between.as_ref().map(|(first, second)| (first.as_str(), second.as_str()))
     }
 
@@ -81,7 +81,7 @@ impl Query {
 
     /// Checks a request of people, who look through more: `limit` 1 to [`MAX_LISTED`], and only files in one of
     /// `languages`, lower-case, if there are some.
-    pub fn listing(
+    pub fn for_listing(
         text: &str,
         repository: Option<&str>,
         (limit, languages): (usize, Vec<String>),
@@ -91,7 +91,7 @@ impl Query {
     }
 
     /// Whether results may be in a language.
-    pub fn takes(&self, language: Option<&str>) -> bool {
+    pub fn accepts_language(&self, language: Option<&str>) -> bool {
         self.languages.is_empty()
             || language.is_some_and(|one| self.languages.iter().any(|other| other == one))
     }
@@ -138,9 +138,9 @@ mod tests {
 
     #[test]
     fn a_query_is_trimmed_and_has_defaults() {
-        let query = Query::new("  open the store\n", None, None).unwrap();
+        let query = SearchQuery::new("  open the store\n", None, None).unwrap();
         assert_eq!((query.text(), query.repository(), query.limit()), ("open the store", None, 5));
-        let query = Query::new("x", Some(" demo "), Some(20)).unwrap();
+        let query = SearchQuery::new("x", Some(" demo "), Some(20)).unwrap();
         assert_eq!((query.text(), query.repository(), query.limit()), ("x", Some("demo"), 20));
     }
 
@@ -148,13 +148,13 @@ mod tests {
     fn a_faulty_query_is_refused_with_the_reason() {
         let long = "x".repeat(MAX_QUERY_BYTES + 1);
         let faults = [
-            Query::new(" \n", None, None),
-            Query::new(&long, None, None),
-            Query::new("a\0b", None, None),
-            Query::new("a", Some(" "), None),
-            Query::new("a", Some("b\0"), None),
-            Query::new("a", None, Some(0)),
-            Query::new("a", None, Some(21)),
+            SearchQuery::new(" \n", None, None),
+            SearchQuery::new(&long, None, None),
+            SearchQuery::new("a\0b", None, None),
+            SearchQuery::new("a", Some(" "), None),
+            SearchQuery::new("a", Some("b\0"), None),
+            SearchQuery::new("a", None, Some(0)),
+            SearchQuery::new("a", None, Some(21)),
         ];
         let faults: Vec<String> = faults.into_iter().map(|f| f.unwrap_err().to_string()).collect();
         insta::assert_snapshot!(faults.join("\n"), @r"

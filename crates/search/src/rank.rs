@@ -21,15 +21,15 @@ pub(super) use self::definition::asked_symbol;
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use codeinfo_core::Parts;
-use codeinfo_lang::role::{self, Role};
+use codeinfo_core::ScoreParts;
+use codeinfo_lang::role::{self, FileRole};
 
 use super::{
-    candidate::Candidate,
+    candidate::SearchCandidate,
     fold::fold_copies,
     fuse,
-    intent::{Intent, Kind},
-    weights::Weights,
+    intent::{QueryIntent, QueryKind},
+    weights::SearchWeights,
 };
 
 /// Of more words than these, some are in names by chance, and names count less.
@@ -48,7 +48,7 @@ const DEFINING: f32 = 0.85;
 /// The weights for one query.
 #[derive(Debug, Clone, Copy)]
 struct QueryWeights {
-    shipped: Weights,
+    shipped: SearchWeights,
     definition: f32,
     coverage: f32,
     file_agreement: f32,
@@ -61,8 +61,8 @@ struct QueryWeights {
 }
 
 impl QueryWeights {
-    fn of(intent: &Intent, weights: &Weights) -> Self {
-        let by_name = intent.kind != Kind::Prose;
+    fn for_intent(intent: &QueryIntent, weights: &SearchWeights) -> Self {
+        let by_name = intent.kind != QueryKind::Prose;
         let (definition, file_agreement) = if by_name {
             (weights.definition_by_name, weights.file_agreement_by_name)
         } else {
@@ -79,7 +79,7 @@ impl QueryWeights {
         let kept = 1.0 - weights.per_file_discount;
         let back = weights.per_file_discount_of_long * (LONG * others).min(1.0);
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
-        let literal = weights.literal * intent.literals.most() + path;
+        let literal = weights.literal * intent.literals.max_weight() + path;
         Self {
             shipped: *weights,
             definition,
@@ -92,9 +92,10 @@ impl QueryWeights {
     }
 
     /// Returns what a file adds to a chunk: by its name, its folder's, and how well its chunks agree.
-    fn of_file(&self, path: &str, agreement: f32, intent: &Intent) -> f32 {
-        let Weights { file, folder, exact_file, .. } = self.shipped;
-        let names = file * names::file(path, intent) + folder * names::folder(path, intent);
+    fn of_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
+        let SearchWeights { file, folder, exact_file, .. } = self.shipped;
+        let names = file * names::score_file_name(path, intent)
+            + folder * names::score_folder_name(path, intent);
         self.names * names
             + exact_file * names::exact_file(path, intent)
             + self.file_agreement * agreement
@@ -103,49 +104,51 @@ impl QueryWeights {
 
 /// Returns how much each list counts. Names are found by their letters, descriptions rather by their
 /// meaning.
-pub(super) fn lists(kind: Kind, weights: &Weights) -> fuse::Lists {
+pub(super) fn choose_list_weights(kind: QueryKind, weights: &SearchWeights) -> fuse::ListWeights {
     match kind {
-        Kind::Symbol | Kind::Path => {
-            fuse::Lists { dense: weights.dense_by_name, lexical: weights.lexical_by_name }
+        QueryKind::Symbol | QueryKind::Path => {
+            fuse::ListWeights { dense: weights.dense_by_name, lexical: weights.lexical_by_name }
         }
-        Kind::Prose => fuse::Lists { dense: weights.dense, lexical: weights.lexical },
+        QueryKind::Prose => fuse::ListWeights { dense: weights.dense, lexical: weights.lexical },
     }
 }
 
 /// Scores candidates by all features, orders them best first, and keeps `limit`. Of several definitions in
 /// a chunk, the one that the query names gives it its symbol.
-pub(super) fn rank(
-    candidates: Vec<Candidate>,
-    intent: &Intent,
-    weights: &Weights,
+pub(super) fn rank_candidates(
+    candidates: Vec<SearchCandidate>,
+    intent: &QueryIntent,
+    weights: &SearchWeights,
     limit: usize,
-) -> Vec<Candidate> {
+) -> Vec<SearchCandidate> {
     let files = number_files(&candidates);
     let agreement = agreement::of_files(&candidates, &files);
-    let covered = coverage::shares(&candidates, intent);
-    let weights = QueryWeights::of(intent, weights);
+    let covered = coverage::score_coverage(&candidates, intent);
+    let weights = QueryWeights::for_intent(intent, weights);
     let mut of_files = HashMap::new();
-    let rate = |(candidate, (file, coverage)): (Candidate, (usize, f32))| {
+    let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
         let agreement = agreement.get(file).copied().unwrap_or_default();
         let of_file = || weights.of_file(&candidate.record.path, agreement, intent);
         let of_file = *of_files.entry(file).or_insert_with(of_file);
-        let surroundings = Surroundings { file, of_file, coverage };
-        Rated::new(candidate, surroundings, intent, &weights)
+        let surroundings = CandidateContext { file, of_file, coverage };
+        RatedCandidate::new(candidate, surroundings, intent, &weights)
     };
     let surroundings = files.iter().copied().zip(covered);
-    let mut rated: Vec<Rated> = candidates.into_iter().zip(surroundings).map(rate).collect();
+    let mut rated: Vec<RatedCandidate> =
+        candidates.into_iter().zip(surroundings).map(rate).collect();
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     discount_further(&mut rated, &weights);
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     let rated = match intent.kind {
-        Kind::Symbol => overrides::put_bases_first(rated, intent),
-        Kind::Path | Kind::Prose => rated,
+        QueryKind::Symbol => overrides::put_bases_first(rated, intent),
+        QueryKind::Path | QueryKind::Prose => rated,
     };
     let rated = put_exact_first(rated, intent);
-    let explained = rated.into_iter().map(|rated| rated.explained(&weights)).collect();
+    let explained =
+        rated.into_iter().map(|rated| rated.into_explained_candidate(&weights)).collect();
     let mut ranked = fold_copies(explained, &intent.outlived);
     ranked.truncate(limit);
-    for Candidate { record, .. } in &mut ranked {
+    for SearchCandidate { record, .. } in &mut ranked {
         if let Some(asked) = asked_symbol(record, intent) {
             record.symbol = Some(asked.to_owned());
         }
@@ -154,11 +157,11 @@ pub(super) fn rank(
 }
 
 /// Puts what has the most exact names of the query before what has fewer, and lifts its scores accordingly.
-fn put_exact_first(mut rated: Vec<Rated>, intent: &Intent) -> Vec<Rated> {
+fn put_exact_first(mut rated: Vec<RatedCandidate>, intent: &QueryIntent) -> Vec<RatedCandidate> {
     if intent.exact.is_empty() {
         return rated;
     }
-    let count = |rated: &Rated| {
+    let count = |rated: &RatedCandidate| {
         let names = intent.exact.iter();
         Reverse(names.filter(|name| name.is_at(&rated.candidate.record)).count())
     };
@@ -168,18 +171,18 @@ fn put_exact_first(mut rated: Vec<Rated>, intent: &Intent) -> Vec<Rated> {
 }
 
 /// Raises scores so that they fall from first to last.
-fn lift_scores(rated: &mut [Rated]) {
+fn lift_scores(rated: &mut [RatedCandidate]) {
     let mut best = 0.0;
-    for Rated { candidate, .. } in rated.iter_mut().rev() {
+    for RatedCandidate { candidate, .. } in rated.iter_mut().rev() {
         best = candidate.score.max(best);
         candidate.score = best;
     }
 }
 
 /// Numbers the files of candidates, and returns for each candidate that of its file.
-fn number_files(candidates: &[Candidate]) -> Vec<usize> {
+fn number_files(candidates: &[SearchCandidate]) -> Vec<usize> {
     let mut numbers = HashMap::new();
-    let files = candidates.iter().map(|Candidate { record, .. }| (record.root, &record.path));
+    let files = candidates.iter().map(|SearchCandidate { record, .. }| (record.root, &record.path));
     let number = |file| {
         let next = numbers.len();
         *numbers.entry(file).or_insert(next)
@@ -189,7 +192,7 @@ fn number_files(candidates: &[Candidate]) -> Vec<usize> {
 
 /// What surrounds a candidate.
 #[derive(Debug, Clone, Copy)]
-struct Surroundings {
+struct CandidateContext {
     /// The number of its file.
     file: usize,
     /// What its file adds.
@@ -199,8 +202,8 @@ struct Surroundings {
 }
 
 /// A candidate and what its score is made of. Its own score is the share of what is attainable.
-struct Rated {
-    candidate: Candidate,
+struct RatedCandidate {
+    candidate: SearchCandidate,
     /// The number of its file.
     file: usize,
     /// What the chunk earns by containing what is asked for verbatim, or by being of a file that is named,
@@ -221,28 +224,28 @@ struct Rated {
     further: f32,
 }
 
-impl Rated {
+impl RatedCandidate {
     fn new(
-        candidate: Candidate,
-        surroundings: Surroundings,
-        intent: &Intent,
+        candidate: SearchCandidate,
+        surroundings: CandidateContext,
+        intent: &QueryIntent,
         weights: &QueryWeights,
     ) -> Self {
         let record = &candidate.record;
-        let Surroundings { file, of_file, coverage } = surroundings;
+        let CandidateContext { file, of_file, coverage } = surroundings;
         let literal = weights.shipped.literal;
-        let definition = definition::share(record, intent);
+        let definition = definition::score_definition(record, intent);
         let (of_definition, of_coverage) =
             (weights.definition * definition, weights.coverage * coverage);
         let chunk = candidate.score + of_definition + of_coverage;
-        let roles = roles::factor(&record.roles, intent, weights.shipped.purpose);
+        let roles = roles::compute_role_factor(&record.roles, intent, weights.shipped.purpose);
         let roles = role_factor(roles, &record.roles, definition, intent);
         let factor = roles.powf(weights.shipped.roles)
-            * roots::factor(record.root, intent, weights.shipped.root_name);
-        let literal = literal * literal::share(record, intent)
-            + weights.shipped.path * asked_path::share(record, intent);
+            * roots::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
+        let literal = literal * literal::score_literals(record, intent)
+            + weights.shipped.path * asked_path::score_query_path(record, intent);
         let (definition, coverage) = (of_definition, of_coverage);
-        let (standing, further) = (roots::standing(record.root, intent), 1.0);
+        let (standing, further) = (roots::compute_missing_root_factor(record.root, intent), 1.0);
         let mut rated = Self {
             candidate,
             file,
@@ -268,12 +271,12 @@ impl Rated {
     }
 
     /// Returns the candidate with what its score is made of.
-    fn explained(mut self, weights: &QueryWeights) -> Candidate {
+    fn into_explained_candidate(mut self, weights: &QueryWeights) -> SearchCandidate {
         let share = |part: f32| part / weights.attainable;
         let of_file = self.of_file * self.further;
         let candidate = &mut self.candidate;
         let found = candidate.parts;
-        candidate.parts = Parts {
+        candidate.parts = ScoreParts {
             meaning: share(found.meaning),
             words: share(found.words),
             definition: share(self.definition),
@@ -291,16 +294,16 @@ impl Rated {
 /// Returns what the roles of its file, which leave `factor` of a chunk, leave of one that defines what is
 /// asked for. Where a name alone is asked for, a test that defines it is a good answer, too, but comes after
 /// source that does.
-fn role_factor(factor: f32, roles: &[Role], definition: f32, intent: &Intent) -> f32 {
+fn role_factor(factor: f32, roles: &[FileRole], definition: f32, intent: &QueryIntent) -> f32 {
     match intent.kind {
-        Kind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
-        Kind::Symbol | Kind::Path | Kind::Prose => factor,
+        QueryKind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
+        QueryKind::Symbol | QueryKind::Path | QueryKind::Prose => factor,
     }
 }
 
 /// Lowers the scores of all but the best chunk of each file, unless the query is long. Candidates come
 /// best first.
-fn discount_further(rated: &mut [Rated], weights: &QueryWeights) {
+fn discount_further(rated: &mut [RatedCandidate], weights: &QueryWeights) {
     let mut seen = HashMap::new();
     for rated in rated {
         let better = seen.entry(rated.file).or_insert(0);
@@ -314,21 +317,22 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::fixture::record, *};
-    use codeinfo_core::{ChunkRecord, Parts};
+    use codeinfo_core::{ChunkRecord, ScoreParts};
 
     /// Returns the files of the ranked chunks: the best file has three of them, the other one.
     fn files(query: &str) -> Vec<String> {
-        let candidate = |(path, score, id): (&str, f32, u128)| Candidate {
+        let candidate = |(path, score, id): (&str, f32, u128)| SearchCandidate {
             id: Uuid::from_u128(id),
             record: record(path, None, ""),
             score,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         };
         let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
         let candidates = found.map(candidate).into();
-        let ranked = rank(candidates, &Intent::of(query), &Weights::SHIPPED, 3);
+        let ranked =
+            rank_candidates(candidates, &QueryIntent::parse(query), &SearchWeights::SHIPPED, 3);
         ranked.into_iter().map(|candidate| candidate.record.path).collect()
     }
 
@@ -345,8 +349,9 @@ mod tests {
     #[test]
     fn many_chunks_say_less_of_a_file_in_long_questions() {
         let agreement = |question| {
-            let weights = QueryWeights::of(&Intent::of(question), &Weights::SHIPPED);
-            weights.file_agreement / Weights::SHIPPED.file_agreement
+            let weights =
+                QueryWeights::for_intent(&QueryIntent::parse(question), &SearchWeights::SHIPPED);
+            weights.file_agreement / SearchWeights::SHIPPED.file_agreement
         };
         let few = agreement("retry a failed request");
         let many = agreement(
@@ -359,43 +364,51 @@ mod tests {
     #[test]
     fn words_count_more_in_long_questions_and_a_chunk_attains_one_all_the_same() {
         let long = "what happens with queued request bodies after closing their connection";
-        let weights = |query| QueryWeights::of(&Intent::of(query), &Weights::SHIPPED);
+        let weights =
+            |query| QueryWeights::for_intent(&QueryIntent::parse(query), &SearchWeights::SHIPPED);
         let (few, many) = (weights("retry a failed request"), weights(long));
-        assert!((few.coverage - Weights::SHIPPED.coverage).abs() < 1e-6);
+        assert!((few.coverage - SearchWeights::SHIPPED.coverage).abs() < 1e-6);
         assert!((weights("RetryPolicy").coverage - few.coverage).abs() < 1e-6);
         assert!(few.coverage < many.coverage);
-        let candidates = (0..25).map(|id| Candidate {
+        let candidates = (0..25).map(|id| SearchCandidate {
             id: Uuid::from_u128(id),
             record: record("request/queued.rs", None, long),
             score: 1.0,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         });
-        let best = rank(candidates.collect(), &Intent::of(long), &Weights::SHIPPED, 1);
+        let best = rank_candidates(
+            candidates.collect(),
+            &QueryIntent::parse(long),
+            &SearchWeights::SHIPPED,
+            1,
+        );
         assert!(best.first().is_some_and(|best| best.score <= 1.0 + 1e-5), "{best:?}");
     }
 
     #[test]
     fn in_long_questions_too_each_further_chunk_of_a_file_must_pay() {
-        let candidate = |(path, score, id): (&str, f32, u128)| Candidate {
+        let candidate = |(path, score, id): (&str, f32, u128)| SearchCandidate {
             id: Uuid::from_u128(id),
             record: record(path, None, ""),
             score,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         };
         let mut found = vec![("other", 0.9, 9)];
         found.extend((0..6_u8).map(|id| ("large", 1.0 - 0.02 * f32::from(id), id.into())));
         let question = "what happens to a queued request when its connection closes too early";
-        let candidates: Vec<Candidate> = found.into_iter().map(candidate).collect();
-        let place = |weights: Weights| {
-            let ranked = rank(candidates.clone(), &Intent::of(question), &weights, 7);
+        let candidates: Vec<SearchCandidate> = found.into_iter().map(candidate).collect();
+        let place = |weights: SearchWeights| {
+            let ranked =
+                rank_candidates(candidates.clone(), &QueryIntent::parse(question), &weights, 7);
             ranked.iter().position(|candidate| candidate.record.path == "other")
         };
-        let of_file_to_each = Weights { per_file_discount_of_long: 0.8, ..Weights::SHIPPED };
-        assert_eq!((place(Weights::SHIPPED), place(of_file_to_each)), (Some(5), Some(6)));
+        let of_file_to_each =
+            SearchWeights { per_file_discount_of_long: 0.8, ..SearchWeights::SHIPPED };
+        assert_eq!((place(SearchWeights::SHIPPED), place(of_file_to_each)), (Some(5), Some(6)));
     }
 
     #[test]
@@ -403,11 +416,11 @@ mod tests {
         let candidate = |(path, defines, score, id): (&str, &[&str], f32, u128)| {
             let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
             let record = ChunkRecord { defines, ..record(path, None, path) };
-            Candidate {
+            SearchCandidate {
                 id: Uuid::from_u128(id),
                 record,
                 score,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: Vec::new(),
                 copies: Vec::new(),
             }
@@ -418,7 +431,12 @@ mod tests {
             ("src/use.rs", &["main"], 1.0, 3),
         ];
         let candidates = found.map(candidate).into();
-        let ranked = rank(candidates, &Intent::of("retry_policy"), &Weights::SHIPPED, 3);
+        let ranked = rank_candidates(
+            candidates,
+            &QueryIntent::parse("retry_policy"),
+            &SearchWeights::SHIPPED,
+            3,
+        );
         let shown =
             ranked.iter().map(|one| (one.record.path.as_str(), one.record.symbol.as_deref()));
         assert_eq!(
@@ -441,15 +459,20 @@ mod tests {
             // So many of a file that they agree as much as can be.
             let defines = vec!["retry_policy".to_owned()];
             let record = ChunkRecord { defines, ..record(path, Some("retry_policy"), &text) };
-            let candidates = (0..25).map(|id| Candidate {
+            let candidates = (0..25).map(|id| SearchCandidate {
                 id: Uuid::from_u128(id),
                 record: record.clone(),
                 score: 1.0,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: Vec::new(),
                 copies: Vec::new(),
             });
-            let ranked = rank(candidates.collect(), &Intent::of(query), &Weights::SHIPPED, 1);
+            let ranked = rank_candidates(
+                candidates.collect(),
+                &QueryIntent::parse(query),
+                &SearchWeights::SHIPPED,
+                1,
+            );
             let score = ranked.first().map(|best| best.score);
             assert!(score.is_some_and(|score| (score - 1.0).abs() < 1e-5), "{query} {score:?}");
         }

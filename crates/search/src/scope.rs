@@ -10,8 +10,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use codeinfo_core::{ChunkRecord, Root, RootId, Sparse};
-use codeinfo_embed::{Document, lexical};
+use codeinfo_core::{ChunkRecord, Root, RootId, TermVector};
+use codeinfo_embed::{EmbeddingDocument, lexical};
 use codeinfo_store::{StoreError, VectorStore};
 use futures_util::try_join;
 
@@ -27,12 +27,12 @@ const MOST: f32 = 4.0;
 
 /// Samples of repositories, and of the whole store.
 #[derive(Default)]
-pub(super) struct Scopes {
-    known: Mutex<HashMap<Option<RootId>, Arc<Sample>>>,
+pub(super) struct TermSampleCache {
+    known: Mutex<HashMap<Option<RootId>, Arc<TermSample>>>,
 }
 
 /// In how many chunks of a sample each term is.
-struct Sample {
+struct TermSample {
     /// How many chunks there were to choose from.
     population: u64,
     /// How many were chosen.
@@ -40,12 +40,12 @@ struct Sample {
     counts: HashMap<u32, usize>,
 }
 
-impl Scopes {
+impl TermSampleCache {
     /// Corrects the weights of a query's terms for a search in `root` alone, one of `roots`. The
     /// correction is raised to the power of `exponent`.
-    pub(super) async fn weigh(
+    pub(super) async fn correct_term_weights(
         &self,
-        terms: &mut Sparse,
+        terms: &mut TermVector,
         (root, roots): (&Root, &[Root]),
         store: &dyn VectorStore,
         exponent: f32,
@@ -55,39 +55,40 @@ impl Scopes {
         }
         let all = roots.iter().map(|root| root.counts.chunks).sum();
         let (here, everywhere) = try_join!(
-            self.sample(Some(root.id), root.counts.chunks, store),
-            self.sample(None, all, store)
+            self.get_or_load_sample(Some(root.id), root.counts.chunks, store),
+            self.get_or_load_sample(None, all, store)
         )?;
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
-            let quotient = here.idf(*term) / everywhere.idf(*term);
+            let quotient = here.inverse_document_frequency(*term)
+                / everywhere.inverse_document_frequency(*term);
             *weight *= quotient.clamp(1.0 / MOST, MOST).powf(exponent);
         }
         Ok(())
     }
 
-    async fn sample(
+    async fn get_or_load_sample(
         &self,
         root: Option<RootId>,
         population: u64,
         store: &dyn VectorStore,
-    ) -> Result<Arc<Sample>, StoreError> {
-        let known = self.known().get(&root).map(Arc::clone);
+    ) -> Result<Arc<TermSample>, StoreError> {
+        let known = self.lock_samples().get(&root).map(Arc::clone);
         if let Some(known) = known.filter(|known| known.is_of(population)) {
             return Ok(known);
         }
-        let sample = Arc::new(Sample::take(root, population, store).await?);
-        self.known().insert(root, Arc::clone(&sample));
+        let sample = Arc::new(TermSample::load_from_store(root, population, store).await?);
+        self.lock_samples().insert(root, Arc::clone(&sample));
         Ok(sample)
     }
 
     /// Samples of roots that are gone stay until the process ends: they are small.
-    fn known(&self) -> MutexGuard<'_, HashMap<Option<RootId>, Arc<Sample>>> {
+    fn lock_samples(&self) -> MutexGuard<'_, HashMap<Option<RootId>, Arc<TermSample>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sample {
-    async fn take(
+impl TermSample {
+    async fn load_from_store(
         root: Option<RootId>,
         population: u64,
         store: &dyn VectorStore,
@@ -95,15 +96,15 @@ impl Sample {
         let mut sample = Self { population, size: 0, counts: HashMap::new() };
         for some in store.chunks(root, None, SAMPLE).await?.chunks(TURN) {
             for stored in some {
-                sample.add(&stored.record);
+                sample.add_chunk(&stored.record);
             }
             tokio::task::yield_now().await;
         }
         Ok(sample)
     }
 
-    fn add(&mut self, chunk: &ChunkRecord) {
-        for term in lexical::document(&Document::from(chunk)).indices {
+    fn add_chunk(&mut self, chunk: &ChunkRecord) {
+        for term in lexical::weigh_document(&EmbeddingDocument::from(chunk)).indices {
             *self.counts.entry(term).or_default() += 1;
         }
         self.size += 1;
@@ -114,7 +115,7 @@ impl Sample {
     }
 
     /// Returns the inverse document frequency of a term, as the engine computes it.
-    fn idf(&self, term: u32) -> f32 {
+    fn inverse_document_frequency(&self, term: u32) -> f32 {
         let with = self.counts.get(&term).copied().unwrap_or_default();
         codeinfo_core::inverse_document_frequency(with, self.size)
     }
@@ -131,11 +132,11 @@ mod tests {
     use codeinfo_core::task::Tasks;
     use codeinfo_store::{Chunk, Embedded, OnMismatch, Vectors};
 
-    fn sample(texts: &[&str]) -> Sample {
+    fn sample(texts: &[&str]) -> TermSample {
         let population = texts.len() as u64;
-        let mut sample = Sample { population, size: 0, counts: HashMap::new() };
+        let mut sample = TermSample { population, size: 0, counts: HashMap::new() };
         for text in texts {
-            sample.add(&record("", None, text));
+            sample.add_chunk(&record("", None, text));
         }
         sample
     }
@@ -144,8 +145,8 @@ mod tests {
     fn a_term_is_rare_where_few_chunks_have_it() {
         let sample = sample(&["alpha beta", "alpha", "alpha gamma gamma", "alpha"]);
         let idf = |word: &str| {
-            let terms = lexical::query(word);
-            sample.idf(terms.indices[0])
+            let terms = lexical::extract_query_terms(word);
+            sample.inverse_document_frequency(terms.indices[0])
         };
         assert!(idf("alpha") < idf("beta"));
         assert!((idf("beta") - idf("gamma")).abs() < 1e-6);
@@ -158,7 +159,7 @@ mod tests {
         let chunk = |n: u8| Chunk {
             id: Uuid::new_v5(&of.id.0, &[n]),
             record: ChunkRecord { root: of.id, ..record("a.rs", None, &text(n)) },
-            vectors: Vectors { dense: vec![1.0], sparse: Sparse::default() },
+            vectors: Vectors { dense: vec![1.0], sparse: TermVector::default() },
         };
         (0..20).map(chunk).collect()
     }
@@ -177,15 +178,15 @@ mod tests {
         let roots = ["/repositories/one", "/repositories/two"].map(root);
         store.put_chunks(chunks(&roots[0], "wombat", "okapi")).await.unwrap();
         store.put_chunks(chunks(&roots[1], "okapi", "wombat")).await.unwrap();
-        let scopes = Scopes::default();
+        let scopes = TermSampleCache::default();
         for (root, common, rare) in [(&roots[0], "wombat", "okapi"), (&roots[1], "okapi", "wombat")]
         {
             // Both are in as many chunks of the store.
             let mut weights = Vec::new();
             for word in [common, rare] {
-                let mut terms = lexical::query(word);
+                let mut terms = lexical::extract_query_terms(word);
                 let before = terms.values[0];
-                scopes.weigh(&mut terms, (root, &roots), &store, 1.0).await.unwrap();
+                scopes.correct_term_weights(&mut terms, (root, &roots), &store, 1.0).await.unwrap();
                 weights.push(terms.values[0] / before);
             }
             assert!(weights[0] < 0.5 && weights[1] > 2.0, "{}: {weights:?}", root.name);
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_sample_serves_until_the_number_of_chunks_is_another() {
-        let sample = Sample { population: 100, size: 100, counts: HashMap::new() };
+        let sample = TermSample { population: 100, size: 100, counts: HashMap::new() };
         assert!(sample.is_of(90) && sample.is_of(110));
         assert!(!sample.is_of(89) && !sample.is_of(111) && !sample.is_of(0));
     }

@@ -8,21 +8,21 @@ use futures_util::future::BoxFuture;
 
 /// What a search looks at.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sight {
+pub(super) struct SearchScope {
     /// The only root.
     only: Option<RootId>,
     /// The tree that counts of its repository, and the other ones.
     tree: Option<(RootId, HashSet<RootId>)>,
 }
 
-impl Sight {
+impl SearchScope {
     /// Looks at one root alone.
-    pub(super) fn of(root: RootId) -> Self {
+    pub(super) fn for_root(root: RootId) -> Self {
         Self { only: Some(root), tree: None }
     }
 
     /// Looks at all of `roots`, and of the repository of `tree` at that alone.
-    pub(super) fn around(tree: Option<RootId>, roots: &[Root]) -> Self {
+    pub(super) fn for_tree(tree: Option<RootId>, roots: &[Root]) -> Self {
         let of_tree = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
         let tree = of_tree.map(|tree| {
             let others = roots.iter().filter(|root| tree.has_other(root));
@@ -32,20 +32,21 @@ impl Sight {
     }
 
     /// Whether a root is looked at.
-    pub(super) fn has(&self, root: RootId) -> bool {
+    pub(super) fn contains_root(&self, root: RootId) -> bool {
         let is_out = self.tree.as_ref().is_some_and(|(_, others)| others.contains(&root));
         !is_out && self.only.is_none_or(|only| only == root)
     }
 
     /// Reads the best `limit` of what is in sight.
-    pub(super) async fn read<'a>(
+    pub(super) async fn read_best_chunks<'a>(
         &self,
         limit: usize,
         read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<Scored>, StoreError>>,
     ) -> Result<Vec<Scored>, StoreError> {
         let found = read(self.only, limit).await?;
         let (count, is_all) = (found.len(), found.len() < limit);
-        let mut seen: Vec<Scored> = found.into_iter().filter_map(|one| self.seen(one)).collect();
+        let mut seen: Vec<Scored> =
+            found.into_iter().filter_map(|one| self.map_to_tree(one)).collect();
         // What other trees have took the place of some of what this one has.
         if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < count) {
             let known: HashSet<_> = seen.iter().map(|one| one.id).collect();
@@ -58,7 +59,7 @@ impl Sight {
     }
 
     /// Returns a chunk as the tree has it, unless only the other ones have it.
-    fn seen(&self, mut found: Scored) -> Option<Scored> {
+    fn map_to_tree(&self, mut found: Scored) -> Option<Scored> {
         let Some((tree, others)) = &self.tree else { return Some(found) };
         let of = found.record.root;
         if others.contains(&of) {

@@ -6,7 +6,7 @@
 
 /// The weights of one search. A weight of 0 switches its feature off.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
+pub struct SearchWeights {
     /// Share of neighbours by meaning in a query of prose; the rest is neighbours by words.
     /// Raised from 0.45: +0.03 on questions.
     pub dense: f32,
@@ -70,7 +70,7 @@ pub struct Weights {
     pub root_name: f32,
 }
 
-impl Weights {
+impl SearchWeights {
     /// What the product searches with.
     pub const SHIPPED: Self = Self {
         dense: 0.6,

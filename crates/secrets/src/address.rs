@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    judge::{Family, Reading, is_secret},
+    judge::{DetectionMode, SecretKind, is_secret},
     shape::{is_drawn, is_placeholder, is_random, is_wordy},
 };
 
@@ -11,7 +11,11 @@ use super::{
 const NEAR: usize = 512;
 
 /// Returns where the password stands of `-u name:password`, whose option is given.
-pub(super) fn login(text: &str, option: Range<usize>, reading: Reading) -> Option<Range<usize>> {
+pub(super) fn find_login_password(
+    text: &str,
+    option: Range<usize>,
+    reading: DetectionMode,
+) -> Option<Range<usize>> {
     let before = option.start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)) {
         return None;
@@ -28,7 +32,7 @@ pub(super) fn login(text: &str, option: Range<usize>, reading: Reading) -> Optio
     // An address is judged as one.
     let is_address = password.starts_with("//");
     let is_login = !is_address
-        && is_secret(password, Family::Password, reading.of_argument())
+        && is_secret(password, SecretKind::Password, reading.of_argument())
         && !is_number(password);
     is_login.then_some(end - password.len()..end)
 }
@@ -39,7 +43,11 @@ fn is_number(value: &str) -> bool {
 }
 
 /// Returns where the password stands of the address whose `://` starts at `at`.
-pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<usize>> {
+pub(super) fn find_address_password(
+    text: &str,
+    at: usize,
+    reading: DetectionMode,
+) -> Option<Range<usize>> {
     let start = at + "://".len();
     let rest = text.as_bytes().get(start..)?;
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'`<>\\|?#,".contains(byte);
@@ -61,9 +69,9 @@ pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<
     let is_literal =
         !password.contains(['{', '}', '(', ')', '[', ']']) && !password.starts_with('%');
     let is_long_enough = match reading {
-        Reading::Data => password.len() >= 4,
-        Reading::Script | Reading::Loose => password.len() >= 6 && is_made,
-        Reading::Code => password.len() >= 8 && is_made,
+        DetectionMode::Data => password.len() >= 4,
+        DetectionMode::Script | DetectionMode::Loose => password.len() >= 6 && is_made,
+        DetectionMode::Code => password.len() >= 8 && is_made,
     };
     (is_literal && is_long_enough && !is_placeholder(password))
         .then_some(from..from + password.len())

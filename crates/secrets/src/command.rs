@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::judge::{Family, Reading, is_secret};
+use super::judge::{DetectionMode, SecretKind, is_secret};
 
 /// How far before an option its program is looked for, and how long a password is at most, in bytes.
 const NEAR: usize = 256;
@@ -31,12 +31,16 @@ const PROGRAMS: &[(&str, &str, bool)] = &[
 ];
 
 /// Returns where the password stands that the option at `option` (with the space before) takes.
-pub(super) fn password(text: &str, option: Range<usize>, reading: Reading) -> Option<Range<usize>> {
+pub(super) fn find_option_password(
+    text: &str,
+    option: Range<usize>,
+    reading: DetectionMode,
+) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let name = text.get(option.start + 1..option.end)?;
     let rest = bytes.get(option.end..)?;
     let spaces = rest.iter().take(8).take_while(|byte| **byte == b' ').count();
-    let program = program(text, option.start)?;
+    let program = find_program(text, option.start)?;
     let may_follow = |(known, option, may_be_apart): &(&str, &str, bool)| {
         *known == program && *option == name && (*may_be_apart || spaces == 0)
     };
@@ -54,12 +58,12 @@ pub(super) fn password(text: &str, option: Range<usize>, reading: Reading) -> Op
     let length = rest.iter().take(NEAR).position(ends).unwrap_or(rest.len().min(NEAR));
     let value = text.get(start..text.floor_char_boundary(start + length))?;
     let is_password =
-        !value.starts_with('-') && is_secret(value, Family::Password, reading.of_argument());
+        !value.starts_with('-') && is_secret(value, SecretKind::Password, reading.of_argument());
     is_password.then_some(start..start + value.len())
 }
 
 /// Returns the program of the command in which `at` is, without its folder, or the last known one before.
-fn program(text: &str, at: usize) -> Option<&str> {
+fn find_program(text: &str, at: usize) -> Option<&str> {
     let start = text.ceil_char_boundary(at.saturating_sub(NEAR));
     let before = text.get(start..at)?;
     // A line that ends with a backslash goes on.

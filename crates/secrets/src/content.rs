@@ -1,7 +1,7 @@
 //! Files that are secrets by their content.
 
 use codeinfo_lang::{
-    Kind, Language,
+    Language, LanguageKind,
     languages::{data::YAML, prose::TEXT},
 };
 
@@ -34,7 +34,7 @@ fn begins_line(text: &str, head: &str) -> bool {
 
 fn may_be_key_file(language: Option<&Language>) -> bool {
     language.is_none_or(|language| {
-        matches!(language.kind, Kind::Data | Kind::Settings) || *language == TEXT
+        matches!(language.kind, LanguageKind::Data | LanguageKind::Settings) || *language == TEXT
     })
 }
 

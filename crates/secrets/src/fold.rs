@@ -7,7 +7,7 @@ use std::{
 
 /// Lets folders that `may_stand` allows stand for the secrets in them, the fullest first, until at most
 /// `max` paths are left or nothing more can be folded.
-pub fn fold(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) {
+pub fn fold_paths(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) {
     while max < named.len() && fold_once(named, max, &may_stand) {}
 }
 
@@ -61,7 +61,7 @@ mod tests {
 
     fn folded(many: &BTreeSet<String>) -> Vec<String> {
         let mut named = many.clone();
-        fold(&mut named, MAX, |_| true);
+        fold_paths(&mut named, MAX, |_| true);
         named.into_iter().collect()
     }
 
@@ -102,7 +102,7 @@ mod tests {
     fn only_folders_that_may_stand_for_others_do() {
         let many = ["a/v/x/1", "a/v/x/2", "a/v/y/1", "b/1", "b/2", "b/3"];
         let mut named: BTreeSet<String> = many.map(str::to_owned).into();
-        fold(&mut named, 1, |folder| folder.starts_with("a/v"));
+        fold_paths(&mut named, 1, |folder| folder.starts_with("a/v"));
         assert_eq!(named.into_iter().collect::<Vec<_>>(), ["a/v", "b/1", "b/2", "b/3"]);
     }
 }

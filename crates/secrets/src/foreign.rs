@@ -38,7 +38,7 @@ const DELIMITERS: &[char] =
 
 /// Returns `message` on one line, without escape sequences, addresses, paths and anything that looks
 /// like a key.
-pub fn redact(message: &str) -> String {
+pub fn redact_message(message: &str) -> String {
     let (message, _) = message.split_at(message.floor_char_boundary(MAX_BYTES));
     // JSON within JSON escapes its quotes and the ends of its lines.
     let message = strip_str(message)
@@ -48,16 +48,16 @@ pub fn redact(message: &str) -> String {
         .replace(char::is_control, " ");
     let message = message.split_whitespace().collect::<Vec<&str>>().join(" ");
     let mut text = String::new();
-    let mut said = Said::Nothing;
+    let mut said = RedactionContext::Nothing;
     for piece in message.split_inclusive(DELIMITERS) {
         let (word, after) = piece.split_at(piece.trim_end_matches(DELIMITERS).len());
         let bare = word.trim_end_matches(['.', ':', '!', '?']);
         let (bare, punctuation) = word.split_at(bare.len());
-        let shown = if bare.is_empty() { None } else { said.replacement(bare) };
+        let shown = if bare.is_empty() { None } else { said.replacement_for(bare) };
         text.push_str(shown.unwrap_or(bare));
         text.push_str(punctuation);
         text.push_str(after);
-        said = said.then(bare, punctuation.contains(':') || after == "=");
+        said = said.after_word(bare, punctuation.contains(':') || after == "=");
     }
     match text.char_indices().nth(MAX_CHARS) {
         None => text,
@@ -67,7 +67,7 @@ pub fn redact(message: &str) -> String {
 
 /// What the words before a word say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum RedactionContext {
     Nothing,
     /// A name of something secret, whose value may follow.
     SecretName,
@@ -75,9 +75,9 @@ enum Said {
     Secret,
 }
 
-impl Said {
+impl RedactionContext {
     /// What is shown instead of `word`.
-    fn replacement(self, word: &str) -> Option<&'static str> {
+    fn replacement_for(self, word: &str) -> Option<&'static str> {
         if is_scheme(word) {
             None
         } else if self == Self::Secret || is_key(word) {
@@ -92,7 +92,7 @@ impl Said {
     }
 
     /// What is said once `word` was read; `is_assigned` if a value follows.
-    fn then(self, word: &str, is_assigned: bool) -> Self {
+    fn after_word(self, word: &str, is_assigned: bool) -> Self {
         let name = word.to_ascii_lowercase();
         let names = SECRET_NAMES.iter().any(|end| name.ends_with(end)) && !is_path(word);
         match (self, word.is_empty()) {
@@ -141,12 +141,12 @@ fn is_path(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::redact;
+    use super::redact_message;
 
     #[test]
     fn keys_paths_and_addresses_go_and_words_stay() {
         assert_eq!(
-            redact(
+            redact_message(
                 "unexpected status 401: bad key `sk-abc` for Bearer xyz,\nurl: https://u:p@h/v1 \
                  in /home/me/.codex/config.toml:3 (token 0123456789abcdef0123x) and/or `model`"
             ),
@@ -167,7 +167,7 @@ mod tests {
             "'client_secret' = 'hunter2'",
             "Authorization: Bearer hunter2",
         ] {
-            let shown = redact(&format!("no, {secret} is wrong"));
+            let shown = redact_message(&format!("no, {secret} is wrong"));
             let leaks = shown.contains("hunter2") || shown.contains(secret);
             assert!(shown.contains("[key]") && !leaks, "{secret} is shown as {shown}");
         }
@@ -180,7 +180,7 @@ mod tests {
             "postgres://u:p@h/db",
             "home/me/x/y",
         ] {
-            let shown = redact(&format!("no, {hidden}: is wrong"));
+            let shown = redact_message(&format!("no, {hidden}: is wrong"));
             assert!(
                 matches!(&*shown, "no, [path]: is wrong" | "no, [address]: is wrong"),
                 "{shown}"
@@ -201,20 +201,20 @@ mod tests {
             "exceeded retry limit, last status: 429 Too Many Requests (retry after 20s)",
             "ResponseStreamDisconnectedError in application/json; see auth.json!",
         ] {
-            assert_eq!(redact(harmless), harmless);
+            assert_eq!(redact_message(harmless), harmless);
         }
     }
 
     #[test]
     fn escape_sequences_go() {
         assert_eq!(
-            redact("\u{1b}[31mError:\u{1b}[0m\tno\u{7} \u{1b}]0;title\u{7}config"),
+            redact_message("\u{1b}[31mError:\u{1b}[0m\tno\u{7} \u{1b}]0;title\u{7}config"),
             "Error: no config"
         );
     }
 
     #[test]
     fn long_messages_are_cut() {
-        assert_eq!(redact(&"é".repeat(400)).chars().count(), 301);
+        assert_eq!(redact_message(&"é".repeat(400)).chars().count(), 301);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::judge::{Family, Reading, is_secret};
+use super::judge::{DetectionMode, SecretKind, is_secret};
 
 /// Words that names of such groups end with.
 pub(super) const WORDS: &[&str] =
@@ -28,10 +28,10 @@ const MAX_LIST: usize = 2048;
 const NEAR: (usize, usize) = (8 * 1024, 100);
 
 /// Adds the secrets of the group whose name ends with `word`.
-pub(super) fn find(text: &str, word: Range<usize>, into: &mut Vec<Range<usize>>) {
+pub(super) fn find_group_secrets(text: &str, word: Range<usize>, into: &mut Vec<Range<usize>>) {
     let is_passwords =
         text.get(word.clone()).is_some_and(|word| word.eq_ignore_ascii_case("passwords"));
-    let Some((mut start, body, parts)) = body(text, word) else { return };
+    let Some((mut start, body, parts)) = find_group_body(text, word) else { return };
     let is_list = parts == ITEMS;
     for piece in body.split_inclusive(parts) {
         let pair = piece.trim_end_matches(parts);
@@ -41,8 +41,8 @@ pub(super) fn find(text: &str, word: Range<usize>, into: &mut Vec<Range<usize>>)
             let started = value.trim_start_matches(is_around);
             let bare = started.split_once(" #").map_or(started, |(value, _)| value);
             let bare = bare.trim_end_matches(is_around);
-            let family = family(name, is_passwords);
-            if family.is_some_and(|family| is_secret(bare, family, Reading::Data)) {
+            let family = guess_secret_kind(name, is_passwords);
+            if family.is_some_and(|family| is_secret(bare, family, DetectionMode::Data)) {
                 let from = start + pair.len() - started.len();
                 into.push(from..from + bare.len());
             }
@@ -56,18 +56,18 @@ fn is_around(c: char) -> bool {
 }
 
 /// Returns what the value of a name may be, if it may be a secret.
-fn family(name: &str, is_passwords: bool) -> Option<Family> {
+fn guess_secret_kind(name: &str, is_passwords: bool) -> Option<SecretKind> {
     let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
     let last = name.rsplit(['_', '-', '.']).next().unwrap_or_default();
     if name.contains(char::is_whitespace) || BESIDE.contains(&last) || name.ends_with("id") {
         return None;
     }
     let is_password = is_passwords || SHORT.contains(&last);
-    Some(if is_password { Family::Password } else { Family::Token })
+    Some(if is_password { SecretKind::Password } else { SecretKind::Token })
 }
 
 /// Returns where the pairs of a group start, the pairs, and what parts them.
-fn body(text: &str, word: Range<usize>) -> Option<(usize, &str, &'static [char])> {
+fn find_group_body(text: &str, word: Range<usize>) -> Option<(usize, &str, &'static [char])> {
     let near = text.floor_char_boundary(word.end + NEAR.0);
     let rest = text.get(word.end..near)?;
     let from = text.ceil_char_boundary(word.start.saturating_sub(MAX_LINE));

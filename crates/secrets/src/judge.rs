@@ -1,13 +1,13 @@
 //! Decides whether the value of something that is called a secret is one.
 
-use codeinfo_lang::{Kind, Language, Reader};
+use codeinfo_lang::{Language, LanguageKind, StructureReader};
 
 use super::shape::{is_drawn, is_placeholder, is_random, is_wordy};
 
 /// How a file is read. The more a file is code, where names are followed by expressions, the more a
 /// value must look like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum DetectionMode {
     /// Names and literal values: JSON, YAML, INI, XML, Terraform.
     Data,
     /// Literal values among others: shell scripts, Dockerfiles, SQL.
@@ -18,23 +18,23 @@ pub(super) enum Reading {
     Code,
 }
 
-impl Reading {
+impl DetectionMode {
     /// Returns how the file at `path`, written in `language`, is read.
-    pub(super) fn of(path: &str, language: Option<&Language>) -> Self {
+    pub(super) fn for_file(path: &str, language: Option<&Language>) -> Self {
         const DATA: &[&str] =
             &["cnf", "conf", "config", "env", "hocon", "plist", "tfbackend", "tfvars"];
         // `.env.example` is data, too.
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_data = || name.split('.').skip(1).any(|part| DATA.contains(&part));
-        if language.is_some_and(|language| matches!(language.reader, Reader::Notebook)) {
+        if language.is_some_and(|language| matches!(language.reader, StructureReader::Notebook)) {
             return Self::Loose;
         }
         match language.map(|language| language.kind) {
-            Some(Kind::Data | Kind::Settings) => Self::Data,
+            Some(LanguageKind::Data | LanguageKind::Settings) => Self::Data,
             None if is_data() => Self::Data,
-            Some(Kind::Script) => Self::Script,
-            None | Some(Kind::Page | Kind::Prose) => Self::Loose,
-            Some(Kind::Code) => Self::Code,
+            Some(LanguageKind::Script) => Self::Script,
+            None | Some(LanguageKind::Page | LanguageKind::Prose) => Self::Loose,
+            Some(LanguageKind::Code) => Self::Code,
         }
     }
 
@@ -50,7 +50,7 @@ impl Reading {
 
 /// What kind of secret a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum SecretKind {
     /// People think it up, so that it may be short and a word.
     Password,
     /// A machine made it.
@@ -58,30 +58,32 @@ pub(super) enum Family {
 }
 
 /// Whether `value` is a secret, when its name says that it is one.
-pub(super) fn is_secret(value: &str, family: Family, reading: Reading) -> bool {
+pub(super) fn is_secret(value: &str, family: SecretKind, reading: DetectionMode) -> bool {
     if value.contains(char::is_whitespace) || is_placeholder(value) {
         return false;
     }
-    let value = Value::of(value);
+    let value = ValueStatistics::from_text(value);
     match (reading, family) {
-        (Reading::Data, Family::Password) => value.length >= 4 && !value.is_name(),
-        (Reading::Script | Reading::Loose, Family::Password) => {
+        (DetectionMode::Data, SecretKind::Password) => value.length >= 4 && !value.is_name(),
+        (DetectionMode::Script | DetectionMode::Loose, SecretKind::Password) => {
             value.length >= 6
                 && value.letters > 0
-                && (value.mixes() || is_drawn(value.text))
+                && (value.has_digit_or_symbol() || is_drawn(value.text))
                 && !value.is_name()
         }
-        (Reading::Data, Family::Token) => value.length >= 7 && value.is_made(),
-        (Reading::Script | Reading::Loose, Family::Token) => value.length >= 10 && value.is_made(),
-        (Reading::Code, Family::Password) => {
+        (DetectionMode::Data, SecretKind::Token) => value.length >= 7 && value.is_made(),
+        (DetectionMode::Script | DetectionMode::Loose, SecretKind::Token) => {
+            value.length >= 10 && value.is_made()
+        }
+        (DetectionMode::Code, SecretKind::Password) => {
             value.is_strong() || value.is_key() || value.is_drawn_word()
         }
-        (Reading::Code, Family::Token) => value.is_key(),
+        (DetectionMode::Code, SecretKind::Token) => value.is_key(),
     }
 }
 
 /// A value and what it is made of.
-struct Value<'a> {
+struct ValueStatistics<'a> {
     text: &'a str,
     length: usize,
     letters: usize,
@@ -90,8 +92,8 @@ struct Value<'a> {
     symbols: usize,
 }
 
-impl<'a> Value<'a> {
-    fn of(text: &'a str) -> Self {
+impl<'a> ValueStatistics<'a> {
+    fn from_text(text: &'a str) -> Self {
         let count = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
         Self {
             text,
@@ -103,7 +105,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    fn mixes(&self) -> bool {
+    fn has_digit_or_symbol(&self) -> bool {
         self.digits + self.symbols > 0
     }
 

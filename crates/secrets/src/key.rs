@@ -29,12 +29,12 @@ const END: &str = "-----END ";
 
 /// Whether the text holds a private key. Code that merely names the first line of a key, to look for it, holds none.
 pub(super) fn holds_key(text: &str) -> bool {
-    text.split(BEGIN).skip(1).any(|rest| body(rest).is_some())
+    text.split(BEGIN).skip(1).any(|rest| strip_key_header(rest).is_some())
 }
 
 /// Adds where the parts of a private key stand whose [`BEGIN`] is at `at`, each within a line.
-pub(super) fn find(text: &str, at: usize, into: &mut Vec<Range<usize>>) {
-    let Some(body) = text.get(at + BEGIN.len()..).and_then(body) else { return };
+pub(super) fn find_key_parts(text: &str, at: usize, into: &mut Vec<Range<usize>>) {
+    let Some(body) = text.get(at + BEGIN.len()..).and_then(strip_key_header) else { return };
     let start = text.len() - body.len();
     let block = body.split_at(body.floor_char_boundary(MAX_BLOCK)).0;
     let block = block.split_once(END).map_or(block, |(block, _)| block).as_bytes();
@@ -93,7 +93,7 @@ fn starts_private_key(body: &[u8]) -> bool {
 }
 
 /// Returns what follows the first line of a private key, where its label is given and a key follows.
-fn body(rest: &str) -> Option<&str> {
+fn strip_key_header(rest: &str) -> Option<&str> {
     let (label, body) = rest.split_once("-----")?;
     let is_private = label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK");
     (is_private && starts_key_body(body)).then_some(body)
@@ -147,7 +147,7 @@ mod tests {
             ("if line == \"-----BEGIN PRIVATE KEY-----\" { parse_the_key_body() }", ""),
         ] {
             let mut found = Vec::new();
-            find(text, text.find(BEGIN).unwrap(), &mut found);
+            find_key_parts(text, text.find(BEGIN).unwrap(), &mut found);
             let mut left = text.to_owned();
             for secret in found.into_iter().rev() {
                 left.replace_range(secret, "@");

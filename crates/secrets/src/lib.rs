@@ -28,12 +28,12 @@ use std::borrow::Cow;
 use codeinfo_lang::Language;
 
 pub use self::{
-    fold::fold,
+    fold::fold_paths,
     names::{
-        SecretName, is_private_folder, is_published, is_secret_path, is_settings_example,
+        SecretNameCertainty, is_private_folder, is_published, is_secret_path, is_settings_example,
         secret_name,
     },
-    redact::redact,
+    redact::redact_secrets,
 };
 
 /// Stands in the index where a secret stood.
@@ -52,19 +52,19 @@ pub struct CensoredText<'a> {
 
 /// Returns `text`, the content of the file at `path`, without its secrets; `None` if it is to be shown to nobody.
 /// Every reader of files goes through this.
-pub fn censor<'a>(
+pub fn censor_text<'a>(
     path: &str,
     language: Option<&Language>,
     text: &'a str,
 ) -> Option<CensoredText<'a>> {
     let is_doubtful =
-        secret_name(path) == Some(SecretName::Doubtful) && !content::is_certificate(text);
+        secret_name(path) == Some(SecretNameCertainty::Doubtful) && !content::is_certificate(text);
     if content::holds_secret(language, text)
         || (is_doubtful && !names::is_example(path) && !content::is_written(language, text))
     {
         return None;
     }
-    let redact::Redacted { text: redacted, count } = redact(path, language, text);
+    let redact::RedactedText { text: redacted, count } = redact_secrets(path, language, text);
     if is_doubtful && content::has_drawn_word(&redacted) {
         return None;
     }

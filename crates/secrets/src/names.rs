@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::redact;
+use super::redact_secrets;
 
 /// Names that are secrets as they stand, lower case.
 const NAMES: &[&str] = &[
@@ -176,7 +176,7 @@ pub fn is_private_folder(path: &Path) -> bool {
 
 /// How sure the name of a file is that the file is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecretName {
+pub enum SecretNameCertainty {
     /// It holds nothing but secrets.
     Certain,
     /// Its content decides; where that is not read, it counts as one.
@@ -190,15 +190,17 @@ pub fn is_secret_path(path: &str) -> bool {
 
 /// Returns how sure the name or the folder of a file is that the file is a secret, if it says so at all. `path` is
 /// below the root.
-pub fn secret_name(path: &str) -> Option<SecretName> {
+pub fn secret_name(path: &str) -> Option<SecretNameCertainty> {
     let lower = path.to_lowercase();
     let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
-    if parts.clone().any(|folder| FOLDERS.contains(&folder)) || 0 < redact("", None, path).count {
-        return Some(SecretName::Certain);
+    if parts.clone().any(|folder| FOLDERS.contains(&folder))
+        || 0 < redact_secrets("", None, path).count
+    {
+        return Some(SecretNameCertainty::Certain);
     }
     let is_template = parts.any(|folder| folder == "templates");
-    judge_name(name).map(|sure| if is_template { SecretName::Doubtful } else { sure })
+    judge_name(name).map(|sure| if is_template { SecretNameCertainty::Doubtful } else { sure })
 }
 
 /// Whether a name says that the file shows what another one is like, such as `.env.example`.
@@ -224,11 +226,14 @@ pub fn is_settings_example(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).starts_with(".env") && is_example(path)
 }
 
-fn judge_name(name: &str) -> Option<SecretName> {
-    let unless_example =
-        Some(if is_example(name) { SecretName::Doubtful } else { SecretName::Certain });
+fn judge_name(name: &str) -> Option<SecretNameCertainty> {
+    let unless_example = Some(if is_example(name) {
+        SecretNameCertainty::Doubtful
+    } else {
+        SecretNameCertainty::Certain
+    });
     if NAMES.contains(&name) {
-        return Some(SecretName::Certain);
+        return Some(SecretNameCertainty::Certain);
     }
     if name.starts_with(".env") {
         return unless_example;
@@ -241,21 +246,27 @@ fn judge_name(name: &str) -> Option<SecretName> {
     }
     if STARTS.iter().any(|start| name.starts_with(start)) {
         let is_public = extension == "pub";
-        return Some(if is_public { SecretName::Doubtful } else { SecretName::Certain });
+        return Some(if is_public {
+            SecretNameCertainty::Doubtful
+        } else {
+            SecretNameCertainty::Certain
+        });
     }
     if pieces.clone().any(|piece| EXTENSIONS.contains(&piece)) {
         return unless_example;
     }
     if BARE.contains(&stem) && (name == stem || extension == "txt") {
-        return Some(SecretName::Doubtful);
+        return Some(SecretNameCertainty::Doubtful);
     }
     if STEMS.iter().any(|word| is_led_by(stem, word)) {
         // Objects of Kubernetes describe accounts; their keys are JSON.
         let is_object = stem.ends_with("account") && extension.ends_with("ml");
         let has_values = name == stem || (VALUES.contains(&extension) && !is_object);
-        return if has_values { unless_example } else { Some(SecretName::Doubtful) };
+        return if has_values { unless_example } else { Some(SecretNameCertainty::Doubtful) };
     }
-    pieces.any(|piece| DOUBTFUL_EXTENSIONS.contains(&piece)).then_some(SecretName::Doubtful)
+    pieces
+        .any(|piece| DOUBTFUL_EXTENSIONS.contains(&piece))
+        .then_some(SecretNameCertainty::Doubtful)
 }
 
 /// `credentials`, `credentials-prod`, `credentials_old` and `credentials2` are led by `credentials`.
@@ -337,7 +348,7 @@ mod tests {
             "chart/templates/secret.yaml",
             "k8s/serviceaccount.yaml",
         ] {
-            assert_eq!(secret_name(path), Some(SecretName::Doubtful), "{path}");
+            assert_eq!(secret_name(path), Some(SecretNameCertainty::Doubtful), "{path}");
         }
         for path in [
             ".env",
@@ -352,7 +363,7 @@ mod tests {
             ".aws/config",
             "wp-config.php",
         ] {
-            assert_eq!(secret_name(path), Some(SecretName::Certain), "{path}");
+            assert_eq!(secret_name(path), Some(SecretNameCertainty::Certain), "{path}");
         }
     }
 

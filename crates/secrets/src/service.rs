@@ -23,7 +23,7 @@ pub(super) fn discord_anywhere(text: &str, into: &mut Vec<Range<usize>>) {
         let length = before.take_while(|byte| is_part(**byte)).count();
         let start = dot - length;
         if bytes.get(start..dot).is_some_and(is_encoded_number) {
-            into.extend(discord(bytes, start));
+            into.extend(find_discord_token(bytes, start));
         }
     }
 }
@@ -35,7 +35,7 @@ fn is_encoded_number(bytes: &[u8]) -> bool {
 }
 
 /// Returns where the token of a Discord bot stands, if one does at `at`.
-pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
+pub(super) fn find_discord_token(text: &[u8], at: usize) -> Option<Range<usize>> {
     if !matches!(text.get(at)?, b'M' | b'N' | b'O') {
         return None;
     }
@@ -59,7 +59,7 @@ fn is_part(byte: u8) -> bool {
 }
 
 /// Adds where tokens of Twilio stand soon after its name, which ends at `at`: 32 hexadecimal digits.
-pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
+pub(super) fn find_twilio_tokens(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     let Some(rest) = text.get(at..) else { return };
     // One byte more shows whether the last word ends there.
     let (near, _) = rest.split_at(rest.len().min(NEAR + TWILIO + 1));
@@ -76,7 +76,7 @@ pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{NEAR, twilio};
+    use super::{NEAR, find_twilio_tokens};
 
     #[test]
     fn a_token_of_twilio_is_whole_and_near_its_name() {
@@ -85,7 +85,7 @@ mod tests {
         {
             let text = format!("{}{token}{after}", " ".repeat(gap));
             let mut found = Vec::new();
-            twilio(text.as_bytes(), 0, &mut found);
+            find_twilio_tokens(text.as_bytes(), 0, &mut found);
             assert_eq!(found.len(), count, "{text}");
             assert!(found.iter().all(|range| text.get(range.clone()) == Some(token)));
         }

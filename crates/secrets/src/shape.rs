@@ -207,7 +207,7 @@ pub(super) fn is_wordy(value: &str) -> bool {
 
 /// Whether letters change between upper and lower case more often than in `camelCase`.
 fn is_jumbled(word: &str) -> bool {
-    rises(word) * 4 > word.len()
+    count_case_rises(word) * 4 > word.len()
 }
 
 /// Whether letters of both cases look drawn by lot: nobody could say them.
@@ -216,31 +216,31 @@ pub(super) fn is_drawn(word: &str) -> bool {
         word.chars().skip(1).any(char::is_uppercase) && word.contains(char::is_lowercase);
     let is_vowel = |c: char| "aeiouyAEIOUY".contains(c);
     let consonants = word.split(is_vowel).map(str::len).max().unwrap_or_default();
-    word.is_ascii() && is_mixed && (rises(word) * 5 > word.len() || consonants >= 4)
+    word.is_ascii() && is_mixed && (count_case_rises(word) * 5 > word.len() || consonants >= 4)
 }
 
-fn rises(word: &str) -> usize {
+fn count_case_rises(word: &str) -> usize {
     let cases: Vec<bool> = word.chars().map(char::is_uppercase).collect();
     cases.windows(2).filter(|pair| matches!(pair, [false, true])).count()
 }
 
 /// Whether bytes look drawn by lot: many different ones, and no words.
 pub(super) fn is_random(value: &[u8]) -> bool {
-    is_varied(value) && str::from_utf8(start(value)).is_ok_and(|text| !is_wordy(text))
+    is_varied(value) && str::from_utf8(examined_prefix(value)).is_ok_and(|text| !is_wordy(text))
 }
 
 /// Whether what follows the prefix of a token is one. Prefixes are proof enough, so that words may be part
 /// of it; a sentence, a row of letters and one letter over and over are not.
 pub(super) fn is_token(value: &[u8]) -> bool {
-    let value = start(value);
+    let value = examined_prefix(value);
     let Ok(text) = str::from_utf8(value) else { return false };
-    let in_rows = rows(value);
+    let in_rows = count_sequential_bytes(value);
     let lower = text.to_ascii_lowercase();
     let is_stand_in = PLACEHOLDERS.iter().any(|part| lower.contains(part));
     let is_word =
         |part: &str| part.len() < 16 && is_wordy(part) && !is_unsayable(part) && !is_drawn(part);
     let is_sentence = text.split(['-', '_', '.']).all(is_word);
-    different(value) >= 8.min(value.len().div_ceil(2))
+    count_distinct_bytes(value) >= 8.min(value.len().div_ceil(2))
         && in_rows * 2 < value.len()
         && !is_stand_in
         && !is_sentence
@@ -254,7 +254,7 @@ fn is_unsayable(word: &str) -> bool {
 }
 
 /// Returns how many bytes stand in rows, such as `12345678`.
-fn rows(value: &[u8]) -> usize {
+fn count_sequential_bytes(value: &[u8]) -> usize {
     let is_next = |pair: &[u8]| matches!(pair, [a, b] if a.checked_add(1) == Some(*b));
     let (mut all, mut row) = (0, 1);
     for pair in value.windows(2).chain([&[0_u8, 0][..]]) {
@@ -268,7 +268,7 @@ fn rows(value: &[u8]) -> usize {
     all
 }
 
-fn different(value: &[u8]) -> usize {
+fn count_distinct_bytes(value: &[u8]) -> usize {
     let mut seen = [false; 256];
     for byte in value {
         if let Some(seen) = seen.get_mut(usize::from(*byte)) {
@@ -280,10 +280,10 @@ fn different(value: &[u8]) -> usize {
 
 /// Whether bytes are neither a few repeated ones, nor those of a row, nor a placeholder.
 pub(super) fn is_varied(value: &[u8]) -> bool {
-    let value = start(value);
+    let value = examined_prefix(value);
     let lower = String::from_utf8_lossy(value).to_ascii_lowercase();
-    different(value) >= 8.min(value.len().div_ceil(2))
-        && rows(value) == 0
+    count_distinct_bytes(value) >= 8.min(value.len().div_ceil(2))
+        && count_sequential_bytes(value) == 0
         && !PLACEHOLDERS.iter().any(|part| lower.contains(part))
 }
 
@@ -293,6 +293,6 @@ const ROW: usize = 8;
 const EXAMINED: usize = 256;
 
 /// Returns what is examined of a value.
-fn start(value: &[u8]) -> &[u8] {
+fn examined_prefix(value: &[u8]) -> &[u8] {
     value.split_at(value.len().min(EXAMINED)).0
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_http::{Asked, HttpError};
+use codeinfo_http::{AuthRequest, HttpError};
 use lru::LruCache;
 use tracing::warn;
 
@@ -23,34 +23,34 @@ const UNKNOWN: &str = "the token is not known; it may have been revoked";
 
 /// The wrong bearers of the last minute. A right one is never counted, and never refused for others.
 #[derive(Debug)]
-pub struct WrongBearers(Mutex<Counts>);
+pub struct WrongBearers(Mutex<BearerCounts>);
 
 #[derive(Debug)]
-struct Counts {
-    peers: LruCache<Peer, Window>,
+struct BearerCounts {
+    peers: LruCache<PeerKey, PeerWindow>,
     /// When the last line was logged, and how many wrong bearers came since.
     logged_at: Option<Instant>,
     unlogged: u64,
 }
 
 /// An address, and on loopback whether the connection is of another account.
-type Peer = (Option<IpAddr>, bool);
+type PeerKey = (Option<IpAddr>, bool);
 
 /// Wrong bearers of one peer since `began_at`.
 #[derive(Debug)]
-struct Window {
+struct PeerWindow {
     began_at: Instant,
     count: u32,
 }
 
 impl WrongBearers {
     /// Counts the wrong bearer of a request, and returns the refusal.
-    pub fn refuse(&self, asked: Asked<'_>) -> HttpError {
+    pub fn refuse_bearer(&self, asked: AuthRequest<'_>) -> HttpError {
         let now = Instant::now();
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.log(asked, now);
-        let peer = (asked.peer_address.map(network), asked.is_another_account);
-        let new = || Window { began_at: now, count: 0 };
+        counts.log_wrong_bearers(asked, now);
+        let peer = (asked.peer_address.map(mask_to_network), asked.is_another_account);
+        let new = || PeerWindow { began_at: now, count: 0 };
         let window = counts.peers.get_or_insert_mut(peer, new);
         if now.duration_since(window.began_at) >= WINDOW {
             *window = new();
@@ -67,13 +67,13 @@ impl WrongBearers {
 impl Default for WrongBearers {
     fn default() -> Self {
         let peers = LruCache::new(MAX_PEERS);
-        Self(Mutex::new(Counts { peers, logged_at: None, unlogged: 0 }))
+        Self(Mutex::new(BearerCounts { peers, logged_at: None, unlogged: 0 }))
     }
 }
 
-impl Counts {
+impl BearerCounts {
     /// Logs the first wrong bearer, and later ones together, once in [`WINDOW`].
-    fn log(&mut self, asked: Asked<'_>, now: Instant) {
+    fn log_wrong_bearers(&mut self, asked: AuthRequest<'_>, now: Instant) {
         self.unlogged += 1;
         if self.logged_at.is_some_and(|at| now.duration_since(at) < WINDOW) {
             return;
@@ -86,7 +86,7 @@ impl Counts {
 }
 
 /// Returns the address, or the first one of its network where one client may have a whole network.
-fn network(address: IpAddr) -> IpAddr {
+fn mask_to_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => {

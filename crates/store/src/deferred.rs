@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse, task::Tasks};
+use codeinfo_core::{FileRecord, Host, Root, RootId, TermVector, task::Tasks};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
@@ -52,7 +52,7 @@ impl DeferredStore {
         let reason = "it was not asked yet".to_owned();
         let (sender, state) = watch::channel(State::Waiting { reason });
         let wanted = Arc::new(Notify::new());
-        let (stopping, wake) = (tasks.stopping().clone(), Arc::clone(&wanted));
+        let (stopping, wake) = (tasks.stop_token().clone(), Arc::clone(&wanted));
         let waiting = async move {
             let mut is_reported = false;
             loop {
@@ -235,7 +235,7 @@ impl VectorStore for DeferredStore {
 
     fn holders(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
     ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
         match self.store() {
@@ -260,7 +260,7 @@ impl VectorStore for DeferredStore {
 
     fn lexical(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -278,7 +278,7 @@ impl VectorStore for DeferredStore {
 
     fn lexical_among(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         among: Among,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {

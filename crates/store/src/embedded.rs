@@ -39,7 +39,7 @@ use uuid::Uuid;
 use super::{
     Among, Chunk, Health, Lease, OnMismatch, Scored, Size, StoreError, Stored, VectorStore, check,
 };
-use codeinfo_core::{FileRecord, Root, RootId, Sparse, task::Tasks};
+use codeinfo_core::{FileRecord, Root, RootId, TermVector, task::Tasks};
 use find::Of;
 use merger::Merger;
 use open::Wanted;
@@ -63,7 +63,6 @@ pub struct Embedded {
 impl Embedded {
     /// Opens the store in `folder`, creating it if needed, for vectors of `dimensions` made by
     /// `model` (its id).
-    #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
         folder: &Path,
         model: &str,
@@ -135,13 +134,13 @@ impl Embedded {
 
     /// Whether merging in the background makes sense: not in a process that ends after one command.
     fn may_merge(&self) -> bool {
-        self.background_merge && !self.tasks.stopping().is_cancelled()
+        self.background_merge && !self.tasks.stop_token().is_cancelled()
     }
 }
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        if !self.tasks.stopping().is_cancelled() {
+        if !self.tasks.stop_token().is_cancelled() {
             self.merger.join();
         }
     }
@@ -255,7 +254,7 @@ impl VectorStore for Embedded {
 
     fn lexical_among(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         Among { owner, ids }: Among,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -267,7 +266,7 @@ impl VectorStore for Embedded {
 
     fn lexical(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {

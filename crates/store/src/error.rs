@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 
 /// A store failure.
 #[derive(Debug, thiserror::Error)]
@@ -217,12 +217,12 @@ impl StoreError {
     }
 
     /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::ModelMismatch { .. } => Code::EmbedModelMismatch,
+            Self::ModelMismatch { .. } => ErrorCode::EmbedModelMismatch,
             Self::Unopened(error) => error.code(),
-            Self::InvalidChunk { .. } => Code::Internal,
-            Self::Leased { .. } => Code::Busy,
+            Self::InvalidChunk { .. } => ErrorCode::Internal,
+            Self::Leased { .. } => ErrorCode::Busy,
             Self::Held { .. }
             | Self::PathsMismatch { .. }
             | Self::NotYet { .. }
@@ -237,7 +237,7 @@ impl StoreError {
             | Self::LeaseLost { .. }
             | Self::Io { .. }
             | Self::Folder { .. }
-            | Self::Malformed(_) => Code::StoreUnavailable,
+            | Self::Malformed(_) => ErrorCode::StoreUnavailable,
         }
     }
 }

@@ -22,7 +22,7 @@ mod trees;
 
 use std::{collections::HashSet, sync::Arc};
 
-use codeinfo_core::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse};
+use codeinfo_core::{ChunkRecord, FileRecord, Host, Root, RootId, TermVector};
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -48,7 +48,7 @@ pub struct Vectors {
     /// Unit length, or all zeros for a text without known words.
     pub dense: Vec<f32>,
     /// BM25 term weights; the engine multiplies by inverse document frequency when searching.
-    pub sparse: Sparse,
+    pub sparse: TermVector,
 }
 
 /// A chunk to write, with its vectors. A chunk with the same id is replaced.
@@ -259,7 +259,7 @@ pub trait VectorStore: Send + Sync {
     /// the term. Chunks that share no term are not found.
     fn lexical(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
@@ -275,7 +275,7 @@ pub trait VectorStore: Send + Sync {
     /// Finds what [`Self::lexical`] finds among some chunks kept under an owner.
     fn lexical_among(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         among: Among,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
@@ -283,7 +283,7 @@ pub trait VectorStore: Send + Sync {
     /// Finds all chunks that have one of `terms`, best first; `None` if one read cannot return them all.
     fn holders(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
     ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
         let finding = self.lexical(terms, of, MAX_PAGE);

@@ -103,7 +103,7 @@ impl Lock {
 /// behind. A lock of this very process counts as held.
 pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     let path = data_dir.join(ALIVE);
-    let alive = match atomic::open(&path, File::options().read(true)) {
+    let alive = match atomic::open_regular_file(&path, File::options().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unusable(data_dir, &path, error)),
@@ -118,7 +118,7 @@ pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
 fn open(data_dir: &Path, path: &Path) -> Result<File, StoreError> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
-    atomic::open(path, &mut options).map_err(|error| unusable(data_dir, path, error))
+    atomic::open_regular_file(path, &mut options).map_err(|error| unusable(data_dir, path, error))
 }
 
 /// Returns why a file cannot be used; where the folder is the reason, names the setting.
@@ -146,7 +146,7 @@ fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
     bytes.resize(bytes.len().max(HOLDER_BYTES), b' ');
     let Err(error) = atomic::replace(&path, &bytes) else { return Ok(()) };
     let overwrite = || {
-        let mut file = atomic::open(&path, File::options().write(true))?;
+        let mut file = atomic::open_regular_file(&path, File::options().write(true))?;
         if file.metadata()?.len() != bytes.len() as u64 {
             return Err(io::ErrorKind::StorageFull.into());
         }

@@ -7,8 +7,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use codeinfo_core::{
-    FileRecord, Host, Root, RootId, Sparse,
-    error::{Code, chain},
+    FileRecord, Host, Root, RootId, TermVector,
+    error::{ErrorCode, format_error_chain},
 };
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
@@ -59,8 +59,11 @@ impl Observed {
 
     /// Notes how a write ended.
     fn written(&self, ended: Result<(), StoreError>) -> Result<(), StoreError> {
-        let failed =
-            ended.as_ref().err().filter(|error| is_failure(error)).map(|error| chain(error));
+        let failed = ended
+            .as_ref()
+            .err()
+            .filter(|error| is_failure(error))
+            .map(|error| format_error_chain(error));
         if failed.is_some() || ended.is_ok() {
             *self.failed_write.lock().unwrap_or_else(PoisonError::into_inner) = failed;
         }
@@ -84,7 +87,7 @@ impl Observed {
 
 /// Whether the store is to blame, and not the caller or a store that has not been opened.
 fn is_failure(error: &StoreError) -> bool {
-    error.code() == Code::StoreUnavailable
+    error.code() == ErrorCode::StoreUnavailable
         && !matches!(error, StoreError::NotYet { .. } | StoreError::Unopened(_))
 }
 
@@ -173,7 +176,7 @@ impl VectorStore for Observed {
 
     fn holders(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
     ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
         self.read(move |store| store.holders(terms.clone(), of))
@@ -194,7 +197,7 @@ impl VectorStore for Observed {
 
     fn lexical(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -212,7 +215,7 @@ impl VectorStore for Observed {
 
     fn lexical_among(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         among: Among,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -357,7 +360,7 @@ mod tests {
 
         fn lexical(
             &self,
-            _: Sparse,
+            _: TermVector,
             _: Option<RootId>,
             _: usize,
         ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -379,7 +382,7 @@ mod tests {
 
         fn lexical_among(
             &self,
-            _: Sparse,
+            _: TermVector,
             _: Among,
             _: usize,
         ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -404,7 +407,7 @@ mod tests {
     }
 
     fn a_root(id: RootId) -> Root {
-        Root { id, ..Root::of(PathBuf::new()) }
+        Root { id, ..Root::from_folder(PathBuf::new()) }
     }
 
     #[tokio::test]
@@ -420,7 +423,7 @@ mod tests {
             assert!(is_well().await, "{read}");
             let failed = match read {
                 0 => store.nearest(vec![1.0], None, 1).await.is_err(),
-                1 => store.lexical(Sparse::default(), None, 1).await.is_err(),
+                1 => store.lexical(TermVector::default(), None, 1).await.is_err(),
                 2 => store.chunks(None, None, 1).await.is_err(),
                 3 => store.count(None).await.is_err(),
                 4 => store.roots().await.is_err(),

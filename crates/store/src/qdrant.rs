@@ -36,7 +36,7 @@ use super::{
     Among, Chunk, Health, Identity, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
     VectorStore, check,
 };
-use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse, task::Tasks};
+use codeinfo_core::{FileRecord, Host, Root, RootId, TermVector, task::Tasks};
 use convert::Point;
 use error::CallError;
 use link::{Link, Node};
@@ -75,7 +75,6 @@ struct Server {
 impl Qdrant {
     /// Prepares a store for vectors of `dimensions` made by `model` (its id). Fails where waiting
     /// would not help: another model, a refused key. Must be called on a runtime.
-    #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
         settings: &crate::QdrantSettings,
         model: &str,
@@ -85,7 +84,7 @@ impl Qdrant {
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
         let server = Arc::new(Server {
-            link: Link::new(settings, tasks.stopping().clone())?,
+            link: Link::new(settings, tasks.stop_token().clone())?,
             settings: settings.clone(),
             model: Model { id: model.to_owned(), dimensions },
             on_mismatch,
@@ -388,7 +387,7 @@ impl VectorStore for Qdrant {
 
     fn lexical_among(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         among: Among,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -401,7 +400,7 @@ impl VectorStore for Qdrant {
 
     fn lexical(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -430,7 +429,7 @@ impl VectorStore for Qdrant {
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async {
             // What was acknowledged is in the server's log, which tidies up by itself.
-            if !self.tasks.stopping().is_cancelled() {
+            if !self.tasks.stop_token().is_cancelled() {
                 self.server.build_graph().await;
             }
             Ok(())
@@ -439,7 +438,7 @@ impl VectorStore for Qdrant {
     }
 
     fn stall(&self) -> Option<String> {
-        self.server.link.stalls.reason()
+        self.server.link.stalls.latest_reason()
     }
 }
 

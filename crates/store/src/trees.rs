@@ -32,7 +32,7 @@ use super::{
     Among, Chunk, Health, Lease, MAX_PAGE, Remembered, Scored, Size, StoreError, Stored,
     VectorStore,
 };
-use codeinfo_core::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse, task::Tasks};
+use codeinfo_core::{ChunkRecord, FileRecord, Host, Root, RootId, TermVector, task::Tasks};
 use ids::Ids;
 use inner::Inner;
 use kept::Kept;
@@ -381,7 +381,7 @@ impl VectorStore for Trees {
 
     fn lexical(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -405,7 +405,7 @@ impl VectorStore for Trees {
 
     fn lexical_among(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         among: Among,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
@@ -414,7 +414,7 @@ impl VectorStore for Trees {
 
     fn holders(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<RootId>,
     ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
         async move {

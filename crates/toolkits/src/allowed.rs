@@ -8,15 +8,16 @@ use std::{
 };
 
 use codeinfo_codex::NetworkAccess;
-use codeinfo_core::{Secret, error::Code, plain_line};
+use codeinfo_core::{Secret, error::ErrorCode, plain_line};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    kept::{Kept, KeptError},
-    layers::{Found, REPOSITORY_FILE, find_repository},
+    kept::{DecisionFile, DecisionFileError},
+    layers::{REPOSITORY_FILE, RepositoryToolkitFile, find_repository},
 };
 use crate::spec::{
-    AllowedTools, Entry, SpecReader, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
+    AllowedTools, SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSandbox, ToolkitSpec,
+    ToolkitTransport,
 };
 
 /// Most files that are allowed at a time.
@@ -24,19 +25,19 @@ const MAX_FILES: usize = 1024;
 
 /// The files that are allowed, in `DATA_DIR/toolkits/allowed.json`.
 #[derive(Debug)]
-pub struct Allowed {
-    kept: Kept<Files>,
+pub struct ToolkitAllowlist {
+    kept: DecisionFile<AllowedDigests>,
 }
 
 /// The SHA-256 of each file, by its path without links.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Files {
+struct AllowedDigests {
     files: BTreeMap<String, String>,
 }
 
 /// Whether a file is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum AllowlistStatus {
     Allowed,
     /// It never was.
     New,
@@ -46,16 +47,16 @@ pub enum Standing {
 
 /// What allowing a repository's file allows: for a person to read first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
+pub struct AllowProposal {
     pub file: PathBuf,
-    pub standing: Standing,
-    pub toolkits: Vec<Proposed>,
-    found: Found,
+    pub standing: AllowlistStatus,
+    pub toolkits: Vec<ToolkitPreview>,
+    found: RepositoryToolkitFile,
 }
 
 /// One toolkit of a repository's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposed {
+pub struct ToolkitPreview {
     pub name: ToolkitName,
     pub enabled: bool,
     /// The command with its arguments as they are written, without what the environment puts in; or the address. One line.
@@ -76,44 +77,51 @@ pub enum AllowError {
     #[error("`{}` has faults: {}", path.display(), faults.join("; "))]
     Invalid { path: PathBuf, faults: Vec<String> },
     #[error(transparent)]
-    Kept(#[from] KeptError),
+    Kept(#[from] DecisionFileError),
 }
 
 impl AllowError {
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound(_) | Self::Unreadable { .. } | Self::Invalid { .. } => {
-                Code::ValidationFailed
+                ErrorCode::ValidationFailed
             }
             Self::Kept(cause) => cause.code(),
         }
     }
 }
 
-impl Proposal {
+impl AllowProposal {
     /// Returns the SHA-256 of the file as it was read.
     pub fn digest(&self) -> String {
         self.found.digest()
     }
 }
 
-impl Allowed {
+impl ToolkitAllowlist {
     pub fn new(data_dir: &Path) -> Self {
-        Self { kept: Kept::new(data_dir, "allowed.json") }
+        Self { kept: DecisionFile::new(data_dir, "allowed.json") }
     }
 
     /// Returns whether a file is allowed as it was read.
-    pub fn standing(&self, found: &Found) -> Result<Standing, KeptError> {
+    pub fn check_file(
+        &self,
+        found: &RepositoryToolkitFile,
+    ) -> Result<AllowlistStatus, DecisionFileError> {
         let files = self.kept.read()?.files;
-        Ok(match files.get(&key(found)) {
-            Some(digest) if *digest == found.digest() => Standing::Allowed,
-            Some(_) => Standing::Changed,
-            None => Standing::New,
+        Ok(match files.get(&build_file_key(found)) {
+            Some(digest) if *digest == found.digest() => AllowlistStatus::Allowed,
+            Some(_) => AllowlistStatus::Changed,
+            None => AllowlistStatus::New,
         })
     }
 
     /// Returns what the repository that `path` is in wants to have allowed. A file with faults cannot be.
-    pub fn proposal(&self, path: &Path, reader: &SpecReader) -> Result<Proposal, AllowError> {
+    pub fn build_proposal(
+        &self,
+        path: &Path,
+        reader: &SpecReader,
+    ) -> Result<AllowProposal, AllowError> {
         let found = match find_repository(path) {
             Ok(Some(found)) => found,
             Ok(None) => return Err(AllowError::NotFound(path.to_owned())),
@@ -123,21 +131,24 @@ impl Allowed {
             .as_written(&found.text, &found.root)
             .map_err(|faults| AllowError::Invalid { path: found.file.clone(), faults })?;
         let toolkits = document.toolkits.unwrap_or_default();
-        Ok(Proposal {
+        Ok(AllowProposal {
             file: found.file.clone(),
-            standing: self.standing(&found)?,
-            toolkits: toolkits.into_iter().map(|(name, entry)| proposed(name, &entry)).collect(),
+            standing: self.check_file(&found)?,
+            toolkits: toolkits
+                .into_iter()
+                .map(|(name, entry)| preview_toolkit(name, &entry))
+                .collect(),
             found,
         })
     }
 
     /// Allows what was proposed. A file that has changed since then is not allowed by it.
-    pub fn allow(&self, proposal: &Proposal) -> Result<(), KeptError> {
+    pub fn accept_proposal(&self, proposal: &AllowProposal) -> Result<(), DecisionFileError> {
         let path = self.kept.path().to_owned();
-        self.kept.change(|kept| {
-            let key = key(&proposal.found);
+        self.kept.update(|kept| {
+            let key = build_file_key(&proposal.found);
             if !kept.files.contains_key(&key) && kept.files.len() >= MAX_FILES {
-                return Err(KeptError::Full { path, max: MAX_FILES, what: "files" });
+                return Err(DecisionFileError::Full { path, max: MAX_FILES, what: "files" });
             }
             kept.files.insert(key, proposal.found.digest());
             Ok(())
@@ -146,39 +157,43 @@ impl Allowed {
 }
 
 /// Returns the path; of one that is not UTF-8 all bytes, or two files could share it.
-fn key(found: &Found) -> String {
+fn build_file_key(found: &RepositoryToolkitFile) -> String {
     let bytes = || found.file.as_os_str().as_encoded_bytes().escape_ascii().to_string();
     found.file.to_str().map_or_else(bytes, str::to_owned)
 }
 
-fn proposed(name: ToolkitName, entry: &Entry) -> Proposed {
+fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPreview {
     let beyond = match entry {
-        Entry::Is(spec) => beyond(spec),
-        Entry::Off | Entry::Broken(_) => Vec::new(),
+        ToolkitDocumentEntry::Is(spec) => list_extra_permissions(spec),
+        ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => Vec::new(),
     };
     let (enabled, runs, given) = match entry {
-        Entry::Is(spec) => match &spec.transport {
-            Transport::Stdio { command, args, env, working_dir: _ } => {
-                (spec.enabled, line(command, args), env.iter().map(said).collect())
-            }
-            Transport::Http { url, headers } => {
-                (spec.enabled, plain_line(url), headers.iter().map(said).collect())
+        ToolkitDocumentEntry::Is(spec) => match &spec.transport {
+            ToolkitTransport::Stdio { command, args, env, working_dir: _ } => (
+                spec.enabled,
+                format_command_line(command, args),
+                env.iter().map(format_variable).collect(),
+            ),
+            ToolkitTransport::Http { url, headers } => {
+                (spec.enabled, plain_line(url), headers.iter().map(format_variable).collect())
             }
         },
-        Entry::Off | Entry::Broken(_) => (false, String::new(), Vec::new()),
+        ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => {
+            (false, String::new(), Vec::new())
+        }
     };
-    Proposed { name, enabled, runs, given, beyond }
+    ToolkitPreview { name, enabled, runs, given, beyond }
 }
 
 /// A variable as the file has it: a value may name a program, too.
-fn said((name, value): (&String, &Secret)) -> String {
+fn format_variable((name, value): (&String, &Secret)) -> String {
     plain_line(&format!("{name}={}", value.expose()))
 }
 
 /// Says what a toolkit may do that others may not by default.
-fn beyond(spec: &ToolkitSpec) -> Vec<String> {
+fn list_extra_permissions(spec: &ToolkitSpec) -> Vec<String> {
     let mut beyond = Vec::new();
-    if let Transport::Stdio { working_dir, .. } = &spec.transport {
+    if let ToolkitTransport::Stdio { working_dir, .. } = &spec.transport {
         match spec.sandbox {
             ToolkitSandbox::ReadOnly => {}
             ToolkitSandbox::WorkspaceWrite => beyond.push("writes its working folder".to_owned()),
@@ -207,7 +222,7 @@ fn beyond(spec: &ToolkitSpec) -> Vec<String> {
 }
 
 /// Returns a command as a shell would take it, so that what is one argument is seen as one.
-fn line(command: &str, args: &[String]) -> String {
+fn format_command_line(command: &str, args: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     let word = |word: &str| {
         if !word.is_empty() && word.chars().all(is_plain) {

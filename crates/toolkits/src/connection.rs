@@ -33,13 +33,13 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use self::state::Inner;
+use self::state::ClientInner;
 pub use self::{
-    catalogue::{CallResult, Catalogue, Tool},
-    client::Client,
+    catalogue::{CallResult, CatalogueTool, ToolCatalogue},
+    client::ToolkitClient,
     error::ToolkitError,
-    state::{State, Status},
-    timing::Timing,
+    state::{ToolkitState, ToolkitStatus},
+    timing::ConnectionTiming,
 };
 use crate::spec::{ToolkitName, ToolkitSpec};
 
@@ -54,35 +54,38 @@ const MAX_CLIENTS: usize = 256;
 const RETIRE_MARGIN: Duration = Duration::from_secs(10);
 
 /// The name of a principal.
-type Owner = String;
+type OwnerName = String;
 /// What equal clients have in common.
-type Key = (Option<Owner>, ToolkitSpec);
+type ToolkitClientKey = (Option<OwnerName>, ToolkitSpec);
 
 /// Connections to toolkits. Clones share them. Its processes end with `tasks`.
 #[derive(Clone)]
-pub struct Pool(Arc<Shared>);
+pub struct ConnectionPool(Arc<PoolState>);
 
-struct Shared {
-    launcher: Arc<dyn Launcher>,
+struct PoolState {
+    launcher: Arc<dyn ToolkitLauncher>,
     tasks: Tasks,
-    timing: Timing,
+    timing: ConnectionTiming,
     processes: Arc<Semaphore>,
     /// What each principal but the owner may have of them.
-    shares: Mutex<HashMap<Owner, Arc<Semaphore>>>,
-    clients: Mutex<HashMap<Key, Arc<Client>>>,
+    shares: Mutex<HashMap<OwnerName, Arc<Semaphore>>>,
+    clients: Mutex<HashMap<ToolkitClientKey, Arc<ToolkitClient>>>,
     /// Those that end when nobody holds them any more.
-    retiring: Mutex<Vec<Weak<Client>>>,
+    retiring: Mutex<Vec<Weak<ToolkitClient>>>,
 }
 
 /// Says how the process of a toolkit is started within its fence.
-pub trait Launcher: Send + Sync {
+pub trait ToolkitLauncher: Send + Sync {
     /// Returns what is started; an error says what to do.
-    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>>;
+    fn build_command<'a>(
+        &'a self,
+        start: LaunchRequest<'a>,
+    ) -> BoxFuture<'a, Result<ToolkitCommand, String>>;
 }
 
 /// Which toolkit is to be started.
 #[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
+pub struct LaunchRequest<'a> {
     /// Whose it is; `None` where it is configured.
     pub owner: Option<&'a str>,
     pub name: &'a ToolkitName,
@@ -91,7 +94,7 @@ pub struct Start<'a> {
 
 /// A command with all that it is given.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Launch {
+pub struct ToolkitCommand {
     pub program: PathBuf,
     pub args: Vec<OsString>,
     /// Its whole environment.
@@ -101,26 +104,30 @@ pub struct Launch {
     pub own: Option<PathBuf>,
 }
 
-impl Pool {
-    pub fn new(launcher: Arc<dyn Launcher>, tasks: Tasks) -> Self {
-        Self::with_timing(launcher, tasks, Timing::default())
+impl ConnectionPool {
+    pub fn new(launcher: Arc<dyn ToolkitLauncher>, tasks: Tasks) -> Self {
+        Self::with_timing(launcher, tasks, ConnectionTiming::default())
     }
 
     /// Does the same where less time passes than in earnest.
-    pub fn with_timing(launcher: Arc<dyn Launcher>, tasks: Tasks, timing: Timing) -> Self {
+    pub fn with_timing(
+        launcher: Arc<dyn ToolkitLauncher>,
+        tasks: Tasks,
+        timing: ConnectionTiming,
+    ) -> Self {
         let processes = Arc::new(Semaphore::new(MAX_PROCESSES));
         let (shares, clients, retiring) = Default::default();
-        Self(Arc::new(Shared { launcher, tasks, timing, processes, shares, clients, retiring }))
+        Self(Arc::new(PoolState { launcher, tasks, timing, processes, shares, clients, retiring }))
     }
 
     /// Returns the client of `spec` for `owner`: `None` for those that are configured, which all share,
     /// else the principal whose request carries it. Equal ones share one client. Starts nothing.
-    pub fn client(
+    pub fn get_or_create_client(
         &self,
         owner: Option<&str>,
         name: &ToolkitName,
         spec: &ToolkitSpec,
-    ) -> Arc<Client> {
+    ) -> Arc<ToolkitClient> {
         let key = (owner.map(str::to_owned), spec.clone());
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if clients.len() >= MAX_CLIENTS && !clients.contains_key(&key) {
@@ -128,10 +135,14 @@ impl Pool {
             clients.retain(|_, client| !is_unused(client));
         }
         let made = || {
-            let Shared { launcher, tasks, timing, processes, .. } = &*self.0;
+            let PoolState { launcher, tasks, timing, processes, .. } = &*self.0;
             let of = (key.0.clone(), name.clone(), spec.clone());
             let with = (Arc::clone(launcher), tasks.clone(), timing.clone());
-            Arc::new(Client::new(Inner::new(of, with, (Arc::clone(processes), self.share(owner)))))
+            Arc::new(ToolkitClient::new(ClientInner::new(
+                of,
+                with,
+                (Arc::clone(processes), self.process_quota(owner)),
+            )))
         };
         if let Some(client) = clients.get(&key) {
             return Arc::clone(client);
@@ -142,7 +153,7 @@ impl Pool {
     }
 
     /// Returns what a token may have of the processes; the owner may have all.
-    fn share(&self, owner: Option<&str>) -> Option<Arc<Semaphore>> {
+    fn process_quota(&self, owner: Option<&str>) -> Option<Arc<Semaphore>> {
         let owner = owner.filter(|owner| *owner != Principal::owner().as_str())?;
         let mut shares = self.0.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.retain(|_, share| Arc::strong_count(share) > 1);
@@ -153,23 +164,23 @@ impl Pool {
     /// Stops what `owner`, who is revoked, has at once, for good.
     pub async fn stop_of(&self, owner: &str) {
         let mut clients = self.extract_clients(owner, |_| true);
-        clients.extend(self.retiring().iter().filter_map(Weak::upgrade));
+        clients.extend(self.lock_retiring_clients().iter().filter_map(Weak::upgrade));
         clients.retain(|client| client.owner() == Some(owner));
         join_all(clients.iter().map(|client| client.revoke())).await;
     }
 
     /// Stops the clients of `owner` with these specs once nobody holds them any more. Returns at once.
-    pub fn retire(&self, owner: &str, specs: &[ToolkitSpec]) {
+    pub fn retire_clients(&self, owner: &str, specs: &[ToolkitSpec]) {
         for client in self.extract_clients(owner, |spec| specs.contains(spec)) {
-            self.retiring().push(Arc::downgrade(&client));
-            let (stopping, tick) = (self.0.tasks.stopping().clone(), self.0.timing.tick);
+            self.lock_retiring_clients().push(Arc::downgrade(&client));
+            let (stopping, tick) = (self.0.tasks.stop_token().clone(), self.0.timing.tick);
             self.0.tasks.spawn(async move {
                 stopping.run_until_cancelled(retire_unheld(client, tick)).await;
             });
         }
     }
 
-    fn retiring(&self) -> MutexGuard<'_, Vec<Weak<Client>>> {
+    fn lock_retiring_clients(&self) -> MutexGuard<'_, Vec<Weak<ToolkitClient>>> {
         let mut retiring = self.0.retiring.lock().unwrap_or_else(PoisonError::into_inner);
         retiring.retain(|client| client.strong_count() > 0);
         retiring
@@ -180,7 +191,7 @@ impl Pool {
         &self,
         owner: &str,
         matches: impl Fn(&ToolkitSpec) -> bool,
-    ) -> Vec<Arc<Client>> {
+    ) -> Vec<Arc<ToolkitClient>> {
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let extracted =
             clients.extract_if(|(of, spec), _| of.as_deref() == Some(owner) && matches(spec));
@@ -188,16 +199,16 @@ impl Pool {
     }
 
     /// Returns all clients, ordered by name.
-    pub fn all(&self) -> Vec<Arc<Client>> {
+    pub fn list_clients(&self) -> Vec<Arc<ToolkitClient>> {
         let clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<Arc<Client>> = clients.values().cloned().collect();
+        let mut all: Vec<Arc<ToolkitClient>> = clients.values().cloned().collect();
         all.sort_by(|a, b| (a.name(), a.owner()).cmp(&(b.name(), b.owner())));
         all
     }
 }
 
 /// Retires `client` when those who hold it are done, at the latest when a call that ran must have ended.
-async fn retire_unheld(client: Arc<Client>, tick: Duration) {
+async fn retire_unheld(client: Arc<ToolkitClient>, tick: Duration) {
     let unheld = async {
         while Arc::strong_count(&client) > 1 {
             sleep(tick).await;
@@ -208,19 +219,19 @@ async fn retire_unheld(client: Arc<Client>, tick: Duration) {
 }
 
 /// Whether nobody holds `client`, and nothing of it runs.
-fn is_unused(client: &Arc<Client>) -> bool {
+fn is_unused(client: &Arc<ToolkitClient>) -> bool {
     let state = client.status().state;
     Arc::strong_count(client) == 1
-        && matches!(state, State::Disabled | State::Stopped | State::Failing)
+        && matches!(state, ToolkitState::Disabled | ToolkitState::Stopped | ToolkitState::Failing)
 }
 
 /// Values of the environment may be secrets.
-impl std::fmt::Debug for Launch {
+impl std::fmt::Debug for ToolkitCommand {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { program, args, env, dir, own } = self;
         let names: Vec<&String> = env.keys().collect();
         formatter
-            .debug_struct("Launch")
+            .debug_struct("ToolkitCommand")
             .field("program", program)
             .field("args", args)
             .field("env", &names)

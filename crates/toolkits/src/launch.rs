@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo_codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed};
+use codeinfo_codex::{Codex, CodexError, CommandPermissions, NetworkAccess, ReadableRoot};
 use codeinfo_core::{Principal, Root, Secret, task::Tasks};
 use codeinfo_store::VectorStore;
 use codeinfo_worktree::private_places::{PrivatePlaces, ResolvedPlaces};
@@ -24,8 +24,8 @@ use uuid::Uuid;
 
 pub use self::program::is_installed;
 use crate::{
-    connection::{Launch, Launcher, Start},
-    spec::{ToolkitSandbox, ToolkitSpec, Transport},
+    connection::{LaunchRequest, ToolkitCommand, ToolkitLauncher},
+    spec::{ToolkitSandbox, ToolkitSpec, ToolkitTransport},
 };
 
 /// Folder of toolkits below the data folder.
@@ -45,7 +45,7 @@ const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED 
     CODEX_NETWORK_ALLOW_LOCAL_BINDING CODEX_NETWORK_PROXY_ACTIVE";
 
 /// Starts toolkits in the sandbox of Codex.
-pub struct Sandboxes {
+pub struct SandboxLauncher {
     codex: Codex,
     settings: codeinfo_codex::CodexSettings,
     store: Arc<dyn VectorStore>,
@@ -53,12 +53,12 @@ pub struct Sandboxes {
 }
 
 /// A toolkit's own folders.
-struct Own {
+struct ToolkitFolders {
     home: PathBuf,
     temporary: PathBuf,
 }
 
-impl Sandboxes {
+impl SandboxLauncher {
     pub fn new(
         codex: Codex,
         settings: codeinfo_codex::CodexSettings,
@@ -68,13 +68,14 @@ impl Sandboxes {
         Self { codex, settings, store, tasks }
     }
 
-    async fn prepare(&self, start: Start<'_>) -> Result<Launch, String> {
-        let Transport::Stdio { command, args, env, working_dir } = &start.spec.transport else {
+    async fn prepare_command(&self, start: LaunchRequest<'_>) -> Result<ToolkitCommand, String> {
+        let ToolkitTransport::Stdio { command, args, env, working_dir } = &start.spec.transport
+        else {
             return Err("it has no process".to_owned());
         };
-        let own = self.own(start).await?;
+        let own = self.create_folders(start).await?;
         let dir = working_dir.clone().unwrap_or_else(|| own.home.clone());
-        let search = program::Search {
+        let search = program::ProgramSearch {
             path: self.settings.path.clone(),
             home: self.settings.environment.get("HOME").map(PathBuf::from),
             dir: dir.clone(),
@@ -86,7 +87,7 @@ impl Sandboxes {
         let found = self.tasks.spawn_blocking(move || {
             let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
             let dir = dir.ok_or("its `workingDir` is no folder")?;
-            let found = program::find(&command, args, &search)?;
+            let found = program::find_program(&command, args, &search)?;
             if is_fenced {
                 let dirs = std::iter::once(&dir).filter(|dir| !dir.starts_with(&own_home));
                 refuse_private(dirs.chain(&found.needs), &private.resolve())?;
@@ -94,12 +95,12 @@ impl Sandboxes {
             Ok::<_, String>((found, dir))
         });
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
-        let env = self.variables(start.spec, env, &own);
+        let env = self.build_environment(start.spec, env, &own);
         if start.spec.sandbox == ToolkitSandbox::Off {
             let (program, args) = (found.program, found.args);
-            return Ok(Launch { program, args, env, dir, own: None });
+            return Ok(ToolkitCommand { program, args, env, dir, own: None });
         }
-        self.fenced(start.spec, found, env, (own, dir)).await
+        self.build_sandboxed_command(start.spec, found, env, (own, dir)).await
     }
 
     /// Returns the private places where no toolkit in a sandbox works or has its program.
@@ -110,11 +111,11 @@ impl Sandboxes {
     }
 
     /// Returns all variables that the process has.
-    fn variables(
+    fn build_environment(
         &self,
         spec: &ToolkitSpec,
         named: &BTreeMap<String, Secret>,
-        own: &Own,
+        own: &ToolkitFolders,
     ) -> BTreeMap<String, String> {
         let environment = &self.settings.environment;
         let given = |name: &str| environment.get(name).map(str::to_owned);
@@ -132,64 +133,69 @@ impl Sandboxes {
             .collect()
     }
 
-    async fn fenced(
+    async fn build_sandboxed_command(
         &self,
         spec: &ToolkitSpec,
-        found: program::Found,
+        found: program::ResolvedProgram,
         env: BTreeMap<String, String>,
-        (own, dir): (Own, PathBuf),
-    ) -> Result<Launch, String> {
+        (own, dir): (ToolkitFolders, PathBuf),
+    ) -> Result<ToolkitCommand, String> {
         let names: Vec<&str> = env.keys().map(String::as_str).collect();
         let is_proxied = spec.network != NetworkAccess::Open;
-        let script = format!("{}{}", if is_proxied { DEMAND_PROXY } else { "" }, setting(&names)?);
+        let script = format!(
+            "{}{}",
+            if is_proxied { DEMAND_PROXY } else { "" },
+            build_environment_script(&names)?
+        );
         let mut args: Vec<OsString> = vec!["-c".into(), script.into()];
         args.push(found.program.into_os_string());
         args.extend(found.args);
         let folder = self.settings.data_dir.join(FOLDER);
-        let (mut readable, mut writable) = (self.readable().await?, vec![own.home.clone()]);
+        let (mut readable, mut writable) =
+            (self.list_readable_roots().await?, vec![own.home.clone()]);
         if dir != own.home {
             // Keys in it are kept from it, as they are in an indexed folder.
-            readable.push(Readable { folder: dir.clone(), private_files: Vec::new() });
+            readable.push(ReadableRoot { folder: dir.clone(), private_files: Vec::new() });
             if spec.sandbox == ToolkitSandbox::WorkspaceWrite {
                 writable.push(dir.clone());
             }
         }
         let home = folder.join(CODEX_FOLDER);
-        private(&home).await.map_err(|error| unmade(&home, &error))?;
-        let sandboxed = Sandboxed {
+        create_private_folder(&home).await.map_err(|error| describe_folder_error(&home, &error))?;
+        let sandboxed = CommandPermissions {
             readable,
             programs: found.needs,
             writable,
             dir: dir.clone(),
             network: spec.network,
-            hidden: others(&folder, &own.home),
+            hidden: list_other_folders(&folder, &own.home),
             home,
         };
         let boxed = self
             .codex
-            .boxed(sandboxed, Path::new(SHELL), &args)
+            .sandbox_command(sandboxed, Path::new(SHELL), &args)
             .await
-            .map_err(|error| refused(&error))?;
+            .map_err(|error| describe_sandbox_error(&error))?;
         let mut outside = boxed.env;
         outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
         outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
         let (program, args, dir) = (boxed.program, boxed.args, own.home);
-        Ok(Launch { program, args, env: outside, own: Some(dir.clone()), dir })
+        Ok(ToolkitCommand { program, args, env: outside, own: Some(dir.clone()), dir })
     }
 
     /// Returns the indexed roots whose secrets are known.
-    async fn readable(&self) -> Result<Vec<Readable>, String> {
+    async fn list_readable_roots(&self) -> Result<Vec<ReadableRoot>, String> {
         let roots = self.store.roots().await;
         let roots = roots.map_err(|error| format!("the indexed roots are not known: {error}"))?;
-        Ok(roots.into_iter().filter_map(given).collect())
+        Ok(roots.into_iter().filter_map(readable_from_root).collect())
     }
 
     /// Makes the toolkit's own folders. Those of a toolkit that a request carried are not those of one
     /// that is configured, or of somebody else.
-    async fn own(&self, start: Start<'_>) -> Result<Own, String> {
+    async fn create_folders(&self, start: LaunchRequest<'_>) -> Result<ToolkitFolders, String> {
         let folder = self.settings.data_dir.join(FOLDER);
         // Another program of the same name is another toolkit, which must find nothing of the first.
-        let program: String = start.spec.program().chars().take(8).collect();
+        let program: String = start.spec.program_digest().chars().take(8).collect();
         let name = format!("{}-{program}", start.name);
         let home = match start.owner {
             None => folder.join(name),
@@ -199,16 +205,23 @@ impl Sandboxes {
             }
         };
         let temporary = home.join("tmp");
-        private(&temporary).await.map_err(|error| unmade(&temporary, &error))?;
+        create_private_folder(&temporary)
+            .await
+            .map_err(|error| describe_folder_error(&temporary, &error))?;
         // The sandbox compares paths as they are, without links.
-        let home = tokio::fs::canonicalize(&home).await.map_err(|error| unmade(&home, &error))?;
-        Ok(Own { temporary: home.join("tmp"), home })
+        let home = tokio::fs::canonicalize(&home)
+            .await
+            .map_err(|error| describe_folder_error(&home, &error))?;
+        Ok(ToolkitFolders { temporary: home.join("tmp"), home })
     }
 }
 
-impl Launcher for Sandboxes {
-    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>> {
-        Box::pin(self.prepare(start))
+impl ToolkitLauncher for SandboxLauncher {
+    fn build_command<'a>(
+        &'a self,
+        start: LaunchRequest<'a>,
+    ) -> BoxFuture<'a, Result<ToolkitCommand, String>> {
+        Box::pin(self.prepare_command(start))
     }
 }
 
@@ -220,7 +233,7 @@ fn refuse_private<'a>(
 ) -> Result<(), String> {
     for path in paths {
         let shown = path.display();
-        if let Some(place) = private.find(path) {
+        if let Some(place) = private.find_place(path) {
             return Err(format!(
                 "it would work in, or read, `{shown}`, which is, or lies in, {place}; use another \
                  folder, or set `sandbox` to `off`"
@@ -235,15 +248,15 @@ fn refuse_private<'a>(
     Ok(())
 }
 
-fn given(root: Root) -> Option<Readable> {
-    root.folder()?;
+fn readable_from_root(root: Root) -> Option<ReadableRoot> {
+    root.local_folder()?;
     let private_files = root.last_ingest_at.and(root.private_files)?;
     let private_files = private_files.iter().map(|path| root.path.join(path)).collect();
-    Some(Readable { folder: root.path, private_files })
+    Some(ReadableRoot { folder: root.path, private_files })
 }
 
 /// Returns a script that gives the variables their names and runs what follows.
-fn setting(names: &[&str]) -> Result<String, String> {
+fn build_environment_script(names: &[&str]) -> Result<String, String> {
     let mut script = vec![format!("unset {OF_CODEX}; ")];
     for name in names {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -257,14 +270,14 @@ fn setting(names: &[&str]) -> Result<String, String> {
 }
 
 /// Returns the folders of other toolkits, should an indexed root hold the data folder.
-fn others(folder: &Path, own: &Path) -> Vec<PathBuf> {
+fn list_other_folders(folder: &Path, own: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let others = entries.map(|entry| entry.path());
     others.filter(|path| !own.starts_with(path) && !path.ends_with(CODEX_FOLDER)).collect()
 }
 
 /// Makes a folder that only its owner reads.
-async fn private(folder: &Path) -> io::Result<()> {
+async fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -272,11 +285,11 @@ async fn private(folder: &Path) -> io::Result<()> {
     builder.create(folder).await
 }
 
-fn unmade(folder: &Path, error: &io::Error) -> String {
+fn describe_folder_error(folder: &Path, error: &io::Error) -> String {
     format!("its folder `{}` cannot be made: {error}", folder.display())
 }
 
-fn refused(error: &CodexError) -> String {
+fn describe_sandbox_error(error: &CodexError) -> String {
     format!(
         "its sandbox is that of Codex, and {error}; install Codex, or set `sandbox` to `off` if it may \
          read and write all that you may"

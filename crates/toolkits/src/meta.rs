@@ -6,11 +6,11 @@
 
 mod render;
 
-use codeinfo_mcp::{Hints, Schema, SchemaError, Tool};
+use codeinfo_mcp::{McpTool, Schema, SchemaError, ToolHints};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::discovery::Index;
+use super::discovery::ToolIndex;
 
 /// Most tools of one discovery, and how many when the model does not say.
 pub const MAX_LIMIT: usize = 20;
@@ -27,7 +27,7 @@ pub const BROWSE: &str = "browse_tool_domain";
 
 /// What a call asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Call {
+pub enum DiscoveryCall {
     Discover {
         query: String,
         domain: Option<String>,
@@ -50,12 +50,12 @@ pub enum Call {
 
 /// The text of an answer, and whether it reports a fault that the model can mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct DiscoveryReply {
     pub text: String,
     pub is_error: bool,
 }
 
-impl Reply {
+impl DiscoveryReply {
     fn text(text: String) -> Self {
         Self { text, is_error: false }
     }
@@ -66,7 +66,7 @@ impl Reply {
 }
 
 /// Returns the five tools, in the order in which they are used.
-pub fn tools() -> Result<Vec<Tool>, SchemaError> {
+pub fn build_discovery_tools() -> Result<Vec<McpTool>, SchemaError> {
     let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_ARGUMENT_CHARS);
     let query = text_of(
         "What the tool must do, in a few words, such as `list open issues`; with the product's name if you know it.",
@@ -80,30 +80,33 @@ pub fn tools() -> Result<Vec<Tool>, SchemaError> {
     let any = json!({"type": "object", "description": "What the tool's own schema asks for."});
     let cursor = text_of("Where the page before ended, as it said.", MAX_ARGUMENT_CHARS);
     [
-        definition(
+        define_tool(
             DISCOVER,
             ["Find tools", DISCOVER_DESCRIPTION],
-            schema(&["query"], &json!({"query": query, "domain": domain, "limit": limit})),
+            build_object_schema(
+                &["query"],
+                &json!({"query": query, "domain": domain, "limit": limit}),
+            ),
         ),
-        definition(
+        define_tool(
             SCHEMA,
             ["Look at a tool", SCHEMA_DESCRIPTION],
-            schema(&["tool"], &json!({"tool": id})),
+            build_object_schema(&["tool"], &json!({"tool": id})),
         ),
-        definition(
+        define_tool(
             EXECUTE,
             ["Call a tool", EXECUTE_DESCRIPTION],
-            schema(&["tool", "arguments"], &json!({"tool": id, "arguments": any})),
+            build_object_schema(&["tool", "arguments"], &json!({"tool": id, "arguments": any})),
         ),
-        definition(
+        define_tool(
             DOMAINS,
             ["List domains of tools", DOMAINS_DESCRIPTION],
-            schema(&[], &json!({})),
+            build_object_schema(&[], &json!({})),
         ),
-        definition(
+        define_tool(
             BROWSE,
             ["List the tools of a domain", BROWSE_DESCRIPTION],
-            schema(&["domain"], &json!({"domain": domain, "cursor": cursor})),
+            build_object_schema(&["domain"], &json!({"domain": domain, "cursor": cursor})),
         ),
     ]
     .into_iter()
@@ -123,23 +126,25 @@ const BROWSE_DESCRIPTION: &str = "\
 Lists the signatures of all tools of one domain by name. If there are more, the reply says with which cursor to go on.";
 
 /// Reads a call of one of the five tools, or returns every fault.
-pub fn read(tool: &Tool, arguments: Value) -> Result<Call, Vec<String>> {
+pub fn parse_call(tool: &McpTool, arguments: Value) -> Result<DiscoveryCall, Vec<String>> {
     let name = tool.name();
-    let Arguments { query, domain, limit, tool: id, inner, cursor } =
-        tool.arguments().read(arguments)?;
+    let DiscoveryArguments { query, domain, limit, tool: id, inner, cursor } =
+        tool.arguments().validate_and_parse(arguments)?;
     Ok(match name {
-        DISCOVER => Call::Discover { query, domain, limit: limit.unwrap_or(DEFAULT_LIMIT) },
-        SCHEMA => Call::Schema { tool: id },
-        EXECUTE => Call::Execute { tool: id, arguments: inner },
-        BROWSE => Call::Browse { domain: domain.unwrap_or_default(), cursor },
-        _ => Call::Domains,
+        DISCOVER => {
+            DiscoveryCall::Discover { query, domain, limit: limit.unwrap_or(DEFAULT_LIMIT) }
+        }
+        SCHEMA => DiscoveryCall::Schema { tool: id },
+        EXECUTE => DiscoveryCall::Execute { tool: id, arguments: inner },
+        BROWSE => DiscoveryCall::Browse { domain: domain.unwrap_or_default(), cursor },
+        _ => DiscoveryCall::Domains,
     })
 }
 
 /// What any of the five tools takes; the schema of each says what it must have.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Arguments {
+struct DiscoveryArguments {
     query: String,
     domain: Option<String>,
     limit: Option<usize>,
@@ -150,67 +155,87 @@ struct Arguments {
 }
 
 /// Returns the tools found for a query.
-pub fn discovered(index: &Index, query: &str, domain: Option<&str>, limit: usize) -> Reply {
+pub fn reply_with_matches(
+    index: &ToolIndex,
+    query: &str,
+    domain: Option<&str>,
+    limit: usize,
+) -> DiscoveryReply {
     if query.trim().is_empty() {
-        return Reply::error(
+        return DiscoveryReply::error(
             "`query` is empty: say in a few words what the tool must do".to_owned(),
         );
     }
     if let Some(domain) = domain
-        && index.browse(domain, None).is_none()
+        && index.browse_domain(domain, None).is_none()
     {
         return unknown_domain(index, domain);
     }
     let found = index.search(query, domain, limit.min(MAX_LIMIT));
-    let of = domain.map_or(index.len(), |name| index.browse(name, None).map_or(0, <[_]>::len));
-    Reply::text(render::found(&found, of))
+    let of =
+        domain.map_or(index.len(), |name| index.browse_domain(name, None).map_or(0, <[_]>::len));
+    DiscoveryReply::text(render::render_matches(&found, of))
 }
 
 /// Returns what is known of one tool; `input_schema` is that of the tool of this id.
-pub fn described(index: &Index, tool: &str, input_schema: &Map<String, Value>) -> Reply {
-    match index.find(tool) {
-        Some(entry) => Reply::text(render::schema(entry, input_schema)),
+pub fn reply_with_schema(
+    index: &ToolIndex,
+    tool: &str,
+    input_schema: &Map<String, Value>,
+) -> DiscoveryReply {
+    match index.find_entry(tool) {
+        Some(entry) => DiscoveryReply::text(render::render_schema(entry, input_schema)),
         None => unknown_tool(index, tool),
     }
 }
 
 /// Returns the domains.
-pub fn domains(index: &Index) -> Reply {
-    Reply::text(render::domains(index))
+pub fn reply_with_domains(index: &ToolIndex) -> DiscoveryReply {
+    DiscoveryReply::text(render::render_domains(index))
 }
 
 /// Returns a page of the tools of a domain.
-pub fn browsed(index: &Index, domain: &str, cursor: Option<&str>) -> Reply {
-    match index.browse(domain, cursor) {
-        Some(tools) => Reply::text(render::page(domain, tools)),
+pub fn reply_with_page(index: &ToolIndex, domain: &str, cursor: Option<&str>) -> DiscoveryReply {
+    match index.browse_domain(domain, cursor) {
+        Some(tools) => DiscoveryReply::text(render::render_page(domain, tools)),
         None => unknown_domain(index, domain),
     }
 }
 
 /// Says that there is no such tool, and which three are nearest.
-pub fn unknown_tool(index: &Index, tool: &str) -> Reply {
-    Reply::error(render::unknown("tool", tool, &index.nearest(tool), DISCOVER))
+pub fn unknown_tool(index: &ToolIndex, tool: &str) -> DiscoveryReply {
+    DiscoveryReply::error(render::render_unknown_name(
+        "tool",
+        tool,
+        &index.nearest_ids(tool),
+        DISCOVER,
+    ))
 }
 
-fn unknown_domain(index: &Index, domain: &str) -> Reply {
-    Reply::error(render::unknown("domain", domain, &index.nearest_domains(domain), DOMAINS))
+fn unknown_domain(index: &ToolIndex, domain: &str) -> DiscoveryReply {
+    DiscoveryReply::error(render::render_unknown_name(
+        "domain",
+        domain,
+        &index.nearest_domains(domain),
+        DOMAINS,
+    ))
 }
 
-fn definition(
+fn define_tool(
     name: &'static str,
     [title, description]: [&str; 2],
     arguments: Value,
-) -> Result<Tool, SchemaError> {
+) -> Result<McpTool, SchemaError> {
     // What a tool does that is called through here, nobody knows beforehand.
     let hints = if name == EXECUTE {
-        Hints::default()
+        ToolHints::default()
     } else {
-        Hints { read_only: true, destructive: false, idempotent: true, open_world: false }
+        ToolHints { read_only: true, destructive: false, idempotent: true, open_world: false }
     };
-    Ok(Tool::hinted((name, title), description, Schema::new(arguments)?, hints))
+    Ok(McpTool::with_hints((name, title), description, Schema::new(arguments)?, hints))
 }
 
-fn schema(required: &[&str], properties: &Value) -> Value {
+fn build_object_schema(required: &[&str], properties: &Value) -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,

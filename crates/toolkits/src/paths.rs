@@ -17,7 +17,10 @@ const MAX_DEPTH: usize = 128;
 
 /// Returns why a call with `arguments` is refused: a path in them lies below none of `folders`, which are
 /// canonical. Touches the disk.
-pub(super) fn outside(arguments: &Map<String, Value>, folders: &[PathBuf]) -> Option<String> {
+pub(super) fn check_argument_paths(
+    arguments: &Map<String, Value>,
+    folders: &[PathBuf],
+) -> Option<String> {
     arguments.iter().find_map(|(name, value)| in_value(name, value, folders, 0))
 }
 
@@ -143,8 +146,9 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(&outside_folder, inside.join("link")).unwrap();
         let folders = [inside.clone()];
-        let refused =
-            |arguments: Value| outside(arguments.as_object().unwrap(), &folders).is_some();
+        let refused = |arguments: Value| {
+            check_argument_paths(arguments.as_object().unwrap(), &folders).is_some()
+        };
         let below = |path: &str| inside.join(path).display().to_string();
 
         assert!(!refused(json!({ "path": inside, "n": 1, "x": null })));
@@ -183,7 +187,7 @@ mod tests {
         std::os::unix::fs::symlink(folder.path().join("other/inner"), repo.join("link")).unwrap();
         let folders = [repo.clone()];
         let refused = |name: &str, text: &str| {
-            outside(json!({ name: text }).as_object().unwrap(), &folders).is_some()
+            check_argument_paths(json!({ name: text }).as_object().unwrap(), &folders).is_some()
         };
         let below = |path: &str| repo.join(path).display().to_string();
         for (name, text) in [

@@ -10,7 +10,7 @@ mod write;
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 pub use first::first_file;
-pub use read::{AgentTools, Document, Entry, Requested, SpecReader};
+pub use read::{AgentTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry};
 
 use codeinfo_codex::NetworkAccess;
 use codeinfo_core::Secret;
@@ -35,7 +35,7 @@ pub struct ToolkitSettings {
 /// One toolkit as it is configured. Two that are equal may share a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolkitSpec {
-    pub transport: Transport,
+    pub transport: ToolkitTransport,
     /// What people call it.
     pub name: Option<String>,
     pub description: Option<String>,
@@ -62,7 +62,7 @@ pub struct ToolkitSpec {
 
 /// How a toolkit is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Transport {
+pub enum ToolkitTransport {
     /// A process of ours, over its standard streams.
     Stdio {
         command: String,
@@ -74,7 +74,7 @@ pub enum Transport {
     Http { url: String, headers: BTreeMap<String, Secret> },
 }
 
-impl Transport {
+impl ToolkitTransport {
     /// Returns `stdio` or `http`.
     pub fn kind(&self) -> &'static str {
         match self {

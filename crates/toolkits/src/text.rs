@@ -1,6 +1,6 @@
 //! The result of a call as one text for the model.
 
-use codeinfo_secrets::redact;
+use codeinfo_secrets::redact_secrets;
 use serde_json::Value;
 
 use crate::connection::CallResult;
@@ -14,8 +14,8 @@ const NOTHING: &str = "(the tool returned nothing)";
 
 /// Returns what the model is shown of `result`: its texts, with secrets replaced, and a word for each part
 /// that is none.
-pub(super) fn shown(result: &CallResult) -> String {
-    let mut parts: Vec<String> = result.content.iter().map(part).collect();
+pub(super) fn render_result(result: &CallResult) -> String {
+    let mut parts: Vec<String> = result.content.iter().map(render_part).collect();
     let has_text = parts.iter().any(|part| !part.trim().is_empty());
     if let (false, Some(structured)) = (has_text, &result.structured) {
         parts = vec![structured.to_string()];
@@ -24,11 +24,11 @@ pub(super) fn shown(result: &CallResult) -> String {
     if text.trim().is_empty() {
         return NOTHING.to_owned();
     }
-    let text = cut(&text, MAX_READ_BYTES);
-    cut(&redact("", None, &text).text, MAX_RESULT_BYTES)
+    let text = truncate_middle(&text, MAX_READ_BYTES);
+    truncate_middle(&redact_secrets("", None, &text).text, MAX_RESULT_BYTES)
 }
 
-fn part(content: &Value) -> String {
+fn render_part(content: &Value) -> String {
     let text = |pointer: &str| content.pointer(pointer).and_then(Value::as_str);
     match text("/type").unwrap_or_default() {
         "text" => text("/text").unwrap_or_default().to_owned(),
@@ -52,7 +52,7 @@ fn left_out(what: &str, kind: Option<&str>, base64: Option<&str>) -> String {
 }
 
 /// Cuts the middle out of a text of more than `most` bytes, and says so there.
-fn cut(text: &str, most: usize) -> String {
+fn truncate_middle(text: &str, most: usize) -> String {
     /// Room for the sentence in the middle.
     const SENTENCE: usize = 120;
     if text.len() <= most {
@@ -89,7 +89,7 @@ mod tests {
             json!({ "type": "new\nline" }),
             json!(7),
         ];
-        insta::assert_snapshot!(shown(&result(content, Some(json!({ "c": 1 })))), @r"
+        insta::assert_snapshot!(render_result(&result(content, Some(json!({ "c": 1 })))), @r"
         a
         (an image of image/png, about 6 bytes, is left out)
         b
@@ -97,14 +97,14 @@ mod tests {
         (a part of the kind `new line` is left out)
         (a part of the kind `` is left out)
         ");
-        assert_eq!(shown(&result(Vec::new(), Some(json!({ "c": 1 })))), r#"{"c":1}"#);
-        assert_eq!(shown(&result(Vec::new(), None)), NOTHING);
+        assert_eq!(render_result(&result(Vec::new(), Some(json!({ "c": 1 })))), r#"{"c":1}"#);
+        assert_eq!(render_result(&result(Vec::new(), None)), NOTHING);
     }
 
     #[test]
     fn a_long_result_loses_its_middle_and_says_so() {
         let text = format!("begin{}end", "ü".repeat(3_000_000));
-        let shown = shown(&result(vec![json!({ "type": "text", "text": text })], None));
+        let shown = render_result(&result(vec![json!({ "type": "text", "text": text })], None));
         assert!(shown.len() <= MAX_RESULT_BYTES, "{}", shown.len());
         assert!(shown.len() > MAX_RESULT_BYTES - 200, "{}", shown.len());
         assert!(shown.starts_with("beginü") && shown.ends_with("üend"));
@@ -115,7 +115,7 @@ mod tests {
     fn secrets_are_replaced() {
         let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
         let text = format!("aws_access_key_id = {key}");
-        let shown = shown(&result(vec![json!({ "type": "text", "text": text })], None));
+        let shown = render_result(&result(vec![json!({ "type": "text", "text": text })], None));
         assert!(!shown.contains(&key), "{shown}");
     }
 }

@@ -60,7 +60,7 @@ pub fn hide_keys() -> io::Result<()> {
 /// Returns the variables that the process was started again with, once. From then on no other process
 /// of the user can read the memory of this one, nor its environment.
 #[cfg(target_os = "linux")]
-pub(super) fn take() -> io::Result<Vec<(String, String)>> {
+pub(super) fn take_handed_variables() -> io::Result<Vec<(String, String)>> {
     use std::{env, fs};
 
     nix::sys::prctl::set_dumpable(false)?;
@@ -75,7 +75,7 @@ pub(super) fn take() -> io::Result<Vec<(String, String)>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn take() -> io::Result<Vec<(String, String)>> {
+pub(super) fn take_handed_variables() -> io::Result<Vec<(String, String)>> {
     Ok(Vec::new())
 }
 

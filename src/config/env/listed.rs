@@ -13,11 +13,18 @@ const MAX_VALUE: usize = 500;
 const KEPT_IN_A_FILE: &str = "SECRET_KEY";
 
 /// Returns every setting, in the order of `.env.example`. `set` are the variables that are not blank.
-pub(super) fn listed(set: &[(String, String)], config: &Config) -> Vec<EffectiveSetting> {
-    ALL.iter().map(|(name, default)| one(&name.to_uppercase(), default, set, config)).collect()
+pub(super) fn list_settings(set: &[(String, String)], config: &Config) -> Vec<EffectiveSetting> {
+    ALL.iter()
+        .map(|(name, default)| build_setting(&name.to_uppercase(), default, set, config))
+        .collect()
 }
 
-fn one(name: &str, default: &str, set: &[(String, String)], config: &Config) -> EffectiveSetting {
+fn build_setting(
+    name: &str,
+    default: &str,
+    set: &[(String, String)],
+    config: &Config,
+) -> EffectiveSetting {
     // As `envy` reads them: in any case, and the last one counts.
     let given = set.iter().rev().find(|(variable, _)| variable.to_uppercase() == name);
     let given = given.map(|(_, value)| value.trim());
@@ -36,15 +43,15 @@ fn one(name: &str, default: &str, set: &[(String, String)], config: &Config) -> 
         };
     }
     let value = match given {
-        Some(value) => Some(shown(name, value)),
-        None if default.is_empty() => found(name, config),
+        Some(value) => Some(to_display_value(name, value)),
+        None if default.is_empty() => find_default(name, config),
         None => Some(default.to_owned()),
     };
     EffectiveSetting { name: name.to_owned(), value, source, secret: None }
 }
 
 /// Returns the defaults that depend on the machine, or on other settings.
-fn found(name: &str, config: &Config) -> Option<String> {
+fn find_default(name: &str, config: &Config) -> Option<String> {
     let path = |path: &Path| path.display().to_string();
     match name {
         "DATA_DIR" => Some(path(&config.data_dir)),
@@ -61,7 +68,7 @@ fn found(name: &str, config: &Config) -> Option<String> {
 }
 
 /// Returns a value without what may be a password in it.
-fn shown(name: &str, value: &str) -> String {
+fn to_display_value(name: &str, value: &str) -> String {
     let mut shown = without_passwords(value);
     if name.ends_with("_URL") {
         // Some services take their key there.
@@ -107,8 +114,11 @@ mod tests {
         ] {
             assert_eq!(without_passwords(value), expected);
         }
-        assert_eq!(shown("A_URL", "http://a/?key=secret,http://b"), "http://a/?…,http://b");
-        assert_eq!(shown("EDITOR_LINK", "e://open?f={path}"), "e://open?f={path}");
-        assert_eq!(shown("A", &"ä".repeat(501)), format!("{}…", "ä".repeat(500)));
+        assert_eq!(
+            to_display_value("A_URL", "http://a/?key=secret,http://b"),
+            "http://a/?…,http://b"
+        );
+        assert_eq!(to_display_value("EDITOR_LINK", "e://open?f={path}"), "e://open?f={path}");
+        assert_eq!(to_display_value("A", &"ä".repeat(501)), format!("{}…", "ä".repeat(500)));
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use codeinfo_server::api::{EditorLink, PageSettings};
 
-use super::{ConfigError, Raw, invalid};
+use super::{ConfigError, RawSettings, invalid_setting};
 
 /// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
 const CONVERSATIONS_KEPT: usize = 200;
@@ -41,10 +41,10 @@ const OPENED_BY_BROWSERS: [&str; 13] = [
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";
 
-pub(super) fn page(raw: &Raw) -> Result<PageSettings, ConfigError> {
+pub(super) fn parse_page_settings(raw: &RawSettings) -> Result<PageSettings, ConfigError> {
     Ok(PageSettings {
         folder_roots: folder_roots(raw)?,
-        editor: editor(raw.editor_link.as_deref())?,
+        editor: parse_editor_link(raw.editor_link.as_deref())?,
     })
 }
 
@@ -52,15 +52,15 @@ pub(super) fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigErro
     let kept = set.unwrap_or(CONVERSATIONS_KEPT);
     if kept > MAX_CONVERSATIONS_KEPT {
         let reason = format!("must be at most {MAX_CONVERSATIONS_KEPT}; 0 keeps none");
-        return Err(invalid("CONVERSATIONS_KEPT", &reason));
+        return Err(invalid_setting("CONVERSATIONS_KEPT", &reason));
     }
     Ok(kept)
 }
 
 /// Returns the folders that people may choose from. Where the server sees repositories at another path, they
 /// are there; else in the home of its user.
-fn folder_roots(raw: &Raw) -> Result<Vec<PathBuf>, ConfigError> {
-    let bad = |reason: &str| invalid("FOLDER_ROOTS", reason);
+fn folder_roots(raw: &RawSettings) -> Result<Vec<PathBuf>, ConfigError> {
+    let bad = |reason: &str| invalid_setting("FOLDER_ROOTS", reason);
     let Some(text) = raw.folder_roots.as_deref().map(str::trim) else {
         let mapped = raw.ingest_dir.clone().zip(raw.host_ingest_dir.as_ref());
         let home = || directories::BaseDirs::new().map(|folders| folders.home_dir().to_owned());
@@ -82,7 +82,7 @@ fn folder_roots(raw: &Raw) -> Result<Vec<PathBuf>, ConfigError> {
 }
 
 /// Returns the editor that the page opens files in.
-fn editor(text: Option<&str>) -> Result<EditorLink, ConfigError> {
+fn parse_editor_link(text: Option<&str>) -> Result<EditorLink, ConfigError> {
     let text = text.map_or("vscode", str::trim);
     if text == NONE {
         return Ok(EditorLink { name: NONE, link: None });
@@ -92,7 +92,7 @@ fn editor(text: Option<&str>) -> Result<EditorLink, ConfigError> {
         return Ok(EditorLink { name, link: Some((*link).to_owned()) });
     }
     match fault_of_link(text) {
-        Some(reason) => Err(invalid("EDITOR_LINK", &reason)),
+        Some(reason) => Err(invalid_setting("EDITOR_LINK", &reason)),
         None => Ok(EditorLink { name: "other", link: Some(text.to_owned()) }),
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use codeinfo_core::Secret;
 use codeinfo_store::QdrantSettings;
 
-use super::{ConfigError, Raw, Switch, choice, invalid, seconds};
+use super::{
+    ConfigError, RawSettings, SwitchSetting, invalid_setting, parse_choice, parse_seconds,
+};
 
 /// Port of Qdrant's gRPC interface, for addresses without one.
 const GRPC: u16 = 6334;
@@ -21,33 +23,42 @@ const MAX_COPIES: u32 = 64;
 const MAX_SHARDS: u32 = 4096;
 
 /// Reads the settings of the server; `None` when no address is set.
-pub(super) fn qdrant(raw: &Raw) -> Result<Option<QdrantSettings>, ConfigError> {
+pub(super) fn parse_qdrant_settings(
+    raw: &RawSettings,
+) -> Result<Option<QdrantSettings>, ConfigError> {
     let Some(addresses) = &raw.qdrant_url else { return Ok(None) };
-    let urls: Result<Vec<String>, String> = addresses.split(',').map(url).collect();
-    let urls = urls.map_err(|reason| invalid("QDRANT_URL", &reason))?;
+    let urls: Result<Vec<String>, String> = addresses.split(',').map(parse_url).collect();
+    let urls = urls.map_err(|reason| invalid_setting("QDRANT_URL", &reason))?;
     let replication =
-        within("QDRANT_REPLICATION", raw.qdrant_replication, MAX_COPIES)?.unwrap_or(1);
+        check_range("QDRANT_REPLICATION", raw.qdrant_replication, MAX_COPIES)?.unwrap_or(1);
     let consistency = raw.qdrant_write_consistency;
-    let consistency = within("QDRANT_WRITE_CONSISTENCY", consistency, MAX_COPIES)?.unwrap_or(1);
+    let consistency =
+        check_range("QDRANT_WRITE_CONSISTENCY", consistency, MAX_COPIES)?.unwrap_or(1);
     if replication < consistency {
         let reason = format!("is {consistency}, more than the copies of `QDRANT_REPLICATION`");
-        return Err(invalid("QDRANT_WRITE_CONSISTENCY", &reason));
+        return Err(invalid_setting("QDRANT_WRITE_CONSISTENCY", &reason));
     }
-    let retry = seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
+    let retry = parse_seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
     if LEASE / 2 < retry {
         let most = (LEASE / 2).as_secs();
-        return Err(invalid("QDRANT_RETRY_SECS", &format!("must be at most {most} seconds")));
+        return Err(invalid_setting(
+            "QDRANT_RETRY_SECS",
+            &format!("must be at most {most} seconds"),
+        ));
     }
     Ok(Some(QdrantSettings {
         urls,
-        api_key: raw.qdrant_api_key.as_deref().map(key).transpose()?,
-        collection: prefix(raw.qdrant_collection.as_deref().unwrap_or("codeinfo"))?,
-        shared_paths: choice("QDRANT_SHARED_PATHS", raw.qdrant_shared_paths.as_ref(), Switch::Off)?
-            == Switch::On,
-        shards: within("QDRANT_SHARDS", raw.qdrant_shards, MAX_SHARDS)?,
+        api_key: raw.qdrant_api_key.as_deref().map(parse_api_key).transpose()?,
+        collection: parse_collection(raw.qdrant_collection.as_deref().unwrap_or("codeinfo"))?,
+        shared_paths: parse_choice(
+            "QDRANT_SHARED_PATHS",
+            raw.qdrant_shared_paths.as_ref(),
+            SwitchSetting::Off,
+        )? == SwitchSetting::On,
+        shards: check_range("QDRANT_SHARDS", raw.qdrant_shards, MAX_SHARDS)?,
         replication,
         write_consistency: consistency,
-        timeout: seconds("QDRANT_TIMEOUT_SECS", raw.qdrant_timeout_secs, 30)?,
+        timeout: parse_seconds("QDRANT_TIMEOUT_SECS", raw.qdrant_timeout_secs, 30)?,
         retry,
         lease: LEASE,
         hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000),
@@ -55,7 +66,7 @@ pub(super) fn qdrant(raw: &Raw) -> Result<Option<QdrantSettings>, ConfigError> {
 }
 
 /// Returns an address with its port.
-fn url(text: &str) -> Result<String, String> {
+fn parse_url(text: &str) -> Result<String, String> {
     let text = text.trim().trim_end_matches('/');
     // What stands before an `@` may be a password.
     let shown = text.rsplit_once('@').map_or(text, |(_, after)| after);
@@ -90,32 +101,32 @@ fn url(text: &str) -> Result<String, String> {
 }
 
 /// Returns a key that can be sent, without repeating it where it cannot.
-fn key(text: &str) -> Result<Secret, ConfigError> {
+fn parse_api_key(text: &str) -> Result<Secret, ConfigError> {
     let text = text.trim();
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(invalid("QDRANT_API_KEY", "holds a character that no key has"));
+        return Err(invalid_setting("QDRANT_API_KEY", "holds a character that no key has"));
     }
     Ok(Secret::new(text.to_owned()))
 }
 
-fn prefix(text: &str) -> Result<String, ConfigError> {
+fn parse_collection(text: &str) -> Result<String, ConfigError> {
     let text = text.trim();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if MAX_PREFIX < text.len() || !text.chars().all(is_plain) {
         let reason = format!("must be at most {MAX_PREFIX} letters, digits, `-` and `_`");
-        return Err(invalid("QDRANT_COLLECTION", &reason));
+        return Err(invalid_setting("QDRANT_COLLECTION", &reason));
     }
     Ok(text.to_owned())
 }
 
-fn within(
+fn check_range(
     variable: &'static str,
     value: Option<u32>,
     most: u32,
 ) -> Result<Option<u32>, ConfigError> {
     match value {
         Some(value) if value == 0 || most < value => {
-            Err(invalid(variable, &format!("must be between 1 and {most}")))
+            Err(invalid_setting(variable, &format!("must be between 1 and {most}")))
         }
         value => Ok(value),
     }

@@ -12,7 +12,7 @@ macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident: $kind:ty = $default:literal,)*) => {
         /// The variables as text, before checking.
         #[derive(Debug, Deserialize)]
-        pub(in crate::config) struct Raw {
+        pub(in crate::config) struct RawSettings {
             $($(#[$attribute])* pub(super) $name: $kind,)*
             /// The environment's, not a setting of ours.
             pub(super) no_proxy: Option<String>,

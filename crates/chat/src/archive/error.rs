@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 
 /// A failure of the archive.
 #[derive(Debug, thiserror::Error)]
@@ -26,15 +26,15 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    pub(super) fn file(path: &Path, source: io::Error) -> Self {
+    pub(super) fn for_file(path: &Path, source: io::Error) -> Self {
         Self::File { path: path.to_owned(), source }
     }
 
     /// Returns the code of the failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::File { .. } | Self::Damaged { .. } => Code::ArchiveUnavailable,
-            Self::Stopping => Code::Cancelled,
+            Self::File { .. } | Self::Damaged { .. } => ErrorCode::ArchiveUnavailable,
+            Self::Stopping => ErrorCode::Cancelled,
         }
     }
 }

@@ -9,12 +9,14 @@ use std::{
 
 use codeinfo_core::{
     ConversationId,
-    atomic::{self, Readers},
+    atomic::{self, FileAccess},
 };
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::{ArchiveError, Conversation, KeptTurn, Known, Summary, find};
+use super::{
+    ArchiveError, ArchivedConversation, ArchivedTurn, ConversationFile, ConversationSummary, find,
+};
 
 pub(super) const EXTENSION: &str = "jsonl";
 /// What the name of a file ends with that cannot be read.
@@ -27,18 +29,20 @@ const MAX_SUMMARY_BYTES: u64 = 1 << 20;
 const MAX_BYTES: usize = 8 << 20;
 
 /// Reads what is listed of the conversations in a folder, and moves aside what is none.
-pub(super) fn list(folder: &Path) -> Result<HashMap<ConversationId, Known>, ArchiveError> {
+pub(super) fn list_conversations(
+    folder: &Path,
+) -> Result<HashMap<ConversationId, ConversationFile>, ArchiveError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
-        Err(error) => return Err(ArchiveError::file(folder, error)),
+        Err(error) => return Err(ArchiveError::for_file(folder, error)),
     };
     let mut known = HashMap::new();
     for entry in entries.flatten() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == UNFINISHED) {
             // Whatever a crash left of a file that was being written.
-            drop(atomic::remove(&path));
+            drop(atomic::remove_file(&path));
         }
         let Some(id) = id_of(&path) else { continue };
         match first_line(&path) {
@@ -63,41 +67,42 @@ fn id_of(path: &Path) -> Option<ConversationId> {
     path.file_stem().filter(|_| is_kept)?.to_str()?.parse().ok()
 }
 
-fn first_line(path: &Path) -> Result<Known, ArchiveError> {
-    let file = atomic::open(path, File::options().read(true));
-    let file = file.map_err(|error| ArchiveError::file(path, error))?;
-    let bytes = file.metadata().map_err(|error| ArchiveError::file(path, error))?.len();
+fn first_line(path: &Path) -> Result<ConversationFile, ArchiveError> {
+    let file = atomic::open_regular_file(path, File::options().read(true));
+    let file = file.map_err(|error| ArchiveError::for_file(path, error))?;
+    let bytes = file.metadata().map_err(|error| ArchiveError::for_file(path, error))?.len();
     let mut line = String::new();
     let read = BufReader::new(file.take(MAX_SUMMARY_BYTES)).read_line(&mut line);
     read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => damaged(path, &error),
-        _ => ArchiveError::file(path, error),
+        io::ErrorKind::InvalidData => damaged_error(path, &error),
+        _ => ArchiveError::for_file(path, error),
     })?;
-    let summary = serde_json::from_str(&line).map_err(|error| damaged(path, &error))?;
-    Ok(Known { summary, bytes })
+    let summary = serde_json::from_str(&line).map_err(|error| damaged_error(path, &error))?;
+    Ok(ConversationFile { summary, bytes })
 }
 
 /// Reads a conversation; nothing if there is no such file.
-pub(super) fn read(path: &Path) -> Result<Option<Conversation>, ArchiveError> {
-    let bytes = atomic::read(path, Readers::Owner);
-    let Some(bytes) = bytes.map_err(|error| ArchiveError::file(path, error))? else {
+pub(super) fn read_conversation(path: &Path) -> Result<Option<ArchivedConversation>, ArchiveError> {
+    let bytes = atomic::read_if_exists(path, FileAccess::Owner);
+    let Some(bytes) = bytes.map_err(|error| ArchiveError::for_file(path, error))? else {
         return Ok(None);
     };
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let summary: Summary = serde_json::from_slice(first).map_err(|error| damaged(path, &error))?;
-    let turns: Result<Vec<KeptTurn>, _> = lines.map(serde_json::from_slice).collect();
-    let turns = turns.map_err(|error| damaged(path, &error))?;
-    Ok(Some(Conversation { summary, turns }))
+    let summary: ConversationSummary =
+        serde_json::from_slice(first).map_err(|error| damaged_error(path, &error))?;
+    let turns: Result<Vec<ArchivedTurn>, _> = lines.map(serde_json::from_slice).collect();
+    let turns = turns.map_err(|error| damaged_error(path, &error))?;
+    Ok(Some(ArchivedConversation { summary, turns }))
 }
 
 /// Writes a conversation, brought within its bound, and returns its bytes.
-pub(super) fn write(
+pub(super) fn write_conversation(
     folder: &Path,
     path: &Path,
-    conversation: &mut Conversation,
+    conversation: &mut ArchivedConversation,
 ) -> Result<u64, ArchiveError> {
-    atomic::private_folder(folder).map_err(|error| ArchiveError::file(folder, error))?;
+    atomic::private_folder(folder).map_err(|error| ArchiveError::for_file(folder, error))?;
     let mut lines: Vec<String> =
         conversation.turns.iter().map(|turn| json!(turn).to_string()).collect();
     let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
@@ -114,17 +119,17 @@ pub(super) fn write(
         conversation.turns.remove(0);
     }
     conversation.summary.turns = conversation.turns.iter().map(|turn| turn.id).collect();
-    conversation.summary.cited = find::cited(&conversation.turns);
+    conversation.summary.cited = find::collect_cited_files(&conversation.turns);
     lines.insert(0, json!(conversation.summary).to_string());
     let mut text = lines.join("\n");
     text.push('\n');
-    let written = atomic::replace(path, text.as_bytes(), Readers::Owner);
-    written.map_err(|error| ArchiveError::file(path, error))?;
+    let written = atomic::write_atomically(path, text.as_bytes(), FileAccess::Owner);
+    written.map_err(|error| ArchiveError::for_file(path, error))?;
     Ok(text.len() as u64)
 }
 
 /// Takes what tools returned out of a turn.
-fn leave_out_results(turn: &mut KeptTurn) {
+fn leave_out_results(turn: &mut ArchivedTurn) {
     for frame in &mut turn.frames {
         if let Some(result) = frame.data.get_mut("result") {
             *result = Value::Null;
@@ -133,10 +138,10 @@ fn leave_out_results(turn: &mut KeptTurn) {
 }
 
 /// Removes all that is there of a conversation.
-pub(super) fn remove(path: &Path) -> Result<(), ArchiveError> {
+pub(super) fn remove_conversation(path: &Path) -> Result<(), ArchiveError> {
     for extension in [EXTENSION, ASIDE, UNFINISHED] {
         let path = path.with_extension(extension);
-        atomic::remove(&path).map_err(|error| ArchiveError::file(&path, error))?;
+        atomic::remove_file(&path).map_err(|error| ArchiveError::for_file(&path, error))?;
     }
     Ok(())
 }
@@ -149,6 +154,6 @@ pub(super) fn put_aside(path: &Path) {
     }
 }
 
-fn damaged(path: &Path, reason: &dyn std::error::Error) -> ArchiveError {
+fn damaged_error(path: &Path, reason: &dyn std::error::Error) -> ArchiveError {
     ArchiveError::Damaged { path: path.to_owned(), reason: reason.to_string() }
 }

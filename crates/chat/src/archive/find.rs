@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Cited, Conversation, KeptTurn, Summary};
+use super::{ArchivedConversation, ArchivedTurn, CitedPath, ConversationSummary};
 
 /// More words of a search are left out.
 const MAX_WORDS: usize = 16;
@@ -16,17 +16,17 @@ const BEFORE: usize = 60;
 const AFTER: usize = 120;
 
 /// Returns the files that the answers of turns cite, each once, in their order.
-pub(super) fn cited(turns: &[KeptTurn]) -> Vec<Cited> {
+pub(super) fn collect_cited_files(turns: &[ArchivedTurn]) -> Vec<CitedPath> {
     let citations = turns.iter().flat_map(|turn| &turn.frames).filter_map(|frame| {
         frame.data.get("citations").filter(|_| frame.name == "final")?.as_array()
     });
     let mut known = HashSet::new();
     let cited = citations.flatten().filter_map(|citation| {
         let member = |name: &str| citation.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(Cited { repo: member("repo")?, rel_path: member("relPath")? })
+        Some(CitedPath { repo: member("repo")?, rel_path: member("relPath")? })
     });
     let mut bytes = 0;
-    let fits = |one: &Cited| {
+    let fits = |one: &CitedPath| {
         bytes += one.repo.len() + one.rel_path.len();
         bytes <= MAX_CITED_BYTES
     };
@@ -35,19 +35,22 @@ pub(super) fn cited(turns: &[KeptTurn]) -> Vec<Cited> {
 
 /// A conversation that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    pub summary: Summary,
+pub struct ConversationMatch {
+    pub summary: ConversationSummary,
     /// What stands around the first of the words.
     pub excerpt: String,
 }
 
 /// Returns the words of a search, in lower case.
-pub(super) fn words(text: &str) -> Vec<String> {
+pub(super) fn split_words(text: &str) -> Vec<String> {
     text.split_whitespace().take(MAX_WORDS).map(str::to_lowercase).collect()
 }
 
 /// Returns a conversation if its questions and answers together have all words.
-pub(super) fn found(conversation: Conversation, words: &[String]) -> Option<Found> {
+pub(super) fn match_conversation(
+    conversation: ArchivedConversation,
+    words: &[String],
+) -> Option<ConversationMatch> {
     let texts: Vec<&str> = conversation
         .turns
         .iter()
@@ -71,5 +74,5 @@ pub(super) fn found(conversation: Conversation, words: &[String]) -> Option<Foun
     let excerpt: String =
         text.chars().skip(at.saturating_sub(BEFORE)).take(BEFORE + AFTER).collect();
     let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(Found { summary: conversation.summary, excerpt })
+    Some(ConversationMatch { summary: conversation.summary, excerpt })
 }

@@ -12,14 +12,14 @@ const _: () = assert!(MAX_SEGMENT_BYTES < codeinfo_codex::MAX_TEXT_BYTES);
 
 /// What a turn went over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum TurnTextLimit {
     Segment,
     Turn,
 }
 
-impl Bound {
+impl TurnTextLimit {
     /// Returns what stands at the end of the text that was cut.
-    pub(super) fn mark(self) -> &'static str {
+    pub(super) fn cut_mark(self) -> &'static str {
         match self {
             Self::Segment => "\n\n[cut: more than 1 MiB]",
             Self::Turn => "\n\n[cut: the turn has more than 4 MiB]",
@@ -37,27 +37,27 @@ impl Bound {
 
 /// The room that is left.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct TurnTextBudget {
     spent: usize,
-    reached: Option<Bound>,
+    reached: Option<TurnTextLimit>,
 }
 
-impl Room {
+impl TurnTextBudget {
     /// Returns the bound that was gone over, if one was.
-    pub(super) fn reached(&self) -> Option<Bound> {
+    pub(super) fn exceeded_limit(&self) -> Option<TurnTextLimit> {
         self.reached
     }
 
     /// Counts an entry.
-    pub(super) fn entry(&mut self) {
-        self.spend(ENTRY_BYTES);
+    pub(super) fn count_entry(&mut self) {
+        self.spend_bytes(ENTRY_BYTES);
     }
 
     /// Counts `bytes` that are kept.
-    pub(super) fn spend(&mut self, bytes: usize) {
+    pub(super) fn spend_bytes(&mut self, bytes: usize) {
         self.spent += bytes;
         if self.spent > MAX_TURN_BYTES {
-            self.reached.get_or_insert(Bound::Turn);
+            self.reached.get_or_insert(TurnTextLimit::Turn);
         }
     }
 
@@ -67,15 +67,16 @@ impl Room {
     }
 
     /// Adds `text` to a text of `had` bytes as far as there is room, and the mark where there is not.
-    pub(super) fn extend(&mut self, text: &mut String, had: usize, more: &str) {
+    pub(super) fn extend_text(&mut self, text: &mut String, had: usize, more: &str) {
         let of_segment = MAX_SEGMENT_BYTES.saturating_sub(had);
         let of_turn = MAX_TURN_BYTES.saturating_sub(self.spent);
         let (kept, cut) = more.split_at(more.floor_char_boundary(of_segment.min(of_turn)));
         self.spent += kept.len();
         text.push_str(kept);
         if !cut.is_empty() {
-            let bound = if of_segment <= of_turn { Bound::Segment } else { Bound::Turn };
-            text.push_str(self.reached.get_or_insert(bound).mark());
+            let bound =
+                if of_segment <= of_turn { TurnTextLimit::Segment } else { TurnTextLimit::Turn };
+            text.push_str(self.reached.get_or_insert(bound).cut_mark());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use codeinfo_citations::{Claim, Excerpt, find_words};
+use codeinfo_citations::{CitedExcerpt, Claim, find_words};
 use codeinfo_core::ClaimCounts;
 
 /// What the second reader found of a claim.
@@ -24,9 +24,9 @@ pub(crate) enum ClaimVerdict {
 
 /// A sentence that a line contradicts.
 #[derive(Debug)]
-pub(crate) struct Contradiction<'a> {
+pub(crate) struct ClaimContradiction<'a> {
     pub(crate) claim: &'a Claim,
-    pub(crate) excerpt: &'a Excerpt,
+    pub(crate) excerpt: &'a CitedExcerpt,
     pub(crate) line: u32,
 }
 
@@ -47,7 +47,7 @@ impl JudgedClaims {
     /// Takes the claims of a correction of `former`. A claim that is as it was keeps its verdict. Returns
     /// also the places of the claims to read again: for each that was contradicted and changed, the one
     /// that has most of its words.
-    pub(crate) fn correct(former: &Self, claims: Vec<Claim>) -> (Self, Vec<usize>) {
+    pub(crate) fn from_correction(former: &Self, claims: Vec<Claim>) -> (Self, Vec<usize>) {
         let mut judged = Self::new(claims);
         let mut places = Vec::new();
         for (claim, verdict) in former.claims.iter().zip(&former.verdicts) {
@@ -109,11 +109,11 @@ impl JudgedClaims {
     }
 
     /// Returns the claims that are contradicted, in order of the text.
-    pub(crate) fn contradictions(&self) -> impl Iterator<Item = Contradiction<'_>> {
+    pub(crate) fn contradictions(&self) -> impl Iterator<Item = ClaimContradiction<'_>> {
         self.claims.iter().zip(&self.verdicts).filter_map(|(claim, verdict)| {
             let ClaimVerdict::Contradicted { citation, line } = verdict else { return None };
             let excerpt = claim.excerpts.iter().find(|one| one.citation == *citation)?;
-            Some(Contradiction { claim, excerpt, line: *line })
+            Some(ClaimContradiction { claim, excerpt, line: *line })
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use codeinfo_citations::{Claim, Excerpt};
+use codeinfo_citations::{CitedExcerpt, Claim};
 use codeinfo_core::{plain_line, plain_name};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,13 +65,13 @@ pub(crate) fn reply_schema() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Reply {
-    verdicts: Vec<Verdict>,
+struct VerdictReply {
+    verdicts: Vec<VerdictEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Verdict {
+struct VerdictEntry {
     number: u32,
     #[serde(rename = "verdict")]
     word: String,
@@ -92,7 +92,7 @@ struct SentClaim {
     /// Its place among all claims.
     place: usize,
     /// As they were sent.
-    excerpts: Vec<Excerpt>,
+    excerpts: Vec<CitedExcerpt>,
     /// Whether nothing of the claim was left out or shortened.
     is_whole: bool,
 }
@@ -138,8 +138,8 @@ impl ReadingRequest {
     /// Reads the reply: the place of each claim that was sent, and its verdict. What is not in the form of
     /// the schema, or speaks of a number or line that was not sent, or twice of one, leaves claims open.
     pub(crate) fn parse_verdicts(&self, reply: &str) -> Vec<(usize, ClaimVerdict)> {
-        let reply: Option<Reply> = serde_json::from_str(reply).ok();
-        let mut verdicts: HashMap<u32, Option<Verdict>> = HashMap::new();
+        let reply: Option<VerdictReply> = serde_json::from_str(reply).ok();
+        let mut verdicts: HashMap<u32, Option<VerdictEntry>> = HashMap::new();
         for verdict in reply.into_iter().flat_map(|reply| reply.verdicts) {
             let number = verdict.number;
             let is_repeated = verdicts.contains_key(&number);
@@ -147,14 +147,17 @@ impl ReadingRequest {
         }
         let judged = (1..).zip(&self.sent).map(|(number, claim)| {
             let verdict = verdicts.remove(&number).flatten();
-            (claim.place, verdict.map_or(ClaimVerdict::Open, |verdict| claim.believe(&verdict)))
+            (
+                claim.place,
+                verdict.map_or(ClaimVerdict::Open, |verdict| claim.accept_verdict(&verdict)),
+            )
         });
         judged.collect()
     }
 }
 
 impl SentClaim {
-    fn believe(&self, verdict: &Verdict) -> ClaimVerdict {
+    fn accept_verdict(&self, verdict: &VerdictEntry) -> ClaimVerdict {
         match verdict.word.as_str() {
             SUPPORTED => ClaimVerdict::Supported,
             CONTRADICTED => self.find_line(verdict).unwrap_or(ClaimVerdict::Open),
@@ -163,7 +166,7 @@ impl SentClaim {
         }
     }
 
-    fn find_line(&self, verdict: &Verdict) -> Option<ClaimVerdict> {
+    fn find_line(&self, verdict: &VerdictEntry) -> Option<ClaimVerdict> {
         let (number, line) = (verdict.excerpt?, verdict.line?);
         let excerpt = self.excerpts.get(number.checked_sub(1)?)?;
         let is_sent = excerpt.lines.iter().any(|(sent, _)| *sent == line);
@@ -188,11 +191,11 @@ fn share_room(needs: &[usize], room: usize) -> Vec<usize> {
 }
 
 fn claim_bytes(claim: &Claim) -> usize {
-    claim.bytes() + DELIMITER_BYTES * (claim.excerpts.len() + 1)
+    claim.max_byte_len() + DELIMITER_BYTES * (claim.excerpts.len() + 1)
 }
 
 /// Cuts a claim to `room` bytes: first its excerpts, as far as the sentence leaves room.
-fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<Excerpt>) {
+fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<CitedExcerpt>) {
     if claim_bytes(claim) <= room {
         return (claim.sentence.clone(), claim.excerpts.clone());
     }
@@ -204,16 +207,16 @@ fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<Excerpt>) {
     }
     let rest = room.saturating_sub(sentence.len() + DELIMITER_BYTES);
     let needs: Vec<usize> =
-        claim.excerpts.iter().map(|excerpt| excerpt.bytes() + DELIMITER_BYTES).collect();
+        claim.excerpts.iter().map(|excerpt| excerpt.byte_len() + DELIMITER_BYTES).collect();
     let rooms = share_room(&needs, rest);
-    let shorten = |(excerpt, room): (&Excerpt, usize)| {
-        excerpt.shorten(&claim.sentence, room.saturating_sub(DELIMITER_BYTES))
+    let shorten = |(excerpt, room): (&CitedExcerpt, usize)| {
+        excerpt.shorten_to_fit(&claim.sentence, room.saturating_sub(DELIMITER_BYTES))
     };
     let excerpts = claim.excerpts.iter().zip(rooms).map(shorten);
     (sentence, excerpts.filter(|excerpt| !excerpt.lines.is_empty()).collect())
 }
 
-fn render_claim(key: &str, number: usize, sentence: &str, excerpts: &[Excerpt]) -> String {
+fn render_claim(key: &str, number: usize, sentence: &str, excerpts: &[CitedExcerpt]) -> String {
     // A line of material that held two would be structure.
     let sentence = plain_line(sentence);
     let mut text = format!("{key} sentence {number}\n> {sentence}\n");

@@ -1,11 +1,11 @@
 //! Recognises the first line of a definition by its words.
 
 use codeinfo_lang::{
-    grammar::Construct,
-    layout::{CONTROL, Layout, Naming, Style},
+    grammar::ConstructKind,
+    layout::{CONTROL, DefinitionStyle, KeywordNaming, LayoutRules},
 };
 
-use crate::symbol::tidy;
+use crate::symbol::tidy_name;
 
 /// No more of a line is read.
 const MAX_BYTES: usize = 400;
@@ -14,7 +14,7 @@ const MAX_WORDS: usize = 12;
 
 /// Where a line stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum EnclosingScope {
     /// In no definition.
     Outside,
     /// Among the members of a type or section.
@@ -25,72 +25,90 @@ pub(super) enum Place {
 
 /// A definition that starts on a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) construct: Construct,
+pub(super) struct DefinitionHead {
+    pub(super) construct: ConstructKind,
     pub(super) name: String,
     /// What is defined here, if anything: the name without what stands around it.
     pub(super) defines: Option<String>,
 }
 
 /// Reads a line, without its indentation, as the first line of a definition.
-pub(super) fn head(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<Head> {
+pub(super) fn parse_head(
+    layout: &LayoutRules,
+    line: &str,
+    place: EnclosingScope,
+    has_body: bool,
+) -> Option<DefinitionHead> {
     let line = line.get(..line.floor_char_boundary(MAX_BYTES))?.trim_end();
-    if let Some(head) = worded(layout, line, place, has_body) {
+    if let Some(head) = parse_worded_head(layout, line, place, has_body) {
         return Some(head);
     }
-    let is_member = place != Place::Code;
+    let is_member = place != EnclosingScope::Code;
     let (construct, name) = match layout.shows {
-        Style::Calls if is_member && has_body => (Construct::Definition, called(line)?),
-        Style::Assigned if has_body => (Construct::Definition, assigned(line)?),
-        Style::Equations if is_member => (Construct::Definition, equated(line, has_body)?),
-        Style::Keys if has_body => (Construct::Container, key(line)?),
-        Style::Selectors if has_body && place != Place::Code => {
-            (Construct::Container, selector(line)?)
+        DefinitionStyle::Calls if is_member && has_body => {
+            (ConstructKind::Definition, parse_method_name(line)?)
         }
-        Style::Targets if is_member && has_body => (Construct::Definition, target(line)?),
-        Style::Lists(words) => (Construct::Definition, listed(line, words)?),
+        DefinitionStyle::Assigned if has_body => {
+            (ConstructKind::Definition, parse_assigned_name(line)?)
+        }
+        DefinitionStyle::Equations if is_member => {
+            (ConstructKind::Definition, parse_equation_name(line, has_body)?)
+        }
+        DefinitionStyle::Keys if has_body => (ConstructKind::Container, parse_key(line)?),
+        DefinitionStyle::Selectors if has_body && place != EnclosingScope::Code => {
+            (ConstructKind::Container, parse_selector(line)?)
+        }
+        DefinitionStyle::Targets if is_member && has_body => {
+            (ConstructKind::Definition, parse_target(line)?)
+        }
+        DefinitionStyle::Lists(words) => (ConstructKind::Definition, parse_lisp_name(line, words)?),
         _ => return None,
     };
-    let name = tidy(&name)?;
-    Some(Head { construct, defines: Some(name.clone()), name })
+    let name = tidy_name(&name)?;
+    Some(DefinitionHead { construct, defines: Some(name.clone()), name })
 }
 
 /// A definition that a word starts, after attributes and modifiers.
-fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<Head> {
+fn parse_worded_head(
+    layout: &LayoutRules,
+    line: &str,
+    place: EnclosingScope,
+    has_body: bool,
+) -> Option<DefinitionHead> {
     if layout.words.is_empty() {
         return None;
     }
     let mut rest = line;
     for _ in 0..MAX_WORDS {
         rest = rest.trim_start();
-        if let Some(after) = attribute(rest) {
+        if let Some(after) = skip_attribute(rest) {
             rest = after;
             continue;
         }
-        let (word, after) = word(rest);
+        let (word, after) = split_word(rest);
         if let Some(found) = layout.words.iter().find(|known| known.text == word) {
             if is_chained(layout, after) {
                 rest = after;
                 continue;
             }
             let is_empty =
-                found.construct == Construct::Container && !has_body && line.ends_with(';');
-            let is_local = found.construct == Construct::Value && place == Place::Code;
+                found.construct == ConstructKind::Container && !has_body && line.ends_with(';');
+            let is_local = found.construct == ConstructKind::Value && place == EnclosingScope::Code;
             if is_empty || is_local {
                 return None;
             }
             let name = match found.naming {
-                Naming::Next => next(layout, after),
-                Naming::Itself => Some(word.to_owned()),
-                Naming::Rest => rest_of(after),
+                KeywordNaming::Next => parse_next_name(layout, after),
+                KeywordNaming::Itself => Some(word.to_owned()),
+                KeywordNaming::Rest => rest_of(after),
             };
-            let name = tidy(&name?)?;
+            let name = tidy_name(&name?)?;
             let defines = match found.naming {
                 _ if !found.defines => None,
-                Naming::Next | Naming::Itself => Some(name.clone()),
-                Naming::Rest => name.split_whitespace().next().map(str::to_owned),
+                KeywordNaming::Next | KeywordNaming::Itself => Some(name.clone()),
+                KeywordNaming::Rest => name.split_whitespace().next().map(str::to_owned),
             };
-            return Some(Head { construct: found.construct, name, defines });
+            return Some(DefinitionHead { construct: found.construct, name, defines });
         }
         if word.is_empty() || !layout.modifiers.contains(&word) {
             return None;
@@ -101,7 +119,7 @@ fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<H
 }
 
 /// `@Name.part(arguments)` or `#[name]`, if it ends on the line.
-fn attribute(text: &str) -> Option<&str> {
+fn skip_attribute(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("#[") {
         return rest.split_once(']').map(|(_, after)| after);
     }
@@ -111,15 +129,15 @@ fn attribute(text: &str) -> Option<&str> {
     Some(without_group(rest))
 }
 
-fn word(text: &str) -> (&str, &str) {
+fn split_word(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     text.split_at(end)
 }
 
 /// Whether the next word starts the definition: `class func make()`, `enum class Side`.
-fn is_chained(layout: &Layout, after: &str) -> bool {
+fn is_chained(layout: &LayoutRules, after: &str) -> bool {
     let Some(after) = after.strip_prefix(' ') else { return false };
-    let (word, after) = word(after);
+    let (word, after) = split_word(after);
     let is_named = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(is_part));
     is_named && layout.words.iter().any(|known| known.text == word)
 }
@@ -152,10 +170,10 @@ fn is_part(character: char) -> bool {
 }
 
 /// The name after a word: an identifier with dots, strings, or an operator.
-fn next(layout: &Layout, text: &str) -> Option<String> {
+fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
     let text = without_group(text.trim_start()).trim_start();
     if text.starts_with(['"', '\'']) {
-        return quoted(text);
+        return join_quoted_names(text);
     }
     if let Some(rest) = text.strip_prefix('`') {
         return rest.split_once('`').map(|(name, _)| name.to_owned());
@@ -175,7 +193,7 @@ fn next(layout: &Layout, text: &str) -> Option<String> {
                 rest = after.get(1..).unwrap_or_default();
                 continue;
             }
-            ':' if layout.shows == Style::Assigned && after.starts_with(is_part) => {
+            ':' if layout.shows == DefinitionStyle::Assigned && after.starts_with(is_part) => {
                 name.push(character);
             }
             '.' | '\'' | '!' | '-' if !name.is_empty() && after.starts_with(is_part) => {
@@ -202,7 +220,7 @@ fn next(layout: &Layout, text: &str) -> Option<String> {
 }
 
 /// `"a" "b"` is `a.b`.
-fn quoted(text: &str) -> Option<String> {
+fn join_quoted_names(text: &str) -> Option<String> {
     let mut names = Vec::new();
     let mut rest = text.trim_start();
     while let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
@@ -221,10 +239,10 @@ fn rest_of(text: &str) -> Option<String> {
 }
 
 /// `Future<void> open(String path) async {` is `open`.
-fn called(line: &str) -> Option<String> {
+fn parse_method_name(line: &str) -> Option<String> {
     let (before, _) = line.split_once('(')?;
     let is_statement = before.contains(['=', ';', '"', '\'']) || line.ends_with([';', ',']);
-    let first = word(line).0;
+    let first = split_word(line).0;
     if is_statement || CONTROL.contains(&first) {
         return None;
     }
@@ -241,7 +259,7 @@ fn called(line: &str) -> Option<String> {
 }
 
 /// `local M.open = function(path)` is `M.open`.
-fn assigned(line: &str) -> Option<String> {
+fn parse_assigned_name(line: &str) -> Option<String> {
     let at = ["= function", "<- function", "= async function", ": function", "= class"]
         .iter()
         .find_map(|middle| line.find(middle))?;
@@ -251,7 +269,7 @@ fn assigned(line: &str) -> Option<String> {
 }
 
 /// `open path mode = …` and `open :: Path -> …` are `open`.
-fn equated(line: &str, has_body: bool) -> Option<String> {
+fn parse_equation_name(line: &str, has_body: bool) -> Option<String> {
     if let Some(rest) = line.strip_prefix('(') {
         let (name, after) = rest.split_once(')')?;
         let is_operator = !name.contains(|c: char| c.is_alphanumeric() || c.is_whitespace());
@@ -276,7 +294,7 @@ fn equated(line: &str, has_body: bool) -> Option<String> {
 }
 
 /// `"key": {`, `key:` and `- name: text` are `key` and `text`.
-fn key(line: &str) -> Option<String> {
+fn parse_key(line: &str) -> Option<String> {
     let (is_item, line) = match line.strip_prefix("- ") {
         Some(item) => (true, item.trim_start()),
         None => (false, line),
@@ -299,21 +317,21 @@ fn key(line: &str) -> Option<String> {
 }
 
 /// `a:hover, b {` and `a:hover,` are `a:hover`.
-fn selector(line: &str) -> Option<String> {
+fn parse_selector(line: &str) -> Option<String> {
     let name = line.split('{').next()?.trim().trim_end_matches(',');
     let is_statement = name.is_empty() || name.ends_with(';') || name.starts_with('}');
     (!is_statement).then(|| name.to_owned())
 }
 
 /// `build: src/main.c | out` is `build`.
-fn target(line: &str) -> Option<String> {
+fn parse_target(line: &str) -> Option<String> {
     let (name, after) = line.split_once(':')?;
     let is_variable = after.starts_with('=') || name.contains('=') || after.starts_with(":=");
     (!is_variable && !name.contains('#')).then(|| name.trim().to_owned())
 }
 
 /// `(defn- name [x]` is `name`.
-fn listed(line: &str, words: &[&str]) -> Option<String> {
+fn parse_lisp_name(line: &str, words: &[&str]) -> Option<String> {
     let (word, after) = line.strip_prefix('(')?.split_once(char::is_whitespace)?;
     let defines = word.rsplit('/').next().is_some_and(|word| word.starts_with("def"));
     if !defines && !words.contains(&word) {

@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use super::{
-    fits, insert,
-    scan::{line, quoted},
+    insert_body, is_small_definition,
+    scan::{line_length, quoted_length},
 };
 
 /// To which multiple of columns a tab goes, as in Python.
 const TAB: usize = 8;
 
 /// A function whose lines have not ended yet.
-struct Function {
+struct OpenFunction {
     column: usize,
     start: usize,
     /// Where its body starts: after the colon.
@@ -21,15 +21,15 @@ struct Function {
 }
 
 /// A line with those it goes on over.
-struct Statement {
+struct LogicalLine {
     column: usize,
     start: usize,
-    kind: Kind,
+    kind: LogicalLineKind,
     /// Where its last line ends.
     end: usize,
 }
 
-enum Kind {
+enum LogicalLineKind {
     Blank,
     Comment,
     /// The head of a function, and where its body starts.
@@ -39,9 +39,9 @@ enum Kind {
 
 /// What was read so far of the functions of a text.
 #[derive(Default)]
-struct Functions {
+struct FunctionBodies {
     bodies: Vec<Range<usize>>,
-    open: Vec<Function>,
+    open: Vec<OpenFunction>,
     /// Where the last statement ended.
     end: usize,
     /// In which columns comments stand after it, and where they end.
@@ -50,41 +50,41 @@ struct Functions {
 
 /// Finds the bodies of the largest functions that need not be looked into, in order. `None` where brackets
 /// or quotes do not match.
-pub(super) fn bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
-    let mut functions = Functions::default();
+pub(super) fn find_bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
+    let mut functions = FunctionBodies::default();
     let mut at = 0;
     while at < bytes.len() {
-        let Statement { column, start, kind, end } = statement(bytes, &mut at)?;
+        let LogicalLine { column, start, kind, end } = read_logical_line(bytes, &mut at)?;
         match kind {
-            Kind::Blank => {}
-            Kind::Comment => functions.comments.push((column, end)),
-            Kind::Function(_) | Kind::Other => {
-                functions.close(column, bytes);
+            LogicalLineKind::Blank => {}
+            LogicalLineKind::Comment => functions.comments.push((column, end)),
+            LogicalLineKind::Function(_) | LogicalLineKind::Other => {
+                functions.close_functions(column, bytes);
                 if let Some(function) = functions.open.last_mut() {
                     function.inside.get_or_insert(column);
                 }
-                if let Kind::Function(body) = kind {
-                    functions.open.push(Function { column, start, body, inside: None });
+                if let LogicalLineKind::Function(body) = kind {
+                    functions.open.push(OpenFunction { column, start, body, inside: None });
                 }
                 functions.end = end;
                 functions.comments.clear();
             }
         }
     }
-    functions.close(0, bytes);
+    functions.close_functions(0, bytes);
     Some(functions.bodies)
 }
 
-impl Functions {
+impl FunctionBodies {
     /// Ends those that a statement in a column is not part of.
-    fn close(&mut self, column: usize, bytes: &[u8]) {
+    fn close_functions(&mut self, column: usize, bytes: &[u8]) {
         while let Some(function) = self.open.pop_if(|function| column <= function.column) {
             // The last lines of a function may be comments.
             let is_inside = |column| function.inside.is_some_and(|inside| inside <= column);
             let inside = self.comments.iter().take_while(|(column, _)| is_inside(*column));
             let end = inside.last().map_or(self.end, |(_, end)| *end);
-            if bytes.get(function.start..end).is_some_and(fits) {
-                insert(&mut self.bodies, function.body..end);
+            if bytes.get(function.start..end).is_some_and(is_small_definition) {
+                insert_body(&mut self.bodies, function.body..end);
             }
         }
     }
@@ -92,7 +92,7 @@ impl Functions {
 
 /// Reads the line that starts at `at` with those it goes on over, and moves `at` after it. `None` where
 /// brackets or quotes do not match.
-fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
+fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
     let mut column = 0;
     while let Some(byte) = bytes.get(*at).filter(|byte| matches!(byte, b' ' | b'\t' | 0x0c)) {
         column = match byte {
@@ -112,8 +112,8 @@ fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
             [] => return None,
             [b'\\', b'\r', b'\n', ..] => 3,
             [b'\\', _, ..] => 2,
-            [b'#', ..] => line(rest),
-            [b'"' | b'\'', ..] => string(rest)?,
+            [b'#', ..] => line_length(rest),
+            [b'"' | b'\'', ..] => python_string_length(rest)?,
             _ => 1,
         };
         match rest {
@@ -129,12 +129,12 @@ fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
     *at = end + 1;
     let said = bytes.get(start..said_end)?;
     let kind = match said {
-        [] if bytes.get(start) == Some(&b'#') => Kind::Comment,
-        [] => Kind::Blank,
-        [.., b':'] if is_function(said) => Kind::Function(start + said.len()),
-        _ => Kind::Other,
+        [] if bytes.get(start) == Some(&b'#') => LogicalLineKind::Comment,
+        [] => LogicalLineKind::Blank,
+        [.., b':'] if is_function(said) => LogicalLineKind::Function(start + said.len()),
+        _ => LogicalLineKind::Other,
     };
-    Some(Statement { column, start, kind, end })
+    Some(LogicalLine { column, start, kind, end })
 }
 
 fn is_function(statement: &[u8]) -> bool {
@@ -143,10 +143,10 @@ fn is_function(statement: &[u8]) -> bool {
 }
 
 /// Length of a string, of one line or of several.
-fn string(rest: &[u8]) -> Option<usize> {
-    let [first, second, third, ..] = rest else { return quoted(rest, false) };
+fn python_string_length(rest: &[u8]) -> Option<usize> {
+    let [first, second, third, ..] = rest else { return quoted_length(rest, false) };
     if first != second || first != third {
-        return quoted(rest, false);
+        return quoted_length(rest, false);
     }
     let mut at = 3;
     loop {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use codeinfo_chunk::{Chunk, chunks};
-use codeinfo_lang::detect::language;
+use codeinfo_chunk::{Chunk, chunk_text};
+use codeinfo_lang::detect::detect_language;
 
 /// The bases of each chunk of a file in which every definition is cut, after its symbol.
 fn bases(name: &str, text: &str) -> String {
@@ -11,7 +11,7 @@ fn bases(name: &str, text: &str) -> String {
         let symbol = chunk.symbol.unwrap_or_default();
         format!("{symbol}: {}", chunk.bases.join(" "))
     };
-    let chunked = chunks(language(name, text), text);
+    let chunked = chunk_text(detect_language(name, text), text);
     chunked.chunks.into_iter().map(line).collect::<Vec<_>>().join("; ")
 }
 

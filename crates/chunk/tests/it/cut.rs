@@ -1,7 +1,7 @@
 //! What must hold of any text cut into chunks; the fuzz target shares it.
 
-use codeinfo_chunk::{Chunk, chunks};
-use codeinfo_lang::detect::language;
+use codeinfo_chunk::{Chunk, chunk_text};
+use codeinfo_lang::detect::detect_language;
 
 /// No chunk is larger, in lines and bytes.
 const LARGEST: (usize, usize) = (120, 6000);
@@ -11,7 +11,7 @@ const MERGED_BYTES: usize = 2000;
 /// Every line that is not blank stands in exactly one chunk, in order; only a line too long for
 /// one chunk may stand in several, a piece in each.
 pub(crate) fn check(name: &str, text: &str) {
-    let chunked = chunks(language(name, text), text);
+    let chunked = chunk_text(detect_language(name, text), text);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut covered: Vec<String> = vec![String::new(); lines.len()];
     let mut last = 0;

@@ -1,7 +1,7 @@
 //! Which sentences of an answer are claims, and which lines go with them.
 
 use super::*;
-use crate::parse::found_in;
+use crate::parse::find_citations_in_pieces;
 
 const FILE: &str = "\
 //! Slots.
@@ -15,15 +15,15 @@ pub fn open(slots: &Slots) {
 ";
 
 fn claims_of(text: &str, file: &str) -> Vec<Claim> {
-    let whole = Pieces::of(text);
-    let citations = found_in(text, &whole, 100);
-    let content = Content::new("a.rs".to_owned(), file.to_owned());
+    let whole = MarkdownPieces::parse(text);
+    let citations = find_citations_in_pieces(text, &whole, 100);
+    let content = CitedFileText::new("a.rs".to_owned(), file.to_owned());
     let is_there = |at: usize| citations.get(at).is_some_and(|one| one.path == "a.rs");
     find_claims(text, &whole, &citations, |at| is_there(at).then_some(&content))
 }
 
 fn show(claims: &[Claim]) -> Vec<String> {
-    let lines = |excerpt: &Excerpt| {
+    let lines = |excerpt: &CitedExcerpt| {
         let lines: Vec<String> =
             excerpt.lines.iter().map(|(number, _)| number.to_string()).collect();
         format!("{}: {}", excerpt.range, lines.join(" "))
@@ -71,11 +71,11 @@ fn a_long_range_keeps_the_lines_that_have_the_words_of_the_sentence() {
     let file: String = (1..=1500).map(line).collect();
     let claims = claims_of("There are at most three retries (a.rs:1-1500).", &file);
     let excerpt = &claims[0].excerpts[0];
-    assert!(excerpt.bytes() <= MAX_EXCERPT_BYTES, "{} bytes", excerpt.bytes());
-    let short = excerpt.shorten(&claims[0].sentence, 300);
+    assert!(excerpt.byte_len() <= MAX_EXCERPT_BYTES, "{} bytes", excerpt.byte_len());
+    let short = excerpt.shorten_to_fit(&claims[0].sentence, 300);
     let numbers: Vec<u32> = short.lines.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, [1, 776, 777, 778]);
-    assert!(short.bytes() <= 300);
+    assert!(short.byte_len() <= 300);
     assert_eq!(short.range, LineRange { first: 1, last: 1500 });
 }
 

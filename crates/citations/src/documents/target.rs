@@ -3,8 +3,8 @@
 use codeinfo_core::paths::ends_with;
 
 use crate::{
-    parse::{Certainty, Citation},
-    tree::Tree,
+    parse::{Citation, CitationCertainty},
+    tree::DocumentTree,
 };
 
 /// Parts of paths that stand for others, such as `foo/bar.rs`.
@@ -15,7 +15,7 @@ const CAPITALS: [&str; 8] =
 
 /// What a path in a document means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum PathTarget {
     /// This listed file, by its path below the root.
     File(String),
     /// Something that is there and is not read.
@@ -27,72 +27,85 @@ pub(super) enum Target {
 }
 
 /// Says what a citation means. One in the target of a link is relative to the document, as links are.
-pub(super) fn of(tree: &Tree, document: &str, citation: &Citation, in_link: bool) -> Target {
+pub(super) fn resolve_target(
+    tree: &DocumentTree,
+    document: &str,
+    citation: &Citation,
+    in_link: bool,
+) -> PathTarget {
     let path = citation.path.as_str();
     if path.starts_with('~') || path.starts_with('/') && !in_link {
-        return Target::Unmeant;
+        return PathTarget::Unmeant;
     }
-    let candidates = candidates(document, path);
+    let candidates = find_candidate_paths(document, path);
     if candidates.is_empty() {
-        return Target::Unmeant;
+        return PathTarget::Unmeant;
     }
-    if let Some(file) = candidates.iter().find(|path| tree.has(path)) {
-        return Target::File(file.clone());
+    if let Some(file) = candidates.iter().find(|path| tree.has_file(path)) {
+        return PathTarget::File(file.clone());
     }
     if citation.is_bare() && !in_link {
-        return Target::Unmeant;
+        return PathTarget::Unmeant;
     }
-    if candidates.iter().any(|path| tree.holds(path)) {
-        return Target::LeftOut;
+    if candidates.iter().any(|path| tree.path_exists(path)) {
+        return PathTarget::LeftOut;
     }
     if !in_link && !path.contains("..") {
         let end = path.trim_start_matches("./");
-        let mut named = tree.named_like(path).filter(|file| ends_with(file, end));
+        let mut named = tree.files_named_like(path).filter(|file| ends_with(file, end));
         match (named.next(), named.next()) {
-            (Some(only), None) => return Target::File(only.to_owned()),
-            (Some(_), Some(_)) => return Target::Unmeant,
+            (Some(only), None) => return PathTarget::File(only.to_owned()),
+            (Some(_), Some(_)) => return PathTarget::Unmeant,
             (None, _) => {}
         }
     }
-    Target::Gone(candidates)
+    PathTarget::Gone(candidates)
 }
 
 /// Whether a path that is not there surely is one of the repository: its folder is, and it is no example.
-pub(super) fn is_sure(tree: &Tree, document: &str, citation: &Citation, in_link: bool) -> bool {
+pub(super) fn is_repository_path(
+    tree: &DocumentTree,
+    document: &str,
+    citation: &Citation,
+    in_link: bool,
+) -> bool {
     let path = citation.path.trim_start_matches("./");
-    if citation.certainty == Certainty::IfFound || is_placeholder(path) {
+    if citation.certainty == CitationCertainty::IfFound || is_placeholder(path) {
         return false;
     }
-    if candidates(document, path).iter().any(|path| tree.is_ignored(path)) {
+    if find_candidate_paths(document, path).iter().any(|path| tree.is_ignored(path)) {
         return false;
     }
     if in_link || path.starts_with("../") {
         return true;
     }
     let Some((first, _)) = path.split_once('/') else { return false };
-    candidates(document, first).iter().any(|folder| tree.has_folder(folder))
+    find_candidate_paths(document, first).iter().any(|folder| tree.has_folder(folder))
 }
 
 /// Returns where a path may lead, below the root: from the document, then from the root. One that leads out
 /// of the repository leads nowhere.
-pub(super) fn candidates(document: &str, path: &str) -> Vec<String> {
-    let folder = folder(document);
-    let below = path.strip_prefix('/').map(|path| clean("", path));
+pub(super) fn find_candidate_paths(document: &str, path: &str) -> Vec<String> {
+    let folder = parent_folder(document);
+    let below = path.strip_prefix('/').map(|path| join_clean_path("", path));
     let mut found: Vec<String> = match below {
         Some(below) => below.into_iter().collect(),
-        None => [clean(folder, path), clean("", path)].into_iter().flatten().collect(),
+        None => [join_clean_path(folder, path), join_clean_path("", path)]
+            .into_iter()
+            .flatten()
+            .collect(),
     };
     found.dedup();
     found
 }
 
 /// Returns the folder of a path; that of the root is empty.
-pub(super) fn folder(path: &str) -> &str {
+pub(super) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Writes a path below the root as seen from a folder there.
-pub(super) fn relative(folder: &str, path: &str) -> String {
+pub(super) fn make_relative_path(folder: &str, path: &str) -> String {
     let mut from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let mut to: Vec<&str> = path.split('/').collect();
     while to.len() > 1 && from.first().is_some_and(|first| to.first() == Some(first)) {
@@ -103,7 +116,7 @@ pub(super) fn relative(folder: &str, path: &str) -> String {
 }
 
 /// Joins a path to a folder, without `.` and `..`; `None` where that leads out.
-fn clean(folder: &str, path: &str) -> Option<String> {
+fn join_clean_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(path.split('/')) {
         match part {
@@ -133,13 +146,13 @@ mod tests {
 
     #[test]
     fn paths_lead_from_the_document_and_from_the_root() {
-        assert_eq!(candidates("docs/a.md", "b.rs"), ["docs/b.rs", "b.rs"]);
-        assert_eq!(candidates("docs/a.md", "../b.rs"), ["b.rs"]);
-        assert_eq!(candidates("docs/a.md", "/x/./b.rs"), ["x/b.rs"]);
-        assert_eq!(candidates("a.md", "../b.rs"), Vec::<String>::new());
-        assert_eq!(relative("docs/x", "docs/y/b.rs"), "../y/b.rs");
-        assert_eq!(relative("", "docs/b.rs"), "docs/b.rs");
-        assert_eq!(relative("docs", "docs"), "../docs");
+        assert_eq!(find_candidate_paths("docs/a.md", "b.rs"), ["docs/b.rs", "b.rs"]);
+        assert_eq!(find_candidate_paths("docs/a.md", "../b.rs"), ["b.rs"]);
+        assert_eq!(find_candidate_paths("docs/a.md", "/x/./b.rs"), ["x/b.rs"]);
+        assert_eq!(find_candidate_paths("a.md", "../b.rs"), Vec::<String>::new());
+        assert_eq!(make_relative_path("docs/x", "docs/y/b.rs"), "../y/b.rs");
+        assert_eq!(make_relative_path("", "docs/b.rs"), "docs/b.rs");
+        assert_eq!(make_relative_path("docs", "docs"), "../docs");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Event, Tool};
+use super::{CodexEvent, CodexToolCall};
 
 /// Most bytes of the text of one event. It is cut without a mark: what shows texts bounds them
 /// lower, and so sees that there was more.
@@ -16,19 +16,19 @@ const CUT: &str = "[cut: more than 64 KiB]";
 const ENTRY_BYTES: usize = 16;
 
 /// Cuts a text that is too long, between two characters.
-pub(super) fn text(mut text: String) -> String {
+pub(super) fn truncate_text(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
     text
 }
 
 /// Cuts a JSON value that is too large: the last text that finds room is cut and marked, and what
 /// follows it is left out.
-pub(super) fn value(mut value: Value) -> Value {
-    cut(&mut value, &mut MAX_TOOL_BYTES.clone());
+pub(super) fn truncate_value(mut value: Value) -> Value {
+    truncate_within(&mut value, &mut MAX_TOOL_BYTES.clone());
     value
 }
 
-fn cut(value: &mut Value, room: &mut usize) {
+fn truncate_within(value: &mut Value, room: &mut usize) {
     *room = room.saturating_sub(ENTRY_BYTES);
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -45,7 +45,7 @@ fn cut(value: &mut Value, room: &mut usize) {
             elements.retain_mut(|element| {
                 let fits = *room > 0;
                 if fits {
-                    cut(element, room);
+                    truncate_within(element, room);
                 }
                 fits
             });
@@ -54,18 +54,18 @@ fn cut(value: &mut Value, room: &mut usize) {
             let fits = *room > name.len();
             if fits {
                 *room -= name.len();
-                cut(member, room);
+                truncate_within(member, room);
             }
             fits
         }),
     }
 }
 
-impl Event {
+impl CodexEvent {
     /// Returns about how many bytes the event holds.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn estimated_bytes(&self) -> usize {
         match self {
-            Self::ToolStarted(tool) | Self::ToolEnded(tool) => tool.bytes(),
+            Self::ToolStarted(tool) | Self::ToolEnded(tool) => tool.estimated_bytes(),
             Self::ThinkingDelta { item, text, .. }
             | Self::Thinking { item, text }
             | Self::AnswerDelta { item, text }
@@ -77,26 +77,26 @@ impl Event {
     }
 }
 
-impl Tool {
-    fn bytes(&self) -> usize {
+impl CodexToolCall {
+    fn estimated_bytes(&self) -> usize {
         let outcome = match &self.outcome {
-            Some(Ok(result)) => size(result),
+            Some(Ok(result)) => estimate_value_bytes(result),
             Some(Err(error)) => error.len(),
             None => 0,
         };
-        self.call_id.len() + self.name.len() + size(&self.parameters) + outcome
+        self.call_id.len() + self.name.len() + estimate_value_bytes(&self.parameters) + outcome
     }
 }
 
 /// Returns about how many bytes a value holds.
-pub(super) fn size(value: &Value) -> usize {
+pub(super) fn estimate_value_bytes(value: &Value) -> usize {
     ENTRY_BYTES
         + match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
             Value::String(text) => text.len(),
-            Value::Array(elements) => elements.iter().map(size).sum(),
+            Value::Array(elements) => elements.iter().map(estimate_value_bytes).sum(),
             Value::Object(members) => {
-                members.iter().map(|(name, member)| name.len() + size(member)).sum()
+                members.iter().map(|(name, member)| name.len() + estimate_value_bytes(member)).sum()
             }
         }
 }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn values_are_cut_where_they_get_too_large_and_marked() {
         let small = json!({ "a": ["b", 1, null, { "c": true }] });
-        assert_eq!(value(small.clone()), small);
+        assert_eq!(truncate_value(small.clone()), small);
         let long = "é".repeat(MAX_TOOL_BYTES);
         let many: Vec<Value> = (0..MAX_TOOL_BYTES).map(Value::from).collect();
         for large in [
@@ -119,14 +119,14 @@ mod tests {
             json!([long, long]),
             json!(long),
         ] {
-            let cut = value(large);
+            let cut = truncate_value(large);
             assert!(
-                cut.to_string().contains(CUT) && size(&cut) < MAX_TOOL_BYTES + 200,
+                cut.to_string().contains(CUT) && estimate_value_bytes(&cut) < MAX_TOOL_BYTES + 200,
                 "{}",
-                size(&cut)
+                estimate_value_bytes(&cut)
             );
         }
-        assert!(size(&value(json!(many))) <= MAX_TOOL_BYTES + ENTRY_BYTES);
-        assert_eq!(text("é".repeat(MAX_TEXT_BYTES)).len(), MAX_TEXT_BYTES);
+        assert!(estimate_value_bytes(&truncate_value(json!(many))) <= MAX_TOOL_BYTES + ENTRY_BYTES);
+        assert_eq!(truncate_text("é".repeat(MAX_TEXT_BYTES)).len(), MAX_TEXT_BYTES);
     }
 }

@@ -23,7 +23,7 @@ const REMOVED: &str = "# a setting with a credential stood here";
 
 /// Returns the files below `root` to keep from the model's shell. Git's settings are among them only where
 /// they hold credentials: without them, no `git` command works, and history answers questions.
-pub(super) fn secrets(root: &Path) -> Vec<PathBuf> {
+pub(super) fn find_git_secrets(root: &Path) -> Vec<PathBuf> {
     let mut secrets: Vec<PathBuf> =
         [".git/credentials", ".git/modules", ".git-credentials"].map(|name| root.join(name)).into();
     let settings = SETTINGS.map(|name| root.join(name));
@@ -46,12 +46,12 @@ fn read_settings(file: &Path) -> Option<String> {
         return None;
     }
     let mut text = String::new();
-    open(file).ok()?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text).ok()?;
+    open_regular_file(file).ok()?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text).ok()?;
     u64::try_from(text.len()).is_ok_and(|length| length <= MAX_CONFIG_BYTES).then_some(text)
 }
 
 /// Opens a file that nobody can have put a link or a pipe in the place of meanwhile.
-fn open(file: &Path) -> std::io::Result<File> {
+fn open_regular_file(file: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     #[cfg(unix)]
     {
@@ -66,7 +66,7 @@ fn open(file: &Path) -> std::io::Result<File> {
 
 /// Returns `text` with a remark in place of each setting that holds a credential; borrowed if none does.
 fn without_credentials(text: &str) -> Cow<'_, str> {
-    let redacted = codeinfo_secrets::redact(".git/config", None, text).text;
+    let redacted = codeinfo_secrets::redact_secrets(".git/config", None, text).text;
     let (mut copy, mut is_changed) = (String::new(), false);
     let mut lines = text.lines().zip(redacted.lines());
     while let Some((first, first_redacted)) = lines.next() {
@@ -81,14 +81,14 @@ fn without_credentials(text: &str) -> Cow<'_, str> {
         }
         is_private |= holds_credential(&setting);
         is_changed |= is_private;
-        copy.push_str(if is_private { replacement(&setting) } else { &setting });
+        copy.push_str(if is_private { choose_replacement(&setting) } else { &setting });
         copy.push('\n');
     }
     if is_changed { Cow::Owned(copy) } else { Cow::Borrowed(text) }
 }
 
 /// Returns what stands in a copy for a setting that is left out. A section goes on with its other settings.
-fn replacement(setting: &str) -> &'static str {
+fn choose_replacement(setting: &str) -> &'static str {
     if setting.trim_start().starts_with('[') { "[removed]" } else { REMOVED }
 }
 
@@ -165,7 +165,7 @@ mod tests {
             ("[credential]\n\thelper = \"!f() { echo password=hunter2; }; f\"\n", true),
         ] {
             std::fs::write(&config, format!("{PLAIN}{text}")).unwrap();
-            assert_eq!(secrets(&folder).contains(&config), is_denied, "{text}");
+            assert_eq!(find_git_secrets(&folder).contains(&config), is_denied, "{text}");
             let copy = copy_settings(&config).unwrap();
             assert!(copy.starts_with(PLAIN), "{copy}");
             assert!(
@@ -174,7 +174,7 @@ mod tests {
             );
         }
         std::fs::write(&config, "#\n".repeat(40_000)).unwrap();
-        assert!(secrets(&folder).contains(&config) && copy_settings(&config).is_none());
+        assert!(find_git_secrets(&folder).contains(&config) && copy_settings(&config).is_none());
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -20,7 +20,7 @@ pub const NAMES: [&str; 4] = [".git/info/exclude", ".gitignore", ".ignore", ".co
 const OF_GIT: usize = 2;
 
 /// What a folder has in the ignore file of each of [`NAMES`].
-pub type Contents = [Option<Vec<u8>>; NAMES.len()];
+pub type IgnoreFileContents = [Option<Vec<u8>>; NAMES.len()];
 
 /// The most bytes that are read of one ignore file; the largest of well-known projects have a tenth.
 pub const MAX_BYTES: usize = 256 * 1024;
@@ -87,7 +87,7 @@ impl fmt::Display for IgnoreError {
 
 /// What ignore files say of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum IgnoreVerdict {
     /// Nothing.
     Silent,
     Ignored,
@@ -99,36 +99,36 @@ pub enum Verdict {
 
 /// The patterns that count in one folder. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Rules {
-    nearest: Option<Arc<Level>>,
+pub struct IgnoreRules {
+    nearest: Option<Arc<IgnoreLevel>>,
 }
 
 /// The ignore files of one folder.
 #[derive(Debug)]
-struct Level {
+struct IgnoreLevel {
     /// One for each of [`NAMES`] that the folder has.
     sets: [Option<Gitignore>; NAMES.len()],
     /// Patterns of files that its `.gitattributes` calls generated.
     generated: Option<Gitignore>,
     /// How many bytes of a path lead to the folder, with the `/` after it.
     prefix: usize,
-    spent: Spent,
+    spent: PatternUsage,
     /// The patterns with `!` of its `.codeinfoignore` that name a folder and something in it.
     asked: Vec<String>,
-    above: Option<Arc<Level>>,
+    above: Option<Arc<IgnoreLevel>>,
 }
 
 /// How much of the bounds is used up.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Spent {
+pub struct PatternUsage {
     patterns: usize,
     wild_bytes: usize,
 }
 
-impl Spent {
+impl PatternUsage {
     /// Adds what the rules of a folder cost beyond those of the folder above.
-    pub fn add(&mut self, folder: &Rules, above: &Rules) {
-        let (spent, before) = (folder.spent(), above.spent());
+    pub fn add_folder(&mut self, folder: &IgnoreRules, above: &IgnoreRules) {
+        let (spent, before) = (folder.pattern_usage(), above.pattern_usage());
         self.patterns += spent.patterns.saturating_sub(before.patterns);
         self.wild_bytes += spent.wild_bytes.saturating_sub(before.wild_bytes);
     }
@@ -139,15 +139,19 @@ impl Spent {
     }
 }
 
-impl Rules {
+impl IgnoreRules {
     /// Returns the rules of a folder, by its path below the root, that has ignore files of its own:
     /// the content of each of [`NAMES`]. Returns the errors too, each with the name of its file.
-    pub fn with(&self, folder: &str, files: &Contents) -> (Self, Vec<(&'static str, IgnoreError)>) {
-        let mut spent = self.spent();
+    pub fn with_ignore_files(
+        &self,
+        folder: &str,
+        files: &IgnoreFileContents,
+    ) -> (Self, Vec<(&'static str, IgnoreError)>) {
+        let mut spent = self.pattern_usage();
         let (mut sets, mut errors) = ([const { None }; NAMES.len()], Vec::new());
         for ((content, name), into) in files.iter().zip(NAMES).zip(&mut sets) {
             let Some(content) = content else { continue };
-            *into = Some(set(content, &mut spent, |error| {
+            *into = Some(compile_patterns(content, &mut spent, |error| {
                 if !errors.contains(&(name, error)) {
                     errors.push((name, error));
                 }
@@ -155,18 +159,24 @@ impl Rules {
         }
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let asked = files.last().and_then(Option::as_deref).map(asked_below).unwrap_or_default();
-        let level =
-            Level { sets, generated: None, prefix, spent, asked, above: self.nearest.clone() };
+        let level = IgnoreLevel {
+            sets,
+            generated: None,
+            prefix,
+            spent,
+            asked,
+            above: self.nearest.clone(),
+        };
         (Self { nearest: Some(Arc::new(level)) }, errors)
     }
 
     /// Returns the rules with the patterns of a folder about generated files, and an error where not all count.
     pub fn with_generated(&self, folder: &str, patterns: &[u8]) -> (Self, Option<IgnoreError>) {
-        let (mut spent, mut error) = (self.spent(), None);
-        let generated = Some(set(patterns, &mut spent, |found| error = Some(found)));
+        let (mut spent, mut error) = (self.pattern_usage(), None);
+        let generated = Some(compile_patterns(patterns, &mut spent, |found| error = Some(found)));
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let (sets, above) = ([const { None }; NAMES.len()], self.nearest.clone());
-        let level = Level { sets, generated, prefix, spent, asked: Vec::new(), above };
+        let level = IgnoreLevel { sets, generated, prefix, spent, asked: Vec::new(), above };
         (Self { nearest: Some(Arc::new(level)) }, error)
     }
 
@@ -184,7 +194,7 @@ impl Rules {
         None
     }
 
-    fn spent(&self) -> Spent {
+    fn pattern_usage(&self) -> PatternUsage {
         self.nearest.as_ref().map(|level| level.spent).unwrap_or_default()
     }
 
@@ -217,8 +227,8 @@ impl Rules {
     }
 
     /// Says what becomes of a path below the root. Folders above it are not asked.
-    pub fn verdict(&self, path: &str, is_folder: bool) -> Verdict {
-        let mut said = [Verdict::Silent; NAMES.len()];
+    pub fn match_path(&self, path: &str, is_folder: bool) -> IgnoreVerdict {
+        let mut said = [IgnoreVerdict::Silent; NAMES.len()];
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
             level = here.above.as_deref();
@@ -226,27 +236,31 @@ impl Rules {
             let Some(below) = path.get(here.prefix..) else { continue };
             for (said, set) in said.iter_mut().zip(&here.sets) {
                 if let Some(set) = set
-                    && *said == Verdict::Silent
+                    && *said == IgnoreVerdict::Silent
                 {
                     *said = match set.matched(below, is_folder) {
-                        Match::None => Verdict::Silent,
-                        Match::Ignore(_) => Verdict::Ignored,
-                        Match::Whitelist(_) => Verdict::Kept,
+                        Match::None => IgnoreVerdict::Silent,
+                        Match::Ignore(_) => IgnoreVerdict::Ignored,
+                        Match::Whitelist(_) => IgnoreVerdict::Kept,
                     };
                 }
             }
         }
-        let last = said.into_iter().enumerate().rfind(|(_, said)| *said != Verdict::Silent);
+        let last = said.into_iter().enumerate().rfind(|(_, said)| *said != IgnoreVerdict::Silent);
         match last {
-            Some((kind, Verdict::Ignored)) if kind < OF_GIT => Verdict::IgnoredByGit,
+            Some((kind, IgnoreVerdict::Ignored)) if kind < OF_GIT => IgnoreVerdict::IgnoredByGit,
             Some((_, verdict)) => verdict,
-            None => Verdict::Silent,
+            None => IgnoreVerdict::Silent,
         }
     }
 }
 
 /// Reads the patterns of one file, as far as the bounds allow.
-fn set(content: &[u8], spent: &mut Spent, mut report: impl FnMut(IgnoreError)) -> Gitignore {
+fn compile_patterns(
+    content: &[u8],
+    spent: &mut PatternUsage,
+    mut report: impl FnMut(IgnoreError),
+) -> Gitignore {
     let content = match content.get(..MAX_BYTES) {
         Some(start) if content.len() > MAX_BYTES => {
             report(IgnoreError::TooLarge);

@@ -3,32 +3,32 @@
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::OmissionRule;
-use codeinfo_lang::vendored::TellingFolder;
+use codeinfo_lang::vendored::FolderContents;
 use codeinfo_worktree::{
-    beneath::Entry,
+    beneath::FolderEntry,
     private_places::{PrivatePlace, ResolvedPlaces},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{below, ignored::Rules};
-use crate::{pulse::Pulse, scope::Scope};
+use super::{ignored::IgnoreRules, relative_path};
+use crate::{pulse::IoHeartbeat, scope::PathScope};
 
 /// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
 pub(super) const GIT: &str = ".git";
 
 /// Where a walk goes, and when it ends early.
 #[derive(Clone, Copy)]
-pub(crate) struct Way<'a> {
+pub(crate) struct WalkContext<'a> {
     /// The path of the root, for messages.
     pub(crate) place: &'a Path,
-    pub(crate) scope: Option<&'a Scope>,
+    pub(crate) scope: Option<&'a PathScope>,
     /// Places that are never walked.
     pub(crate) private: &'a ResolvedPlaces,
     pub(crate) cancel: &'a CancellationToken,
-    pub(crate) pulse: &'a Pulse,
+    pub(crate) pulse: &'a IoHeartbeat,
 }
 
-impl Way<'_> {
+impl WalkContext<'_> {
     /// Returns the private place that is at a path below the root.
     pub(super) fn private_place(&self, path: &Path) -> Option<&'static PrivatePlace> {
         self.private.find_entry(self.place, path)
@@ -37,15 +37,15 @@ impl Way<'_> {
 
 /// A folder on the way.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Step {
+pub(super) struct WalkEntry {
     pub(super) path: PathBuf,
     /// The path with `/` between parts, and what is not UTF-8 replaced.
     pub(super) text: String,
     pub(super) is_utf8: bool,
     /// The rules of the folder above.
-    pub(super) rules: Rules,
+    pub(super) rules: IgnoreRules,
     /// What its name tells of it.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<FolderNameHint>,
     /// Whether it lies in a folder of packages.
     pub(super) is_among_packages: bool,
     /// By which rule all that no pattern asks for is left out.
@@ -56,15 +56,15 @@ pub(super) struct Step {
 
 /// What the name of a folder tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) kind: TellingFolder,
+pub(super) struct FolderNameHint {
+    pub(super) kind: FolderContents,
     /// Whether what is beside it fits.
     pub(super) is_beside: bool,
 }
 
-impl Step {
+impl WalkEntry {
     #[cfg(test)]
-    pub(super) fn at(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         Self { path: text.into(), text: text.to_owned(), is_utf8: true, ..Self::default() }
     }
 
@@ -73,8 +73,8 @@ impl Step {
     }
 
     /// Goes to an entry that no rules are asked about.
-    pub(super) fn to_entry(&self, entry: &Entry) -> Self {
-        self.to(entry, &Rules::default())
+    pub(super) fn to_entry(&self, entry: &FolderEntry) -> Self {
+        self.child_with_rules(entry, &IgnoreRules::default())
     }
 
     /// Returns the path as a secret is named by, or the nearest folder above that has such a name.
@@ -83,11 +83,11 @@ impl Step {
             return Some(self.text.clone());
         }
         let folder = self.path.ancestors().find(|path| path.to_str().is_some())?;
-        below(Path::new(""), folder).filter(|path| !path.is_empty())
+        relative_path(Path::new(""), folder).filter(|path| !path.is_empty())
     }
 
     /// Goes to an entry.
-    pub(super) fn to(&self, entry: &Entry, rules: &Rules) -> Self {
+    pub(super) fn child_with_rules(&self, entry: &FolderEntry, rules: &IgnoreRules) -> Self {
         let name = entry.name.to_string_lossy();
         let text = if self.is_root() {
             name.clone().into_owned()

@@ -84,7 +84,7 @@ const MAX_APART: usize = 3;
 /// in a string. That it should not be changed is not enough: people say so of their own files, too.
 pub(super) fn is_generated(text: &str) -> bool {
     let (mut made_at, mut fixed_at): (Option<usize>, Option<usize>) = (None, None);
-    for (number, line) in head(text).into_iter().enumerate() {
+    for (number, line) in collect_head_comments(text).into_iter().enumerate() {
         let start = line.get(..line.floor_char_boundary(MAX_LINE_BYTES)).unwrap_or(line);
         let lower = start.to_lowercase();
         let lower = lower.trim_end_matches(|c: char| c.is_whitespace() || "*/->=#~)".contains(c));
@@ -105,7 +105,7 @@ pub(super) fn is_generated(text: &str) -> bool {
 
 /// Returns the comments before the first line of code, without their marks. Of the white space after a mark one space
 /// is gone, so that what is indented as an example does not start a line.
-fn head(text: &str) -> Vec<&str> {
+fn collect_head_comments(text: &str) -> Vec<&str> {
     let mut comments = Vec::new();
     let mut open_end: Option<&str> = None;
     for line in text.lines().take(HEAD_LINES).map(str::trim) {

@@ -1,6 +1,6 @@
 //! Tells bundles, which no person reads, from files that hold a long line among others.
 
-use codeinfo_lang::{Kind, Language};
+use codeinfo_lang::{Language, LanguageKind};
 
 /// Lines longer than this many bytes are written for machines.
 const LONG_LINE: usize = 2000;
@@ -16,7 +16,7 @@ const BYTES_PER_MARK: usize = 25;
 /// Whether most of the text is code in lines that no person writes, and few lines are others: statements without
 /// white space, as bundles have them. Long lines of words, numbers or encoded images are none.
 pub(super) fn is_minified(language: &Language, text: &str) -> bool {
-    if language.kind != Kind::Code || text.len() < MIN_BYTES {
+    if language.kind != LanguageKind::Code || text.len() < MIN_BYTES {
         return false;
     }
     let (mut long, mut ordinary, mut spaces, mut marks) = (0, 0, 0, 0);

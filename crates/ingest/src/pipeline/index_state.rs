@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use codeinfo_core::{Counts, FileRecord, OmittedPaths, hash};
+use codeinfo_core::{FileRecord, IndexCounts, OmittedPaths, hash};
 
 use crate::{
-    plan::Records,
-    skip::{self, Skips},
+    plan::FileRecords,
+    skip::{self, SkipSummary},
     status::RunCounts,
 };
 
@@ -16,12 +16,12 @@ const NOTHING: &str = "found nothing to index: each file is hidden, left out by 
 
 /// The secrets that were replaced, and in how many files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Redacted {
+pub(super) struct RedactionCounts {
     secrets: u64,
     files: u64,
 }
 
-impl Redacted {
+impl RedactionCounts {
     pub(super) fn of_file(secrets: u64) -> Self {
         Self { secrets, files: u64::from(secrets > 0) }
     }
@@ -74,38 +74,38 @@ impl LossyFiles {
 /// The file records of the root and what the run did so far.
 #[derive(Debug)]
 pub(super) struct IndexState {
-    records: Records,
-    totals: Counts,
+    records: FileRecords,
+    totals: IndexCounts,
     deleted: u64,
     has_changed: bool,
-    pub(super) skips: Skips,
+    pub(super) skips: SkipSummary,
     /// Files that were cut by lines because parsing took too long.
     pub(super) fallbacks: u64,
     /// Of the files that this run read.
-    pub(super) redacted: Redacted,
+    pub(super) redacted: RedactionCounts,
     pub(super) lossy: LossyFiles,
 }
 
 impl IndexState {
     /// Records the state of a whole root, which may have been changed already.
-    pub(super) fn new(records: Records, has_changed: bool) -> Self {
-        let mut totals = Counts::default();
+    pub(super) fn new(records: FileRecords, has_changed: bool) -> Self {
+        let mut totals = IndexCounts::default();
         for record in records.values() {
-            add(&mut totals, record);
+            add_to_totals(&mut totals, record);
         }
         Self { has_changed, ..Self::of_part(records, totals) }
     }
 
     /// Records the state of some files of a root of which the store holds `totals` in all.
-    pub(super) fn of_part(records: Records, totals: Counts) -> Self {
+    pub(super) fn of_part(records: FileRecords, totals: IndexCounts) -> Self {
         Self {
             records,
-            totals: Counts { embedded: 0, ..totals },
+            totals: IndexCounts { embedded: 0, ..totals },
             deleted: 0,
             has_changed: false,
-            skips: Skips::default(),
+            skips: SkipSummary::default(),
             fallbacks: 0,
-            redacted: Redacted::default(),
+            redacted: RedactionCounts::default(),
             lossy: LossyFiles::default(),
         }
     }
@@ -114,20 +114,20 @@ impl IndexState {
         self.records.get(path)
     }
 
-    pub(super) fn records(&self) -> &Records {
+    pub(super) fn records(&self) -> &FileRecords {
         &self.records
     }
 
     /// Notes records that were written, and how many chunks with them.
-    pub(super) fn wrote(&mut self, records: Vec<FileRecord>, embedded: u64) {
+    pub(super) fn record_written(&mut self, records: Vec<FileRecord>, embedded: u64) {
         self.totals.embedded += embedded;
         for record in records {
-            add(&mut self.totals, &record);
+            add_to_totals(&mut self.totals, &record);
             let (version, chunks) = (record.version.clone(), record.chunks);
             let old = self.records.insert(record.path.clone(), record);
             self.has_changed |= match old {
                 Some(old) => {
-                    subtract(&mut self.totals, &old);
+                    subtract_from_totals(&mut self.totals, &old);
                     old.version != version && 0 < old.chunks.max(chunks)
                 }
                 None => 0 < chunks,
@@ -136,10 +136,10 @@ impl IndexState {
     }
 
     /// Notes files that were taken out.
-    pub(super) fn removed(&mut self, paths: &[String]) {
+    pub(super) fn record_removed(&mut self, paths: &[String]) {
         for path in paths {
             if let Some(old) = self.records.remove(path) {
-                subtract(&mut self.totals, &old);
+                subtract_from_totals(&mut self.totals, &old);
                 self.deleted += 1;
                 self.has_changed |= 0 < old.chunks;
             }
@@ -152,12 +152,12 @@ impl IndexState {
     }
 
     /// What a completed run records.
-    pub(super) fn totals(&self) -> Counts {
+    pub(super) fn totals(&self) -> IndexCounts {
         self.totals
     }
 
     /// Returns what rules leave out of what the run looked at: by path as it was found, by content as the records say.
-    pub(super) fn omitted(&self) -> OmittedPaths {
+    pub(super) fn omitted_paths(&self) -> OmittedPaths {
         let mut omitted = self.skips.omitted.clone();
         for record in self.records.values().filter(|record| record.chunks == 0) {
             if let Some(rule) = hash::split_omitted(&record.version).1 {
@@ -168,7 +168,7 @@ impl IndexState {
     }
 
     /// What people should know of the run, if anything. A run that `ended_well` should have found files.
-    pub(super) fn notes(&self, ended_well: bool, omitted: &OmittedPaths) -> Option<String> {
+    pub(super) fn build_notes(&self, ended_well: bool, omitted: &OmittedPaths) -> Option<String> {
         let fallbacks = match self.fallbacks {
             0 => None,
             1 => Some("cut 1 file by lines, because parsing it took too long".to_owned()),
@@ -190,7 +190,7 @@ impl IndexState {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    pub(super) fn counts(&self) -> RunCounts {
+    pub(super) fn run_counts(&self) -> RunCounts {
         RunCounts {
             files: self.totals.files,
             chunks: self.totals.chunks,
@@ -201,12 +201,12 @@ impl IndexState {
     }
 }
 
-fn add(totals: &mut Counts, record: &FileRecord) {
+fn add_to_totals(totals: &mut IndexCounts, record: &FileRecord) {
     totals.files += u64::from(0 < record.chunks);
     totals.chunks += u64::from(record.chunks);
 }
 
-fn subtract(totals: &mut Counts, record: &FileRecord) {
+fn subtract_from_totals(totals: &mut IndexCounts, record: &FileRecord) {
     totals.files = totals.files.saturating_sub(u64::from(0 < record.chunks));
     totals.chunks = totals.chunks.saturating_sub(u64::from(record.chunks));
 }

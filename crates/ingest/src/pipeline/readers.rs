@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use codeinfo_core::{FileRecord, RootId, task::Tasks};
-use codeinfo_worktree::beneath::Beneath;
+use codeinfo_worktree::beneath::RootDir;
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -15,16 +15,16 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Deps, Run,
-    elsewhere::Elsewhere,
-    read::{Outcome, Reader},
+    Run, RunDependencies,
+    elsewhere::OtherTreeVersions,
+    read::{ReadOutcome, RunFileReader},
 };
 use crate::{
-    discover::Found,
+    discover::DiscoveredFile,
     error::IngestError,
-    plan::Mode,
-    pulse::{Hold, Pulse},
-    status::Progress,
+    plan::RunMode,
+    pulse::{IoHeartbeat, PathPermit},
+    status::RunProgress,
 };
 
 /// The most bytes of files that are read and not yet written. With chunks and vectors, memory holds
@@ -35,8 +35,8 @@ const MAX_BYTES: u32 = 32 << 20;
 const MAX_FILE_WEIGHT: u32 = 8 << 20;
 
 /// What came of one file, on its way to the store.
-pub(super) struct Read {
-    pub(super) outcome: Outcome,
+pub(super) struct FileReadResult {
+    pub(super) outcome: ReadOutcome,
     /// Size of the file when the folder was walked.
     pub(super) bytes: u64,
     /// Makes room for other files when dropped.
@@ -44,36 +44,39 @@ pub(super) struct Read {
 }
 
 /// What the readers of a run share.
-pub(super) struct Reading {
+pub(super) struct ReadJob {
     root: RootId,
-    folder: Beneath,
+    folder: RootDir,
     max_file_bytes: u64,
-    mode: Mode,
-    elsewhere: Elsewhere,
+    mode: RunMode,
+    elsewhere: OtherTreeVersions,
     /// Each file to read, with what the store knows of it.
-    files: Vec<(Found, Option<FileRecord>)>,
+    files: Vec<(DiscoveredFile, Option<FileRecord>)>,
     next: AtomicUsize,
     room: Arc<Semaphore>,
     cancel: CancellationToken,
-    progress: Progress,
+    progress: RunProgress,
     /// Kept until the last reader ends, which may be after the run.
-    hold: Hold,
+    hold: PathPermit,
 }
 
 /// The readers of a run at work.
-pub(super) struct Readers {
+pub(super) struct ReaderThreads {
     threads: Vec<JoinHandle<()>>,
-    pulses: Vec<Arc<Pulse>>,
+    pulses: Vec<Arc<IoHeartbeat>>,
 }
 
-impl Readers {
+impl ReaderThreads {
     /// Returns how each of them shows that it gets on.
-    pub(super) fn pulses(&self) -> Vec<Arc<Pulse>> {
+    pub(super) fn heartbeats(&self) -> Vec<Arc<IoHeartbeat>> {
         self.pulses.clone()
     }
 
     /// Waits for them to end. Those of a cancelled run end by themselves, unless they hang.
-    pub(super) async fn end(self, cancel: &CancellationToken) -> Result<(), IngestError> {
+    pub(super) async fn wait_until_ended(
+        self,
+        cancel: &CancellationToken,
+    ) -> Result<(), IngestError> {
         for thread in self.threads {
             tokio::select! {
                 biased;
@@ -85,15 +88,15 @@ impl Readers {
     }
 }
 
-impl Reading {
+impl ReadJob {
     pub(super) fn new(
         run: &Run,
-        deps: &Deps,
-        (folder, hold): (Beneath, Hold),
-        (files, elsewhere): (Vec<Found>, Elsewhere),
-        mode: Mode,
+        deps: &RunDependencies,
+        (folder, hold): (RootDir, PathPermit),
+        (files, elsewhere): (Vec<DiscoveredFile>, OtherTreeVersions),
+        mode: RunMode,
     ) -> Self {
-        let known = |file: &Found| run.index_state.get(&file.path).cloned();
+        let known = |file: &DiscoveredFile| run.index_state.get(&file.path).cloned();
         Self {
             root: run.root.id,
             folder,
@@ -116,24 +119,28 @@ impl Reading {
     }
 
     /// Starts a reader for each processor, sparing one for the runtime where there are several.
-    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Read>) -> Readers {
+    pub(super) fn start_readers(
+        self,
+        tasks: &Tasks,
+        to: &mpsc::Sender<FileReadResult>,
+    ) -> ReaderThreads {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let readers = if 2 < processors { processors - 1 } else { processors };
         let shared = Arc::new(self);
-        let start = |pulse: &Arc<Pulse>| {
+        let start = |pulse: &Arc<IoHeartbeat>| {
             let (shared, to, pulse) = (Arc::clone(&shared), to.clone(), Arc::clone(pulse));
             let runtime = Handle::current();
             tasks.spawn_blocking(move || shared.read_all(&to, &runtime, &pulse))
         };
-        let pulses: Vec<Arc<Pulse>> =
+        let pulses: Vec<Arc<IoHeartbeat>> =
             (0..readers.min(shared.files.len())).map(|_| Arc::default()).collect();
-        shared.hold.follow(&pulses);
-        Readers { threads: pulses.iter().map(start).collect(), pulses }
+        shared.hold.add_heartbeats(&pulses);
+        ReaderThreads { threads: pulses.iter().map(start).collect(), pulses }
     }
 
     /// Reads file after file until none is left or nobody listens.
-    fn read_all(&self, to: &mpsc::Sender<Read>, runtime: &Handle, pulse: &Pulse) {
-        let reader = Reader {
+    fn read_all(&self, to: &mpsc::Sender<FileReadResult>, runtime: &Handle, pulse: &IoHeartbeat) {
+        let reader = RunFileReader {
             root: self.root,
             folder: &self.folder,
             pulse,
@@ -149,9 +156,9 @@ impl Reading {
             let room = Arc::clone(&self.room).acquire_many_owned(weight);
             // Nobody closes the semaphore.
             let Ok(room) = runtime.block_on(room) else { return };
-            self.progress.reading(&file.path);
-            let outcome = reader.read(file, known.as_ref());
-            if to.blocking_send(Read { outcome, bytes: file.size, room }).is_err() {
+            self.progress.set_current_file(&file.path);
+            let outcome = reader.read_file(file, known.as_ref());
+            if to.blocking_send(FileReadResult { outcome, bytes: file.size, room }).is_err() {
                 return;
             }
         }

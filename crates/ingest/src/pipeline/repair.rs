@@ -11,20 +11,20 @@ use codeinfo_core::{FileRecord, RootId};
 use codeinfo_store::Stored;
 use tokio_util::sync::CancellationToken;
 
-use super::{Target, write::remove_chunks};
-use crate::{error::IngestError, plan::Records};
+use super::{RunTarget, write::remove_chunks};
+use crate::{error::IngestError, plan::FileRecords};
 
 /// How many chunks one read takes from the store; each may have some kilobytes.
 const PAGE: usize = 500;
 
 /// Deletes chunks of versions that no record names, and clears the records of files that have some missing, so
 /// that those are read again. Returns whether any chunks were there to be deleted.
-pub(super) async fn repair(
-    target: &Target,
-    records: &mut Records,
+pub(super) async fn repair_index(
+    target: &RunTarget,
+    records: &mut FileRecords,
     cancel: &CancellationToken,
 ) -> Result<bool, IngestError> {
-    let named = named(target, records).await?;
+    let named = load_named_versions(target, records).await?;
     let mut present: HashMap<(String, String), u32> = HashMap::with_capacity(records.len());
     let mut has_deleted = false;
     let mut after = None;
@@ -70,7 +70,7 @@ pub(super) async fn repair(
         }
         target.store.put_files(some.to_vec()).await?;
     }
-    for former in RootId::former(target.owner) {
+    for former in RootId::former_record_ids(target.owner) {
         let mut broken = target.store.files(former).await?;
         broken.retain(|record| !is_whole(record));
         for some in broken.chunks(PAGE) {
@@ -82,9 +82,9 @@ pub(super) async fn repair(
 }
 
 /// Returns the versions of each path that some tree of the repository has, or had.
-async fn named(
-    target: &Target,
-    records: &Records,
+async fn load_named_versions(
+    target: &RunTarget,
+    records: &FileRecords,
 ) -> Result<HashMap<String, HashSet<String>>, IngestError> {
     let mut named: HashMap<String, HashSet<String>> = HashMap::with_capacity(records.len());
     let mut add = |path: &str, version: &str| {
@@ -98,9 +98,10 @@ async fn named(
         add(&record.path, &record.version);
     }
     let roots = target.store.roots().await?;
-    let of_owner = roots.iter().filter(|root| root.owner() == target.owner).map(|root| root.id);
+    let of_owner =
+        roots.iter().filter(|root| root.chunk_owner() == target.owner).map(|root| root.id);
     let others = of_owner.filter(|root| *root != target.root);
-    for other in others.chain(RootId::former(target.owner)) {
+    for other in others.chain(RootId::former_record_ids(target.owner)) {
         for record in target.store.files(other).await? {
             add(&record.path, &record.version);
         }

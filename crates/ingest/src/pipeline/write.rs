@@ -7,10 +7,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::{
-    Target,
-    index_state::{IndexState, Redacted},
+    RunTarget,
+    index_state::{IndexState, RedactionCounts},
 };
-use crate::{error::IngestError, skip::Skipped};
+use crate::{error::IngestError, skip::SkippedPath};
 
 /// The most chunks one write carries. Readers wait while an engine writes, so that writes are kept
 /// short.
@@ -22,15 +22,15 @@ const IDS: usize = 1024;
 
 /// A batch with its vectors, ready to be written.
 #[derive(Debug)]
-pub(super) struct Embedded {
+pub(super) struct EmbeddedFileBatch {
     pub(super) chunks: Vec<Chunk>,
     pub(super) changed: Vec<FileRecord>,
     pub(super) same: Vec<FileRecord>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<SkippedPath>,
     pub(super) gone: Vec<String>,
     /// How many files were cut by lines because parsing took too long.
     pub(super) fallbacks: u64,
-    pub(super) redacted: Redacted,
+    pub(super) redacted: RedactionCounts,
     /// Files of which some could not be decoded.
     pub(super) lossy: Vec<String>,
     /// Changed files that are indexed without their secrets, and kept from the model's shell.
@@ -44,10 +44,10 @@ pub(super) struct Embedded {
 }
 
 /// Writes one batch and notes it in the index state.
-pub(super) async fn write(
-    target: &Target,
+pub(super) async fn write_batch(
+    target: &RunTarget,
     index_state: &mut IndexState,
-    batch: Embedded,
+    batch: EmbeddedFileBatch,
 ) -> Result<(), IngestError> {
     let embedded = batch.chunks.len() as u64;
     let mut chunks = batch.chunks.into_iter();
@@ -63,25 +63,25 @@ pub(super) async fn write(
     if !records.is_empty() {
         target.store.put_files(records.clone()).await?;
     }
-    index_state.wrote(records, embedded);
+    index_state.record_written(records, embedded);
     Ok(())
 }
 
 /// Takes files out of the store.
-pub(super) async fn remove(
-    target: &Target,
+pub(super) async fn remove_files(
+    target: &RunTarget,
     index_state: &mut IndexState,
     paths: &[String],
 ) -> Result<(), IngestError> {
     for some in paths.chunks(PATHS) {
         target.store.remove_files(target.root, some.to_vec()).await?;
-        index_state.removed(some);
+        index_state.record_removed(some);
     }
     Ok(())
 }
 
 /// Removes chunks by their ids.
-pub(super) async fn remove_chunks(target: &Target, ids: &[Uuid]) -> Result<(), StoreError> {
+pub(super) async fn remove_chunks(target: &RunTarget, ids: &[Uuid]) -> Result<(), StoreError> {
     for some in ids.chunks(IDS) {
         target.store.remove_chunks(some.to_vec()).await?;
     }
@@ -89,7 +89,12 @@ pub(super) async fn remove_chunks(target: &Target, ids: &[Uuid]) -> Result<(), S
 }
 
 /// Returns the chunk at a place in its file, from 0.
-pub(super) fn chunk(owner: RootId, record: ChunkRecord, place: usize, vectors: Vectors) -> Chunk {
+pub(super) fn build_chunk(
+    owner: RootId,
+    record: ChunkRecord,
+    place: usize,
+    vectors: Vectors,
+) -> Chunk {
     let id = chunk_id(owner, &record.path, &record.version, place);
     Chunk { id, record, vectors }
 }

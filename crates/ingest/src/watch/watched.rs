@@ -9,18 +9,18 @@ use std::{
 use codeinfo_core::Root;
 use codeinfo_worktree::git::GIT;
 
-use super::{folders::Identity, pending::Pending};
+use super::{folders::FolderIdentity, pending::PendingChanges};
 use crate::discover;
 
 /// A root and what is known of its folder.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedRoot {
     pub(super) root: Root,
     /// Its folder, when it was last seen; `None` while there is none.
-    pub(super) place: Option<Identity>,
+    pub(super) place: Option<FolderIdentity>,
     /// The folders in it that the system watches.
     pub(super) folders: BTreeSet<PathBuf>,
-    pub(super) pending: Pending,
+    pub(super) pending: PendingChanges,
     /// When to compare everything, where watching is not possible.
     pub(super) compare_at: Option<Instant>,
     /// Why watching is not possible.
@@ -31,13 +31,13 @@ pub(super) struct Watched {
     pub(super) is_silent: bool,
 }
 
-impl Watched {
+impl WatchedRoot {
     pub(super) fn new(root: Root) -> Self {
         Self {
             root,
             place: None,
             folders: BTreeSet::new(),
-            pending: Pending::default(),
+            pending: PendingChanges::default(),
             compare_at: None,
             limit: None,
             failed: None,
@@ -46,13 +46,13 @@ impl Watched {
     }
 
     /// Says why changes are not taken up at once, if they are not.
-    pub(super) fn fault(&self) -> Option<String> {
+    pub(super) fn fault_message(&self) -> Option<String> {
         let silent = self.is_silent.then(|| "its folder does not answer".to_owned());
-        let gone = || self.place.is_none().then(|| self.gone().to_owned());
+        let gone = || self.place.is_none().then(|| self.gone_message().to_owned());
         silent.or_else(gone).or_else(|| self.failed.clone()).or_else(|| self.limit.clone())
     }
 
-    fn gone(&self) -> &'static str {
+    fn gone_message(&self) -> &'static str {
         match self.root.revision {
             None => "its folder is gone",
             Some(_) => "its repository, or the branch or tag, is gone",
@@ -60,7 +60,7 @@ impl Watched {
     }
 
     /// Notes that something changed at a path, if it is of this root.
-    pub(super) fn note(&mut self, path: &Path, now: Instant) {
+    pub(super) fn record_change(&mut self, path: &Path, now: Instant) {
         if self.root.revision.is_some() || !path.starts_with(&self.root.path) {
             return;
         }
@@ -71,10 +71,10 @@ impl Watched {
             Some(folder) if name == GIT && folder != self.root.path => folder,
             _ => path,
         };
-        match discover::below(&self.root.path, path) {
+        match discover::relative_path(&self.root.path, path) {
             // A changed ignore file changes what counts of everything beside it.
             Some(below) if !is_exclude && !discover::is_ignore_file(name) && !below.is_empty() => {
-                self.pending.note(below, now);
+                self.pending.add_path(below, now);
             }
             Some(_) => self.pending.note_all(now),
             // A name that is not UTF-8 is never indexed.

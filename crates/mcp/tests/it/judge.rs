@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_mcp::{
-    About, Bounds, Call, CallError, Calls, Endpoint, Error, Idempotence, Post, Reply, Tool,
-    ToolResult, Update, answer,
+    CallRegistry, CallUpdate, Endpoint, EndpointInfo, JsonRpcError, McpContext, McpPost, McpReply,
+    McpTool, McpToolResult, StartedCall, ToolCallError, ToolIdempotence, answer_post,
 };
 use futures_util::{
     FutureExt, StreamExt,
@@ -51,14 +51,15 @@ pub(crate) struct Judge {
     runtime: tokio::runtime::Runtime,
     open: Arc<dyn Endpoint>,
     gated: Arc<dyn Endpoint>,
-    bounds: Bounds,
+    bounds: McpContext,
 }
 
 impl Judge {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let wait = Duration::from_mins(1);
-        let bounds = Bounds { max_batch: MAX_BATCH, keep_alive: wait, calls: Calls::default() };
+        let bounds =
+            McpContext { max_batch: MAX_BATCH, keep_alive: wait, calls: CallRegistry::default() };
         Self {
             runtime: runtime.unwrap(),
             open: Arc::new(Tools::new(true)),
@@ -78,13 +79,13 @@ impl Judge {
 
     fn hear(&self, endpoint: &Arc<dyn Endpoint>, headers: &Headers, body: &[u8]) -> Heard {
         self.runtime.block_on(async {
-            let post = Post::new(|name| headers.get(name).map(Into::into), body);
-            match answer(endpoint, post, &self.bounds).await {
-                Reply::Accepted => Heard::Nothing,
-                Reply::Json { status, text } => Heard::Json(status, text),
-                Reply::Greeting { text, .. } => Heard::Json(200, text),
-                Reply::Deferred(text) => Heard::Json(200, text.await),
-                Reply::Events(messages) | Reply::Listening(messages) => {
+            let post = McpPost::new(|name| headers.get(name).map(Into::into), body);
+            match answer_post(endpoint, post, &self.bounds).await {
+                McpReply::Accepted => Heard::Nothing,
+                McpReply::Json { status, text } => Heard::Json(status, text),
+                McpReply::Greeting { text, .. } => Heard::Json(200, text),
+                McpReply::Deferred(text) => Heard::Json(200, text.await),
+                McpReply::Events(messages) | McpReply::Listening(messages) => {
                     Heard::Events(messages.collect().await)
                 }
             }
@@ -262,7 +263,7 @@ fn code(text: &str, id: &Value) -> Option<i64> {
 
 /// One tool that answers at once, one that takes its time, one that is lost, one that refuses.
 struct Tools {
-    about: About,
+    about: EndpointInfo,
     open: bool,
 }
 
@@ -274,9 +275,10 @@ impl Tools {
             "required": ["question"],
             "properties": { "question": { "type": "string", "minLength": 1 } },
         });
-        let tool = |name| Tool::new(name, "title", "text", schema.clone(), Idempotence::Changing);
+        let tool =
+            |name| McpTool::new(name, "title", "text", schema.clone(), ToolIdempotence::Changing);
         let tools = ["now", "later", "lost", "refused"].into_iter().map(|name| tool(name).unwrap());
-        let about = About {
+        let about = EndpointInfo {
             title: "Test".to_owned(),
             instructions: "Ask.".to_owned(),
             tools: tools.collect(),
@@ -287,34 +289,34 @@ impl Tools {
 }
 
 impl Endpoint for Tools {
-    fn about(&self) -> &About {
+    fn endpoint_info(&self) -> &EndpointInfo {
         &self.about
     }
 
-    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
-        let gate = if self.open { Ok(()) } else { Err(Error::new(-32001, "GATED")) };
+    fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
+        let gate = if self.open { Ok(()) } else { Err(JsonRpcError::new(-32001, "GATED")) };
         future::ready(gate).boxed()
     }
 
-    fn call<'a>(
+    fn call_tool<'a>(
         &'a self,
-        tool: &'a Tool,
+        tool: &'a McpTool,
         arguments: Value,
         _: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, CallError>> {
-        let call = match tool.arguments().read::<Value>(arguments) {
-            Err(faults) => Err(CallError::Arguments(faults)),
+    ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
+        let call = match tool.arguments().validate_and_parse::<Value>(arguments) {
+            Err(faults) => Err(ToolCallError::Arguments(faults)),
             Ok(arguments) => {
-                let result = ToolResult::text(arguments.to_string()).with_meta("k", json!(1));
-                let news = ["one", "two"].map(|text| Update::Progress(text.to_owned()));
+                let result = McpToolResult::text(arguments.to_string()).with_meta("k", json!(1));
+                let news = ["one", "two"].map(|text| CallUpdate::Progress(text.to_owned()));
                 match tool.name() {
-                    "now" => Ok(Call::Done(result)),
+                    "now" => Ok(StartedCall::Done(result)),
                     "later" => {
-                        let end = stream::iter([Update::Done(Ok(result))]);
-                        Ok(Call::Running(stream::iter(news).chain(end).boxed()))
+                        let end = stream::iter([CallUpdate::Done(Ok(result))]);
+                        Ok(StartedCall::Running(stream::iter(news).chain(end).boxed()))
                     }
-                    "lost" => Ok(Call::Running(stream::iter(news).boxed())),
-                    _ => Err(CallError::Error(Error::internal())),
+                    "lost" => Ok(StartedCall::Running(stream::iter(news).boxed())),
+                    _ => Err(ToolCallError::Error(JsonRpcError::internal_error())),
                 }
             }
         };

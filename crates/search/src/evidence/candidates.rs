@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
 use codeinfo_embed::lexical;
-use codeinfo_lang::words::{folded, identifiers};
+use codeinfo_lang::words::{find_identifiers, fold_name};
 use codeinfo_store::Scored;
 
-use super::{Evidence, EvidenceError, snapshot::with_content, word::Word};
+use super::{Evidence, EvidenceError, snapshot::with_content, word::WordMatcher};
 
 /// A chunk of one line that is as long may be a piece of a line, and the word be cut with it.
 const PIECE_BYTES: usize = 900;
@@ -16,7 +16,7 @@ const MAX_SPELLINGS: usize = 3;
 
 /// The files that may hold a word.
 #[derive(Debug, Default)]
-pub(super) struct Candidates {
+pub(super) struct CandidateFiles {
     /// Each with the place of its root, in order of path within that.
     pub(super) files: Vec<(usize, FileRecord)>,
     /// If there are none: names that differ by case and underscores alone.
@@ -25,11 +25,11 @@ pub(super) struct Candidates {
 
 impl Evidence {
     /// Returns the files of `roots`, which are all or one, that may hold a word.
-    pub(super) async fn candidates(
+    pub(super) async fn find_candidate_files(
         &self,
-        word: &Word,
+        word: &WordMatcher,
         roots: &[Root],
-    ) -> Result<Candidates, EvidenceError> {
+    ) -> Result<CandidateFiles, EvidenceError> {
         let mut candidates = self.all_candidates(word, roots).await?;
         keep_once(&mut candidates.files, roots);
         Ok(candidates)
@@ -37,16 +37,20 @@ impl Evidence {
 
     async fn all_candidates(
         &self,
-        word: &Word,
+        word: &WordMatcher,
         roots: &[Root],
-    ) -> Result<Candidates, EvidenceError> {
+    ) -> Result<CandidateFiles, EvidenceError> {
         let of = if let [only] = roots { Some(only.id) } else { None };
-        if let Some(found) = self.holding(word, of).await? {
+        if let Some(found) = self.find_chunks_with_term(word, of).await? {
             return self.of_chunks(word, found, roots).await;
         }
-        let mut candidates = Candidates::default();
+        let mut candidates = CandidateFiles::default();
         for (at, root) in roots.iter().enumerate() {
-            let found = if of.is_none() { self.holding(word, Some(root.id)).await? } else { None };
+            let found = if of.is_none() {
+                self.find_chunks_with_term(word, Some(root.id)).await?
+            } else {
+                None
+            };
             let files = match found {
                 Some(found) => self.of_chunks(word, found, roots).await?.files,
                 None => self.files_of(at, root).await?,
@@ -82,13 +86,17 @@ impl Evidence {
 
     /// Returns all chunks that have a term without which no text holds the word; `None` if there is no such term,
     /// or more chunks have each than one read returns.
-    async fn holding(
+    async fn find_chunks_with_term(
         &self,
-        word: &Word,
+        word: &WordMatcher,
         of: Option<RootId>,
     ) -> Result<Option<Vec<Scored>>, EvidenceError> {
         // The words of a text are cut where an accent is an own character.
-        let terms = if word.has_encodings() { Vec::new() } else { lexical::needed(word.as_str()) };
+        let terms = if word.has_encodings() {
+            Vec::new()
+        } else {
+            lexical::list_required_terms(word.as_str())
+        };
         for term in terms {
             let found = self.store.holders(term, of).await?;
             if found.is_some() {
@@ -101,10 +109,10 @@ impl Evidence {
     /// Returns the files of those chunks that may hold the word.
     async fn of_chunks(
         &self,
-        word: &Word,
+        word: &WordMatcher,
         found: Vec<Scored>,
         roots: &[Root],
-    ) -> Result<Candidates, EvidenceError> {
+    ) -> Result<CandidateFiles, EvidenceError> {
         let mut paths: HashMap<RootId, BTreeSet<String>> = HashMap::new();
         let (holding, others): (Vec<Scored>, Vec<Scored>) =
             found.into_iter().partition(|found| may_hold(&found.record, word));
@@ -114,7 +122,7 @@ impl Evidence {
             }
             paths.entry(record.root).or_default().insert(record.path);
         }
-        let mut candidates = Candidates::default();
+        let mut candidates = CandidateFiles::default();
         for (at, root) in roots.iter().enumerate() {
             let Some(paths) = paths.remove(&root.id) else { continue };
             let files = self.store.files_at(root.id, paths.into_iter().collect()).await?;
@@ -125,7 +133,7 @@ impl Evidence {
         if candidates.files.is_empty() {
             let known = |found: &&Scored| roots.iter().any(|root| root.id == found.record.root);
             let texts = others.iter().filter(known).map(|found| found.record.text.as_str());
-            candidates.spellings = spellings(word.as_str(), texts);
+            candidates.spellings = list_spellings(word.as_str(), texts);
         }
         Ok(candidates)
     }
@@ -138,7 +146,7 @@ fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     files.retain(|(at, file)| {
         roots.get(*at).is_none_or(|root| {
             let (path, version) = (file.path.clone(), file.version.clone());
-            root.repository.is_none() || seen.insert((root.owner(), path, version))
+            root.repository.is_none() || seen.insert((root.chunk_owner(), path, version))
         })
     });
     let is_nested = |root: &Root| {
@@ -162,17 +170,17 @@ fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
 }
 
 /// Whether a chunk that has the terms of a word may hold the word, or a part of it.
-fn may_hold(chunk: &ChunkRecord, word: &Word) -> bool {
+fn may_hold(chunk: &ChunkRecord, word: &WordMatcher) -> bool {
     let is_piece = chunk.start_line == chunk.end_line && chunk.text.len() >= PIECE_BYTES;
     is_piece || word.is_part_of(&chunk.text)
 }
 
 /// Returns how a name is spelled in some texts, the most frequent spelling first.
-fn spellings<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let wanted = folded(name.as_bytes());
+fn list_spellings<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = fold_name(name.as_bytes());
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
-    for identifier in texts.flat_map(identifiers) {
-        if folded(identifier) == wanted
+    for identifier in texts.flat_map(find_identifiers) {
+        if fold_name(identifier) == wanted
             && let Ok(spelled) = str::from_utf8(identifier)
         {
             *counted.entry(spelled).or_default() += 1;

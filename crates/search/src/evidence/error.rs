@@ -1,6 +1,6 @@
 //! Why there is no evidence.
 
-use codeinfo_core::{OmissionRule, UnknownRoot, error::Code, explain_omission, plain_name};
+use codeinfo_core::{OmissionRule, UnknownRoot, error::ErrorCode, explain_omission, plain_name};
 use codeinfo_store::StoreError;
 
 /// The most characters of a path or name that are repeated.
@@ -18,9 +18,9 @@ pub enum EvidenceError {
     /// No indexed file or folder has this path.
     #[error(
         "no indexed file or folder is `{}`{}{}",
-        plain(.path),
+        sanitize_path(.path),
         .omitted.as_ref().map(|why| format!(": {why}")).unwrap_or_default(),
-        also("; similar: ", .similar)
+        render_path_list("; similar: ", .similar)
     )]
     NotFound {
         /// As it was given.
@@ -31,7 +31,7 @@ pub enum EvidenceError {
         omitted: Option<String>,
     },
     /// Several files or folders may be meant.
-    #[error("`{}` may be one of {count}{}", plain(.path), also(": ", .several))]
+    #[error("`{}` may be one of {count}{}", sanitize_path(.path), render_path_list(": ", .several))]
     Ambiguous {
         /// As it was given.
         path: String,
@@ -41,16 +41,16 @@ pub enum EvidenceError {
         count: usize,
     },
     /// It is a folder, which has no lines.
-    #[error("`{}` is a folder", plain(.0))]
+    #[error("`{}` is a folder", sanitize_path(.0))]
     IsFolder(String),
     /// The index has nothing of the file's content.
     #[error("{}", .1.map_or_else(
-        || format!("nothing of `{}` is indexed: it is empty", plain(.0)),
+        || format!("nothing of `{}` is indexed: it is empty", sanitize_path(.0)),
         |rule| explain_omission(rule, .0)
     ))]
     NoContent(String, Option<OmissionRule>),
     /// The file is being indexed at this moment.
-    #[error("`{}` is being indexed again", plain(.0))]
+    #[error("`{}` is being indexed again", sanitize_path(.0))]
     InProgress(String),
     /// No indexed repository has that name, id or path.
     #[error(transparent)]
@@ -68,31 +68,32 @@ pub enum EvidenceError {
 
 impl EvidenceError {
     /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound { .. } => Code::FileNotFound,
+            Self::NotFound { .. } => ErrorCode::FileNotFound,
             Self::Name(_)
             | Self::Pattern(_)
             | Self::Ambiguous { .. }
             | Self::IsFolder(_)
-            | Self::NoContent(..) => Code::ValidationFailed,
-            Self::RepoNotFound(_) => Code::RepoNotFound,
-            Self::IngestRequired => Code::IngestRequired,
-            Self::InProgress(_) | Self::Stalled => Code::Busy,
+            | Self::NoContent(..) => ErrorCode::ValidationFailed,
+            Self::RepoNotFound(_) => ErrorCode::RepoNotFound,
+            Self::IngestRequired => ErrorCode::IngestRequired,
+            Self::InProgress(_) | Self::Stalled => ErrorCode::Busy,
             Self::Store(cause) => cause.code(),
         }
     }
 }
 
 /// A path in one line.
-fn plain(path: &str) -> String {
+fn sanitize_path(path: &str) -> String {
     plain_name(path, MAX_CHARS).replace('`', "'")
 }
 
-fn also(before: &str, paths: &[String]) -> String {
+fn render_path_list(before: &str, paths: &[String]) -> String {
     if paths.is_empty() {
         return String::new();
     }
-    let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", plain(path))).collect();
+    let paths: Vec<String> =
+        paths.iter().map(|path| format!("`{}`", sanitize_path(path))).collect();
     format!("{before}{}", paths.join(", "))
 }

@@ -2,14 +2,14 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use codeinfo_core::Within;
+use codeinfo_core::RootFilter;
 
 use super::{
-    Evidence, EvidenceError, File, Searched,
-    classify::{Budget, Group, GroupedPlace, group_places, rank},
+    Evidence, EvidenceError, IndexedFile, SearchedRepository,
+    classify::{ClassifiedOccurrence, OccurrenceKind, ScanBudget, group_places, rank_by_roles},
     pattern::NamePattern,
-    snapshot::Snapshot,
-    uses::searched,
+    snapshot::FileSnapshot,
+    uses::list_searched_repositories,
 };
 
 /// Maximum number and bytes of the names that are counted one by one; the places of others are counted together.
@@ -20,7 +20,7 @@ const MAX_RETURNED: usize = 500;
 
 /// The matches of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matches {
+pub struct PatternMatches {
     /// The pattern as it was given.
     pub pattern: String,
     /// Number of places.
@@ -34,7 +34,7 @@ pub struct Matches {
     /// Best first: defined names, then names in code, in tests, in documents, in comments and strings.
     pub names: Vec<MatchedName>,
     /// The repositories that were searched.
-    pub searched: Vec<Searched>,
+    pub searched: Vec<SearchedRepository>,
     /// Names of repositories that were not searched, since their folder is gone.
     pub gone: Vec<String>,
     /// Number of unread files; the counts are exact if it is 0.
@@ -60,9 +60,9 @@ pub struct MatchedName {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchedPlace {
     /// The kind of place.
-    pub group: Group,
+    pub group: OccurrenceKind,
     /// The file.
-    pub file: File,
+    pub file: IndexedFile,
     /// Number of the line.
     pub line: u32,
     /// The line.
@@ -104,28 +104,29 @@ impl MatchTally {
     fn count_file(
         &mut self,
         root: usize,
-        snapshot: &Snapshot,
+        snapshot: &FileSnapshot,
         pattern: &NamePattern,
-        budget: &mut Budget,
+        budget: &mut ScanBudget,
     ) -> bool {
         let text = snapshot.text();
-        let mut places = pattern.places(&text, *budget);
-        let (before, rank) = (self.count, rank(snapshot.roles()));
+        let mut places = pattern.find_places(&text, *budget);
+        let (before, rank) = (self.count, rank_by_roles(snapshot.roles()));
         let path = &snapshot.record.path;
         let file = CountedFile { root, path, rank };
-        let mut take = |place: &GroupedPlace<'_>, _: &mut Budget| self.count_place(place, &file);
+        let mut take =
+            |place: &ClassifiedOccurrence<'_>, _: &mut ScanBudget| self.count_place(place, &file);
         group_places(snapshot, &text, &mut places, budget, &mut take);
         self.files += usize::from(self.count > before);
         self.is_cut |= places.is_cut;
         !places.is_stopped
     }
 
-    fn count_place(&mut self, place: &GroupedPlace<'_>, file: &CountedFile<'_>) {
+    fn count_place(&mut self, place: &ClassifiedOccurrence<'_>, file: &CountedFile<'_>) {
         self.count += 1;
         let order = (place.group as usize, file.rank);
         let first = || MatchedPlace {
             group: place.group,
-            file: File { rel_path: file.path.to_owned(), ..File::default() },
+            file: IndexedFile { rel_path: file.path.to_owned(), ..IndexedFile::default() },
             line: place.line,
             text: place.line_text(),
         };
@@ -156,12 +157,15 @@ impl Evidence {
     pub async fn find_matches(
         &self,
         pattern: NamePattern,
-        within: Within,
-    ) -> Result<Matches, EvidenceError> {
+        within: RootFilter,
+    ) -> Result<PatternMatches, EvidenceError> {
         let (roots, gone) = self.present_roots(within).await?;
         let files = self.all_files(&roots).await?;
         let needle = pattern.clone();
-        let read = move |tally: &mut MatchTally, root, snapshot: &Snapshot, budget: &mut Budget| {
+        let read = move |tally: &mut MatchTally,
+                         root,
+                         snapshot: &FileSnapshot,
+                         budget: &mut ScanBudget| {
             tally.count_file(root, snapshot, &needle, budget)
         };
         let (tally, unread) = self.scan_files(files, MatchTally::default(), read).await?;
@@ -172,18 +176,18 @@ impl Evidence {
         });
         let name = |(name, NameCount { count, files, root, mut first, .. })| {
             if let Some(root) = roots.get(root) {
-                first.file = self.file(root, &first.file.rel_path);
+                first.file = self.to_indexed_file(root, &first.file.rel_path);
             }
             MatchedName { name, count, files, first }
         };
-        Ok(Matches {
+        Ok(PatternMatches {
             pattern: pattern.as_str().to_owned(),
             count: tally.count,
             files: tally.files,
             distinct,
             uncounted: tally.uncounted,
             names: names.into_iter().take(MAX_RETURNED).map(name).collect(),
-            searched: searched(&roots),
+            searched: list_searched_repositories(&roots),
             gone,
             unread,
             is_cut: tally.is_cut,

@@ -1,11 +1,11 @@
 //! What a file or folder defines, and where.
 
-use codeinfo_core::{FileRecord, Root, Within, hash, list_omissions};
+use codeinfo_core::{FileRecord, Root, RootFilter, hash, list_omissions};
 
 use super::{
     Evidence, EvidenceError,
-    folder::{self, Folder},
-    place::{File, Place},
+    folder::{self, FolderOutline},
+    place::{IndexedFile, ResolvedPath},
 };
 
 /// The first line of a definition may go on over so many lines until its name stands there.
@@ -19,21 +19,21 @@ pub enum Outline {
     /// It is a file.
     File {
         /// Which.
-        file: File,
+        file: IndexedFile,
         /// Lower-case name of its language.
         language: Option<String>,
         /// The last line with something in it.
         lines: u32,
         /// In order of their lines.
-        definitions: Vec<Entry>,
+        definitions: Vec<OutlineEntry>,
     },
     /// It is a folder.
-    Folder(Folder),
+    Folder(FolderOutline),
 }
 
 /// A definition, or a section under a heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct OutlineEntry {
     /// Its first line.
     pub first: u32,
     /// Its last.
@@ -46,17 +46,21 @@ pub struct Entry {
 
 impl Evidence {
     /// Returns what a file or folder defines, as it was indexed.
-    pub async fn outline(&self, path: &str, within: Within) -> Result<Outline, EvidenceError> {
-        match self.place(path, within).await? {
-            Place::File(root, record) => self.of_file(path, &root, &record).await,
-            Place::Folder(root, folder, files) => {
-                let shown = self.shown(&root, &folder);
-                let wanted = folder::wanted(&files);
-                let snapshots = self.snapshots(wanted).await?;
-                let omitted = root.omitted.beneath(&folder);
+    pub async fn load_outline(
+        &self,
+        path: &str,
+        within: RootFilter,
+    ) -> Result<Outline, EvidenceError> {
+        match self.resolve_path(path, within).await? {
+            ResolvedPath::File(root, record) => self.of_file(path, &root, &record).await,
+            ResolvedPath::Folder(root, folder, files) => {
+                let shown = self.display_path(&root, &folder);
+                let wanted = folder::select_key_files(&files);
+                let snapshots = self.load_snapshots(wanted).await?;
+                let omitted = root.omitted.filter_below(&folder);
                 let left_out = list_omissions(omitted.groups(), &[]);
-                let found = folder::of(shown, &folder, &files, &snapshots);
-                Ok(Outline::Folder(Folder { left_out, ..found }))
+                let found = folder::build_folder_outline(shown, &folder, &files, &snapshots);
+                Ok(Outline::Folder(FolderOutline { left_out, ..found }))
             }
         }
     }
@@ -71,18 +75,18 @@ impl Evidence {
             let rule = hash::split_omitted(&record.version).1;
             return Err(EvidenceError::NoContent(asked.to_owned(), rule));
         }
-        let snapshot = self.snapshot(record).await?;
+        let snapshot = self.load_snapshot(record).await?;
         let snapshot = snapshot.ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
-        let file = self.file(root, &record.path);
+        let file = self.to_indexed_file(root, &record.path);
         let outline = move || {
             let text = snapshot.text();
             let language = snapshot.language();
             let lines: Vec<&str> = text.lines().collect();
-            let known = codeinfo_chunk::definitions(language, &text);
+            let known = codeinfo_chunk::list_definitions(language, &text);
             let entry = |one: codeinfo_chunk::Definition| {
-                let head = head(&lines, &one);
+                let head = read_definition_head(&lines, &one);
                 let codeinfo_chunk::Definition { first, last, depth, .. } = one;
-                Entry { first, last, depth, head }
+                OutlineEntry { first, last, depth, head }
             };
             Outline::File {
                 file,
@@ -91,12 +95,12 @@ impl Evidence {
                 definitions: known.into_iter().map(entry).collect(),
             }
         };
-        self.blocking(outline).await
+        self.run_blocking(outline).await
     }
 }
 
 /// Returns the first lines of a definition, as one, up to that with its name.
-fn head(lines: &[&str], definition: &codeinfo_chunk::Definition) -> String {
+fn read_definition_head(lines: &[&str], definition: &codeinfo_chunk::Definition) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let name = definition.symbol.rsplit(|c: char| !is_word(c)).find(|part| !part.is_empty());
     let at = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);

@@ -11,7 +11,7 @@ use regex_automata::{
     util::syntax,
 };
 
-use super::{EvidenceError, classify::Budget};
+use super::{EvidenceError, classify::ScanBudget};
 
 /// Maximum bytes of a pattern.
 const MAX_BYTES: usize = 500;
@@ -103,7 +103,11 @@ impl NamePattern {
     }
 
     /// Returns the matches in a text, ascending and disjoint; none crosses a line end.
-    pub(super) fn places<'a>(&'a self, text: &'a str, budget: Budget) -> PatternPlaces<'a> {
+    pub(super) fn find_places<'a>(
+        &'a self,
+        text: &'a str,
+        budget: ScanBudget,
+    ) -> PatternPlaces<'a> {
         PatternPlaces {
             pattern: self,
             text,
@@ -124,7 +128,7 @@ pub(super) struct PatternPlaces<'a> {
     piece: Range<usize>,
     /// Bytes searched since the time was checked.
     unchecked: usize,
-    budget: Budget,
+    budget: ScanBudget,
     /// Whether the time ran out before the end of the text.
     pub(super) is_stopped: bool,
     /// Whether a line was searched in pieces, so that matches across two pieces may be missing.
@@ -187,7 +191,7 @@ mod tests {
     use super::*;
 
     fn list_matches<'a>(pattern: &NamePattern, text: &'a str) -> Vec<&'a str> {
-        let places = pattern.places(text, Budget::default());
+        let places = pattern.find_places(text, ScanBudget::default());
         places.map(|place| text.get(place).unwrap()).collect()
     }
 
@@ -263,14 +267,14 @@ mod tests {
             (name("beta_*.of"), true),
             (NamePattern::parse_regex("beta_.").unwrap(), true),
         ] {
-            let mut places = pattern.places(&text, Budget::default());
+            let mut places = pattern.find_places(&text, ScanBudget::default());
             let expected = if pattern.as_str().ends_with("of") { 0 } else { 5_000_000 / 14 };
             assert_eq!(places.by_ref().count(), expected);
             assert!(places.is_cut == may_miss && !places.is_stopped, "{}", pattern.as_str());
         }
         let one_word = "b".repeat(100_000);
         let pattern = name("b*");
-        let mut places = pattern.places(&one_word, Budget::default());
+        let mut places = pattern.find_places(&one_word, ScanBudget::default());
         assert!(places.by_ref().count() == 1 && places.is_cut);
     }
 
@@ -283,7 +287,7 @@ mod tests {
             let pattern = NamePattern::parse_regex(pattern).unwrap();
             for text in [&one, &line] {
                 // Without pieces and a bound, some of these take hours.
-                pattern.places(text, Budget::default()).for_each(drop);
+                pattern.find_places(text, ScanBudget::default()).for_each(drop);
             }
         }
     }

@@ -7,9 +7,9 @@ use std::{
 };
 
 use codeinfo_core::{
-    FileRecord, Root, Within,
-    paths::{clean, ends_with, is_below},
-    unicode::{compose, list_encodings},
+    FileRecord, Root, RootFilter,
+    paths::{ends_with, is_below, normalize_path},
+    unicode::{list_encodings, normalize_nfc},
 };
 use codeinfo_worktree::root_link::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
@@ -21,7 +21,7 @@ const MAX_NAMED: usize = 3;
 
 /// A file as clients see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct File {
+pub struct IndexedFile {
     /// Absolute path.
     pub path: String,
     /// Path below the root.
@@ -32,13 +32,13 @@ pub struct File {
 
 /// What a path means.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum ResolvedPath {
     File(Root, FileRecord),
     /// A folder by its path below the root, which is empty for the root itself, and the files in it.
     Folder(Root, String, Vec<FileRecord>),
 }
 
-impl Place {
+impl ResolvedPath {
     fn root(&self) -> &Root {
         match self {
             Self::File(root, _) | Self::Folder(root, ..) => root,
@@ -70,13 +70,17 @@ impl Evidence {
     /// Finds what a path means: absolute as clients see it or as the server does, or below a root, with the name of
     /// the root before it or without; or the end of one path alone. Of other trees of a repository, a path is meant that is
     /// absolute, or begins with the name of one.
-    pub(super) async fn place(&self, path: &str, within: Within) -> Result<Place, EvidenceError> {
+    pub(super) async fn resolve_path(
+        &self,
+        path: &str,
+        within: RootFilter,
+    ) -> Result<ResolvedPath, EvidenceError> {
         let mut roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(EvidenceError::IngestRequired);
         }
-        let seen = within.of(&roots);
-        if matches!(within, Within::Only(_)) {
+        let seen = within.select_roots(&roots);
+        if matches!(within, RootFilter::Only(_)) {
             roots.clone_from(&seen);
         }
         let unknown = |omitted| EvidenceError::NotFound {
@@ -85,35 +89,35 @@ impl Evidence {
             omitted,
         };
         let written = Some(path.trim().trim_matches('`')).filter(|path| !path.contains('\0'));
-        let Some(mut asked) = written.and_then(|path| clean(&read_file_url(path))) else {
+        let Some(mut asked) = written.and_then(|path| normalize_path(&read_file_url(path))) else {
             return Err(unknown(None));
         };
         if asked.is_absolute()
-            && self.asked(&asked, (&roots, &seen)).is_empty()
-            && let Some(real) = follow_link(&self.paths.meant(&asked), &roots).await
+            && self.list_possible_paths(&asked, (&roots, &seen)).is_empty()
+            && let Some(real) = follow_link(&self.paths.to_server_path(&asked), &roots).await
         {
             asked = real;
         }
         let mut places = Vec::new();
         let mut omitted = None;
-        for (root, below) in self.asked(&asked, (&roots, &seen)) {
-            omitted = omitted.or_else(|| unsearched::explain(root, &below));
+        for (root, below) in self.list_possible_paths(&asked, (&roots, &seen)) {
+            omitted = omitted.or_else(|| unsearched::explain_unindexed_path(root, &below));
             let records = self.store.files_at(root.id, list_encodings(&below)).await?;
-            if let Some(record) = root.public(records).pop() {
-                places.push(Place::File(root.clone(), record));
+            if let Some(record) = root.retain_public_files(records).pop() {
+                places.push(ResolvedPath::File(root.clone(), record));
                 continue;
             }
             let files = with_content(self.store.files(root.id).await?, root);
             let inside: Vec<FileRecord> = files
                 .into_iter()
-                .filter(|file| is_below(&compose(&file.path), &compose(&below)))
+                .filter(|file| is_below(&normalize_nfc(&file.path), &normalize_nfc(&below)))
                 .collect();
             if !inside.is_empty() {
-                places.push(Place::Folder(root.clone(), below, inside));
+                places.push(ResolvedPath::Folder(root.clone(), below, inside));
             }
         }
         // A path is that of the tree in which somebody stands, if it has one.
-        if let Within::Tree(tree) = within
+        if let RootFilter::Tree(tree) = within
             && places.iter().any(|place| place.root().id == tree)
         {
             places.retain(|place| place.root().id == tree);
@@ -124,22 +128,25 @@ impl Evidence {
         }
         match places.len() {
             0 if asked.is_absolute() => Err(unknown(omitted)),
-            0 => self.ending(path, (&asked, omitted), &seen).await,
+            0 => self.resolve_path_end(path, (&asked, omitted), &seen).await,
             1 => places.pop().ok_or_else(|| unknown(None)),
-            _ => Err(ambiguous(path, places.iter().map(|place| self.name(place)).collect())),
+            _ => Err(build_ambiguous_error(
+                path,
+                places.iter().map(|place| self.display_resolved_path(place)).collect(),
+            )),
         }
     }
 
     /// Returns the places that a path may mean as it is, each with its root. An absolute one has the inner of roots
     /// that lie within one another; the name of a root is that root, and no folder in it of that name.
-    fn asked<'a>(
+    fn list_possible_paths<'a>(
         &self,
         path: &Path,
         (roots, seen): (&'a [Root], &'a [Root]),
     ) -> Vec<(&'a Root, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         if path.is_absolute() {
-            let meant = self.paths.meant(path);
+            let meant = self.paths.to_server_path(path);
             let below = roots.iter().filter_map(|root| {
                 let rest = strip_root(&meant, &root.path).or_else(|| strip_root(path, &root.path));
                 Some((root, text(&rest?)?))
@@ -170,25 +177,25 @@ impl Evidence {
     }
 
     /// Finds the one file or folder whose path ends like this.
-    async fn ending(
+    async fn resolve_path_end(
         &self,
         given: &str,
         (asked, omitted): (&Path, Option<String>),
         roots: &[Root],
-    ) -> Result<Place, EvidenceError> {
-        let end = compose(asked.to_str().unwrap_or_default());
+    ) -> Result<ResolvedPath, EvidenceError> {
+        let end = normalize_nfc(asked.to_str().unwrap_or_default());
         let name = end.rsplit('/').next().unwrap_or(&end);
         let (mut found, mut folders, mut similar) = (Vec::new(), BTreeSet::new(), Vec::new());
         for (at, root) in roots.iter().enumerate() {
             for file in with_content(self.store.files(root.id).await?, root) {
-                let path = compose(&file.path);
+                let path = normalize_nfc(&file.path);
                 if end.is_empty() {
                 } else if ends_with(&path, &end) {
-                    found.push(Place::File(root.clone(), file));
+                    found.push(ResolvedPath::File(root.clone(), file));
                 } else if let Some(folder) = folder_ending(&path, &end) {
                     folders.insert((at, folder.to_owned()));
                 } else if path.rsplit('/').next() == Some(name) {
-                    similar.push(self.shown(root, &file.path));
+                    similar.push(self.display_path(root, &file.path));
                 }
             }
         }
@@ -196,8 +203,8 @@ impl Evidence {
             for (at, folder) in folders {
                 let Some(root) = roots.get(at) else { continue };
                 let mut files = with_content(self.store.files(root.id).await?, root);
-                files.retain(|file| is_below(&compose(&file.path), &folder));
-                found.push(Place::Folder(root.clone(), folder, files));
+                files.retain(|file| is_below(&normalize_nfc(&file.path), &folder));
+                found.push(ResolvedPath::Folder(root.clone(), folder, files));
                 if found.len() > MAX_NAMED {
                     break;
                 }
@@ -209,19 +216,22 @@ impl Evidence {
         match found.len() {
             0 => Err(unknown),
             1 => found.pop().ok_or(unknown),
-            _ => Err(ambiguous(given, found.iter().map(|place| self.name(place)).collect())),
+            _ => Err(build_ambiguous_error(
+                given,
+                found.iter().map(|place| self.display_resolved_path(place)).collect(),
+            )),
         }
     }
 
-    pub(super) fn file(&self, root: &Root, path: &str) -> File {
+    pub(super) fn to_indexed_file(&self, root: &Root, path: &str) -> IndexedFile {
         let (rel_path, repo) = (path.to_owned(), root.name.clone());
-        File { path: self.shown(root, path), rel_path, repo }
+        IndexedFile { path: self.display_path(root, path), rel_path, repo }
     }
 
-    fn name(&self, place: &Place) -> String {
+    fn display_resolved_path(&self, place: &ResolvedPath) -> String {
         match place {
-            Place::File(root, record) => self.shown(root, &record.path),
-            Place::Folder(root, path, _) => self.shown(root, path),
+            ResolvedPath::File(root, record) => self.display_path(root, &record.path),
+            ResolvedPath::Folder(root, path, _) => self.display_path(root, path),
         }
     }
 }
@@ -233,10 +243,10 @@ fn strip_root(path: &Path, root: &Path) -> Option<PathBuf> {
 }
 
 fn compose_path(path: &Path) -> PathBuf {
-    path.to_str().map_or_else(|| path.to_owned(), |path| PathBuf::from(&*compose(path)))
+    path.to_str().map_or_else(|| path.to_owned(), |path| PathBuf::from(&*normalize_nfc(path)))
 }
 
-fn ambiguous(path: &str, mut several: Vec<String>) -> EvidenceError {
+fn build_ambiguous_error(path: &str, mut several: Vec<String>) -> EvidenceError {
     let count = several.len();
     several.sort_unstable();
     several.truncate(MAX_NAMED);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use codeinfo_core::{FileRecord, RootId};
 
-use super::{Evidence, EvidenceError, classify::Budget, snapshot::Snapshot};
+use super::{Evidence, EvidenceError, classify::ScanBudget, snapshot::FileSnapshot};
 
 /// Number of chunks in a batch.
 const BATCH_CHUNKS: usize = 1000;
@@ -21,9 +21,9 @@ impl Evidence {
     ) -> Result<(T, usize), EvidenceError>
     where
         T: Send + 'static,
-        F: FnMut(&mut T, usize, &Snapshot, &mut Budget) -> bool + Clone + Send + 'static,
+        F: FnMut(&mut T, usize, &FileSnapshot, &mut ScanBudget) -> bool + Clone + Send + 'static,
     {
-        let (mut budget, mut unread) = (Budget::default(), 0);
+        let (mut budget, mut unread) = (ScanBudget::default(), 0);
         let mut files = files.into_iter().peekable();
         while files.peek().is_some() {
             if budget.is_spent() {
@@ -39,7 +39,7 @@ impl Evidence {
             let mut missing = batch.len();
             let places: HashMap<RootId, usize> =
                 batch.iter().zip(roots).map(|(record, root)| (record.root, root)).collect();
-            let snapshots = self.snapshots(batch).await?;
+            let snapshots = self.load_snapshots(batch).await?;
             let mut read = read.clone();
             let work = move || {
                 for snapshot in snapshots {
@@ -52,7 +52,7 @@ impl Evidence {
                 (found, budget, missing)
             };
             let missing;
-            (found, budget, missing) = self.blocking(work).await?;
+            (found, budget, missing) = self.run_blocking(work).await?;
             unread += missing;
         }
         Ok((found, unread))

@@ -8,7 +8,7 @@ use super::{Evidence, EvidenceError, snapshot::with_content};
 
 /// How much is in a folder, without the folders in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct FolderSize {
     /// Files of which something is indexed.
     pub files: usize,
     /// Their bytes.
@@ -17,14 +17,17 @@ pub struct Size {
 
 impl Evidence {
     /// Measures the folders of a repository, each by its path below the root, which has the empty one.
-    pub async fn sizes(&self, root: &Root) -> Result<BTreeMap<String, Size>, EvidenceError> {
+    pub async fn measure_folders(
+        &self,
+        root: &Root,
+    ) -> Result<BTreeMap<String, FolderSize>, EvidenceError> {
         let files = with_content(self.store.files(root.id).await?, root);
-        self.blocking(move || sizes(&files)).await
+        self.run_blocking(move || sum_folder_sizes(&files)).await
     }
 }
 
-fn sizes(files: &[FileRecord]) -> BTreeMap<String, Size> {
-    let mut sizes: BTreeMap<String, Size> = BTreeMap::new();
+fn sum_folder_sizes(files: &[FileRecord]) -> BTreeMap<String, FolderSize> {
+    let mut sizes: BTreeMap<String, FolderSize> = BTreeMap::new();
     for file in files {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let size = match sizes.get_mut(folder) {

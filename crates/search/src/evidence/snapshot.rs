@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
-use codeinfo_lang::{Language, detect, role::Role};
+use codeinfo_lang::{Language, detect, role::FileRole};
 use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
 
 /// A file as it was indexed.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub(super) struct FileSnapshot {
     pub(super) record: FileRecord,
     /// In order of their lines.
     pub(super) chunks: Vec<ChunkRecord>,
 }
 
-impl Snapshot {
+impl FileSnapshot {
     /// Returns the text. Chunks hold every line that is not blank, and one line may be cut into several.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
@@ -35,25 +35,25 @@ impl Snapshot {
     }
 
     /// Returns what the file is for.
-    pub(super) fn roles(&self) -> &[Role] {
+    pub(super) fn roles(&self) -> &[FileRole] {
         self.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default()
     }
 
     /// Returns the language that the file was read as.
     pub(super) fn language(&self) -> Option<&'static Language> {
-        detect::named(self.chunks.first()?.language.as_deref()?)
+        detect::find_language(self.chunks.first()?.language.as_deref()?)
     }
 }
 
 impl Evidence {
     /// Reads files. One that is being replaced, so that not all of it is there, is not in the result.
-    pub(super) async fn snapshots(
+    pub(super) async fn load_snapshots(
         &self,
         records: Vec<FileRecord>,
-    ) -> Result<Vec<Snapshot>, EvidenceError> {
+    ) -> Result<Vec<FileSnapshot>, EvidenceError> {
         let roots = self.store.roots().await?;
         let owners: HashMap<RootId, RootId> =
-            roots.iter().map(|root| (root.id, root.owner())).collect();
+            roots.iter().map(|root| (root.id, root.chunk_owner())).collect();
         let mut places: HashMap<Uuid, (usize, usize)> = HashMap::new();
         for (file, record) in records.iter().enumerate() {
             let Some(owner) = owners.get(&record.root) else { continue };
@@ -75,22 +75,22 @@ impl Evidence {
             chunks.dedup_by_key(|(place, _)| *place);
             let is_whole = chunks.len() == record.chunks as usize;
             let chunks = chunks.into_iter().map(|(_, chunk)| chunk).collect();
-            is_whole.then_some(Snapshot { record, chunks })
+            is_whole.then_some(FileSnapshot { record, chunks })
         };
         Ok(records.into_iter().zip(of_file).filter_map(snapshot).collect())
     }
 
     /// Reads one file.
-    pub(super) async fn snapshot(
+    pub(super) async fn load_snapshot(
         &self,
         record: &FileRecord,
-    ) -> Result<Option<Snapshot>, EvidenceError> {
-        Ok(self.snapshots(vec![record.clone()]).await?.pop())
+    ) -> Result<Option<FileSnapshot>, EvidenceError> {
+        Ok(self.load_snapshots(vec![record.clone()]).await?.pop())
     }
 }
 
 /// Leaves out the files that are known to be secrets, and those of which nothing is indexed.
 pub(super) fn with_content(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
     records.retain(|record| record.chunks > 0);
-    root.public(records)
+    root.retain_public_files(records)
 }

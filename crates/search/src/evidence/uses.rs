@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use codeinfo_core::{Root, Timestamp, Within};
+use codeinfo_core::{Root, RootFilter, Timestamp};
 use codeinfo_lang::readings::list_readings;
 
 use super::{
     Evidence, EvidenceError,
-    classify::{self, Budget, Counted},
-    pick::{self, Shown},
-    snapshot::Snapshot,
+    classify::{self, FileOccurrences, ScanBudget},
+    pick::{self, OccurrenceGroup},
+    snapshot::FileSnapshot,
     unsearched,
-    word::Word,
+    word::WordMatcher,
 };
 
 /// Where a name is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Uses {
+pub struct NameUses {
     /// The name that was looked for.
     pub name: String,
     /// The name that was asked for, if it was read as another one.
@@ -28,9 +28,9 @@ pub struct Uses {
     /// In how many files.
     pub files: usize,
     /// The groups that there are, in the order of [`super::Group::ALL`].
-    pub groups: Vec<Shown>,
+    pub groups: Vec<OccurrenceGroup>,
     /// What was searched.
-    pub searched: Vec<Searched>,
+    pub searched: Vec<SearchedRepository>,
     /// Names of repositories that were not searched, since their folder is gone.
     pub gone: Vec<String>,
     /// How many files that may hold it were not read, since there was no time or they are being indexed: 0 for exact
@@ -44,7 +44,7 @@ pub struct Uses {
 
 /// A repository that was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Searched {
+pub struct SearchedRepository {
     /// Its name.
     pub name: String,
     /// How long ago it was indexed.
@@ -52,8 +52,8 @@ pub struct Searched {
 }
 
 /// Lists the repositories that were searched.
-pub(super) fn searched(roots: &[Root]) -> Vec<Searched> {
-    let searched = |root: &Root| Searched {
+pub(super) fn list_searched_repositories(roots: &[Root]) -> Vec<SearchedRepository> {
+    let searched = |root: &Root| SearchedRepository {
         name: root.name.clone(),
         age: root.last_ingest_at.map(Timestamp::age),
     };
@@ -63,12 +63,16 @@ pub(super) fn searched(roots: &[Root]) -> Vec<Searched> {
 impl Evidence {
     /// Finds the uses of a name: as it is written, without the arguments of a call, or, where it is nowhere so, of its
     /// last part.
-    pub async fn uses(&self, name: &str, within: Within) -> Result<Uses, EvidenceError> {
-        Word::new(name)?;
+    pub async fn find_uses(
+        &self,
+        name: &str,
+        within: RootFilter,
+    ) -> Result<NameUses, EvidenceError> {
+        WordMatcher::new(name)?;
         let readings = list_readings(name);
         let mut uses = None;
         for reading in &readings {
-            let counted = self.count_uses(Word::new(reading)?, within).await?;
+            let counted = self.count_uses(WordMatcher::new(reading)?, within).await?;
             if counted.count > 0 {
                 uses = Some(counted);
                 break;
@@ -82,33 +86,42 @@ impl Evidence {
         Ok(uses)
     }
 
-    async fn count_uses(&self, word: Word, within: Within) -> Result<Uses, EvidenceError> {
+    async fn count_uses(
+        &self,
+        word: WordMatcher,
+        within: RootFilter,
+    ) -> Result<NameUses, EvidenceError> {
         let (roots, gone) = self.present_roots(within).await?;
-        let candidates = self.candidates(&word, &roots).await?;
+        let candidates = self.find_candidate_files(&word, &roots).await?;
         let needle = word.clone();
-        let count =
-            move |found: &mut Vec<Counted>, root, snapshot: &Snapshot, budget: &mut Budget| {
-                found.extend(classify::counted(root, snapshot, &needle, budget));
-                true
-            };
+        let count = move |found: &mut Vec<FileOccurrences>,
+                          root,
+                          snapshot: &FileSnapshot,
+                          budget: &mut ScanBudget| {
+            found.extend(classify::count_occurrences(root, snapshot, &needle, budget));
+            true
+        };
         let (found, unread) = self.scan_files(candidates.files, Vec::new(), count).await?;
         let files = found.len();
-        let shown = |file: &Counted| {
+        let shown = |file: &FileOccurrences| {
             let root = roots.get(file.root);
-            root.map(|root| self.file(root, &file.path)).unwrap_or_default()
+            root.map(|root| self.to_indexed_file(root, &file.path)).unwrap_or_default()
         };
-        let groups = pick::pick(found, shown);
+        let groups = pick::pick_lines(found, shown);
         let count: usize = groups.iter().map(|group| group.count).sum();
-        let unsearched =
-            if count == 0 { unsearched::describe(&roots, &[word.as_str()]) } else { None };
-        Ok(Uses {
+        let unsearched = if count == 0 {
+            unsearched::describe_unsearched_roots(&roots, &[word.as_str()])
+        } else {
+            None
+        };
+        Ok(NameUses {
             name: word.as_str().to_owned(),
             asked: None,
             bare: None,
             count,
             files,
             groups,
-            searched: searched(&roots),
+            searched: list_searched_repositories(&roots),
             gone,
             unread,
             spellings: candidates.spellings,

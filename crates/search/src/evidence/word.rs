@@ -14,13 +14,13 @@ const MAX_BYTES: usize = 500;
 /// A name that is looked for where it is no part of a longer word. Scripts without spaces have no words: there it may
 /// be part of anything. Accents may be encoded in either way.
 #[derive(Debug, Clone)]
-pub(super) struct Word {
+pub(super) struct WordMatcher {
     text: String,
     /// One for each encoding.
     finders: Vec<Finder<'static>>,
 }
 
-impl Word {
+impl WordMatcher {
     /// Takes a name as it may be written, without white space around it.
     pub(super) fn new(name: &str) -> Result<Self, EvidenceError> {
         let text = name.trim();
@@ -57,7 +57,10 @@ impl Word {
     }
 
     /// Returns where it stands in a text, from the first on, none of which overlap.
-    pub(super) fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    pub(super) fn find_places<'a>(
+        &'a self,
+        text: &'a str,
+    ) -> impl Iterator<Item = Range<usize>> + 'a {
         let all = self.finders.iter().map(|finder| find_words(finder, text).peekable());
         let mut all: Vec<_> = all.collect();
         iter::from_fn(move || {
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     fn count(name: &str, text: &str) -> usize {
-        Word::new(name).unwrap().places(text).count()
+        WordMatcher::new(name).unwrap().find_places(text).count()
     }
 
     #[test]
@@ -145,8 +148,8 @@ mod tests {
     #[test]
     fn what_is_no_name_is_refused() {
         for name in ["", " \t", "a\nb", "a\0b", &"a".repeat(501)] {
-            assert!(matches!(Word::new(name), Err(EvidenceError::Name(_))), "{name:?}");
+            assert!(matches!(WordMatcher::new(name), Err(EvidenceError::Name(_))), "{name:?}");
         }
-        assert_eq!(Word::new(" a b ").unwrap().as_str(), "a b");
+        assert_eq!(WordMatcher::new(" a b ").unwrap().as_str(), "a b");
     }
 }

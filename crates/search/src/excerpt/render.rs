@@ -3,16 +3,18 @@
 use std::{fmt::Write, time::Duration};
 
 use codeinfo_core::{Hit, plain_line, plain_name};
-use codeinfo_lang::{Kind, Language, detect};
+use codeinfo_lang::{Language, LanguageKind, detect};
 
 use super::{
-    super::{DefinedAt, DocumentedName, Found, Freshness, freshness::Stale},
-    trim::{self, Line, Measure, Wanted},
+    super::{
+        DocumentedName, NameLocation, ResultFreshness, SearchResults, freshness::FileStaleness,
+    },
+    trim::{self, NumberedLine, QueryWords, TrimLimits},
 };
 
 /// How much of a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum DetailLevel {
     Whole,
     Trimmed,
     /// The first line of code, and the one that fits the query best.
@@ -23,7 +25,7 @@ pub(super) enum Level {
     Known,
 }
 
-impl Level {
+impl DetailLevel {
     /// Returns the levels that show at most as much, the one that shows most first.
     pub(super) fn and_less(self) -> &'static [Self] {
         match self {
@@ -36,9 +38,9 @@ impl Level {
     }
 }
 
-const TRIMMED: Measure = Measure { lines: 24, around: 2, bytes: 400 };
-const BRIEF: Measure = Measure { lines: 2, around: 0, bytes: 200 };
-const HEAD: Measure = Measure { lines: 1, ..BRIEF };
+const TRIMMED: TrimLimits = TrimLimits { lines: 24, around: 2, bytes: 400 };
+const BRIEF: TrimLimits = TrimLimits { lines: 2, around: 0, bytes: 200 };
+const HEAD: TrimLimits = TrimLimits { lines: 1, ..BRIEF };
 /// Hits with at most this many lines between them are one piece of code: most often a blank line.
 const NEAR: u32 = 1;
 /// No more symbols are named above one piece of code.
@@ -49,23 +51,23 @@ const MAX_PATH_CHARS: usize = 500;
 
 /// Hits of one file that are next to each other, by line, each with its rank.
 #[derive(Debug)]
-pub(super) struct Run<'a> {
+pub(super) struct HitRun<'a> {
     /// That of the best hit.
     pub(super) rank: usize,
     pub(super) hits: Vec<(usize, &'a Hit)>,
 }
 
 /// Makes runs of the hits of one file.
-pub(super) fn runs(mut hits: Vec<(usize, &Hit)>) -> Vec<Run<'_>> {
+pub(super) fn group_adjacent_hits(mut hits: Vec<(usize, &Hit)>) -> Vec<HitRun<'_>> {
     hits.sort_by_key(|(rank, hit)| (hit.start_line, *rank));
-    let mut runs: Vec<Run<'_>> = Vec::new();
+    let mut runs: Vec<HitRun<'_>> = Vec::new();
     for (rank, hit) in hits {
         match runs.last_mut() {
             Some(run) if run.hits.last().is_some_and(|(_, before)| is_next(before, hit)) => {
                 run.rank = run.rank.min(rank);
                 run.hits.push((rank, hit));
             }
-            _ => runs.push(Run { rank, hits: vec![(rank, hit)] }),
+            _ => runs.push(HitRun { rank, hits: vec![(rank, hit)] }),
         }
     }
     runs
@@ -78,41 +80,46 @@ fn is_next(before: &Hit, hit: &Hit) -> bool {
 /// Writes a run: the line that says where it is from, and its code, or the parts of it that the
 /// query asks for. Lines of code begin with a number, or with `^` for the definition above them; no
 /// other line does, whatever the file holds.
-pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Freshness) -> String {
-    let mut text = header(run, level, freshness);
-    if level == Level::Known {
+pub(super) fn render_run(
+    run: &HitRun<'_>,
+    level: DetailLevel,
+    wanted: &QueryWords,
+    freshness: &ResultFreshness,
+) -> String {
+    let mut text = render_header(run, level, freshness);
+    if level == DetailLevel::Known {
         return text;
     }
     if let Some(signature) = run.hits.first().and_then(|(_, hit)| hit.signature.as_deref()) {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "^|{}", plain_line(signature));
     }
-    let code = code(run);
+    let code = list_code_lines(run);
     let language = run.hits.first().and_then(|(_, hit)| code_language(hit));
     text.push_str(&match level {
-        Level::Whole => whole(&code, language),
-        Level::Trimmed => trim::trimmed(&code, wanted, TRIMMED),
-        Level::Brief => trim::brief(&code, wanted, BRIEF),
-        Level::Head => trim::brief(&code, wanted, HEAD),
-        Level::Known => String::new(),
+        DetailLevel::Whole => render_whole_code(&code, language),
+        DetailLevel::Trimmed => trim::render_trimmed_lines(&code, wanted, TRIMMED),
+        DetailLevel::Brief => trim::render_brief_lines(&code, wanted, BRIEF),
+        DetailLevel::Head => trim::render_brief_lines(&code, wanted, HEAD),
+        DetailLevel::Known => String::new(),
     });
     text
 }
 
-fn whole(code: &[Line<'_>], language: Option<&Language>) -> String {
-    trim::whole(code, |line| language.is_some_and(|one| one.is_comment(line)))
+fn render_whole_code(code: &[NumberedLine<'_>], language: Option<&Language>) -> String {
+    trim::render_all_lines(code, |line| language.is_some_and(|one| one.is_comment(line)))
 }
 
 /// Counts the bytes of a chunk that is shown whole.
 pub(super) fn count_whole_bytes(hit: &Hit) -> usize {
-    let run = Run { rank: 0, hits: vec![(0, hit)] };
-    whole(&code(&run), code_language(hit)).len()
+    let run = HitRun { rank: 0, hits: vec![(0, hit)] };
+    render_whole_code(&list_code_lines(&run), code_language(hit)).len()
 }
 
 /// Returns the programming language of a chunk.
 fn code_language(hit: &Hit) -> Option<&'static Language> {
-    let language = detect::named(hit.language.as_deref()?)?;
-    (language.kind == Kind::Code).then_some(language)
+    let language = detect::find_language(hit.language.as_deref()?)?;
+    (language.kind == LanguageKind::Code).then_some(language)
 }
 
 /// Returns whether all lines of a chunk of code but one are comments.
@@ -124,14 +131,14 @@ pub(super) fn is_comment(hit: &Hit) -> bool {
 }
 
 /// Returns the lines of a run that are not blank.
-fn code<'a>(run: &Run<'a>) -> Vec<Line<'a>> {
+fn list_code_lines<'a>(run: &HitRun<'a>) -> Vec<NumberedLine<'a>> {
     let lines = run.hits.iter().flat_map(|(_, hit)| (hit.start_line..).zip(hit.chunk.lines()));
-    let lines = lines.map(|(number, text)| Line { number, text });
+    let lines = lines.map(|(number, text)| NumberedLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
 /// One line: repository, absolute path with lines, symbols, and what is to be known of the piece.
-fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
+fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshness) -> String {
     let (Some((_, first)), Some((_, last))) = (run.hits.first(), run.hits.last()) else {
         return String::new();
     };
@@ -147,11 +154,11 @@ fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
         let _ = write!(line, " `{}`", plain_name(symbol, MAX_NAME_CHARS).replace('`', "'"));
     }
     let host = first.host.as_ref().map(|host| format!("on {}", plain_name(host, MAX_NAME_CHARS)));
-    let known = (level == Level::Known).then_some("shown before");
+    let known = (level == DetailLevel::Known).then_some("shown before");
     let stale = freshness.stale.get(&first.path).filter(|_| first.host.is_none());
     let stale = stale.map(|stale| match stale {
-        Stale::Changed => "changed since indexed: read the file",
-        Stale::Deleted => "deleted since indexed",
+        FileStaleness::Changed => "changed since indexed: read the file",
+        FileStaleness::Deleted => "deleted since indexed",
     });
     let only = first.only_in.as_ref();
     let only = only.map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
@@ -179,7 +186,7 @@ fn also_in(trees: &[String]) -> Option<String> {
 }
 
 /// Names in one line what is nowhere, or in documents only.
-pub(super) fn absent(found: &Found) -> String {
+pub(super) fn render_absent_terms(found: &SearchResults) -> String {
     let names = |names: &[String]| {
         let names: Vec<String> =
             names.iter().map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
@@ -201,7 +208,7 @@ pub(super) fn absent(found: &Found) -> String {
 }
 
 /// One line that names further definitions of what was asked for, if there are any.
-pub(super) fn also(places: &[DefinedAt]) -> String {
+pub(super) fn render_other_definitions(places: &[NameLocation]) -> String {
     /// More are only counted.
     const MAX_NAMED: usize = 8;
     if places.is_empty() {
@@ -209,7 +216,7 @@ pub(super) fn also(places: &[DefinedAt]) -> String {
     }
     let named = places.iter().take(MAX_NAMED);
     let named = named
-        .map(|DefinedAt { path, line }| format!("{}:{line}", plain_name(path, MAX_PATH_CHARS)));
+        .map(|NameLocation { path, line }| format!("{}:{line}", plain_name(path, MAX_PATH_CHARS)));
     let named: Vec<String> = named.collect();
     let rest = match places.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
@@ -219,14 +226,14 @@ pub(super) fn also(places: &[DefinedAt]) -> String {
 }
 
 /// One line that says how long ago the repositories were indexed.
-pub(super) fn ages(freshness: &Freshness) -> String {
+pub(super) fn render_index_ages(freshness: &ResultFreshness) -> String {
     /// More are not named one by one.
     const MAX_NAMED: usize = 8;
     let ages: Vec<String> = freshness
         .ages
         .iter()
         .take(MAX_NAMED)
-        .map(|(name, age)| format!("{} {}", plain_name(name, MAX_NAME_CHARS), ago(*age)))
+        .map(|(name, age)| format!("{} {}", plain_name(name, MAX_NAME_CHARS), format_age(*age)))
         .collect();
     if ages.is_empty() {
         return String::new();
@@ -234,7 +241,7 @@ pub(super) fn ages(freshness: &Freshness) -> String {
     format!("(indexed: {})\n", ages.join(", "))
 }
 
-fn ago(age: Duration) -> String {
+fn format_age(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     let (count, unit) = match minutes {
         0 => return "less than a minute ago".to_owned(),
@@ -252,7 +259,7 @@ mod tests {
 
     #[test]
     fn ages_are_told_in_the_unit_that_fits() {
-        let shown = |minutes: u64| ago(Duration::from_secs(minutes * 60 + 59));
+        let shown = |minutes: u64| format_age(Duration::from_secs(minutes * 60 + 59));
         let ages: Vec<String> = [0, 1, 59, 60, 2879, 2880, 14_400].into_iter().map(shown).collect();
         insta::assert_snapshot!(ages.join("\n"), @r"
         less than a minute ago

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 
 use aho_corasick::AhoCorasick;
 use codeinfo_core::inverse_document_frequency;
-use codeinfo_lang::words::stem;
+use codeinfo_lang::words::stem_word;
 
-use super::super::{candidate::Candidate, intent::Intent};
+use super::super::{candidate::SearchCandidate, intent::QueryIntent};
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;
@@ -19,8 +19,8 @@ const MOST: usize = 64;
 /// Returns for each candidate how much of the query's words it holds in path, symbol or text,
 /// 0…1. A word that few candidates hold counts more. Where another word that means about the same is held
 /// instead, it counts as far as it does.
-pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
-    let words = Words::of(intent);
+pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryIntent) -> Vec<f32> {
+    let words = QueryStems::from_intent(intent);
     let none = vec![0.0; candidates.len()];
     if words.count == 0 {
         return none;
@@ -28,7 +28,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
     let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&words.stems);
     let Ok(finder) = finder else { return none };
     let held: Vec<Vec<f32>> =
-        candidates.iter().map(|candidate| words.held(candidate, &finder)).collect();
+        candidates.iter().map(|candidate| words.score_words(candidate, &finder)).collect();
     let is_held = |held: &&Vec<f32>, place| held.get(place).is_some_and(|share| 1.0 <= *share);
     let holders = |place| held.iter().filter(|held| is_held(held, place)).count();
     let idfs: Vec<f32> = (0..words.count)
@@ -43,7 +43,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
 }
 
 /// What is looked for.
-struct Words<'a> {
+struct QueryStems<'a> {
     /// How many words the query has.
     count: usize,
     /// Their stems, and those of words that mean about the same.
@@ -52,8 +52,8 @@ struct Words<'a> {
     stand_for: Vec<(usize, f32)>,
 }
 
-impl<'a> Words<'a> {
-    fn of(intent: &'a Intent) -> Self {
+impl<'a> QueryStems<'a> {
+    fn from_intent(intent: &'a QueryIntent) -> Self {
         let mut asked: Vec<(&str, &str)> = intent
             .words
             .iter()
@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
     }
 
     /// Returns how much of each word a candidate holds, whatever their case and ending.
-    fn held(&self, candidate: &Candidate, finder: &AhoCorasick) -> Vec<f32> {
+    fn score_words(&self, candidate: &SearchCandidate, finder: &AhoCorasick) -> Vec<f32> {
         let record = &candidate.record;
         let symbol = record.symbol.as_deref().unwrap_or_default();
         let mut held = vec![0.0_f32; self.count];
@@ -99,7 +99,7 @@ impl<'a> Words<'a> {
 }
 
 fn stem_of(word: &str) -> Option<&str> {
-    str::from_utf8(stem(word.as_bytes())).ok()
+    str::from_utf8(stem_word(word.as_bytes())).ok()
 }
 
 #[cfg(test)]
@@ -107,27 +107,27 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
-    use codeinfo_core::Parts;
-    use codeinfo_embed::NearWord;
+    use codeinfo_core::ScoreParts;
+    use codeinfo_embed::SimilarWord;
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
-        shares_with(&Intent::of(query), texts)
+        shares_with(&QueryIntent::parse(query), texts)
     }
 
-    fn shares_with(intent: &Intent, texts: &[&str]) -> Vec<f32> {
-        let candidates: Vec<Candidate> = texts
+    fn shares_with(intent: &QueryIntent, texts: &[&str]) -> Vec<f32> {
+        let candidates: Vec<SearchCandidate> = texts
             .iter()
             .zip(0_u128..)
-            .map(|(text, id)| Candidate {
+            .map(|(text, id)| SearchCandidate {
                 id: Uuid::from_u128(id),
                 record: record("src/net.rs", Some("Client::open"), text),
                 score: 0.5,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: Vec::new(),
                 copies: Vec::new(),
             })
             .collect();
-        shares(&candidates, intent)
+        score_coverage(&candidates, intent)
     }
 
     #[test]
@@ -155,14 +155,14 @@ mod tests {
     fn a_word_of_near_meaning_counts_as_far_as_it_is_near() {
         let near = |word: &str| match word {
             "password" => vec![
-                NearWord { word: "credentials", share: 0.5 },
-                NearWord { word: "passwordless", share: 0.9 },
-                NearWord { word: "key", share: 0.8 },
+                SimilarWord { word: "credentials", share: 0.5 },
+                SimilarWord { word: "passwordless", share: 0.9 },
+                SimilarWord { word: "key", share: 0.8 },
             ],
             _ => Vec::new(),
         };
         let texts = ["check the password", "check a Credential", "checks a key", "check"];
-        let intent = Intent::of("checking passwords");
+        let intent = QueryIntent::parse("checking passwords");
         let plain = shares_with(&intent, &texts);
         let shares = shares_with(&intent.with_near(near), &texts);
         let [word, other, short, none] = shares[..] else { panic!() };
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn names_mean_themselves() {
-        let near = |_: &str| vec![NearWord { word: "credentials", share: 0.5 }];
-        let intent = Intent::of("check_password").with_near(near);
+        let near = |_: &str| vec![SimilarWord { word: "credentials", share: 0.5 }];
+        let intent = QueryIntent::parse("check_password").with_near(near);
         assert!(intent.near.is_empty());
     }
 

@@ -2,12 +2,12 @@
 
 use codeinfo_core::RootId;
 
-use super::super::intent::Intent;
+use super::super::intent::QueryIntent;
 
 /// Returns what to multiply the score of a chunk with: 1 for one of a repository that the query
 /// names, less for others if it names any. Chunks of one repository keep their order. `weight` is what
 /// the name of its repository adds to a chunk, as a share of its score.
-pub(super) fn factor(root: RootId, intent: &Intent, weight: f32) -> f32 {
+pub(super) fn compute_root_name_factor(root: RootId, intent: &QueryIntent, weight: f32) -> f32 {
     if intent.roots.is_empty() {
         return 1.0;
     }
@@ -20,7 +20,7 @@ pub(super) fn factor(root: RootId, intent: &Intent, weight: f32) -> f32 {
 const OUTLIVED: f32 = 0.5;
 
 /// Returns what to multiply all that a chunk earns with, by whether its root exists.
-pub(super) fn standing(root: RootId, intent: &Intent) -> f32 {
+pub(super) fn compute_missing_root_factor(root: RootId, intent: &QueryIntent) -> f32 {
     if intent.outlived.contains(&root) { OUTLIVED } else { 1.0 }
 }
 
@@ -33,8 +33,8 @@ mod tests {
     #[test]
     fn chunks_of_the_named_repository_keep_their_score() {
         let [named, half, other] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
-        let share = |root, intent: &Intent| factor(root, intent, 0.3);
-        let mut intent = Intent::of("how does the plug parse headers");
+        let share = |root, intent: &QueryIntent| compute_root_name_factor(root, intent, 0.3);
+        let mut intent = QueryIntent::parse("how does the plug parse headers");
         assert!((share(other, &intent) - 1.0).abs() < 1e-6);
         intent.roots = [(named, 1.0), (half, 0.5)].into();
         assert!((share(named, &intent) - 1.0).abs() < 1e-6);

@@ -3,22 +3,22 @@
 use std::ops::Range;
 
 use super::{
-    NEAR, byte, column,
+    NEAR, byte_at, indent_width,
     words::{HARMLESS, STATEMENTS, TAILS, VARIABLES},
 };
 
 /// A name, and what stands before it.
-pub(super) struct Name<'a> {
+pub(super) struct AssignedName<'a> {
     pub(super) range: Range<usize>,
     text: &'a str,
     /// What stands before it, as far as that is read.
     pub(super) before: &'a str,
 }
 
-impl<'a> Name<'a> {
+impl<'a> AssignedName<'a> {
     /// Returns the name that ends with `word` and perhaps a tail.
     pub(super) fn ending_with(text: &'a str, word: Range<usize>) -> Option<Self> {
-        let range = range(text.as_bytes(), word)?;
+        let range = find_name_range(text.as_bytes(), word)?;
         let start = text.ceil_char_boundary(range.start.saturating_sub(4 * NEAR));
         let before = text.get(start..range.start)?;
         Some(Self { text: text.get(range.clone())?, before, range })
@@ -30,8 +30,8 @@ impl<'a> Name<'a> {
     }
 
     /// Returns how far its line is indented.
-    pub(super) fn column(&self) -> usize {
-        column(self.line_before())
+    pub(super) fn indent_width(&self) -> usize {
+        indent_width(self.line_before())
     }
 
     /// Whether it stands in a comment of code, as far as the start of its line tells.
@@ -66,7 +66,7 @@ impl<'a> Name<'a> {
         if name.ends_with("identified by") {
             return true;
         }
-        if !name.ends_with("password") || !b" (".contains(&byte(bytes, self.range.end)) {
+        if !name.ends_with("password") || !b" (".contains(&byte_at(bytes, self.range.end)) {
             return false;
         }
         let line = self.line_before().to_ascii_lowercase();
@@ -76,7 +76,7 @@ impl<'a> Name<'a> {
 
     /// Whether it is that of a token that is no secret, or a part of a name with colons (an ARN).
     pub(super) fn is_harmless(&self, bytes: &[u8]) -> bool {
-        if self.before.ends_with(':') && byte(bytes, self.range.end) == b':' {
+        if self.before.ends_with(':') && byte_at(bytes, self.range.end) == b':' {
             return true;
         }
         let lower = self.text.to_ascii_lowercase();
@@ -86,7 +86,7 @@ impl<'a> Name<'a> {
 }
 
 /// Returns where the name stands that ends with `word` and perhaps a tail.
-fn range(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
+fn find_name_range(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     let length = |rest: &[u8]| rest.iter().take(NEAR).take_while(|byte| is_part(byte)).count();
     let end = word.end + length(bytes.get(word.end..)?);
@@ -98,7 +98,7 @@ fn range(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     }
     if word.len() <= 4 && start < word.start {
         // `bypass` and `compass` are other words; `dbPass` and `DB_PASS` are not.
-        let (before, first) = (byte(bytes, word.start - 1), byte(bytes, word.start));
+        let (before, first) = (byte_at(bytes, word.start - 1), byte_at(bytes, word.start));
         if before.is_ascii_alphabetic() && before.is_ascii_lowercase() == first.is_ascii_lowercase()
         {
             return None;

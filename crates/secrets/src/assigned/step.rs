@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::{
-    Name, column,
-    cursor::{Cursor, Value},
+    AssignedName,
+    cursor::{AssignedValue, ValueCursor},
+    indent_width,
 };
-use crate::judge::{Family, Reading};
+use crate::judge::{DetectionMode, SecretKind};
 
 /// How far fields beside a name are looked for, in bytes.
 const FIELDS: usize = 320;
@@ -16,33 +17,33 @@ const VALUES: &[&str] = &["value", "default", "defaultvalue", "content"];
 const LABELS: &[&str] = &["forkey", "key", "name"];
 
 /// Returns the secret that a list, an object or a call gives to `name`, if one follows or precedes it there.
-pub(super) fn find(
+pub(super) fn find_nearby_secret(
     text: &str,
-    name: &Name<'_>,
-    family: Family,
-    reading: Reading,
+    name: &AssignedName<'_>,
+    family: SecretKind,
+    reading: DetectionMode,
 ) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let mut cursor = Cursor { bytes, at: name.range.end };
-    let closers = cursor.skip(b"\\\"'`])");
+    let mut cursor = ValueCursor { bytes, at: name.range.end };
+    let closers = cursor.skip_bytes(b"\\\"'`])");
     let after_name = cursor.at;
-    if reading == Reading::Code && closers == 0 {
+    if reading == DetectionMode::Code && closers == 0 {
         return None;
     }
     let is_label = {
-        cursor.skip(b" \t");
-        cursor.sign()
+        cursor.skip_bytes(b" \t");
+        cursor.skip_assignment_sign()
     };
-    cursor.skip(b" \t");
+    cursor.skip_bytes(b" \t");
     // A template may stand between quotes.
-    cursor.takes("\"{");
-    let next = cursor.here();
+    cursor.consume_text("\"{");
+    let next = cursor.current_byte();
     if !is_label && let Some(secret) = next_item(text, name, after_name, family, reading) {
         return Some(secret);
     }
     let may_hold_fields =
         if is_label { b"{\r\n".contains(&next) } else { b"{,;\r\n>c/".contains(&next) };
-    let own = name.column() + usize::from(is_label);
+    let own = name.indent_width() + usize::from(is_label);
     let after = || field_after(text, cursor.at, own, family, reading);
     may_hold_fields.then(after).flatten().or_else(|| field_before(text, name, family, reading))
 }
@@ -50,29 +51,29 @@ pub(super) fn find(
 /// Returns the secret that is the item of a list after `name`, which ends at `at` with its quotes.
 fn next_item(
     text: &str,
-    name: &Name<'_>,
+    name: &AssignedName<'_>,
     at: usize,
-    family: Family,
-    reading: Reading,
+    family: SecretKind,
+    reading: DetectionMode,
 ) -> Option<Range<usize>> {
     let is_option = name.is_argument();
-    let mut cursor = Cursor { bytes: text.as_bytes(), at };
-    cursor.skip(b" \t\\\r\n,");
+    let mut cursor = ValueCursor { bytes: text.as_bytes(), at };
+    cursor.skip_bytes(b" \t\\\r\n,");
     let gap = text.get(at..cursor.at)?;
     let is_apart = gap.contains(if is_option { &[',', '\n'] } else { &[','][..] });
-    let may_be_bare = is_option && (cursor.takes("- ") || gap.contains('\\'));
-    let mut value = match cursor.quoted() {
+    let may_be_bare = is_option && (cursor.consume_text("- ") || gap.contains('\\'));
+    let mut value = match cursor.read_quoted() {
         Some(value) => value,
-        None if may_be_bare => cursor.value(false)?,
+        None if may_be_bare => cursor.read_value(false)?,
         None => return None,
     };
     value.is_argument = is_option;
     let reading = match reading {
-        Reading::Code => Reading::Code,
+        DetectionMode::Code => DetectionMode::Code,
         other if is_option => other.of_argument(),
-        _ => Reading::Loose,
+        _ => DetectionMode::Loose,
     };
-    is_apart.then(|| cursor.judged(text, &value, family, reading)).flatten()
+    is_apart.then(|| cursor.range_if_secret(text, &value, family, reading)).flatten()
 }
 
 /// Returns the secret that a field after `at` holds, in the same object: lines that are indented by `own` at least.
@@ -80,8 +81,8 @@ fn field_after(
     text: &str,
     at: usize,
     own: usize,
-    family: Family,
-    reading: Reading,
+    family: SecretKind,
+    reading: DetectionMode,
 ) -> Option<Range<usize>> {
     let near = text.get(at..text.floor_char_boundary(at + FIELDS))?;
     let opening = near.trim_start_matches([',', ' ']);
@@ -93,7 +94,7 @@ fn field_after(
             b'}' | b']' | b')' => depth = depth.checked_sub(1)?,
             b'\n' if depth == 0 => {
                 let line = near.get(offset + 1..)?.lines().next()?;
-                let is_over = line.trim_start().starts_with('-') || column(line) < own;
+                let is_over = line.trim_start().starts_with('-') || indent_width(line) < own;
                 if is_over || line.trim().is_empty() {
                     return None;
                 }
@@ -104,9 +105,9 @@ fn field_after(
         if is_part
             && !is_word
             && depth <= own_depth
-            && let Some((value, cursor)) = field(text, at + offset)
+            && let Some((value, cursor)) = read_value_field(text, at + offset)
         {
-            return cursor.judged(text, &value, family, reading);
+            return cursor.range_if_secret(text, &value, family, reading);
         }
         is_word = is_part;
     }
@@ -114,30 +115,30 @@ fn field_after(
 }
 
 /// Returns the value of the field whose name starts at `at`, if it is one of [`VALUES`].
-fn field(text: &str, at: usize) -> Option<(Value, Cursor<'_>)> {
+fn read_value_field(text: &str, at: usize) -> Option<(AssignedValue, ValueCursor<'_>)> {
     let rest = text.as_bytes().get(at..)?;
     let length = rest.iter().take(16).take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let name = text.get(at..at + length)?;
     if !VALUES.iter().any(|value| name.eq_ignore_ascii_case(value)) {
         return None;
     }
-    let mut cursor = Cursor { bytes: text.as_bytes(), at: at + length };
-    cursor.skip(b"\\\"'");
-    cursor.skip(b" \t");
-    if !(cursor.sign() || cursor.takes(">") || cursor.takes("(")) {
+    let mut cursor = ValueCursor { bytes: text.as_bytes(), at: at + length };
+    cursor.skip_bytes(b"\\\"'");
+    cursor.skip_bytes(b" \t");
+    if !(cursor.skip_assignment_sign() || cursor.consume_text(">") || cursor.consume_text("(")) {
         return None;
     }
-    cursor.skip(b" \t");
-    let value = cursor.value(false)?;
+    cursor.skip_bytes(b" \t");
+    let value = cursor.read_value(false)?;
     Some((value, cursor))
 }
 
 /// Returns the secret that a field holds which precedes `name` in the same object, or in the same call.
 fn field_before(
     text: &str,
-    name: &Name<'_>,
-    family: Family,
-    reading: Reading,
+    name: &AssignedName<'_>,
+    family: SecretKind,
+    reading: DetectionMode,
 ) -> Option<Range<usize>> {
     let label = name.before.trim_end_matches(['"', '\'', '\\', '@']).trim_end();
     let label = label.strip_suffix([':', '='])?.trim_end_matches(['"', '\'', ' ', '\\']);
@@ -150,17 +151,17 @@ fn field_before(
     if label.eq_ignore_ascii_case("forkey") {
         let (literal, quote) = beside.trim_end_matches([',', ' ']).rsplit_once(['"', '\''])?;
         let at = start + literal.rfind(['"', '\'']).filter(|_| quote.is_empty())?;
-        let mut cursor = Cursor { bytes: text.as_bytes(), at };
-        let value = cursor.quoted()?;
-        return cursor.judged(text, &value, family, reading);
+        let mut cursor = ValueCursor { bytes: text.as_bytes(), at };
+        let value = cursor.read_quoted()?;
+        return cursor.range_if_secret(text, &value, family, reading);
     }
     let item = beside.rfind("\n-").into_iter().chain(beside.rfind(" - "));
     let object = beside.rfind(['{', '}', '<', '>', ';']).into_iter().chain(beside.rfind("\n\n"));
     let mut at = item.chain(object).max().unwrap_or(0);
     while let Some(rest) = beside.get(at..) {
         at += rest.find(|c: char| c.is_ascii_alphabetic())?;
-        if let Some((value, cursor)) = field(text, start + at) {
-            return cursor.judged(text, &value, family, reading);
+        if let Some((value, cursor)) = read_value_field(text, start + at) {
+            return cursor.range_if_secret(text, &value, family, reading);
         }
         at += beside.get(at..)?.find(|c: char| !c.is_ascii_alphanumeric())?;
     }

@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 64;
 
 /// One object, as far as it was read.
 #[derive(Default)]
-struct Object {
+struct JsonObject {
     /// The string that was read last, and is a name if a colon follows.
     last: Range<usize>,
     name: Range<usize>,
@@ -19,14 +19,14 @@ struct Object {
 }
 
 /// Adds where the values of secrets stand.
-pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
+pub(super) fn find_json_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<JsonObject> = Vec::new();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let depth = objects.len();
         match byte {
-            b'{' if depth < MAX_DEPTH => objects.push(Object::default()),
+            b'{' if depth < MAX_DEPTH => objects.push(JsonObject::default()),
             b'}' => {
                 if let Some(object) = objects.pop().filter(|object| object.is_secret) {
                     into.extend(object.values);
@@ -39,7 +39,7 @@ pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
             }
             b'"' => {
                 let end = string_end(bytes, at + 1);
-                read(text, &mut objects, at + 1..end);
+                record_string(text, &mut objects, at + 1..end);
                 at = end;
             }
             b',' => {
@@ -54,13 +54,14 @@ pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
 }
 
 /// Takes in a string: a name, a kind or a value.
-fn read(text: &str, objects: &mut [Object], string: Range<usize>) {
+fn record_string(text: &str, objects: &mut [JsonObject], string: Range<usize>) {
     let get = |range: &Range<usize>| text.get(range.clone());
     let Some(value) = get(&string) else { return };
     let Some((object, above)) = objects.split_last_mut() else { return };
     if !object.name.is_empty() {
         object.is_secret |= get(&object.name) == Some("kind") && value == "Secret";
-        let is_data = |above: &&mut Object| matches!(get(&above.name), Some("data" | "stringData"));
+        let is_data =
+            |above: &&mut JsonObject| matches!(get(&above.name), Some("data" | "stringData"));
         if let Some(above) = above.last_mut().filter(is_data)
             && !is_placeholder(value)
         {

@@ -52,7 +52,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 /// A file of the page.
-struct Asset {
+struct PageAsset {
     name: &'static str,
     content_type: &'static str,
     content: &'static [u8],
@@ -63,7 +63,7 @@ struct Asset {
 
 macro_rules! assets {
     ($($name:literal: $content_type:expr,)*) => {
-        static ASSETS: [Asset; [$($name),*].len()] = [$(Asset {
+        static ASSETS: [PageAsset; [$($name),*].len()] = [$(PageAsset {
             name: $name,
             content_type: $content_type,
             content: include_bytes!(concat!("../../assets/page/", $name)),
@@ -131,12 +131,15 @@ pub fn is_of_page(path: &str, find_document: FindDocument) -> bool {
 }
 
 /// Answers a browser that opens an address which leads nowhere with the page, which says so; others with `refusal`.
-pub(super) async fn missing(request: &Request, refusal: HttpError) -> Result<Response, ApiError> {
+pub(super) async fn reply_missing_page(
+    request: &Request,
+    refusal: HttpError,
+) -> Result<Response, ApiError> {
     let takes_pages = request.header(ACCEPT.as_str()).is_some_and(|types| types.contains(HTML));
     if request.method() != Method::GET || !takes_pages {
         return Err(refusal.into());
     }
-    let mut response = asset(request, INDEX).await?;
+    let mut response = reply_asset(request, INDEX).await?;
     if response.status() == StatusCode::OK {
         *response.status_mut() = StatusCode::NOT_FOUND;
     }
@@ -144,24 +147,28 @@ pub(super) async fn missing(request: &Request, refusal: HttpError) -> Result<Res
 }
 
 /// Answers with a document of this text.
-pub(super) fn document(text: &'static str) -> Response {
-    let mut response = reply::bytes(TEXT, Bytes::from_static(text.as_bytes()));
+pub(super) fn reply_document(text: &'static str) -> Response {
+    let mut response = reply::bytes_response(TEXT, Bytes::from_static(text.as_bytes()));
     insert_headers(&mut response);
     response
 }
 
 /// Answers with a file of the page.
-pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, ApiError> {
+pub(super) async fn reply_asset(request: &Request, name: &str) -> Result<Response, ApiError> {
     let asset = ASSETS.iter().find(|asset| asset.name == name);
     let asset = asset.ok_or(HttpError::RouteNotFound)?;
     let header = |name: HeaderName| request.header(name.as_str());
     let is_packed = header(ACCEPT_ENCODING).is_some_and(|accepted| takes_gzip(&accepted));
     // Strong, so that the compressed form has another one.
-    let tag = format!("\"{}{}\"", asset.hash(), if is_packed { "-gzip" } else { "" });
+    let tag = format!("\"{}{}\"", asset.content_hash(), if is_packed { "-gzip" } else { "" });
     let mut response = match header(IF_NONE_MATCH) {
-        Some(known) if is_among(&tag, &known) => reply::empty(StatusCode::NOT_MODIFIED),
-        Some(_) | None if is_packed => reply::bytes(asset.content_type, asset.packed().await?),
-        Some(_) | None => reply::bytes(asset.content_type, Bytes::from_static(asset.content)),
+        Some(known) if is_among(&tag, &known) => reply::empty_response(StatusCode::NOT_MODIFIED),
+        Some(_) | None if is_packed => {
+            reply::bytes_response(asset.content_type, asset.compressed_content().await?)
+        }
+        Some(_) | None => {
+            reply::bytes_response(asset.content_type, Bytes::from_static(asset.content))
+        }
     };
     insert_headers(&mut response);
     let headers = response.headers_mut();
@@ -180,16 +187,16 @@ fn insert_headers(response: &mut Response) {
     }
 }
 
-impl Asset {
-    fn hash(&self) -> &str {
+impl PageAsset {
+    fn content_hash(&self) -> &str {
         self.hash.get_or_init(|| BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(self.content)))
     }
 
-    async fn packed(&'static self) -> Result<Bytes, HttpError> {
+    async fn compressed_content(&'static self) -> Result<Bytes, HttpError> {
         if let Some(packed) = self.packed.get() {
             return Ok(packed.clone());
         }
-        let pack = || self.packed.get_or_init(|| packed(self.content).into()).clone();
+        let pack = || self.packed.get_or_init(|| compress_gzip(self.content).into()).clone();
         tokio::task::spawn_blocking(pack).await.map_err(|cause| {
             error!(%cause, file = self.name, "a file of the page cannot be compressed");
             HttpError::Internal
@@ -197,7 +204,7 @@ impl Asset {
     }
 }
 
-fn packed(content: &[u8]) -> Vec<u8> {
+fn compress_gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory cannot fail.
     encoder.write_all(content).ok();

@@ -2,25 +2,27 @@
 
 use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{Principal, is_internal_address};
-use codeinfo_credentials::{Slot, Stored};
+use codeinfo_credentials::{ConfigSlot, CurrentConfig};
 use codeinfo_http::{Request, Response, reply};
-use codeinfo_toolkits::spec::{Entry, SpecReader, ToolkitName, ToolkitSandbox, Transport};
+use codeinfo_toolkits::spec::{
+    SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSandbox, ToolkitTransport,
+};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
-use super::{Services, error::ApiError};
-use crate::replies::ConfigStored;
+use super::{ApiServices, error::ApiError};
+use crate::replies::StoreConfigReply;
 
 /// Returns who asks; without one there is nothing to read or write.
-pub(super) fn principal(request: &Request) -> Result<Principal, ApiError> {
+pub(super) fn require_principal(request: &Request) -> Result<Principal, ApiError> {
     request.principal().cloned().ok_or_else(ApiError::missing_token)
 }
 
 /// Returns the stored configuration as it was sent, or one without servers. With `secrets=hidden` a mark is in the
 /// place of each value of a variable or header.
-pub(super) async fn read(
-    services: &Services,
+pub(super) async fn read_config(
+    services: &ApiServices,
     who: Principal,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
@@ -35,11 +37,12 @@ pub(super) async fn read(
             return Err(ApiError::Arguments(vec![fault]));
         }
     }
-    Ok(reply::json(StatusCode::OK, &config))
+    Ok(reply::json_response(StatusCode::OK, &config))
 }
 
-async fn load_config(services: &Services, who: Principal) -> Result<Value, ApiError> {
-    let stored: Option<Stored<Value>> = services.vault.configs.read(Slot::toolkits(who)).await?;
+async fn load_config(services: &ApiServices, who: Principal) -> Result<Value, ApiError> {
+    let stored: Option<CurrentConfig<Value>> =
+        services.vault.configs.read_current(ConfigSlot::for_toolkits(who)).await?;
     Ok(stored.map_or_else(|| json!({ "mcpServers": {} }), |stored| stored.value))
 }
 
@@ -63,7 +66,7 @@ fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Val
 
 /// Returns a configuration with the stored secrets in the place of their marks.
 pub(super) async fn restore_secrets(
-    services: &Services,
+    services: &ApiServices,
     who: &Principal,
     mut config: Value,
 ) -> Result<Value, ApiError> {
@@ -96,14 +99,16 @@ pub(super) struct CheckedConfig {
 
 /// Returns a configuration that `who` can store, as it was sent. Only the owner has programs run outside the
 /// sandbox, or in a folder of this machine: a token need not be allowed what the owner is.
-pub(super) fn checked(
+pub(super) fn check_config(
     specs: &SpecReader,
     who: &Principal,
     config: Value,
 ) -> Result<CheckedConfig, ApiError> {
-    let document = specs.stored(config.clone()).map_err(ApiError::Arguments)?;
+    let document = specs.read_stored(config.clone()).map_err(ApiError::Arguments)?;
     let faults: Vec<String> = match &document.toolkits {
-        Some(toolkits) if !who.is_owner() => toolkits.iter().filter_map(beyond).collect(),
+        Some(toolkits) if !who.is_owner() => {
+            toolkits.iter().filter_map(find_owner_only_member).collect()
+        }
         Some(_) | None => Vec::new(),
     };
     if !faults.is_empty() {
@@ -118,9 +123,9 @@ pub(super) fn checked(
 }
 
 /// Says what an open network means, of a toolkit that has one in the sandbox.
-fn warn_of_network(toolkit: &(ToolkitName, Entry)) -> Option<String> {
-    let (name, Entry::Is(spec)) = toolkit else { return None };
-    let is_process = matches!(spec.transport, Transport::Stdio { .. });
+fn warn_of_network(toolkit: &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
+    let (name, ToolkitDocumentEntry::Is(spec)) = toolkit else { return None };
+    let is_process = matches!(spec.transport, ToolkitTransport::Stdio { .. });
     let is_open = spec.network == NetworkAccess::Open && spec.sandbox != ToolkitSandbox::Off;
     (is_process && is_open).then(|| {
         format!(
@@ -131,15 +136,15 @@ fn warn_of_network(toolkit: &(ToolkitName, Entry)) -> Option<String> {
 }
 
 /// Says what of a toolkit only the owner may store.
-fn beyond((name, entry): &(ToolkitName, Entry)) -> Option<String> {
-    let Entry::Is(spec) = entry else { return None };
+fn find_owner_only_member((name, entry): &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
+    let ToolkitDocumentEntry::Is(spec) = entry else { return None };
     let refused = |member| {
         Some(format!("`mcpServers/{name}/{member}`: only the owner of the server may say that"))
     };
     let working_dir = match &spec.transport {
-        Transport::Stdio { working_dir, .. } => working_dir,
-        Transport::Http { url, .. } if is_near(url) => return refused("url"),
-        Transport::Http { headers, .. } => {
+        ToolkitTransport::Stdio { working_dir, .. } => working_dir,
+        ToolkitTransport::Http { url, .. } if is_near(url) => return refused("url"),
+        ToolkitTransport::Http { headers, .. } => {
             let names_host = headers.keys().any(|name| name.eq_ignore_ascii_case("host"));
             return if names_host { refused("headers/host") } else { None };
         }
@@ -171,21 +176,22 @@ fn is_near(address: &str) -> bool {
     }
 }
 
-pub(super) async fn write(
-    services: &Services,
+pub(super) async fn store_config(
+    services: &ApiServices,
     who: Principal,
     CheckedConfig { config, warnings }: CheckedConfig,
 ) -> Result<Response, ApiError> {
-    let kept = services.vault.configs.write(Slot::toolkits(who.clone()), config).await?;
+    let kept =
+        services.vault.configs.write_version(ConfigSlot::for_toolkits(who.clone()), config).await?;
     services.gateway.retire_changed(&who).await;
-    let reply = ConfigStored {
+    let reply = StoreConfigReply {
         success: true,
         id: kept.id.to_string(),
         version: kept.version,
         created_at: kept.created_at.to_string(),
         warnings,
     };
-    Ok(reply::json(StatusCode::OK, &reply))
+    Ok(reply::json_response(StatusCode::OK, &reply))
 }
 
 #[cfg(test)]

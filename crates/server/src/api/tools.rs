@@ -5,14 +5,14 @@ use std::{
     time::Instant,
 };
 
-use codeinfo_core::{Root, telemetry::Outcome};
+use codeinfo_core::{Root, telemetry::OutcomeLabel};
 use codeinfo_http::{Response, reply};
-use codeinfo_search::{Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError};
+use codeinfo_search::{MAX_LIMIT, MAX_QUERY_BYTES, SearchError, SearchQuery, SearchResults};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Services, error::ApiError, repos::repos_compared};
+use super::{ApiServices, error::ApiError, repos::repos_compared};
 
 /// What to search for, over HTTP and over MCP.
 #[derive(Deserialize)]
@@ -33,32 +33,34 @@ impl SearchArguments {
     }
 
     /// Returns the query as it is given.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn query_text(&self) -> &str {
         &self.query
     }
 
     /// Searches in `root` only.
-    pub(super) fn within(self, root: &Root) -> Self {
+    pub(super) fn with_root(self, root: &Root) -> Self {
         Self { repository: Some(root.id.to_string()), ..self }
     }
 
     /// Returns where the client stands, where that says which tree it means.
-    pub(super) fn folder(&self) -> Option<&Path> {
+    pub(super) fn client_folder(&self) -> Option<&Path> {
         self.folder.as_deref().filter(|_| self.repository.is_none())
     }
 
     /// Returns the query, with another limit where none is asked for.
-    pub(super) fn query_or(&self, limit: usize) -> Result<Query, SearchError> {
+    pub(super) fn query_or(&self, limit: usize) -> Result<SearchQuery, SearchError> {
         let limit = self.limit.or(u64::try_from(limit).ok());
-        Query::new(&self.query, self.repository.as_deref(), limit)?.comparing(self.between())
+        SearchQuery::new(&self.query, self.repository.as_deref(), limit)?
+            .with_compared_trees(self.compared_trees())
     }
 
-    pub(super) fn query(&self) -> Result<Query, SearchError> {
-        Query::new(&self.query, self.repository.as_deref(), self.limit)?.comparing(self.between())
+    pub(super) fn to_query(&self) -> Result<SearchQuery, SearchError> {
+        SearchQuery::new(&self.query, self.repository.as_deref(), self.limit)?
+            .with_compared_trees(self.compared_trees())
     }
 
     /// Returns the two trees that are compared.
-    pub(super) fn between(&self) -> Option<[&str; 2]> {
+    pub(super) fn compared_trees(&self) -> Option<[&str; 2]> {
         self.between.as_ref().map(|trees| trees.each_ref().map(String::as_str))
     }
 }
@@ -109,27 +111,33 @@ pub(super) fn standing_schema(default_limit: usize) -> Value {
     schema
 }
 
-pub(super) async fn ingested_repos(services: &Services) -> Result<Response, ApiError> {
-    Ok(reply::json(StatusCode::OK, &repos_compared(services).await?))
+pub(super) async fn ingested_repos(services: &ApiServices) -> Result<Response, ApiError> {
+    Ok(reply::json_response(StatusCode::OK, &repos_compared(services).await?))
 }
 
-impl Services {
+impl ApiServices {
     /// Searches, and counts that.
-    pub(super) async fn find(&self, query: &Query) -> Result<Found, SearchError> {
+    pub(super) async fn search_and_count(
+        &self,
+        query: &SearchQuery,
+    ) -> Result<SearchResults, SearchError> {
         let began = Instant::now();
-        let found = self.search.find(query).await;
+        let found = self.search.find_chunks(query).await;
         let outcome = found.as_ref().map_or_else(|failure| failure.code().as_str(), |_| "ok");
-        self.metrics.searches.ended(&Outcome { outcome }, began.elapsed());
+        self.metrics.searches.record_duration(&OutcomeLabel { outcome }, began.elapsed());
         found
     }
 }
 
 pub(super) async fn vector_search(
-    services: &Services,
+    services: &ApiServices,
     arguments: SearchArguments,
 ) -> Result<Response, ApiError> {
-    let query = arguments.query()?;
-    let (tree, notice) = services.standing(arguments.folder()).await;
-    let found = services.find(&query.standing_in(tree)).await?;
-    Ok(reply::json(StatusCode::OK, &Found { notice: notice.or(found.notice.clone()), ..found }))
+    let query = arguments.to_query()?;
+    let (tree, notice) = services.find_client_tree(arguments.client_folder()).await;
+    let found = services.search_and_count(&query.standing_in(tree)).await?;
+    Ok(reply::json_response(
+        StatusCode::OK,
+        &SearchResults { notice: notice.or(found.notice.clone()), ..found },
+    ))
 }

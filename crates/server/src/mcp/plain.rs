@@ -9,7 +9,7 @@ pub(super) const MAX_CHARS: usize = 200;
 const MAX_BYTES: usize = 4096;
 
 /// Returns the words of a Markdown text, the first ones, on one line.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn flatten_markdown(text: &str) -> String {
     let (text, _) = text.split_at(text.floor_char_boundary(MAX_BYTES));
     let mut words = String::new();
     for event in Parser::new(text) {
@@ -36,7 +36,7 @@ fn tag_is_block(tag: pulldown_cmark::TagEnd) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_CHARS, plain};
+    use super::{MAX_CHARS, flatten_markdown};
 
     #[test]
     fn words_of_markdown_stand_on_one_line() {
@@ -51,9 +51,9 @@ mod tests {
             ("a\u{1b}[31m b\u{202e}c", "a [31m bc"),
             ("", ""),
         ] {
-            assert_eq!(plain(text), expected, "{text:?}");
+            assert_eq!(flatten_markdown(text), expected, "{text:?}");
         }
-        let long = plain(&"word ".repeat(5000));
+        let long = flatten_markdown(&"word ".repeat(5000));
         assert_eq!((long.chars().count(), long.ends_with('…')), (MAX_CHARS, true));
     }
 }

@@ -2,11 +2,15 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use codeinfo_chat::{Ask, Chat};
-use codeinfo_codex::{Presence, Unavailable};
-use codeinfo_core::{FOLDER_META, Principal, error::chain, plain_name, telemetry::Failures};
-use codeinfo_http::{Admission, HttpSettings};
-use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
+use codeinfo_chat::{Chat, TurnRequest};
+use codeinfo_codex::{CodexAvailability, UnavailableReason};
+use codeinfo_core::{
+    FOLDER_META, Principal, error::format_error_chain, plain_name, telemetry::FailureLog,
+};
+use codeinfo_http::{AuthContext, HttpSettings};
+use codeinfo_mcp::{
+    Endpoint, EndpointInfo, JsonRpcError, McpTool, SchemaError, StartedCall, ToolCallError,
+};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -15,9 +19,9 @@ use tracing::warn;
 
 use super::{
     client_bounds, error, progress,
-    tool::{self, Form, Wanted, Wording},
+    tool::{self, ErrorWording, ResponseForm, ResponseOptions},
 };
-use crate::mcp_http::{Place, Relays};
+use crate::mcp_http::{ClientFolder, RelayServices};
 
 /// Repositories that are named, and characters of a name.
 const MAX_NAMED: usize = 8;
@@ -39,39 +43,39 @@ For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LL
 
 /// The endpoint with `codebase_question`. Clones share all but who asks.
 #[derive(Clone)]
-pub(super) struct Questions {
+pub(super) struct QuestionEndpoint {
     chat: Chat,
-    about: Arc<About>,
+    about: Arc<EndpointInfo>,
     /// Most bytes of a result.
     max_bytes: usize,
     /// Whether the tool is listed while Codex cannot be used.
     lists_away: bool,
     /// How a client is told that Codex cannot be used.
-    wording: Wording,
-    failures: Failures,
-    relays: Relays,
+    wording: ErrorWording,
+    failures: FailureLog,
+    relays: RelayServices,
     /// Who asks, where the request says so.
     principal: Option<Principal>,
     /// Cancelled when that does not hold any more.
     revoked: CancellationToken,
     /// Where the client stands, as far as a relay says so.
-    place: Option<Arc<Place>>,
+    place: Option<Arc<ClientFolder>>,
     /// Ends what would go on until the client leaves.
     stopping: CancellationToken,
 }
 
-impl Questions {
+impl QuestionEndpoint {
     pub(super) fn new(
         chat: Chat,
         http: &HttpSettings,
-        relays: Relays,
-        failures: Failures,
+        relays: RelayServices,
+        failures: FailureLog,
     ) -> Result<Self, SchemaError> {
         let (max_bytes, lists_away) = (http.max_result_bytes, http.lists_away);
         let tools = vec![tool::codebase_question(max_bytes)?];
-        let about = About {
+        let about = EndpointInfo {
             title: "CodeInfo".to_owned(),
-            instructions: introduced(&[], None),
+            instructions: build_instructions(&[], None),
             tools,
             shared: true,
         };
@@ -82,7 +86,7 @@ impl Questions {
             about,
             max_bytes,
             lists_away,
-            wording: Wording::Code,
+            wording: ErrorWording::Code,
             failures,
             relays,
             principal,
@@ -93,60 +97,64 @@ impl Questions {
     }
 
     /// Returns the endpoint for who is admitted, until the server is `stopping`.
-    pub(super) fn asked_by(&self, admission: &Admission, stopping: CancellationToken) -> Self {
-        let Admission { principal, revoked, .. } = admission.clone();
+    pub(super) fn asked_by(&self, admission: &AuthContext, stopping: CancellationToken) -> Self {
+        let AuthContext { principal, revoked, .. } = admission.clone();
         Self { principal, revoked, stopping, ..self.clone() }
     }
 
     /// Returns the endpoint for the client of a relay, which always lists the tool and explains errors. Where the
     /// client stands in a repository, results say what they miss of it.
-    pub(super) fn serve_relay(self, place: Option<Arc<Place>>) -> Self {
-        Self { place, lists_away: true, wording: Wording::Explained, ..self }
+    pub(super) fn serve_relay(self, place: Option<Arc<ClientFolder>>) -> Self {
+        Self { place, lists_away: true, wording: ErrorWording::Explained, ..self }
     }
 
     /// Returns the names of what is indexed; none while the store cannot say.
     async fn repository_names(&self) -> Vec<String> {
-        self.chat.repositories().await.unwrap_or_else(|error| {
-            warn!(error = chain(&error), "the repositories are not known");
+        self.chat.repository_names().await.unwrap_or_else(|error| {
+            warn!(error = format_error_chain(&error), "the repositories are not known");
             Vec::new()
         })
     }
 
     /// Returns why Codex cannot be used, as far as that is known soon. Before the first check nothing is.
-    async fn away(&self) -> Option<Unavailable> {
-        let Some(Presence::Unavailable(known)) = self.chat.known_presence() else { return None };
-        match timeout(MAX_CHECK, self.chat.presence()).await {
-            Ok(Presence::Available { .. }) => None,
-            Ok(Presence::Unavailable(why)) => Some(why),
+    async fn find_unavailability(&self) -> Option<UnavailableReason> {
+        let Some(CodexAvailability::Unavailable(known)) = self.chat.known_presence() else {
+            return None;
+        };
+        match timeout(MAX_CHECK, self.chat.codex_presence()).await {
+            Ok(CodexAvailability::Available { .. }) => None,
+            Ok(CodexAvailability::Unavailable(why)) => Some(why),
             Err(_) => Some(known),
         }
     }
 
     /// Reads a call, or names what is wrong with it.
-    fn ask(
+    fn parse_call(
         &self,
-        tool: &Tool,
+        tool: &McpTool,
         arguments: Value,
         mut meta: Map<String, Value>,
-    ) -> Result<(Ask, Form), Vec<String>> {
-        let wanted = Wanted::read(&meta);
-        let toolkits = tool::toolkits(&mut meta);
+    ) -> Result<(TurnRequest, ResponseForm), Vec<String>> {
+        let wanted = ResponseOptions::parse(&meta);
+        let toolkits = tool::take_toolkits(&mut meta);
         let toolkits =
-            toolkits.map(|toolkits| self.chat.requested(toolkits, self.principal.as_ref()));
-        let (asked, repository) = (tool::asked(tool, arguments), tool::repository(&meta));
+            toolkits.map(|toolkits| self.chat.parse_toolkits(toolkits, self.principal.as_ref()));
+        let (asked, repository) =
+            (tool::parse_arguments(tool, arguments), tool::parse_repository(&meta));
         match (asked, repository, toolkits.transpose(), wanted) {
             (Ok((question, conversation)), Ok(repository), Ok(toolkits), Ok(segments)) => {
                 let (principal, revoked) = (self.principal.clone(), self.revoked.clone());
-                let ask = Ask::new(question, conversation);
+                let ask = TurnRequest::new(question, conversation);
                 let folder = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
-                let named = folder.map(|folder| Arc::new(self.relays.place(folder)));
+                let named = folder.map(|folder| Arc::new(self.relays.locate_client(folder)));
                 let place = named.or_else(|| self.place.clone());
                 let failures = self.failures.clone();
                 let max_bytes = self.max_bytes.min(client_bounds::max_shown_bytes(&meta));
                 let wording = self.wording;
                 let is_follow_up = ask.conversation.is_some();
-                let form = Form { segments, max_bytes, place, is_follow_up, wording, failures };
-                Ok((Ask { repository, toolkits, principal, revoked, ..ask }, form))
+                let form =
+                    ResponseForm { segments, max_bytes, place, is_follow_up, wording, failures };
+                Ok((TurnRequest { repository, toolkits, principal, revoked, ..ask }, form))
             }
             (asked, repository, toolkits, wanted) => {
                 let toolkits =
@@ -169,12 +177,12 @@ fn join_names(names: &[String]) -> String {
 }
 
 /// Writes the instructions. Their first line alone says what the server is for.
-fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
+fn build_instructions(names: &[String], away: Option<&UnavailableReason>) -> String {
     let repositories = match join_names(names) {
         names if names.is_empty() => String::new(),
         names => format!(" Indexed: {names}."),
     };
-    let state = away.map(|Unavailable { reason, hint }| {
+    let state = away.map(|UnavailableReason { reason, hint }| {
         format!(
             "\nAt the moment codebase_question cannot answer, because Codex cannot be used: {reason}. Tell the \
              user what to do: {hint}. `codeinfo doctor` checks every part."
@@ -183,63 +191,68 @@ fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
     format!("{FIRST_LINE}{repositories}\n{INSTRUCTIONS}{}", state.unwrap_or_default())
 }
 
-impl Endpoint for Questions {
-    fn about(&self) -> &About {
+impl Endpoint for QuestionEndpoint {
+    fn endpoint_info(&self) -> &EndpointInfo {
         &self.about
     }
 
-    fn instructions(&self) -> BoxFuture<'_, String> {
-        async move { introduced(&self.repository_names().await, self.away().await.as_ref()) }
-            .boxed()
+    fn load_instructions(&self) -> BoxFuture<'_, String> {
+        async move {
+            build_instructions(
+                &self.repository_names().await,
+                self.find_unavailability().await.as_ref(),
+            )
+        }
+        .boxed()
     }
 
-    fn list_tools(&self) -> BoxFuture<'_, Vec<Tool>> {
+    fn list_tools(&self) -> BoxFuture<'_, Vec<McpTool>> {
         async move {
             let repositories = match join_names(&self.repository_names().await) {
                 names if names.is_empty() => String::new(),
                 names => format!(" ({names})"),
             };
-            let description = tool::describe(&repositories, self.max_bytes);
+            let description = tool::build_description(&repositories, self.max_bytes);
             let tools = self.about.tools.iter().cloned();
             tools.map(|tool| tool.with_listed_description(&description)).collect()
         }
         .boxed()
     }
 
-    fn changes(&self) -> Option<BoxStream<'static, ()>> {
+    fn watch_tool_changes(&self) -> Option<BoxStream<'static, ()>> {
         let stopped = self.stopping.clone().cancelled_owned();
-        Some(self.chat.changes().take_until(stopped).boxed())
+        Some(self.chat.presence_changes().take_until(stopped).boxed())
     }
 
-    fn gate_list(&self) -> BoxFuture<'_, Result<(), Error>> {
-        if self.lists_away { future::ready(Ok(())).boxed() } else { self.gate() }
+    fn gate_list(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
+        if self.lists_away { future::ready(Ok(())).boxed() } else { self.gate_calls() }
     }
 
     /// Asks what is known of Codex, and checks again only while it is not known to be usable.
-    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
+    fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
         async move {
-            match self.chat.presence().await {
-                Presence::Available { .. } => Ok(()),
-                Presence::Unavailable(why) => {
+            match self.chat.codex_presence().await {
+                CodexAvailability::Available { .. } => Ok(()),
+                CodexAvailability::Unavailable(why) => {
                     error::note_away(&self.failures, &why);
-                    Err(error::unavailable(&why, None, self.wording))
+                    Err(error::unavailable_error(&why, None, self.wording))
                 }
             }
         }
         .boxed()
     }
 
-    fn call<'a>(
+    fn call_tool<'a>(
         &'a self,
-        tool: &'a Tool,
+        tool: &'a McpTool,
         arguments: Value,
         meta: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, CallError>> {
-        let call = match self.ask(tool, arguments, meta) {
-            Ok((ask, form)) => {
-                Ok(Call::Running(progress::updates(self.chat.clone(), ask, form).boxed()))
-            }
-            Err(faults) => Err(CallError::Arguments(faults)),
+    ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
+        let call = match self.parse_call(tool, arguments, meta) {
+            Ok((ask, form)) => Ok(StartedCall::Running(
+                progress::stream_updates(self.chat.clone(), ask, form).boxed(),
+            )),
+            Err(faults) => Err(ToolCallError::Arguments(faults)),
         };
         future::ready(call).boxed()
     }

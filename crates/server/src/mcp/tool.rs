@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use codeinfo_chat::{Failure, Outcome};
+use codeinfo_chat::{TurnFailure, TurnOutcome};
 use codeinfo_core::{
-    ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment, telemetry::Failures,
+    ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment, telemetry::FailureLog,
 };
-use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
+use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolIdempotence};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::result::{self, Failed, Head};
-use crate::mcp_http::Place;
+use super::result::{self, ResultError, ResultHead};
+use crate::mcp_http::ClientFolder;
 
 /// Description of the tool, with marks for the repositories and for the maximum size of a reply.
 const DESCRIPTION: &str = "\
@@ -32,19 +32,19 @@ pub(super) const TOOLKITS_META: &str = "codeinfo/toolkits";
 /// What a client asks, as sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Arguments {
+struct QuestionArguments {
     question: String,
     conversation_id: Option<String>,
 }
 
 /// Returns the description of `codebase_question`; `repositories` is empty, or names some in parentheses.
-pub(super) fn describe(repositories: &str, max_bytes: usize) -> String {
+pub(super) fn build_description(repositories: &str, max_bytes: usize) -> String {
     let kilobytes = max_bytes.div_ceil(1000).to_string();
     DESCRIPTION.replace("{kilobytes}", &kilobytes).replace("{repositories}", repositories)
 }
 
 /// Returns `codebase_question`, with a description that names no repositories.
-pub(super) fn codebase_question(max_bytes: usize) -> Result<Tool, SchemaError> {
+pub(super) fn codebase_question(max_bytes: usize) -> Result<McpTool, SchemaError> {
     let arguments = json!({
         "type": "object",
         "additionalProperties": false,
@@ -65,20 +65,21 @@ pub(super) fn codebase_question(max_bytes: usize) -> Result<Tool, SchemaError> {
         },
     });
     // The same question asked twice begins two conversations.
-    let changing = Idempotence::Changing;
-    let (title, description) = ("Ask about the codebase", describe("", max_bytes));
-    let tool = Tool::new("codebase_question", title, &description, arguments, changing)?;
+    let changing = ToolIdempotence::Changing;
+    let (title, description) = ("Ask about the codebase", build_description("", max_bytes));
+    let tool = McpTool::new("codebase_question", title, &description, arguments, changing)?;
     // Some clients show a model the names of tools alone, until it looks for one; a server with one tool
     // saves nothing by that.
     Ok(tool.with_listed_meta("anthropic/alwaysLoad", json!(true)))
 }
 
 /// Validates arguments and returns what is asked, or every error.
-pub(super) fn asked(
-    tool: &Tool,
+pub(super) fn parse_arguments(
+    tool: &McpTool,
     arguments: Value,
 ) -> Result<(Question, Option<ConversationId>), Vec<String>> {
-    let Arguments { question, conversation_id } = tool.arguments().read(arguments)?;
+    let QuestionArguments { question, conversation_id } =
+        tool.arguments().validate_and_parse(arguments)?;
     let conversation = conversation_id.map(|id| id.parse::<ConversationId>()).transpose();
     match (question.parse::<Question>(), conversation) {
         (Ok(question), Ok(conversation)) => Ok((question, conversation)),
@@ -91,7 +92,7 @@ pub(super) fn asked(
 }
 
 /// Returns the repository that a call is confined to, or what is wrong with it.
-pub(super) fn repository(meta: &Map<String, Value>) -> Result<Option<String>, String> {
+pub(super) fn parse_repository(meta: &Map<String, Value>) -> Result<Option<String>, String> {
     match meta.get(REPOSITORY_META) {
         None => Ok(None),
         Some(Value::String(reference)) if !reference.trim().is_empty() => {
@@ -102,32 +103,32 @@ pub(super) fn repository(meta: &Map<String, Value>) -> Result<Option<String>, St
 }
 
 /// Returns what a call says of toolkits, as it was sent.
-pub(super) fn toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
+pub(super) fn take_toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
     meta.remove(TOOLKITS_META)
 }
 
 /// What of a result is wanted, how much room it has, and where its client stands.
-pub(super) struct Form {
-    pub(super) segments: Wanted,
+pub(super) struct ResponseForm {
+    pub(super) segments: ResponseOptions,
     pub(super) max_bytes: usize,
-    pub(super) place: Option<Arc<Place>>,
+    pub(super) place: Option<Arc<ClientFolder>>,
     /// Whether the conversation was told before what its results miss.
     pub(super) is_follow_up: bool,
-    pub(super) wording: Wording,
+    pub(super) wording: ErrorWording,
     /// Where what goes wrong is noted.
-    pub(super) failures: Failures,
+    pub(super) failures: FailureLog,
 }
 
-impl Form {
+impl ResponseForm {
     /// Says what a result misses, if it misses something: once a conversation.
-    pub(super) async fn notice(&self) -> Option<String> {
-        self.place.as_ref().filter(|_| !self.is_follow_up)?.notice().await
+    pub(super) async fn describe_index_gaps(&self) -> Option<String> {
+        self.place.as_ref().filter(|_| !self.is_follow_up)?.describe_index_gaps().await
     }
 }
 
 /// How the message of an error says that Codex cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wording {
+pub(super) enum ErrorWording {
     /// By the one word that callers of port 5011 wait for.
     Code,
     /// With reason and hint: few clients show a model the `data` of an error.
@@ -136,15 +137,15 @@ pub(super) enum Wording {
 
 /// Which kinds of segments a call asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct ResponseOptions {
     thinking: bool,
     vector_summary: bool,
     answer: bool,
 }
 
-impl Wanted {
+impl ResponseOptions {
     /// Reads what a call says, or says what is wrong with it. Who says nothing gets all.
-    pub(super) fn read(meta: &Map<String, Value>) -> Result<Self, String> {
+    pub(super) fn parse(meta: &Map<String, Value>) -> Result<Self, String> {
         let Some(given) = meta.get(SEGMENTS_META) else {
             return Ok(Self { thinking: true, vector_summary: true, answer: true });
         };
@@ -167,7 +168,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    fn has(self, segment: &Segment) -> bool {
+    fn includes(self, segment: &Segment) -> bool {
         match segment {
             Segment::Thinking { .. } => self.thinking,
             Segment::VectorSummary { .. } => self.vector_summary,
@@ -177,33 +178,34 @@ impl Wanted {
 }
 
 /// Writes what a turn came to; a failed turn keeps the segments it had.
-pub(super) fn result(
-    outcome: &Outcome,
-    form: &Form,
+pub(super) fn build_result(
+    outcome: &TurnOutcome,
+    form: &ResponseForm,
     notice: Option<&str>,
-) -> Result<ToolResult, serde_json::Error> {
+) -> Result<McpToolResult, serde_json::Error> {
     let conversation_id = Some(outcome.conversation);
-    let head = Head { notice, conversation_id, model_id: Some(&outcome.model_id) };
+    let head = ResultHead { notice, conversation_id, model_id: Some(&outcome.model_id) };
     let segments: Vec<&Segment> =
-        outcome.segments.iter().filter(|segment| form.segments.has(segment)).collect();
-    let error = outcome.failure.as_ref().map(failed);
-    let text = result::written(&head, &segments, error.as_ref(), form.max_bytes)?;
+        outcome.segments.iter().filter(|segment| form.segments.includes(segment)).collect();
+    let error = outcome.failure.as_ref().map(to_result_error);
+    let text = result::write_result(&head, &segments, error.as_ref(), form.max_bytes)?;
     Ok(match outcome.failure {
-        None => ToolResult::text(text),
-        Some(_) => ToolResult::error(text),
+        None => McpToolResult::text(text),
+        Some(_) => McpToolResult::error(text),
     })
 }
 
 /// Writes a failure before there was a turn.
-pub(super) fn refused(
+pub(super) fn build_refusal(
     conversation: Option<ConversationId>,
-    failure: &Failure,
+    failure: &TurnFailure,
     notice: Option<&str>,
-) -> Result<ToolResult, serde_json::Error> {
-    let head = Head { notice, conversation_id: conversation, model_id: None };
-    result::written(&head, &[], Some(&failed(failure)), usize::MAX).map(ToolResult::error)
+) -> Result<McpToolResult, serde_json::Error> {
+    let head = ResultHead { notice, conversation_id: conversation, model_id: None };
+    result::write_result(&head, &[], Some(&to_result_error(failure)), usize::MAX)
+        .map(McpToolResult::error)
 }
 
-fn failed(failure: &Failure) -> Failed<'_> {
-    Failed { code: failure.code.as_str(), message: &failure.message }
+fn to_result_error(failure: &TurnFailure) -> ResultError<'_> {
+    ResultError { code: failure.code.as_str(), message: &failure.message }
 }

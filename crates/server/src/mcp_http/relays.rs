@@ -6,9 +6,11 @@ use std::{
 };
 
 use codeinfo_chat::Chat;
-use codeinfo_core::{PathMap, Principal, RootId, error::chain, plain_name, task::Tasks};
+use codeinfo_core::{
+    PathMap, Principal, RootId, error::format_error_chain, plain_name, task::Tasks,
+};
 use codeinfo_http::{HttpError, Request};
-use codeinfo_ingest::{Ingest, RootStatus, State};
+use codeinfo_ingest::{Ingest, RootStatus, RunState};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -25,7 +27,7 @@ const MAX_PATH_CHARS: usize = 300;
 /// What a relay says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Relay {
+pub struct RelayHandshake {
     /// The version of its program.
     pub version: String,
     /// The repository that it was started in, as its client sees it.
@@ -42,7 +44,7 @@ pub struct Relay {
 
 /// What relays need of a server.
 #[derive(Clone)]
-pub struct Relays {
+pub struct RelayServices {
     chat: Chat,
     ingest: Ingest,
     paths: PathMap,
@@ -52,7 +54,7 @@ pub struct Relays {
     gives_way: Option<CancellationToken>,
 }
 
-impl Relays {
+impl RelayServices {
     pub fn new(
         chat: Chat,
         ingest: Ingest,
@@ -63,9 +65,9 @@ impl Relays {
     }
 
     /// Returns where a client stands, which says so by a folder as it sees that.
-    pub fn place(&self, folder: &Path) -> Place {
+    pub fn locate_client(&self, folder: &Path) -> ClientFolder {
         let (ingest, paths) = (self.ingest.clone(), self.paths.clone());
-        Place { ingest, folder: paths.meant(folder), paths, auto_index: false }
+        ClientFolder { ingest, folder: paths.to_server_path(folder), paths, auto_index: false }
     }
 
     /// Has work done that no handshake waits for.
@@ -79,17 +81,17 @@ impl Relays {
     /// # Errors
     /// This server, which a relay started, stops: for a newer relay when it works on nothing, and for a server
     /// that is to take its place.
-    pub fn admit(
+    pub fn admit_relay(
         &self,
         request: &Request,
-    ) -> Result<(String, bool, Option<Arc<Place>>), HttpError> {
+    ) -> Result<(String, bool, Option<Arc<ClientFolder>>), HttpError> {
         let header = request.header(HEADER);
         let read = header.as_deref().and_then(|header| serde_json::from_str(header).ok());
-        let Relay { version, folder, auto_index, is_greeted, client, takes_over } =
+        let RelayHandshake { version, folder, auto_index, is_greeted, client, takes_over } =
             read.unwrap_or_default();
         // Anybody can send a header; the relay of the owner shows a key.
         let is_owner = request.principal().is_some_and(Principal::is_owner);
-        let is_idle = self.chat.running() == 0 && self.ingest.running() == 0;
+        let is_idle = self.chat.active_turns() == 0 && self.ingest.active_run_count() == 0;
         if let Some(gives_way) = &self.gives_way
             && is_owner
             && (takes_over || is_idle && is_newer(&version, env!("CARGO_PKG_VERSION")))
@@ -99,7 +101,10 @@ impl Relays {
             return Err(HttpError::Stopping);
         }
         let place = folder.map(|folder| {
-            Arc::new(Place { auto_index: auto_index && is_owner, ..self.place(&folder) })
+            Arc::new(ClientFolder {
+                auto_index: auto_index && is_owner,
+                ..self.locate_client(&folder)
+            })
         });
         let id = Uuid::new_v4().to_string();
         Ok((codeinfo_mcp::name_session(&id, client.as_deref()), is_greeted, place))
@@ -107,7 +112,7 @@ impl Relays {
 }
 
 /// Where a relay stands.
-pub struct Place {
+pub struct ClientFolder {
     ingest: Ingest,
     paths: PathMap,
     /// As this server sees it.
@@ -115,40 +120,40 @@ pub struct Place {
     auto_index: bool,
 }
 
-impl Place {
+impl ClientFolder {
     /// Has the repository indexed where it is not, and that is wanted.
-    pub async fn prepare(&self) {
-        if !self.auto_index || self.status().await.is_some() {
+    pub async fn index_if_missing(&self) {
+        if !self.auto_index || self.find_root_status().await.is_some() {
             return;
         }
-        let request = codeinfo_ingest::Request {
+        let request = codeinfo_ingest::IngestRequest {
             path: self.folder.clone(),
-            ..codeinfo_ingest::Request::default()
+            ..codeinfo_ingest::IngestRequest::default()
         };
-        match self.ingest.start(request).await {
+        match self.ingest.start_run(request).await {
             Ok(run) => info!(run.id = %run, path = %self.folder.display(), "indexing of itself"),
             Err(error) => {
-                warn!(error = %chain(&error), path = %self.folder.display(), "not indexed");
+                warn!(error = %format_error_chain(&error), path = %self.folder.display(), "not indexed");
             }
         }
     }
 
     /// Returns the path of the folder as clients see it.
-    pub(super) fn shown(&self) -> String {
-        self.paths.shown(&self.folder).display().to_string()
+    pub(super) fn display_path(&self) -> String {
+        self.paths.to_client_path(&self.folder).display().to_string()
     }
 
     /// Returns the tree that the client means.
-    pub async fn tree(&self) -> Option<RootId> {
-        Some(self.ingest.standing(&self.folder).await?.tree.id)
+    pub async fn find_tree(&self) -> Option<RootId> {
+        Some(self.ingest.find_client_tree(&self.folder).await?.tree.id)
     }
 
     /// Says what answers about the repository miss, if they miss something.
-    pub async fn notice(&self) -> Option<String> {
-        let shown = quote_path(&self.paths.shown(&self.folder));
-        let standing = self.ingest.standing(&self.folder).await;
-        let instead = standing.and_then(|standing| standing.notice(&shown));
-        let Some(RootStatus { root, state, run_id }) = self.status().await else {
+    pub async fn describe_index_gaps(&self) -> Option<String> {
+        let shown = quote_path(&self.paths.to_client_path(&self.folder));
+        let standing = self.ingest.find_client_tree(&self.folder).await;
+        let instead = standing.and_then(|standing| standing.build_notice(&shown));
+        let Some(RootStatus { root, state, run_id }) = self.find_root_status().await else {
             if let Some(instead) = instead {
                 return Some(format!(
                     "{instead}; the user can index it with {}",
@@ -161,8 +166,8 @@ impl Place {
             ));
         };
         match state {
-            State::Queued | State::Scanning | State::Embedding => {
-                let status = run_id.and_then(|run| self.ingest.status(run).ok());
+            RunState::Queued | RunState::Scanning | RunState::Embedding => {
+                let status = run_id.and_then(|run| self.ingest.run_status(run).ok());
                 let read = status
                     .filter(|status| status.file_total > 0)
                     .map_or_else(String::new, |status| {
@@ -176,7 +181,7 @@ impl Place {
                 };
                 Some(format!("`{shown}` is being indexed{read}; {misses}"))
             }
-            State::Error if root.last_ingest_at.is_none() => Some(format!(
+            RunState::Error if root.last_ingest_at.is_none() => Some(format!(
                 "`{shown}` could not be indexed; {} says why",
                 name_ingest_command(&shown)
             )),
@@ -186,14 +191,14 @@ impl Place {
 
     /// Returns the innermost root around the folder. Around a worktree that is not indexed there is none, also where
     /// that lies in another one.
-    async fn status(&self) -> Option<RootStatus> {
-        let roots = self.ingest.roots().await.ok()?.into_iter();
-        let standing = self.ingest.standing(&self.folder).await;
+    async fn find_root_status(&self) -> Option<RootStatus> {
+        let roots = self.ingest.list_roots().await.ok()?.into_iter();
+        let standing = self.ingest.find_client_tree(&self.folder).await;
         if let Some(worktree) = standing.and_then(|standing| standing.worktree) {
-            return roots.into_iter().find(|status| status.root.folder() == Some(&worktree));
+            return roots.into_iter().find(|status| status.root.local_folder() == Some(&worktree));
         }
         let is_around = |folder: &Path| self.folder.starts_with(folder);
-        let around = roots.filter(|status| status.root.folder().is_some_and(is_around));
+        let around = roots.filter(|status| status.root.local_folder().is_some_and(is_around));
         around.max_by_key(|status| status.root.path.components().count())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, time::Duration};
 
-use crate::mcp_http::{HEADER, PATH, Relay};
+use crate::mcp_http::{HEADER, PATH, RelayHandshake};
 use codeinfo_core::task::Tasks;
 use futures_util::{
     SinkExt, StreamExt,
@@ -18,7 +18,7 @@ use tokio_tungstenite::{
 };
 use url::Url;
 
-use super::Reached;
+use super::ReachableServer;
 
 /// How long a server of this machine may take to answer a handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,19 +27,23 @@ const MAX_WAITING: usize = 8;
 /// Bytes of each buffer.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-type Socket = WebSocketStream<TcpStream>;
+type RelaySocket = WebSocketStream<TcpStream>;
 
 /// A connection. Dropping it ends what the server works on.
-pub(super) struct Link {
+pub(super) struct ServerLink {
     /// Written by a task of its own, so that reading never waits for writing.
     messages: mpsc::Sender<Message>,
-    stream: SplitStream<Socket>,
+    stream: SplitStream<RelaySocket>,
 }
 
-impl Link {
+impl ServerLink {
     /// Connects to the server, or says why that fails.
-    pub(super) async fn open(to: &Reached, relay: &Relay, tasks: &Tasks) -> Result<Self, String> {
-        let request = request(to, relay).map_err(|error| error.to_string())?;
+    pub(super) async fn open(
+        to: &ReachableServer,
+        relay: &RelayHandshake,
+        tasks: &Tasks,
+    ) -> Result<Self, String> {
+        let request = build_request(to, relay).map_err(|error| error.to_string())?;
         let opening = async {
             let address = Url::parse(&to.url).ok();
             let address = address.as_ref().and_then(|url| Some((url.host_str()?, url.port()?)));
@@ -55,19 +59,19 @@ impl Link {
                 .max_message_size(None)
                 .max_frame_size(None);
             let opened = client_async_with_config(request, stream, Some(config)).await;
-            opened.map_err(|error| refused(&error))
+            opened.map_err(|error| explain_refusal(&error))
         };
         let opened = timeout(TIMEOUT, opening).await;
         let (socket, _) = opened.map_err(|_| format!("{} does not answer", to.url))??;
         let (sink, stream) = socket.split();
         let (messages, receiver) = mpsc::channel(MAX_WAITING);
-        tasks.spawn(write(sink, receiver));
+        tasks.spawn(write_messages(sink, receiver));
         Ok(Self { messages, stream })
     }
 
     /// Returns what says whether a further message can be sent.
-    pub(super) fn room(&self) -> Room {
-        Room(self.messages.clone())
+    pub(super) fn room(&self) -> SendRoom {
+        SendRoom(self.messages.clone())
     }
 
     /// Sends a message, in the order of calls, when there is room for it. One that is lost is noticed by
@@ -77,12 +81,12 @@ impl Link {
     }
 
     /// Says that nothing further comes, when there is room for that.
-    pub(super) fn end(&self) {
+    pub(super) fn send_end(&self) {
         drop(self.messages.try_send(Message::binary(Vec::new())));
     }
 
     /// Returns the next message of the server; `None` when the connection is over.
-    pub(super) async fn next(&mut self) -> Option<String> {
+    pub(super) async fn next_message(&mut self) -> Option<String> {
         loop {
             match self.stream.next().await {
                 Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
@@ -96,16 +100,19 @@ impl Link {
 }
 
 /// Room for a message to a server.
-pub(super) struct Room(mpsc::Sender<Message>);
+pub(super) struct SendRoom(mpsc::Sender<Message>);
 
-impl Room {
+impl SendRoom {
     /// Waits until there is some, or the connection is over.
-    pub(super) async fn wait(&self) {
+    pub(super) async fn wait_for_room(&self) {
         drop(self.0.reserve().await);
     }
 }
 
-async fn write(mut sink: SplitSink<Socket, Message>, mut messages: mpsc::Receiver<Message>) {
+async fn write_messages(
+    mut sink: SplitSink<RelaySocket, Message>,
+    mut messages: mpsc::Receiver<Message>,
+) {
     while let Some(message) = messages.recv().await {
         if sink.send(message).await.is_err() {
             return;
@@ -113,11 +120,15 @@ async fn write(mut sink: SplitSink<Socket, Message>, mut messages: mpsc::Receive
     }
 }
 
-fn request(to: &Reached, relay: &Relay) -> Result<Request, Box<dyn std::error::Error>> {
+fn build_request(
+    to: &ReachableServer,
+    relay: &RelayHandshake,
+) -> Result<Request, Box<dyn std::error::Error>> {
     let url = format!("{}{PATH}", to.url.replacen("http", "ws", 1));
     let mut request = url.into_client_request()?;
     let headers = request.headers_mut();
-    headers.insert(HEADER, HeaderValue::from_str(&ascii(&serde_json::to_string(relay)?))?);
+    headers
+        .insert(HEADER, HeaderValue::from_str(&escape_non_ascii(&serde_json::to_string(relay)?))?);
     if let Some(key) = &to.key {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose()))?;
         bearer.set_sensitive(true);
@@ -127,7 +138,7 @@ fn request(to: &Reached, relay: &Relay) -> Result<Request, Box<dyn std::error::E
 }
 
 /// Escapes what a header cannot hold, as JSON does.
-fn ascii(json: &str) -> String {
+fn escape_non_ascii(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for unit in json.encode_utf16() {
         match u8::try_from(unit) {
@@ -140,7 +151,7 @@ fn ascii(json: &str) -> String {
 }
 
 /// Says why a handshake failed.
-fn refused(error: &tokio_tungstenite::tungstenite::Error) -> String {
+fn explain_refusal(error: &tokio_tungstenite::tungstenite::Error) -> String {
     use tokio_tungstenite::tungstenite::Error;
     match error {
         Error::Http(reply) => {
@@ -160,12 +171,12 @@ fn refused(error: &tokio_tungstenite::tungstenite::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::ascii;
+    use super::escape_non_ascii;
 
     #[test]
     fn a_header_is_ascii_and_reads_the_same() {
         let json = serde_json::json!({ "folder": "/häuser/🏠" }).to_string();
-        let escaped = ascii(&json);
+        let escaped = escape_non_ascii(&json);
         assert!(escaped.is_ascii());
         let read: serde_json::Value = serde_json::from_str(&escaped).unwrap();
         assert_eq!(read["folder"], "/häuser/🏠");

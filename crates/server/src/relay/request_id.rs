@@ -9,11 +9,11 @@ const MAX_NAME_BYTES: usize = b"\"method\"".len();
 
 /// Reads an object byte by byte, and of it the members `id` and `method`, but none of what they or others hold.
 #[derive(Debug, Default)]
-pub(super) struct RequestId {
+pub(super) struct RequestIdScanner {
     /// How many objects and lists are open.
     depth: usize,
-    string: Within,
-    member: Part,
+    string: StringState,
+    member: MemberPart,
     /// The name of the member, or its value if that is the id.
     token: Vec<u8>,
     ids: Vec<Vec<u8>>,
@@ -24,7 +24,7 @@ pub(super) struct RequestId {
 
 /// Whether a string was begun.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum StringState {
     #[default]
     Nothing,
     String,
@@ -33,14 +33,14 @@ enum Within {
 
 /// The part of a member that is read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MemberPart {
     #[default]
     Name,
     Id,
     OtherValue,
 }
 
-impl RequestId {
+impl RequestIdScanner {
     pub(super) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.read_byte(*byte);
@@ -56,12 +56,12 @@ impl RequestId {
     }
 
     fn read_byte(&mut self, byte: u8) {
-        if self.string != Within::Nothing {
-            self.keep(byte);
+        if self.string != StringState::Nothing {
+            self.keep_byte(byte);
             self.string = match (self.string, byte) {
-                (Within::String, b'"') => Within::Nothing,
-                (Within::String, b'\\') => Within::Escape,
-                _ => Within::String,
+                (StringState::String, b'"') => StringState::Nothing,
+                (StringState::String, b'\\') => StringState::Escape,
+                _ => StringState::String,
             };
             return;
         }
@@ -69,12 +69,12 @@ impl RequestId {
             (b' ' | b'\t' | b'\r' | b'\n', _) => {}
             (b'{', 0) if !self.has_begun() => self.depth = 1,
             (_, 0) | (b']', 1) => self.is_other = true,
-            (b':', 1) if self.member == Part::Name => self.begin_value(),
+            (b':', 1) if self.member == MemberPart::Name => self.begin_value(),
             (b',' | b'}', 1) => self.end_member(byte == b'}'),
             _ => {
-                self.keep(byte);
+                self.keep_byte(byte);
                 match byte {
-                    b'"' => self.string = Within::String,
+                    b'"' => self.string = StringState::String,
                     b'{' | b'[' => self.depth += 1,
                     b'}' | b']' => self.depth -= 1,
                     _ => {}
@@ -91,26 +91,26 @@ impl RequestId {
     fn begin_value(&mut self) {
         let name = std::mem::take(&mut self.token);
         self.has_method |= name == b"\"method\"";
-        self.member = if name == b"\"id\"" { Part::Id } else { Part::OtherValue };
+        self.member = if name == b"\"id\"" { MemberPart::Id } else { MemberPart::OtherValue };
     }
 
     fn end_member(&mut self, is_last: bool) {
         let value = std::mem::take(&mut self.token);
-        self.is_other |= self.member == Part::Name && !value.is_empty();
+        self.is_other |= self.member == MemberPart::Name && !value.is_empty();
         // A third one changes nothing.
-        if self.member == Part::Id && self.ids.len() < 2 {
+        if self.member == MemberPart::Id && self.ids.len() < 2 {
             self.ids.push(value);
         }
-        self.member = Part::Name;
+        self.member = MemberPart::Name;
         self.depth -= usize::from(is_last);
     }
 
     /// Keeps a byte more than fits of what is too long, so that it is neither a name that matters nor an id.
-    fn keep(&mut self, byte: u8) {
+    fn keep_byte(&mut self, byte: u8) {
         let max_bytes = match self.member {
-            Part::Name => MAX_NAME_BYTES,
-            Part::Id => MAX_ID_BYTES,
-            Part::OtherValue => return,
+            MemberPart::Name => MAX_NAME_BYTES,
+            MemberPart::Id => MAX_ID_BYTES,
+            MemberPart::OtherValue => return,
         };
         if self.token.len() <= max_bytes {
             self.token.push(byte);
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn find(line: &str) -> Option<String> {
-        let mut id = RequestId::default();
+        let mut id = RequestIdScanner::default();
         // However the line comes in pieces.
         line.as_bytes().chunks(3).for_each(|piece| id.read(piece));
         id.finish()

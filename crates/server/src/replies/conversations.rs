@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A turn that has begun.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TurnBegun {
+pub struct StartTurnReply {
     pub turn_id: TurnId,
     pub conversation_id: ConversationId,
     /// The model that answers.
@@ -18,7 +18,7 @@ pub struct TurnBegun {
 /// How a turn stands.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TurnStands {
+pub struct TurnStatus {
     pub turn_id: TurnId,
     pub state: TurnState,
 }
@@ -26,7 +26,7 @@ pub struct TurnStands {
 /// The first frame of a turn: what was asked.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Asked {
+pub struct QuestionFrame {
     pub turn_id: TurnId,
     pub conversation_id: ConversationId,
     pub question: String,
@@ -37,7 +37,7 @@ pub struct Asked {
 
 /// What `GET /conversations` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Conversations {
+pub struct ConversationsReply {
     /// The latest first.
     pub conversations: Vec<ListedConversation>,
     /// Whether there are more than `limit`.
@@ -103,12 +103,12 @@ pub struct NumberedFrame {
 
 /// One conversation that was removed.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Deleted {
+pub struct DeleteConversationReply {
     pub deleted: ConversationId,
 }
 
 /// How many conversations were removed.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct DeletedAll {
+pub struct DeleteAllReply {
     pub deleted: usize,
 }

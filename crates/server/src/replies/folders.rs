@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What `GET /folders` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Folders {
+pub struct FoldersReply {
     /// The folder; `null` where the allowed folders are listed.
     pub path: Option<PathBuf>,
     /// The folder above, if it can be listed.

@@ -1,14 +1,14 @@
 //! What `GET /health` replies.
 
-use codeinfo_codex::{Network, SandboxMode};
+use codeinfo_codex::{SandboxMode, ShellNetwork};
 use codeinfo_store::CollectionCopies;
 use serde::{Deserialize, Serialize};
 
 /// Each part of the server, and whether all work.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Health {
-    pub status: WholeHealth,
+pub struct HealthReply {
+    pub status: HealthStatus,
     pub version: String,
     pub uptime_seconds: u64,
     pub codex: CodexHealth,
@@ -29,7 +29,7 @@ pub struct ToolkitHealth {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum WholeHealth {
+pub enum HealthStatus {
     Ok,
     /// Some part fails.
     Degraded,
@@ -53,7 +53,7 @@ pub struct CodexHealth {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SandboxHealth {
     pub mode: SandboxMode,
-    pub network: Network,
+    pub network: ShellNetwork,
     /// Whether a command runs in it.
     pub ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,11 +62,11 @@ pub struct SandboxHealth {
     pub hint: Option<String>,
     /// Repositories that the shell does not read, although search finds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<UnreadRepo>,
+    pub unread: Vec<ExcludedRepo>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct UnreadRepo {
+pub struct ExcludedRepo {
     pub repo: String,
     pub reason: String,
 }

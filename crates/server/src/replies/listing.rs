@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What was found, for people to look through.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listing {
+pub struct SearchListing {
     /// Best first.
     pub results: Vec<ListedHit>,
     /// The same by file.
@@ -23,14 +23,14 @@ pub struct ListedHit {
     #[serde(flatten)]
     pub hit: Hit,
     /// What the score is made of, the largest first.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ScorePart>,
     /// For each line of `chunk`: start, end and class of its parts, in UTF-16 code units.
     pub marks: Vec<Vec<(u32, u32, char)>>,
 }
 
 /// A share of a score.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Part {
+pub struct ScorePart {
     pub name: String,
     pub value: f64,
 }

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 /// The folders of a repository.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct FoldersDrawn {
+pub struct FolderMap {
     pub repo: String,
     /// Ordered by path.
-    pub folders: Vec<DrawnFolder>,
+    pub folders: Vec<MapFolder>,
     /// Whether there are more.
     pub truncated: bool,
 }
 
 /// A folder: what is directly in it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DrawnFolder {
+pub struct MapFolder {
     /// Below the root, which has the empty path.
     pub path: String,
     pub files: usize,
@@ -27,16 +27,16 @@ pub struct DrawnFolder {
 /// The files that an answer rests on.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FilesDrawn {
+pub struct FileMap {
     pub turn_id: TurnId,
     /// Those that are cited first.
-    pub files: Vec<DrawnFile>,
-    pub links: Vec<DrawnLink>,
+    pub files: Vec<MapFile>,
+    pub links: Vec<MapLink>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DrawnFile {
+pub struct MapFile {
     pub path: String,
     pub rel_path: String,
     pub repo: String,
@@ -47,7 +47,7 @@ pub struct DrawnFile {
 
 /// How one of the files uses another.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct DrawnLink {
+pub struct MapLink {
     /// The place of a file in `files`.
     pub from: usize,
     pub to: usize,

@@ -1,6 +1,6 @@
 //! What `GET /repositories/{repo}` replies.
 
-use codeinfo_ingest::{RunCounts, State};
+use codeinfo_ingest::{RunCounts, RunState};
 use serde::{Deserialize, Serialize};
 
 use super::ListedRoot;
@@ -38,7 +38,7 @@ pub struct LanguageShare {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedRun {
-    pub state: State,
+    pub state: RunState,
     pub started_at: String,
     pub ended_at: String,
     pub counts: RunCounts,

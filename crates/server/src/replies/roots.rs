@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use codeinfo_core::{Counts, OmissionRule, RootId, RunId};
-use codeinfo_ingest::State;
+use codeinfo_core::{IndexCounts, OmissionRule, RootId, RunId};
+use codeinfo_ingest::RunState;
 use serde::{Deserialize, Serialize};
 
 /// A run that was queued.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Started {
+pub struct StartRunReply {
     pub run_id: RunId,
 }
 
 /// What `GET /ingest/roots` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Roots {
+pub struct RootsReply {
     pub roots: Vec<ListedRoot>,
 }
 
@@ -32,9 +32,9 @@ pub struct ListedRoot {
     pub host: Option<String>,
     pub model_id: String,
     pub last_ingest_at: Option<String>,
-    pub counts: Counts,
+    pub counts: IndexCounts,
     pub last_error: Option<String>,
-    pub state: State,
+    pub state: RunState,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// What rules leave out of its index, the most telling first.
@@ -57,7 +57,7 @@ pub struct OmittedCount {
 
 /// What `POST /ingest/remove/ROOT` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Removed {
+pub struct RemoveRootReply {
     pub removed: RemovedRoot,
 }
 
@@ -71,15 +71,15 @@ pub struct RemovedRoot {
 /// What `GET /tools/ingested-repos` replies.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Repos {
-    pub repos: Vec<Repo>,
+pub struct IngestedRepos {
+    pub repos: Vec<IngestedRepo>,
     /// The embedding model that the store is bound to; `null` while it is empty.
     pub locked_model_id: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Repo {
+pub struct IngestedRepo {
     pub id: RootId,
     pub name: String,
     pub description: Option<String>,
@@ -89,7 +89,7 @@ pub struct Repo {
     pub host: Option<String>,
     pub last_ingest_at: Option<String>,
     pub model_id: String,
-    pub counts: Counts,
+    pub counts: IndexCounts,
     pub last_error: Option<String>,
     /// Whether its folder is gone: moved, deleted, or on a disk that is not there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -102,12 +102,12 @@ pub struct Repo {
     pub tree_of: Option<String>,
     /// What it has and no other tree of its repository, where there are others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adds: Option<Adds>,
+    pub adds: Option<RepoAdditions>,
 }
 
 /// How much one tree has that no other tree of its repository has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Adds {
+pub struct RepoAdditions {
     /// Files that no other tree has in this version.
     pub files: u64,
     /// Their chunks.

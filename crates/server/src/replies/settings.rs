@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What `GET /settings` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Settings {
+pub struct SettingsReply {
     pub settings: Vec<ListedSetting>,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Lines of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SourceShown {
+pub struct SourceLines {
     /// Absolute path as the client sees it.
     pub path: String,
     pub rel_path: String,
@@ -18,7 +18,7 @@ pub struct SourceShown {
     pub first: u32,
     /// That of the last.
     pub last: u32,
-    pub lines: Vec<LineShown>,
+    pub lines: Vec<SourceLine>,
     /// `same`, `changed`, `gone`, `unreadable` or `elsewhere`.
     pub state: String,
     /// Whether there is a file at `path`.
@@ -33,7 +33,7 @@ pub struct SourceShown {
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct LineShown {
+pub struct SourceLine {
     pub text: String,
     /// Start, end and class of its parts, in UTF-16 code units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

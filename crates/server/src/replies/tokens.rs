@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A token that was made, with the secret itself: seen once, and never in a log.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TokenMade {
+pub struct CreateTokenReply {
     pub name: String,
     pub token: String,
     pub created_at: String,
@@ -36,20 +36,20 @@ pub struct SessionCode {
 
 /// The half of a session that the page keeps.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct SessionOpened {
+pub struct OpenSessionReply {
     pub key: String,
 }
 
 /// The names of tokens that were ended.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Revoked {
+pub struct RevokeTokensReply {
     pub revoked: Vec<String>,
 }
 
 /// A configuration that was stored.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ConfigStored {
+pub struct StoreConfigReply {
     pub success: bool,
     pub id: String,
     pub version: u64,

@@ -6,7 +6,7 @@ use std::{
     io::{self, ErrorKind},
 };
 
-use codeinfo_core::{ChunkRecord, FileRecord, RootId, Sparse, inverse_document_frequency};
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, TermVector, inverse_document_frequency};
 use uuid::Uuid;
 
 use super::{
@@ -68,7 +68,7 @@ impl State {
     /// Finds the chunks that share the most term weight; see [`crate::VectorStore::lexical`].
     pub(super) fn lexical(
         &self,
-        terms: &Sparse,
+        terms: &TermVector,
         of: Of<'_>,
         limit: usize,
     ) -> io::Result<Vec<Scored>> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codeinfo_core::{ChunkRecord, FileRecord, RootId, Sparse};
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, TermVector};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ pub(super) fn chunk(number: u32) -> Chunk {
         "start_line": number, "end_line": number, "symbol": "open", "text": "fn open() {}",
     });
     let record: ChunkRecord = serde_json::from_value(record).unwrap();
-    let sparse = Sparse { indices: vec![number], values: vec![1.0] };
+    let sparse = TermVector { indices: vec![number], values: vec![1.0] };
     let vectors = Vectors { dense: vec![1.0, 0.0], sparse };
     Chunk { id: id(number), record, vectors }
 }

@@ -25,7 +25,7 @@ impl Held {
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         let failed = |source: io::Error| StoreError::io(&path, source);
-        let file = atomic::open(&path, &mut options).map_err(failed)?;
+        let file = atomic::open_regular_file(&path, &mut options).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { path, file }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Held {

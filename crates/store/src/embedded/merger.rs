@@ -78,7 +78,7 @@ impl Merger {
             let made =
                 number.and_then(|number| writer::merged(&folder, dimensions, &sources, number));
             let finish = |made| self.writer.blocking_lock().finish_merge(&sources, made);
-            let elapsed_ms = telemetry::milliseconds(began.elapsed());
+            let elapsed_ms = telemetry::to_milliseconds(began.elapsed());
             debug!(segments = sources.len(), elapsed_ms, "segments merged");
             if let Err(error) = made.and_then(finish) {
                 warn!(%error, "segments could not be merged");

@@ -100,7 +100,9 @@ fn open_once(
         let of_lost: BTreeSet<RootId> =
             lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied()).collect();
         let is_hurt = |root: &&Root| {
-            let mut ids = [root.id, root.owner()].into_iter().chain(RootId::former(root.owner()));
+            let mut ids = [root.id, root.chunk_owner()]
+                .into_iter()
+                .chain(RootId::former_record_ids(root.chunk_owner()));
             ids.any(|id| of_lost.contains(&id))
         };
         damaged.extend(manifest.roots.iter().filter(is_hurt).map(|root| root.id));
@@ -183,7 +185,7 @@ fn read(folder: &Path, wanted: &Wanted, roster: &Roster) -> Result<Option<Manife
     let lost = listed.into_iter().filter(|root| roster.is_damaged(root.id));
     let lost: Vec<Root> = lost.filter(|root| !is_known(root, &roots)).collect();
     roots.extend(lost);
-    manifest.roots = roots.into_iter().map(Root::discarded).collect();
+    manifest.roots = roots.into_iter().map(Root::without_index).collect();
     manifest.write(folder)?;
     Ok(Some(manifest))
 }
@@ -256,7 +258,7 @@ fn reason(lost: &[(Entry, String)]) -> Option<String> {
 fn miscounted(writer: &Writer) -> Vec<(RootId, String)> {
     let state = writer.current().get();
     let completed = state.roots.values().filter(|root| root.last_run.is_completed());
-    let counted = completed.map(|root| (root, state.count(Some(root.owner()))));
+    let counted = completed.map(|root| (root, state.count(Some(root.chunk_owner()))));
     let differ = counted.filter(|(root, chunks)| {
         let is_alone = root.repository.is_none();
         *chunks < root.counts.chunks || (is_alone && *chunks != root.counts.chunks)

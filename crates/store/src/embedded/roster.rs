@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use codeinfo_core::{Counts, LastRun, Root, RootId};
+use codeinfo_core::{IndexCounts, LastRun, Root, RootId};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
@@ -192,5 +192,5 @@ fn read(path: &Path) -> Result<Option<Record>, Unread> {
 }
 
 fn kept(root: &Root) -> Root {
-    Root { counts: Counts::default(), last_run: LastRun::Completed, ..root.clone() }
+    Root { counts: IndexCounts::default(), last_run: LastRun::Completed, ..root.clone() }
 }

@@ -21,7 +21,7 @@ pub(super) enum Source {
 impl Source {
     /// Opens a file, which must not be a link, a pipe or anything else.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = atomic::open(path, File::options().read(true))?;
+        let file = atomic::open_regular_file(path, File::options().read(true))?;
         let length = file.metadata()?.len();
         Ok(Self::File(Arc::new(file), length))
     }

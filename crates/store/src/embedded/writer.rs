@@ -330,7 +330,8 @@ pub(super) fn merged(
     let path = folder.join(segment_file(number));
     let write = || {
         let mut options = File::options();
-        let mut file = atomic::open(&path, options.read(true).write(true).create_new(true))?;
+        let mut file =
+            atomic::open_regular_file(&path, options.read(true).write(true).create_new(true))?;
         build::merge(BufWriter::new(&mut file), dimensions, sources)?;
         file.sync_all()?;
         Segment::open(Source::open(&path)?, dimensions, Compare::Memory)

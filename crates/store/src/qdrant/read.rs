@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use codeinfo_core::{RootId, Sparse};
+use codeinfo_core::{RootId, TermVector};
 use qdrant_client::qdrant::{
     CountPoints, DenseVector, Filter, GetPoints, QuantizationSearchParams, Query, QueryPoints,
     ScoredPoint, ScrollPoints, SearchParams, SparseVector, VectorInput, WithPayloadSelector, query,
@@ -45,7 +45,7 @@ impl Server {
 
     pub(super) async fn lexical(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         of: Option<Filter>,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {

@@ -161,13 +161,13 @@ impl Inner {
         }
         let paths: Vec<String> = former.iter().map(|record| record.path.clone()).collect();
         let mut places = Vec::new();
-        for id in RootId::former(owner) {
+        for id in RootId::former_record_ids(owner) {
             let known = self.engine.files_at(id, paths.clone()).await?.into_iter();
             let known: HashMap<String, FileRecord> =
                 known.map(|record| (record.path.clone(), record)).collect();
             places.push((id, known, Vec::new()));
         }
-        let now = Timestamp::now().milliseconds().saturating_mul(1_000_000);
+        let now = Timestamp::now().as_milliseconds().saturating_mul(1_000_000);
         let mut gone = Vec::new();
         for record in former {
             // Where it is already, else where nothing is, else in place of what was kept first.
@@ -228,7 +228,7 @@ impl Inner {
 
     /// Lets go of what trees of a repository had long ago, and of what is more than they have.
     async fn tidy(&self, root: &Root) -> Result<(), StoreError> {
-        let owner = root.owner();
+        let owner = root.chunk_owner();
         {
             let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
             if tidied.get(&owner).is_some_and(|at| at.elapsed() < TIDIED_EVERY) {
@@ -237,13 +237,13 @@ impl Inner {
             tidied.insert(owner, Instant::now());
         }
         let oldest = Timestamp::now()
-            .milliseconds()
+            .as_milliseconds()
             .saturating_mul(1_000_000)
             .saturating_sub(u64::try_from(KEPT_FOR.as_nanos()).unwrap_or(u64::MAX));
         let family = self.family_now().await?;
         let most = family.chunks(owner).max(root.counts.chunks).max(KEPT_CHUNKS);
         let mut kept = Vec::new();
-        for id in RootId::former(owner) {
+        for id in RootId::former_record_ids(owner) {
             kept.extend(self.engine.files(id).await?);
         }
         kept.sort_unstable_by_key(|record| Reverse(record.modified_ns));
@@ -253,7 +253,7 @@ impl Inner {
             record.modified_ns < oldest || most < chunks
         });
         for some in kept.chunks(PATHS) {
-            for id in RootId::former(owner) {
+            for id in RootId::former_record_ids(owner) {
                 let of_id = some.iter().filter(|record| record.root == id);
                 let paths: Vec<String> = of_id.map(|record| record.path.clone()).collect();
                 if !paths.is_empty() {
@@ -281,7 +281,7 @@ impl Inner {
         let owner = family.owner(root);
         let others: Vec<RootId> = family.of(owner).filter(|other| *other != root).collect();
         if others.is_empty() {
-            for former in RootId::former(owner) {
+            for former in RootId::former_record_ids(owner) {
                 self.engine.remove_tree(former).await?;
                 self.views.forget(former);
             }
@@ -294,7 +294,8 @@ impl Inner {
             self.engine.remove_root(root).await?;
         } else {
             let records = self.engine.files(root).await?;
-            let needing: Vec<RootId> = others.into_iter().chain(RootId::former(owner)).collect();
+            let needing: Vec<RootId> =
+                others.into_iter().chain(RootId::former_record_ids(owner)).collect();
             self.free(owner, records, &needing).await?;
             self.engine.remove_tree(root).await?;
         }
@@ -310,6 +311,6 @@ fn needing(family: &Family, owner: RootId, also: RootId) -> Vec<RootId> {
     let mut roots: Vec<RootId> = family.of(owner).chain([also]).collect();
     roots.sort_unstable();
     roots.dedup();
-    roots.extend(RootId::former(owner));
+    roots.extend(RootId::former_record_ids(owner));
     roots
 }

@@ -56,7 +56,7 @@ impl Trees {
             let (inner, memory) = (Arc::clone(&self.inner), Arc::clone(&self.memory));
             let tasks = self.tasks.clone();
             self.tasks.spawn(async move {
-                let read = tasks.stopping().run_until_cancelled(inner.engine.files(root)).await;
+                let read = tasks.stop_token().run_until_cancelled(inner.engine.files(root)).await;
                 let learn = move || memory.learn(&begun, read.and_then(Result::ok));
                 drop(tasks.spawn_blocking(learn).await);
             });
@@ -144,7 +144,7 @@ impl Memory {
     /// Takes over the files of a root as it was, unless it has changed since or there is no room. Without files, they
     /// are to be read again.
     pub(super) fn learn(&self, root: &Root, files: Option<Vec<FileRecord>>) {
-        let files = files.map(|files| Files::from_records(root.owner(), files));
+        let files = files.map(|files| Files::from_records(root.chunk_owner(), files));
         let mut state = self.state();
         let current = state.files.get(&root.id).map(|entry| entry.changed_at);
         let Some(changed_at) = current.filter(|at| last_change(root) == Some(*at)) else { return };
@@ -178,7 +178,7 @@ mod tests {
 
     fn root(changed_at: u64) -> Root {
         let changed_at = serde_json::from_value(changed_at.into()).unwrap();
-        Root { changed_at, ..Root::of("/app".into()) }
+        Root { changed_at, ..Root::from_folder("/app".into()) }
     }
 
     fn file(root: &Root) -> FileRecord {

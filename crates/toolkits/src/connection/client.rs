@@ -9,17 +9,17 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    CallResult, Catalogue, ToolkitError, lifecycle,
-    session::{Fault, InUse},
-    state::{Inner, MAX_CALLS, Phase, Status},
+    CallResult, ToolCatalogue, ToolkitError, lifecycle,
+    session::{ToolCallFault, ToolkitSessionGuard},
+    state::{ClientInner, ClientPhase, MAX_CALLS, ToolkitStatus},
 };
 use crate::spec::{ToolkitName, ToolkitSpec};
 
 /// The connection to one toolkit, which is started when it is needed.
-pub struct Client(Arc<Inner>);
+pub struct ToolkitClient(Arc<ClientInner>);
 
-impl Client {
-    pub(super) fn new(inner: Inner) -> Self {
+impl ToolkitClient {
+    pub(super) fn new(inner: ClientInner) -> Self {
         Self(Arc::new(inner))
     }
 
@@ -37,24 +37,24 @@ impl Client {
     }
 
     /// Returns the tools, and starts the server if need be. Callers at the same time share one start.
-    pub async fn catalogue(&self) -> Result<Arc<Catalogue>, ToolkitError> {
-        let _in_use = self.session().await?;
+    pub async fn load_catalogue(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
+        let _in_use = self.acquire_session().await?;
         let none = || self.0.not_running("it has no list of tools");
-        self.0.known().ok_or_else(none)
+        self.0.known_catalogue().ok_or_else(none)
     }
 
     /// Returns the tools that were known last, without starting anything.
-    pub fn known(&self) -> Option<Arc<Catalogue>> {
-        self.0.known()
+    pub fn known_catalogue(&self) -> Option<Arc<ToolCatalogue>> {
+        self.0.known_catalogue()
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ToolkitStatus {
         self.0.status()
     }
 
     /// Calls a tool, and starts the server if need be. Dropping the future cancels the call. A tool that
     /// only reads is called again once where the connection broke.
-    pub async fn call(
+    pub async fn call_tool(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
@@ -63,12 +63,13 @@ impl Client {
         let Ok(Ok(_room)) = timeout(inner.spec.timeout, inner.calls.acquire()).await else {
             return Err(ToolkitError::Busy { name: inner.name.to_string(), most: MAX_CALLS });
         };
-        let session = self.session().await?;
-        let found = inner.known();
-        let reads = found.is_some_and(|found| found.tool(tool).is_some_and(|tool| tool.read_only));
+        let session = self.acquire_session().await?;
+        let found = inner.known_catalogue();
+        let reads =
+            found.is_some_and(|found| found.find_tool(tool).is_some_and(|tool| tool.read_only));
         match self.call_once(session, tool, arguments.clone()).await {
             Err(ToolkitError::Ended { .. }) if reads => {
-                let session = self.session().await?;
+                let session = self.acquire_session().await?;
                 self.call_once(session, tool, arguments).await
             }
             called => called,
@@ -76,17 +77,18 @@ impl Client {
     }
 
     /// Starts the server, also where it failed too often.
-    pub async fn start(&self) -> Result<Arc<Catalogue>, ToolkitError> {
-        self.0.forgive();
-        self.catalogue().await
+    pub async fn start(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
+        self.0.reset_failures();
+        self.load_catalogue().await
     }
 
     /// Stops the server and waits until it is gone. It starts again when it is needed.
     pub async fn stop(&self) {
         let mut phase = self.0.phase.subscribe();
-        self.0.dismiss();
-        let stopped =
-            phase.wait_for(|phase| matches!(phase, Phase::Stopped | Phase::Failing)).await;
+        self.0.cancel_run();
+        let stopped = phase
+            .wait_for(|phase| matches!(phase, ClientPhase::Stopped | ClientPhase::Failing))
+            .await;
         drop(stopped);
     }
 
@@ -98,37 +100,43 @@ impl Client {
 
     /// Stops the server for good, and soon: its owner is revoked.
     pub(super) async fn revoke(&self) {
-        self.0.grace.revoke();
+        self.0.grace.mark_revoked();
         self.retire().await;
     }
 
     /// Stops the server and starts it.
-    pub async fn restart(&self) -> Result<Arc<Catalogue>, ToolkitError> {
+    pub async fn restart(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
         self.stop().await;
         self.start().await
     }
 
     async fn call_once(
         &self,
-        session: InUse,
+        session: ToolkitSessionGuard,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallResult, ToolkitError> {
         let inner = &*self.0;
         let (name, limit) = (inner.name.to_string(), inner.spec.timeout);
-        let called = timeout(limit, session.call(tool, arguments, &inner.words)).await;
+        let called = timeout(limit, session.call_tool(tool, arguments, &inner.words)).await;
         let tool = tool.to_owned();
-        match called.unwrap_or(Err(Fault::TimedOut)) {
+        match called.unwrap_or(Err(ToolCallFault::TimedOut)) {
             Ok(result) => Ok(result.into()),
-            Err(Fault::Transport(reason)) => Err(ToolkitError::Ended { name, reason }),
-            Err(Fault::TimedOut) => Err(ToolkitError::TimedOut { name, tool, after: limit }),
-            Err(Fault::Refused(reason)) => Err(ToolkitError::Refused { name, tool, reason }),
-            Err(Fault::Unsuitable(reason)) => Err(ToolkitError::Unsuitable { name, tool, reason }),
+            Err(ToolCallFault::Transport(reason)) => Err(ToolkitError::Ended { name, reason }),
+            Err(ToolCallFault::TimedOut) => {
+                Err(ToolkitError::TimedOut { name, tool, after: limit })
+            }
+            Err(ToolCallFault::Refused(reason)) => {
+                Err(ToolkitError::Refused { name, tool, reason })
+            }
+            Err(ToolCallFault::Unsuitable(reason)) => {
+                Err(ToolkitError::Unsuitable { name, tool, reason })
+            }
         }
     }
 
     /// Returns the session, and starts the server if need be.
-    async fn session(&self) -> Result<InUse, ToolkitError> {
+    async fn acquire_session(&self) -> Result<ToolkitSessionGuard, ToolkitError> {
         let inner = &self.0;
         if !inner.spec.enabled {
             return Err(ToolkitError::Disabled(inner.name.to_string()));
@@ -138,20 +146,20 @@ impl Client {
         let deadline = Instant::now() + inner.timing.start + inner.timing.tick;
         let mut has_begun = false;
         loop {
-            if let Some(session) = inner.ready() {
+            if let Some(session) = inner.acquire_ready_session() {
                 return Ok(session);
             }
             let present = phase.borrow_and_update().clone();
             match present {
-                Phase::Ready(_) => continue,
-                Phase::Failing => return Err(inner.failing()),
-                Phase::Stopping(Some(error)) => return Err(error),
-                Phase::Stopped if has_begun => return Err(inner.stopped()),
-                Phase::Stopped => {
-                    self.begin()?;
+                ClientPhase::Ready(_) => continue,
+                ClientPhase::Failing => return Err(inner.failing_error()),
+                ClientPhase::Stopping(Some(error)) => return Err(error),
+                ClientPhase::Stopped if has_begun => return Err(inner.stopped_error()),
+                ClientPhase::Stopped => {
+                    self.begin_run()?;
                     has_begun = true;
                 }
-                Phase::Starting | Phase::Stopping(None) => {}
+                ClientPhase::Starting | ClientPhase::Stopping(None) => {}
             }
             if timeout_at(deadline, phase.changed()).await.is_err() {
                 let seconds = inner.timing.start.as_secs_f32();
@@ -161,23 +169,23 @@ impl Client {
     }
 
     /// Begins a run unless somebody else did.
-    fn begin(&self) -> Result<(), ToolkitError> {
+    fn begin_run(&self) -> Result<(), ToolkitError> {
         let inner = &self.0;
-        if inner.tasks.stopping().is_cancelled() {
+        if inner.tasks.stop_token().is_cancelled() {
             return Err(ToolkitError::Stopping(inner.name.to_string()));
         }
         if inner.is_retired.load(Ordering::Acquire) {
             return Err(ToolkitError::Retired(inner.name.to_string()));
         }
-        if let Some(run) = inner.begin()? {
-            inner.tasks.spawn(lifecycle::supervise(Arc::clone(inner), run));
+        if let Some(run) = inner.begin_run()? {
+            inner.tasks.spawn(lifecycle::supervise_client(Arc::clone(inner), run));
         }
         Ok(())
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for ToolkitClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Client").field(&self.0.name).finish()
+        formatter.debug_tuple("ToolkitClient").field(&self.0.name).finish()
     }
 }

@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 
 /// Declines what a server asks for: sampling, input of people (both by default) and roots.
 #[derive(Debug, Clone)]
-pub(super) struct Handler {
+pub(super) struct ToolkitClientHandler {
     pub(super) changed: Arc<Notify>,
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for ToolkitClientHandler {
     fn get_info(&self) -> ClientConfig {
         let ourselves = Implementation::new("codeinfo", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), ourselves)

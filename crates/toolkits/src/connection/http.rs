@@ -22,7 +22,7 @@ use rmcp::transport::{
 use tokio::net::lookup_host;
 use url::{Host, Url};
 
-use super::{MAX_MESSAGE_BYTES, Timing};
+use super::{ConnectionTiming, MAX_MESSAGE_BYTES};
 
 /// Why an address is refused.
 const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \
@@ -39,30 +39,30 @@ struct SystemResolver;
 
 /// Returns a connection to `url` that has not been used yet. `is_confined` keeps it from this machine and from the
 /// network around it.
-pub(super) fn transport(
+pub(super) fn build_transport(
     url: &str,
     headers: &BTreeMap<String, Secret>,
-    timing: &Timing,
+    timing: &ConnectionTiming,
     is_confined: bool,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
     let parsed = Url::parse(url).map_err(|error| format!("its `url` is none: {error}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err("its `url` must start with `http://` or `https://`".to_owned());
     }
-    let client = client(&parsed, timing, is_confined.then_some(SystemResolver))?;
+    let client = build_client(&parsed, timing, is_confined.then_some(SystemResolver))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url)
-        .custom_headers(named(headers)?)
+        .custom_headers(parse_headers(headers)?)
         .max_sse_event_size(MAX_MESSAGE_BYTES);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 /// Returns a client for `url`. With a resolver, it connects only to addresses outside of this network.
-fn client(
+fn build_client(
     url: &Url,
-    timing: &Timing,
+    timing: &ConnectionTiming,
     resolver: Option<impl Resolve + 'static>,
 ) -> Result<reqwest::Client, String> {
-    tls::install();
+    tls::install_crypto_provider();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(timing.pong)
@@ -119,7 +119,7 @@ impl Resolve for SystemResolver {
 
 /// Returns what is at the bottom of `error`. The layers above repeat addresses, and not each of them says
 /// what it wraps.
-pub(super) fn cause(error: &DynamicTransportError) -> String {
+pub(super) fn describe_root_cause(error: &DynamicTransportError) -> String {
     let mut innermost: &(dyn Error + 'static) = error;
     loop {
         let http = innermost.downcast_ref::<StreamableHttpError<reqwest::Error>>();
@@ -161,7 +161,9 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn named(headers: &BTreeMap<String, Secret>) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+fn parse_headers(
+    headers: &BTreeMap<String, Secret>,
+) -> Result<HashMap<HeaderName, HeaderValue>, String> {
     let mut named = HashMap::new();
     for (name, value) in headers {
         let key = HeaderName::try_from(name.as_str())
@@ -211,7 +213,7 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let url = Url::parse(&format!("http://kit.example:{port}/mcp")).unwrap();
         let resolver = Changing(&["127.0.0.1"], AtomicUsize::new(0));
-        let client = client(&url, &Timing::default(), Some(resolver)).unwrap();
+        let client = build_client(&url, &ConnectionTiming::default(), Some(resolver)).unwrap();
         let failed = client.get(url).send().await.unwrap_err();
         let mut innermost: &dyn Error = &failed;
         while let Some(source) = innermost.source() {
@@ -227,7 +229,9 @@ mod tests {
     #[test]
     fn an_address_is_refused_for_what_it_stands_for() {
         let refused = |url: &str| {
-            transport(url, &BTreeMap::new(), &Timing::default(), true).err().as_deref()
+            build_transport(url, &BTreeMap::new(), &ConnectionTiming::default(), true)
+                .err()
+                .as_deref()
                 == Some(INTERNAL)
         };
         for url in [

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::lines::{Line, Lines};
+use codeinfo_core::lines::{BoundedLine, BoundedLineReader};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::json;
 use tokio::{
@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{MAX_MESSAGE_BYTES, reason::Reason};
+use super::{MAX_MESSAGE_BYTES, reason::FailureLinePicker};
 
 /// Longest line of standard error that is kept.
 const MAX_WORDS_BYTES: usize = 16 * 1024;
@@ -31,12 +31,12 @@ const MAX_REQUESTS: u32 = 200;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// What is known of the output of one process.
-pub(super) struct Output {
+pub(super) struct ToolkitOutput {
     /// Lines of standard output that were no messages.
     malformed_lines: AtomicU64,
     /// When it answered last.
     heard: Mutex<Instant>,
-    reason: Mutex<Reason>,
+    reason: Mutex<FailureLinePicker>,
     fault: OnceLock<&'static str>,
     /// Cancelled when standard output is closed.
     pub(super) closed: CancellationToken,
@@ -47,7 +47,7 @@ pub(super) struct Output {
     pub(super) over: CancellationToken,
 }
 
-impl Default for Output {
+impl Default for ToolkitOutput {
     fn default() -> Self {
         Self {
             malformed_lines: AtomicU64::new(0),
@@ -61,12 +61,12 @@ impl Default for Output {
     }
 }
 
-impl Output {
+impl ToolkitOutput {
     pub(super) fn malformed_lines(&self) -> u64 {
         self.malformed_lines.load(Ordering::Relaxed)
     }
 
-    pub(super) fn heard(&self) -> Instant {
+    pub(super) fn last_response_at(&self) -> Instant {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,7 +75,7 @@ impl Output {
     }
 
     /// Returns the line of standard error that says best what went wrong.
-    pub(super) fn reason(&self) -> Option<String> {
+    pub(super) fn failure_reason(&self) -> Option<String> {
         let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         reason.line().map(str::to_owned)
     }
@@ -86,7 +86,11 @@ impl Output {
 }
 
 /// Passes on what the protocol writes, until it writes no more or is to close.
-pub(super) async fn write(mut from: DuplexStream, mut to: ChildStdin, closing: CancellationToken) {
+pub(super) async fn pump_stdin(
+    mut from: DuplexStream,
+    mut to: ChildStdin,
+    closing: CancellationToken,
+) {
     tokio::select! {
         () = closing.cancelled() => {}
         // A process that reads no more ends soon, or does not answer.
@@ -95,7 +99,7 @@ pub(super) async fn write(mut from: DuplexStream, mut to: ChildStdin, closing: C
 }
 
 /// Passes on the messages of standard output, until the process is over.
-pub(super) async fn read(from: ChildStdout, to: DuplexStream, output: Arc<Output>) {
+pub(super) async fn pump_stdout(from: ChildStdout, to: DuplexStream, output: Arc<ToolkitOutput>) {
     tokio::select! {
         () = output.over.cancelled() => {}
         () = read_messages(from, to, &output) => {}
@@ -103,13 +107,13 @@ pub(super) async fn read(from: ChildStdout, to: DuplexStream, output: Arc<Output
     output.closed.cancel();
 }
 
-async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Output) {
-    let mut lines = Lines::new(from, MAX_MESSAGE_BYTES);
-    let mut requests = Requests { since: Instant::now(), count: 0 };
-    while let Ok(Some(line)) = lines.next().await {
+async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &ToolkitOutput) {
+    let mut lines = BoundedLineReader::new(from, MAX_MESSAGE_BYTES);
+    let mut requests = RequestLimiter { since: Instant::now(), count: 0 };
+    while let Ok(Some(line)) = lines.next_line().await {
         let message = match line {
-            Line::Whole(line) => message(line, output, &mut requests).await,
-            Line::TooLong { start, end } => too_long(&start, &end),
+            BoundedLine::Whole(line) => filter_message(line, output, &mut requests).await,
+            BoundedLine::TooLong { start, end } => too_long(&start, &end),
         };
         match message {
             Some(message) => match to.write_all(&message).await {
@@ -132,7 +136,7 @@ async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Output)
 }
 
 /// Drains standard error, so that the process never waits for it, and keeps why it failed.
-pub(super) async fn read_words(stderr: ChildStderr, output: Arc<Output>) {
+pub(super) async fn read_words(stderr: ChildStderr, output: Arc<ToolkitOutput>) {
     tokio::select! {
         () = output.over.cancelled() => {}
         () = note_words(stderr, &output) => {}
@@ -140,12 +144,12 @@ pub(super) async fn read_words(stderr: ChildStderr, output: Arc<Output>) {
     output.said_all.cancel();
 }
 
-async fn note_words(stderr: ChildStderr, output: &Output) {
-    let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
-    while let Ok(Some(line)) = lines.next().await {
+async fn note_words(stderr: ChildStderr, output: &ToolkitOutput) {
+    let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next_line().await {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong { start, .. } => start,
+            BoundedLine::Whole(line) => line,
+            BoundedLine::TooLong { start, .. } => start,
         };
         output.reason.lock().unwrap_or_else(PoisonError::into_inner).read_line(&line);
     }
@@ -153,26 +157,30 @@ async fn note_words(stderr: ChildStderr, output: &Output) {
 
 /// What tells messages apart.
 #[derive(Deserialize)]
-struct Head {
+struct MessageHead {
     method: Option<IgnoredAny>,
     id: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
     result: Option<IgnoredAny>,
 }
 
-struct Requests {
+struct RequestLimiter {
     since: Instant,
     count: u32,
 }
 
 /// Returns `line` with its end if it is a message.
-async fn message(mut line: Vec<u8>, output: &Output, requests: &mut Requests) -> Option<Vec<u8>> {
+async fn filter_message(
+    mut line: Vec<u8>,
+    output: &ToolkitOutput,
+    requests: &mut RequestLimiter,
+) -> Option<Vec<u8>> {
     if line.trim_ascii().is_empty() {
         return Some(Vec::new());
     }
-    let head: Head = serde_json::from_slice(&line).ok()?;
+    let head: MessageHead = serde_json::from_slice(&line).ok()?;
     if head.method.is_some() {
-        requests.wait().await;
+        requests.wait_until_allowed().await;
     } else if head.id.is_some() && (head.result.is_some() || head.error.is_some()) {
         *output.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     } else {
@@ -182,9 +190,9 @@ async fn message(mut line: Vec<u8>, output: &Output, requests: &mut Requests) ->
     Some(line)
 }
 
-impl Requests {
+impl RequestLimiter {
     /// Waits until one more is within bounds.
-    async fn wait(&mut self) {
+    async fn wait_until_allowed(&mut self) {
         if self.since.elapsed() >= SECOND {
             *self = Self { since: Instant::now(), count: 0 };
         }

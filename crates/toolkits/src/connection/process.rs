@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Launch, pipes, timing::Grace, usage::Bounds};
+use super::{ToolkitCommand, pipes, timing::StopGrace, usage::ResourceLimits};
 
 /// What is between a pump and the protocol: a line that is longer waits.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -29,22 +29,25 @@ const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 const OWN_GROUP: u32 = 0x200;
 
 /// The protocol's ends of the process's standard output and input.
-pub(super) type Streams = (DuplexStream, DuplexStream);
+pub(super) type ProcessStreams = (DuplexStream, DuplexStream);
 
 /// A running process. Dropping it kills its group.
-pub(super) struct Process {
+pub(super) struct ToolkitProcess {
     child: Child,
     id: Option<u32>,
     /// Cancelled, its standard input is closed.
     closing: CancellationToken,
-    pub(super) output: Arc<pipes::Output>,
-    bounds: Bounds,
+    pub(super) output: Arc<pipes::ToolkitOutput>,
+    bounds: ResourceLimits,
     is_over: bool,
 }
 
-impl Process {
+impl ToolkitProcess {
     /// Starts what `launch` says within `bounds`, to whose tasks its pumps belong.
-    pub(super) fn start(launch: &Launch, bounds: Bounds) -> Result<(Self, Streams), String> {
+    pub(super) fn start(
+        launch: &ToolkitCommand,
+        bounds: ResourceLimits,
+    ) -> Result<(Self, ProcessStreams), String> {
         let mut command = Command::new(&launch.program);
         command
             .args(&launch.args)
@@ -68,11 +71,11 @@ impl Process {
             return Err(failed(std::io::Error::other("a pipe is missing")));
         };
         let closing = CancellationToken::new();
-        let output = Arc::new(pipes::Output::default());
+        let output = Arc::new(pipes::ToolkitOutput::default());
         let (ours, theirs) = (tokio::io::duplex(BUFFER_BYTES), tokio::io::duplex(BUFFER_BYTES));
         let tasks = &bounds.tasks;
-        tasks.spawn(pipes::write(ours.1, stdin, closing.clone()));
-        tasks.spawn(pipes::read(stdout, theirs.1, Arc::clone(&output)));
+        tasks.spawn(pipes::pump_stdin(ours.1, stdin, closing.clone()));
+        tasks.spawn(pipes::pump_stdout(stdout, theirs.1, Arc::clone(&output)));
         tasks.spawn(pipes::read_words(stderr, Arc::clone(&output)));
         let process = Self { id: child.id(), child, closing, output, bounds, is_over: false };
         Ok((process, (theirs.0, ours.0)))
@@ -84,48 +87,48 @@ impl Process {
 
     /// Waits until the process ends, or has closed its standard output, and says how. Kills one that goes beyond
     /// its bounds.
-    pub(super) async fn ended(&mut self) -> String {
+    pub(super) async fn wait_for_end(&mut self) -> String {
         tokio::select! {
-            status = self.child.wait() => self.end(status.ok()).await,
+            status = self.child.wait() => self.describe_end(status.ok()).await,
             () = self.output.closed.cancelled() => {
                 // Most often it is ending.
                 let status = timeout(STDERR_TIMEOUT, self.child.wait()).await;
-                self.end(status.ok().and_then(Result::ok)).await
+                self.describe_end(status.ok().and_then(Result::ok)).await
             }
             excess = self.bounds.wait_for_excess(self.id) => {
-                self.signal(Urgency::Kill);
+                self.signal_group(StopSignal::Kill);
                 excess
             }
         }
     }
 
-    async fn end(&self, status: Option<ExitStatus>) -> String {
+    async fn describe_end(&self, status: Option<ExitStatus>) -> String {
         drop(timeout(STDERR_TIMEOUT, self.output.said_all.cancelled()).await);
         let how = match status {
             _ if self.output.fault().is_some() => {
                 self.output.fault().unwrap_or_default().to_owned()
             }
             None => "it closed its standard output".to_owned(),
-            Some(status) => match (status.code(), signal(status)) {
+            Some(status) => match (status.code(), exit_signal(status)) {
                 (Some(code), _) => format!("it ended with exit status {code}"),
                 (None, Some(signal)) => format!("it was ended by signal {signal}"),
                 (None, None) => "it ended".to_owned(),
             },
         };
-        match self.output.reason() {
+        match self.output.failure_reason() {
             Some(words) => format!("{how}, saying: {words}"),
             None => how,
         }
     }
 
     /// Ends the process and all of its group: closes its input, waits, asks, waits, kills.
-    pub(super) async fn stop(mut self, grace: &Grace) {
+    pub(super) async fn stop(mut self, grace: &StopGrace) {
         self.closing.cancel();
-        grace.limit(self.child.wait()).await;
-        for urgency in [Urgency::Ask, Urgency::Kill] {
+        grace.wait_for_step(self.child.wait()).await;
+        for urgency in [StopSignal::Ask, StopSignal::Kill] {
             if !self.is_gone() {
-                self.signal(urgency);
-                grace.limit(self.wait_until_gone()).await;
+                self.signal_group(urgency);
+                grace.wait_for_step(self.wait_until_gone()).await;
             }
         }
         self.is_over = true;
@@ -147,27 +150,28 @@ impl Process {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Urgency {
+enum StopSignal {
     Ask,
     Kill,
 }
 
 #[cfg(unix)]
-impl Process {
-    fn group(&self) -> Option<rustix::process::Pid> {
+impl ToolkitProcess {
+    fn process_group(&self) -> Option<rustix::process::Pid> {
         rustix::process::Pid::from_raw(i32::try_from(self.id?).ok()?)
     }
 
     fn group_is_there(&self) -> bool {
-        self.group().is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+        self.process_group()
+            .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
     }
 
-    fn signal(&mut self, urgency: Urgency) {
+    fn signal_group(&mut self, urgency: StopSignal) {
         let signal = match urgency {
-            Urgency::Ask => rustix::process::Signal::TERM,
-            Urgency::Kill => rustix::process::Signal::KILL,
+            StopSignal::Ask => rustix::process::Signal::TERM,
+            StopSignal::Kill => rustix::process::Signal::KILL,
         };
-        if let Some(group) = self.group() {
+        if let Some(group) = self.process_group() {
             // One that is gone needs none.
             rustix::process::kill_process_group(group, signal).ok();
         }
@@ -175,33 +179,33 @@ impl Process {
 }
 
 #[cfg(not(unix))]
-impl Process {
+impl ToolkitProcess {
     fn group_is_there(&self) -> bool {
         false
     }
 
-    fn signal(&mut self, urgency: Urgency) {
-        if urgency == Urgency::Kill {
+    fn signal_group(&mut self, urgency: StopSignal) {
+        if urgency == StopSignal::Kill {
             drop(self.child.start_kill());
         }
     }
 }
 
 #[cfg(unix)]
-fn signal(status: ExitStatus) -> Option<i32> {
+fn exit_signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
 #[cfg(not(unix))]
-fn signal(_: ExitStatus) -> Option<i32> {
+fn exit_signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-impl Drop for Process {
+impl Drop for ToolkitProcess {
     /// Where nobody waits for its end any more.
     fn drop(&mut self) {
         if !self.is_over && !self.is_gone() {
-            self.signal(Urgency::Kill);
+            self.signal_group(StopSignal::Kill);
         }
         self.closing.cancel();
         self.output.over.cancel();

@@ -18,21 +18,21 @@ const NPM_FIELDS: &str = "code, errno, syscall, path, dest, command, cwd";
 
 /// How well a line explains an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum LineRank {
     Words,
     Failure,
 }
 
 /// The best line so far of what a process printed.
 #[derive(Debug, Default)]
-pub(super) struct Reason {
-    chosen: Option<(Rank, String)>,
+pub(super) struct FailureLinePicker {
+    chosen: Option<(LineRank, String)>,
     /// The message of a panic is on the line after the place.
     after_panic: bool,
     is_npm: bool,
 }
 
-impl Reason {
+impl FailureLinePicker {
     pub(super) fn line(&self) -> Option<&str> {
         self.chosen.as_ref().map(|(_, line)| line.as_str())
     }
@@ -40,7 +40,7 @@ impl Reason {
     /// Reads the next line. Of equally good ones the last counts, of npm's the first.
     pub(super) fn read_line(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        let line = unframe(&line);
+        let line = strip_exception_bars(&line);
         let after_panic = std::mem::take(&mut self.after_panic);
         if line.contains("panicked at") {
             self.after_panic = true;
@@ -48,12 +48,15 @@ impl Reason {
         if let Some(message) = npm_message(line) {
             if !self.is_npm && !message.is_empty() {
                 self.is_npm = true;
-                self.chosen = Some((Rank::Failure, message.to_owned()));
+                self.chosen = Some((LineRank::Failure, message.to_owned()));
             }
             return;
         }
-        let rank =
-            if after_panic && !line.trim().is_empty() { Some(Rank::Failure) } else { rank(line) };
+        let rank = if after_panic && !line.trim().is_empty() {
+            Some(LineRank::Failure)
+        } else {
+            rank_line(line)
+        };
         let chosen = self.chosen.as_ref().map(|(rank, _)| *rank);
         if let Some(rank) = rank.filter(|rank| Some(*rank) >= chosen) {
             self.chosen = Some((rank, line.trim().to_owned()));
@@ -62,7 +65,7 @@ impl Reason {
 }
 
 /// Takes away the bars that Python draws around exceptions of a group.
-fn unframe(line: &str) -> &str {
+fn strip_exception_bars(line: &str) -> &str {
     let mut inner = line.trim_start();
     if !inner.starts_with("| ") {
         return line;
@@ -77,14 +80,14 @@ fn unframe(line: &str) -> &str {
 fn npm_message(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("npm error").or_else(|| line.strip_prefix("npm ERR!"))?.trim();
     let field = rest.split_whitespace().next().unwrap_or_default();
-    let is_message = !words(NPM_FIELDS).any(|name| name == field)
+    let is_message = !split_words(NPM_FIELDS).any(|name| name == field)
         && rest != field
         && !rest.starts_with("A complete log of this run");
     Some(if is_message { rest } else { "" })
 }
 
 /// Returns how well a line explains an end, or `None` where it does not.
-fn rank(line: &str) -> Option<Rank> {
+fn rank_line(line: &str) -> Option<LineRank> {
     // Frames, code and what explains a message are indented; boxes are pictures.
     let is_apart =
         |first: char| first.is_whitespace() || first == '}' || ('─'..='╿').contains(&first);
@@ -92,17 +95,17 @@ fn rank(line: &str) -> Option<Rank> {
         return None;
     }
     let lower = line.to_lowercase();
-    let has = |list| words(list).any(|word| lower.contains(word));
-    if words(FURNITURE).any(|words| lower.starts_with(words)) || has(WARNING_WORDS) {
+    let has = |list| split_words(list).any(|word| lower.contains(word));
+    if split_words(FURNITURE).any(|words| lower.starts_with(words)) || has(WARNING_WORDS) {
         return None;
     }
     if has(FAILURE_WORDS) {
-        return Some(Rank::Failure);
+        return Some(LineRank::Failure);
     }
-    (!has(BANNER_WORDS)).then_some(Rank::Words)
+    (!has(BANNER_WORDS)).then_some(LineRank::Words)
 }
 
-fn words(list: &str) -> impl Iterator<Item = &str> {
+fn split_words(list: &str) -> impl Iterator<Item = &str> {
     list.split(", ")
 }
 
@@ -111,7 +114,7 @@ mod tests {
     use super::*;
 
     fn choose(output: &str) -> Option<String> {
-        let mut reason = Reason::default();
+        let mut reason = FailureLinePicker::default();
         output.lines().for_each(|line| reason.read_line(line.as_bytes()));
         reason.line().map(str::to_owned)
     }

@@ -18,12 +18,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Catalogue, Launcher, Owner, Timing, ToolkitError,
-    session::{InUse, Session},
-    timing::Grace,
-    words::Words,
+    ConnectionTiming, OwnerName, ToolCatalogue, ToolkitError, ToolkitLauncher,
+    session::{ToolkitSession, ToolkitSessionGuard},
+    timing::StopGrace,
+    words::MessageRedactor,
 };
-use crate::spec::{ToolkitName, ToolkitSpec, Transport};
+use crate::spec::{ToolkitName, ToolkitSpec, ToolkitTransport};
 
 /// A server that ended so often within [`Timing::window`] is not started again by itself.
 const MAX_ENDS: usize = 5;
@@ -33,7 +33,7 @@ pub(super) const MAX_CALLS: usize = 8;
 /// Where a client is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum ToolkitState {
     /// Its spec says so.
     Disabled,
     /// It starts when it is needed.
@@ -46,8 +46,8 @@ pub enum State {
 
 /// What is said of a client to people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    pub state: State,
+pub struct ToolkitStatus {
+    pub state: ToolkitState,
     /// `stdio` or `http`.
     pub transport: &'static str,
     /// How many tools are known.
@@ -68,25 +68,25 @@ pub struct Status {
 
 /// What a caller meets.
 #[derive(Clone)]
-pub(super) enum Phase {
+pub(super) enum ClientPhase {
     Stopped,
     Starting,
-    Ready(Arc<Session>),
+    Ready(Arc<ToolkitSession>),
     /// On the way to being stopped, with why it did not start.
     Stopping(Option<ToolkitError>),
     Failing,
 }
 
 /// One client, shared by its callers and by the task that serves it.
-pub(super) struct Inner {
-    pub(super) owner: Option<Owner>,
+pub(super) struct ClientInner {
+    pub(super) owner: Option<OwnerName>,
     pub(super) name: ToolkitName,
     pub(super) spec: ToolkitSpec,
-    pub(super) launcher: Arc<dyn Launcher>,
+    pub(super) launcher: Arc<dyn ToolkitLauncher>,
     pub(super) tasks: Tasks,
-    pub(super) timing: Timing,
-    pub(super) grace: Grace,
-    pub(super) words: Words,
+    pub(super) timing: ConnectionTiming,
+    pub(super) grace: StopGrace,
+    pub(super) words: MessageRedactor,
     /// Room for processes, shared by all clients.
     pub(super) processes: Arc<Semaphore>,
     /// What its owner may have of it, where that is bounded.
@@ -94,16 +94,16 @@ pub(super) struct Inner {
     pub(super) calls: Semaphore,
     /// Set when its settings are no longer stored: nothing starts it any more.
     pub(super) is_retired: AtomicBool,
-    pub(super) phase: watch::Sender<Phase>,
-    known: Mutex<Known>,
+    pub(super) phase: watch::Sender<ClientPhase>,
+    known: Mutex<ClientHistory>,
     starts: AtomicU64,
     failed_starts: AtomicU64,
     restarts: AtomicU64,
     malformed_lines: AtomicU64,
 }
 
-struct Known {
-    catalogue: Option<Arc<Catalogue>>,
+struct ClientHistory {
+    catalogue: Option<Arc<ToolCatalogue>>,
     generation: u64,
     last_error: Option<ToolkitError>,
     since: Timestamp,
@@ -119,32 +119,32 @@ struct Known {
 
 /// What follows an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum RestartDecision {
     Restart(Duration),
     Fail,
 }
 
-impl Inner {
+impl ClientInner {
     pub(super) fn new(
-        (owner, name, spec): (Option<Owner>, ToolkitName, ToolkitSpec),
-        (launcher, tasks, timing): (Arc<dyn Launcher>, Tasks, Timing),
+        (owner, name, spec): (Option<OwnerName>, ToolkitName, ToolkitSpec),
+        (launcher, tasks, timing): (Arc<dyn ToolkitLauncher>, Tasks, ConnectionTiming),
         (processes, share): (Arc<Semaphore>, Option<Arc<Semaphore>>),
     ) -> Self {
         Self {
-            words: Words::of(&spec),
+            words: MessageRedactor::from_spec(&spec),
             owner,
             name,
             spec,
             launcher,
             tasks,
-            grace: Grace::new(&timing),
+            grace: StopGrace::new(&timing),
             timing,
             processes,
             share,
             calls: Semaphore::new(MAX_CALLS),
             is_retired: AtomicBool::new(false),
-            phase: watch::Sender::new(Phase::Stopped),
-            known: Mutex::new(Known {
+            phase: watch::Sender::new(ClientPhase::Stopped),
+            known: Mutex::new(ClientHistory {
                 catalogue: None,
                 generation: 0,
                 last_error: None,
@@ -166,60 +166,64 @@ impl Inner {
         self.owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str())
     }
 
-    pub(super) fn known(&self) -> Option<Arc<Catalogue>> {
-        self.locked().catalogue.clone()
+    pub(super) fn known_catalogue(&self) -> Option<Arc<ToolCatalogue>> {
+        self.lock_history().catalogue.clone()
     }
 
     /// Puts a catalogue in the place of the one before.
-    pub(super) fn publish(&self, catalogue: Catalogue) {
-        let mut known = self.locked();
+    pub(super) fn publish_catalogue(&self, catalogue: ToolCatalogue) {
+        let mut known = self.lock_history();
         known.generation += 1;
         let generation = known.generation;
-        known.catalogue = Some(Arc::new(Catalogue { generation, ..catalogue }));
+        known.catalogue = Some(Arc::new(ToolCatalogue { generation, ..catalogue }));
     }
 
     /// Changes the phase; what waits for it wakes.
-    pub(super) fn enter(&self, phase: Phase) {
-        self.locked().since = Timestamp::now();
+    pub(super) fn enter_phase(&self, phase: ClientPhase) {
+        self.lock_history().since = Timestamp::now();
         self.phase.send_replace(phase);
     }
 
     /// Returns the session to use if the server is ready. While it is used it is not idle.
-    pub(super) fn ready(&self) -> Option<InUse> {
+    pub(super) fn acquire_ready_session(&self) -> Option<ToolkitSessionGuard> {
         match &*self.phase.borrow() {
-            Phase::Ready(session) => Some(session.use_it()),
-            Phase::Stopped | Phase::Starting | Phase::Stopping(_) | Phase::Failing => None,
+            ClientPhase::Ready(session) => Some(session.use_it()),
+            ClientPhase::Stopped
+            | ClientPhase::Starting
+            | ClientPhase::Stopping(_)
+            | ClientPhase::Failing => None,
         }
     }
 
     /// Begins to stop if nobody has used the server for a while, and nobody can from now on.
-    pub(super) fn leave_if_idle(&self, session: &Session) -> bool {
+    pub(super) fn leave_if_idle(&self, session: &ToolkitSession) -> bool {
         let left = self.phase.send_if_modified(|phase| {
-            let is_idle = !session.is_in_use() && session.used().elapsed() >= self.timing.idle;
+            let is_idle =
+                !session.is_in_use() && session.last_used_at().elapsed() >= self.timing.idle;
             if is_idle {
-                *phase = Phase::Stopping(None);
+                *phase = ClientPhase::Stopping(None);
             }
             is_idle
         });
         if left {
-            self.locked().since = Timestamp::now();
+            self.lock_history().since = Timestamp::now();
         }
         left
     }
 
     /// Begins a run if the server is stopped, and returns what ends it; `None` where another caller has
     /// begun one.
-    pub(super) fn begin(&self) -> Result<Option<CancellationToken>, ToolkitError> {
-        let mut known = self.locked();
+    pub(super) fn begin_run(&self) -> Result<Option<CancellationToken>, ToolkitError> {
+        let mut known = self.lock_history();
         if let (Some(until), Some(error)) = (known.not_before, &known.last_error)
             && Instant::now() < until
         {
             return Err(error.clone());
         }
         let begun = self.phase.send_if_modified(|phase| {
-            let is_stopped = matches!(phase, Phase::Stopped);
+            let is_stopped = matches!(phase, ClientPhase::Stopped);
             if is_stopped {
-                *phase = Phase::Starting;
+                *phase = ClientPhase::Starting;
             }
             is_stopped
         });
@@ -227,42 +231,42 @@ impl Inner {
             return Ok(None);
         }
         known.since = Timestamp::now();
-        known.run = self.tasks.stopping().child_token();
+        known.run = self.tasks.stop_token().child_token();
         Ok(Some(known.run.clone()))
     }
 
     /// Forgets what went wrong, so that the next start is tried at once.
-    pub(super) fn forgive(&self) {
-        let mut known = self.locked();
+    pub(super) fn reset_failures(&self) {
+        let mut known = self.lock_history();
         known.ends.clear();
         known.not_before = None;
         self.phase.send_if_modified(|phase| {
-            let is_failing = matches!(phase, Phase::Failing);
+            let is_failing = matches!(phase, ClientPhase::Failing);
             if is_failing {
-                *phase = Phase::Stopped;
+                *phase = ClientPhase::Stopped;
             }
             is_failing
         });
     }
 
     /// Asks the present run to end.
-    pub(super) fn dismiss(&self) {
-        self.locked().run.cancel();
+    pub(super) fn cancel_run(&self) {
+        self.lock_history().run.cancel();
     }
 
     pub(super) fn note_error(&self, error: ToolkitError) {
-        self.locked().last_error = Some(error);
+        self.lock_history().last_error = Some(error);
     }
 
     /// Returns why a start came to nothing.
-    pub(super) fn stopped(&self) -> ToolkitError {
-        self.locked().last_error.clone().unwrap_or_else(|| self.not_running("it was stopped"))
+    pub(super) fn stopped_error(&self) -> ToolkitError {
+        self.lock_history().last_error.clone().unwrap_or_else(|| self.not_running("it was stopped"))
     }
 
     /// Returns what callers hear while nothing starts by itself.
-    pub(super) fn failing(&self) -> ToolkitError {
+    pub(super) fn failing_error(&self) -> ToolkitError {
         let name = self.name.to_string();
-        let reason = match self.locked().last_error.clone() {
+        let reason = match self.lock_history().last_error.clone() {
             Some(ToolkitError::NotRunning { reason, .. }) => reason,
             Some(error) => error.to_string(),
             None => "nobody knows why".to_owned(),
@@ -272,28 +276,28 @@ impl Inner {
 
     pub(super) fn note_start(&self) {
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let mut known = self.locked();
+        let mut known = self.lock_history();
         (known.not_before, known.unreached) = (None, 0);
     }
 
     /// Notes that the server did not start. Only processes count as ended by that: a server elsewhere
     /// may be away for hours, and nobody would start it by hand when it is back.
-    pub(super) fn note_failed_start(&self, error: &ToolkitError) -> Next {
+    pub(super) fn note_failed_start(&self, error: &ToolkitError) -> RestartDecision {
         self.failed_starts.fetch_add(1, Ordering::Relaxed);
-        if let Transport::Stdio { .. } = self.spec.transport {
+        if let ToolkitTransport::Stdio { .. } = self.spec.transport {
             return self.note_end(error.clone());
         }
-        let mut known = self.locked();
+        let mut known = self.lock_history();
         known.last_error = Some(error.clone());
         known.unreached = known.unreached.saturating_add(1);
-        let wait = self.timing.restart.wait(known.unreached);
+        let wait = self.timing.restart.wait_after(known.unreached);
         known.not_before = Some(Instant::now() + wait);
-        Next::Restart(wait)
+        RestartDecision::Restart(wait)
     }
 
     /// Notes that the server ended by itself.
-    pub(super) fn note_end(&self, error: ToolkitError) -> Next {
-        let mut known = self.locked();
+    pub(super) fn note_end(&self, error: ToolkitError) -> RestartDecision {
+        let mut known = self.lock_history();
         let now = Instant::now();
         while known.ends.front().is_some_and(|end| now - *end > self.timing.window) {
             known.ends.pop_front();
@@ -301,9 +305,9 @@ impl Inner {
         known.ends.push_back(now);
         known.last_error = Some(error);
         let count = known.ends.len();
-        let wait = self.timing.restart.wait(u32::try_from(count).unwrap_or(u32::MAX));
+        let wait = self.timing.restart.wait_after(u32::try_from(count).unwrap_or(u32::MAX));
         known.not_before = Some(now + wait);
-        if count >= MAX_ENDS { Next::Fail } else { Next::Restart(wait) }
+        if count >= MAX_ENDS { RestartDecision::Fail } else { RestartDecision::Restart(wait) }
     }
 
     pub(super) fn note_restart(&self) {
@@ -314,18 +318,18 @@ impl Inner {
         self.malformed_lines.fetch_add(lines, Ordering::Relaxed);
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ToolkitStatus {
         let (state, session) = match &*self.phase.borrow() {
-            _ if !self.spec.enabled => (State::Disabled, None),
-            Phase::Stopped | Phase::Stopping(_) => (State::Stopped, None),
-            Phase::Starting => (State::Starting, None),
-            Phase::Ready(session) => (State::Ready, Some(Arc::clone(session))),
-            Phase::Failing => (State::Failing, None),
+            _ if !self.spec.enabled => (ToolkitState::Disabled, None),
+            ClientPhase::Stopped | ClientPhase::Stopping(_) => (ToolkitState::Stopped, None),
+            ClientPhase::Starting => (ToolkitState::Starting, None),
+            ClientPhase::Ready(session) => (ToolkitState::Ready, Some(Arc::clone(session))),
+            ClientPhase::Failing => (ToolkitState::Failing, None),
         };
         let present = session.as_ref().and_then(|session| session.output.as_ref());
         let present = present.map_or(0, |output| output.malformed_lines());
-        let known = self.locked();
-        Status {
+        let known = self.lock_history();
+        ToolkitStatus {
             state,
             transport: self.spec.transport.kind(),
             tools: known.catalogue.as_ref().map_or(0, |catalogue| catalogue.tools.len()),
@@ -343,7 +347,7 @@ impl Inner {
         ToolkitError::NotRunning { name: self.name.to_string(), reason: reason.into() }
     }
 
-    fn locked(&self) -> MutexGuard<'_, Known> {
+    fn lock_history(&self) -> MutexGuard<'_, ClientHistory> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeinfo_core::task::Backoff;
+use codeinfo_core::task::BackoffSchedule;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +12,7 @@ const REVOKED_GRACE: Duration = Duration::from_millis(150);
 
 /// How long what a client does may take. Tests shorten it.
 #[derive(Debug, Clone)]
-pub struct Timing {
+pub struct ConnectionTiming {
     /// Longest start, until the tools are known.
     pub start: Duration,
     /// After so long without an answer the server is pinged.
@@ -20,7 +20,7 @@ pub struct Timing {
     /// Longest wait for the answer to a ping.
     pub pong: Duration,
     /// Waits before a server that ended is started again.
-    pub restart: Backoff,
+    pub restart: BackoffSchedule,
     /// Ends that are longer ago do not count.
     pub window: Duration,
     /// A server that is not used for so long is stopped.
@@ -31,13 +31,16 @@ pub struct Timing {
     pub tick: Duration,
 }
 
-impl Default for Timing {
+impl Default for ConnectionTiming {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(20),
             silence: Duration::from_secs(30),
             pong: Duration::from_secs(10),
-            restart: Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) },
+            restart: BackoffSchedule {
+                first: Duration::from_secs(1),
+                longest: Duration::from_mins(1),
+            },
             window: Duration::from_mins(10),
             idle: Duration::from_mins(10),
             grace: Duration::from_secs(3),
@@ -47,23 +50,23 @@ impl Default for Timing {
 }
 
 /// Longest wait of each step of stopping, which is cut short when the owner is revoked.
-pub(super) struct Grace {
+pub(super) struct StopGrace {
     usual: Duration,
     revoked: CancellationToken,
 }
 
-impl Grace {
-    pub(super) fn new(timing: &Timing) -> Self {
+impl StopGrace {
+    pub(super) fn new(timing: &ConnectionTiming) -> Self {
         Self { usual: timing.grace, revoked: CancellationToken::new() }
     }
 
     /// Notes that the owner is revoked: steps that wait now are cut short as well.
-    pub(super) fn revoke(&self) {
+    pub(super) fn mark_revoked(&self) {
         self.revoked.cancel();
     }
 
     /// Waits for one step, within the limit.
-    pub(super) async fn limit<T>(&self, step: impl Future<Output = T>) {
+    pub(super) async fn wait_for_step<T>(&self, step: impl Future<Output = T>) {
         let revoked = async {
             self.revoked.cancelled().await;
             sleep(REVOKED_GRACE).await;

@@ -11,7 +11,7 @@ use std::{
 use codeinfo_core::task::Tasks;
 use tokio::time::sleep;
 
-use super::{Launch, Timing};
+use super::{ConnectionTiming, ToolkitCommand};
 use crate::spec::{ToolkitSandbox, ToolkitSpec};
 
 /// Bytes of a MiB.
@@ -27,7 +27,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(3);
 
 /// Maximum that a toolkit may use; `None` has no bound.
 #[derive(Debug, Clone)]
-pub(super) struct Bounds {
+pub(super) struct ResourceLimits {
     memory_mib: Option<u64>,
     processes: Option<u64>,
     folder: Option<(PathBuf, u64)>,
@@ -36,8 +36,13 @@ pub(super) struct Bounds {
     pub(super) tasks: Tasks,
 }
 
-impl Bounds {
-    pub(super) fn new(spec: &ToolkitSpec, launch: &Launch, timing: &Timing, tasks: &Tasks) -> Self {
+impl ResourceLimits {
+    pub(super) fn new(
+        spec: &ToolkitSpec,
+        launch: &ToolkitCommand,
+        timing: &ConnectionTiming,
+        tasks: &Tasks,
+    ) -> Self {
         let default = |value| (spec.sandbox != ToolkitSandbox::Off).then_some(value);
         let home_mib = spec.home_mb.unwrap_or(HOME_MIB);
         Self {
@@ -53,13 +58,13 @@ impl Bounds {
     pub(super) async fn wait_for_excess(&self, id: Option<u32>) -> String {
         let Some(id) = id else { return std::future::pending().await };
         tokio::select! {
-            excess = self.repeat(move |bounds| bounds.find_process_excess(id)) => excess,
-            excess = self.repeat(Self::find_folder_excess) => excess,
+            excess = self.measure_repeatedly(move |bounds| bounds.find_process_excess(id)) => excess,
+            excess = self.measure_repeatedly(Self::find_folder_excess) => excess,
         }
     }
 
     /// Measures again and again, with longer pauses where that takes long.
-    async fn repeat(
+    async fn measure_repeatedly(
         &self,
         find: impl Fn(&Self) -> Option<String> + Copy + Send + 'static,
     ) -> String {
@@ -83,7 +88,7 @@ impl Bounds {
             return None;
         }
         let max_bytes = self.memory_mib.map_or(u64::MAX, |most| most.saturating_mul(MIB));
-        let usage = tree::measure(id, self.tick / 2, max_bytes);
+        let usage = tree::measure_process_tree(id, self.tick / 2, max_bytes);
         if let Some(most) = self.processes.filter(|most| usage.processes > *most) {
             return Some(format!(
                 "it had more than {most} processes and threads; set `maxProcesses` if it needs more"

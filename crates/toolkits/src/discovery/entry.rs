@@ -14,19 +14,19 @@ const MAX_SIGNED: usize = 12;
 
 /// One tool, with the words of the server that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ToolIndexEntry {
     /// `mcp:TOOLKIT:TOOL`, or the bare name of a local tool.
     pub id: String,
     pub toolkit: Option<ToolkitName>,
     pub name: String,
     pub title: Option<String>,
     pub description: String,
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ToolParameter>,
 }
 
 /// One parameter of a tool; `PARENT.NAME` is one of an object that a parameter takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct ToolParameter {
     pub name: String,
     #[serde(rename = "type")]
     pub kind: String,
@@ -35,7 +35,7 @@ pub struct Parameter {
     pub required: bool,
 }
 
-impl Entry {
+impl ToolIndexEntry {
     /// Returns the toolkit's name, or [`LOCAL`].
     pub fn domain(&self) -> &str {
         self.toolkit.as_ref().map_or(LOCAL, ToolkitName::as_str)
@@ -49,10 +49,10 @@ impl Entry {
 }
 
 /// Returns a tool in one line: `mcp:git:log(path: string, limit?: integer)  "First sentence."`
-pub fn signature(entry: &Entry) -> String {
-    let is_top = |parameter: &&Parameter| !is_inner(parameter, &entry.parameters);
+pub fn render_signature(entry: &ToolIndexEntry) -> String {
+    let is_top = |parameter: &&ToolParameter| !is_inner(parameter, &entry.parameters);
     let mut signed: Vec<String> =
-        entry.parameters.iter().filter(is_top).take(MAX_SIGNED + 1).map(typed).collect();
+        entry.parameters.iter().filter(is_top).take(MAX_SIGNED + 1).map(render_parameter).collect();
     if signed.len() > MAX_SIGNED {
         signed.pop();
         signed.push("…".to_owned());
@@ -62,7 +62,7 @@ pub fn signature(entry: &Entry) -> String {
         "" => entry.title.as_deref().unwrap_or_default(),
         sentence => sentence,
     };
-    let said = quoted(said, MAX_SENTENCE_CHARS);
+    let said = quote_text(said, MAX_SENTENCE_CHARS);
     if said.len() > 2 {
         line.push_str("  ");
         line.push_str(&said);
@@ -72,18 +72,18 @@ pub fn signature(entry: &Entry) -> String {
 
 /// Returns the words of a third party as one quoted line, at most `max_chars` long: none can start a line of
 /// its own, and none ends the quotation.
-pub fn quoted(text: &str, max_chars: usize) -> String {
+pub fn quote_text(text: &str, max_chars: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("\"{}\"", plain_name(&words.join(" "), max_chars).trim().replace('"', "'"))
 }
 
-fn typed(parameter: &Parameter) -> String {
+fn render_parameter(parameter: &ToolParameter) -> String {
     let mark = if parameter.required { "" } else { "?" };
     format!("{}{mark}: {}", plain_word(&parameter.name, MAX_ID_CHARS), parameter.kind)
 }
 
 /// Returns whether a parameter is one of an object that stands before it.
-fn is_inner(parameter: &Parameter, all: &[Parameter]) -> bool {
+fn is_inner(parameter: &ToolParameter, all: &[ToolParameter]) -> bool {
     let Some((parent, _)) = parameter.name.split_once('.') else { return false };
     all.iter().any(|other| other.name == parent)
 }

@@ -3,7 +3,7 @@
 //! A tool has one word for its act and its object, and a question often another: `remove the ticket` is
 //! `delete_issue`. The table has what is general among developers, and nothing of any product.
 
-use codeinfo_lang::words::{identifiers, stem};
+use codeinfo_lang::words::{find_identifiers, stem_word};
 
 /// Words of people, in lower case, and what tools call the same.
 const SYNONYMS: &[(&[&str], &str)] = &[
@@ -59,11 +59,11 @@ const SYNONYMS: &[(&[&str], &str)] = &[
 
 /// Returns what tools may call the words of a query, each once.
 pub(super) fn other_words(query: &str) -> String {
-    let asked: Vec<String> = identifiers(query)
-        .map(|word| String::from_utf8_lossy(stem(word)).to_ascii_lowercase())
+    let asked: Vec<String> = find_identifiers(query)
+        .map(|word| String::from_utf8_lossy(stem_word(word)).to_ascii_lowercase())
         .collect();
     let is_asked = |word: &str| {
-        let stem = String::from_utf8_lossy(stem(word.as_bytes())).into_owned();
+        let stem = String::from_utf8_lossy(stem_word(word.as_bytes())).into_owned();
         asked.contains(&stem)
     };
     let mut others: Vec<&str> = Vec::new();

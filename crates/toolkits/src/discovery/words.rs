@@ -5,36 +5,36 @@
 
 use std::collections::HashMap;
 
-use codeinfo_core::{Sparse, inverse_document_frequency};
+use codeinfo_core::{TermVector, inverse_document_frequency};
 
 /// How soon repeated occurrences stop counting, and how much longer texts are held back.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
 /// Texts by their terms.
-pub(super) struct Words {
+pub(super) struct Bm25Index {
     /// The BM25 weight of each term of each text.
-    texts: Vec<Sparse>,
+    texts: Vec<TermVector>,
     /// How rare each term is, and one that no text has.
     idf: HashMap<u32, f32>,
     unknown: f32,
 }
 
-impl Words {
+impl Bm25Index {
     /// Indexes texts by how often each has its terms.
     #[expect(clippy::cast_precision_loss, reason = "lengths only need to be about right")]
-    pub(super) fn new(mut texts: Vec<Sparse>) -> Self {
+    pub(super) fn new(mut texts: Vec<TermVector>) -> Self {
         let mut with: HashMap<u32, usize> = HashMap::new();
         let mut total = 0.0;
         for text in &texts {
-            total += length(text);
+            total += text_length(text);
             for term in &text.indices {
                 *with.entry(*term).or_default() += 1;
             }
         }
         let average = (total / texts.len().max(1) as f32).max(f32::MIN_POSITIVE);
         for text in &mut texts {
-            let saturation = K1 * (1.0 - B + B * length(text) / average);
+            let saturation = K1 * (1.0 - B + B * text_length(text) / average);
             for count in &mut text.values {
                 *count *= (K1 + 1.0) / (*count + saturation);
             }
@@ -46,19 +46,19 @@ impl Words {
     }
 
     /// Multiplies the weights of a query's terms by how rare they are.
-    pub(super) fn weigh(&self, query: &mut Sparse) {
+    pub(super) fn weigh_query(&self, query: &mut TermVector) {
         for (term, weight) in query.indices.iter().zip(&mut query.values) {
             *weight *= self.idf.get(term).copied().unwrap_or(self.unknown);
         }
     }
 
     /// Returns the score of a text for a query that was weighed.
-    pub(super) fn score(&self, text: usize, query: &Sparse) -> f32 {
-        self.texts.get(text).map_or(0.0, |text| dot(text, query))
+    pub(super) fn score_text(&self, text: usize, query: &TermVector) -> f32 {
+        self.texts.get(text).map_or(0.0, |text| dot_product(text, query))
     }
 
     /// Returns the sum of the weights of those terms of a query that a text has.
-    pub(super) fn share(&self, text: usize, query: &Sparse) -> f32 {
+    pub(super) fn matched_weight(&self, text: usize, query: &TermVector) -> f32 {
         let Some(text) = self.texts.get(text) else { return 0.0 };
         let terms = query.indices.iter().zip(&query.values);
         let has = |(term, _): &(&u32, &f32)| text.indices.binary_search(term).is_ok();
@@ -66,12 +66,12 @@ impl Words {
     }
 }
 
-fn length(text: &Sparse) -> f32 {
+fn text_length(text: &TermVector) -> f32 {
     text.values.iter().sum()
 }
 
 /// Returns the sum of the products of weights that both have.
-fn dot(text: &Sparse, query: &Sparse) -> f32 {
+fn dot_product(text: &TermVector, query: &TermVector) -> f32 {
     let terms = query.indices.iter().zip(&query.values);
     let product = |(term, weight): (&u32, &f32)| {
         let place = text.indices.binary_search(term).ok()?;

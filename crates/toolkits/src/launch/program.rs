@@ -16,7 +16,7 @@ use std::{
 
 /// Where programs are looked for.
 #[derive(Debug, Clone)]
-pub(super) struct Search {
+pub(super) struct ProgramSearch {
     pub(super) path: OsString,
     pub(super) home: Option<PathBuf>,
     /// What paths in the command are relative to.
@@ -28,7 +28,7 @@ pub(super) struct Search {
 
 /// A program that is there.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ResolvedProgram {
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
     /// What must be readable, beside the system's folders.
@@ -47,7 +47,11 @@ const INTERPRETERS: [&str; 10] =
 const PROJECT: [&str; 3] = ["package.json", "pyproject.toml", "node_modules"];
 
 /// Finds `command`, or says what to do.
-pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<Found, String> {
+pub(super) fn find_program(
+    command: &str,
+    args: Vec<String>,
+    search: &ProgramSearch,
+) -> Result<ResolvedProgram, String> {
     if !search.reads_scripts && command.contains(std::path::is_separator) {
         return Err(
             "its `command` must be a name on PATH: only the owner of the server gives paths"
@@ -55,20 +59,20 @@ pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<
         );
     }
     let missing = || format!("`{command}` not found: install it, or put its folder on PATH");
-    let program = search.program(command).ok_or_else(missing)?;
+    let program = search.locate_command(command).ok_or_else(missing)?;
     let mut needs = Vec::new();
-    search.installation(&program, &mut needs);
+    search.add_installation(&program, &mut needs);
     if search.reads_scripts && is_interpreter(&program) {
         let mut files = args.iter().filter(|arg| !arg.starts_with('-'));
         let script = files.next().map(|file| search.dir.join(file));
         if let Some(script) = script.filter(|script| script.is_file()) {
-            search.script(&script, &mut needs);
+            search.add_script_folder(&script, &mut needs);
         }
     }
     needs.retain(|path| !is_of_system(path));
     needs.sort_unstable();
     needs.dedup();
-    Ok(Found { program, args: args.into_iter().map(OsString::from).collect(), needs })
+    Ok(ResolvedProgram { program, args: args.into_iter().map(OsString::from).collect(), needs })
 }
 
 /// Returns whether the shell of this process would start `command`.
@@ -83,8 +87,8 @@ fn find_on_path(command: &str, path: &OsStr) -> Option<PathBuf> {
     folders.map(|folder| folder.join(command)).find(|path| is_program(path))
 }
 
-impl Search {
-    fn program(&self, command: &str) -> Option<PathBuf> {
+impl ProgramSearch {
+    fn locate_command(&self, command: &str) -> Option<PathBuf> {
         if command.contains(std::path::is_separator) {
             return Some(self.dir.join(command)).filter(|path| is_program(path));
         }
@@ -92,7 +96,7 @@ impl Search {
     }
 
     /// Adds the installations of `program`, of what it links to, and of its interpreter.
-    fn installation(&self, program: &Path, needs: &mut Vec<PathBuf>) {
+    fn add_installation(&self, program: &Path, needs: &mut Vec<PathBuf>) {
         let mut next = Some(program.to_owned());
         for _ in 0..MAX_STEPS {
             let Some(file) = next.take() else { return };
@@ -102,16 +106,16 @@ impl Search {
                 (Some(folder), Some(name)) => folder.join(name),
                 _ => return,
             };
-            needs.push(self.around(&file));
+            needs.push(self.find_installation_root(&file));
             next = match fs::read_link(&file) {
                 Ok(target) => file.parent().map(|folder| folder.join(target)),
-                Err(_) => self.interpreter(&file),
+                Err(_) => self.read_interpreter(&file),
             };
         }
     }
 
     /// Returns what belongs to a program, or the program alone.
-    fn around(&self, file: &Path) -> PathBuf {
+    fn find_installation_root(&self, file: &Path) -> PathBuf {
         let modules = file.ancestors().filter(|folder| folder.ends_with("node_modules")).last();
         if let Some(modules) = modules {
             return modules.to_owned();
@@ -125,9 +129,9 @@ impl Search {
         }
     }
 
-    fn script(&self, script: &Path, needs: &mut Vec<PathBuf>) {
+    fn add_script_folder(&self, script: &Path, needs: &mut Vec<PathBuf>) {
         let Ok(script) = script.canonicalize() else { return };
-        let around = self.around(&script);
+        let around = self.find_installation_root(&script);
         if around != script {
             needs.push(around);
             return;
@@ -148,7 +152,7 @@ impl Search {
     }
 
     /// Returns the program that a script's first line names.
-    fn interpreter(&self, file: &Path) -> Option<PathBuf> {
+    fn read_interpreter(&self, file: &Path) -> Option<PathBuf> {
         let mut start = Vec::new();
         fs::File::open(file).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).ok()?;
         let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
@@ -156,7 +160,7 @@ impl Search {
         let mut words = line.split_whitespace();
         let program = words.next()?;
         if program.ends_with("/env") {
-            return self.program(words.find(|word| !word.starts_with('-'))?);
+            return self.locate_command(words.find(|word| !word.starts_with('-'))?);
         }
         Some(PathBuf::from(program))
     }

@@ -10,11 +10,11 @@ const MEMBERS: [&str; 6] = ["command", "args", "env", "workingDir", "url", "head
 const MAX_NAME_CHARS: usize = 80;
 
 /// Puts the values of variables in their places. Returns what is wrong, without any value.
-pub(super) fn expand(toolkit: &mut Value, environment: &OtherVariables) -> Vec<String> {
+pub(super) fn expand_variables(toolkit: &mut Value, environment: &OtherVariables) -> Vec<String> {
     let mut faults = Vec::new();
     for member in MEMBERS {
         let Some(value) = toolkit.get_mut(member) else { continue };
-        each_text(value, &mut |text| match expanded(text, environment) {
+        each_text(value, &mut |text| match expand_text(text, environment) {
             Ok(whole) => *text = whole,
             Err(fault) => faults.push(format!("`{member}`: {fault}")),
         });
@@ -44,7 +44,7 @@ fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
     }
 }
 
-fn expanded(text: &str, environment: &OtherVariables) -> Result<String, String> {
+fn expand_text(text: &str, environment: &OtherVariables) -> Result<String, String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

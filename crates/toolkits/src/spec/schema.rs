@@ -27,34 +27,37 @@ const MAX_PROMPT_CHARS: usize = 32 * 1024;
 
 /// Returns the schema of a document around its toolkits, each of which has [`toolkit`]. `agent` stands in
 /// stored documents only.
-pub(super) fn document(agent: Agent) -> Value {
+pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     let mut members = json!({
-        "$comment": comment(),
+        "$comment": build_comment_schema(),
         "mcpServers": {"type": "object", "maxProperties": MAX_TOOLKITS},
     });
-    if let (Agent::Known, Some(members)) = (agent, members.as_object_mut()) {
-        members.insert("agent".to_owned(), object(&json!({"tools": tools_of_agent()}), &[]));
+    if let (AgentSection::Known, Some(members)) = (agent, members.as_object_mut()) {
+        members.insert(
+            "agent".to_owned(),
+            build_object_schema(&json!({"tools": tools_of_agent()}), &[]),
+        );
     }
-    object(&members, &[])
+    build_object_schema(&members, &[])
 }
 
 /// Whether a document may say how the agent uses toolkits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Agent {
+pub(super) enum AgentSection {
     Known,
     Unknown,
 }
 
 /// Returns the schema of one toolkit. That it has exactly one of `command` and `url` is checked first, by
 /// [`super::read`], in a sentence that people understand.
-pub(super) fn toolkit() -> Value {
-    object(
+pub(super) fn build_toolkit_schema() -> Value {
+    build_object_schema(
         &json!({
-            "$comment": comment(),
-            "command": command(),
-            "args": args(),
-            "env": env(),
-            "workingDir": text(1, MAX_PLACE_CHARS),
+            "$comment": build_comment_schema(),
+            "command": build_command_schema(),
+            "args": build_args_schema(),
+            "env": build_env_schema(),
+            "workingDir": build_text_schema(1, MAX_PLACE_CHARS),
             "url": {"type": "string", "maxLength": MAX_PLACE_CHARS, "pattern": "^https?://"},
             "headers": {
                 "type": "object",
@@ -67,8 +70,8 @@ pub(super) fn toolkit() -> Value {
                     "pattern": "^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$",
                 },
             },
-            "name": text(1, 120),
-            "description": text(0, 2000),
+            "name": build_text_schema(1, 120),
+            "description": build_text_schema(0, 2000),
             "enabled": {"type": "boolean"},
             "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECS},
             "sandbox": {"enum": ["read-only", "workspace-write", "off"]},
@@ -77,7 +80,7 @@ pub(super) fn toolkit() -> Value {
                 "type": ["string", "array"],
                 "pattern": "^(readonly|all)$",
                 "maxItems": MAX_TOOLS,
-                "items": tool(),
+                "items": build_tool_name_schema(),
             },
             "cacheSecs": {"type": "integer", "minimum": 0, "maximum": MAX_CACHE_SECS},
             "parallel": {"type": "boolean"},
@@ -91,7 +94,7 @@ pub(super) fn toolkit() -> Value {
 
 /// Returns the schema of what a request says of toolkits, around those that it carries, each of which has
 /// [`carried`].
-pub(super) fn request() -> Value {
+pub(super) fn build_request_schema() -> Value {
     json!({
         "type": ["object", "array"],
         "maxProperties": MAX_REQUESTED,
@@ -101,22 +104,23 @@ pub(super) fn request() -> Value {
 }
 
 /// Returns the schema of a toolkit that a request carries.
-pub(super) fn carried() -> Value {
-    let spec = json!({"command": command(), "args": args(), "env": env()});
-    let transport = json!({"kind": {"enum": ["stdio"]}, "spec": object(&spec, &["command"])});
-    let tools = json!({"type": "array", "maxItems": MAX_TOOLS, "items": tool()});
-    object(
-        &json!({"transport": object(&transport, &["kind", "spec"]), "tools": tools}),
+pub(super) fn build_carried_schema() -> Value {
+    let spec = json!({"command": build_command_schema(), "args": build_args_schema(), "env": build_env_schema()});
+    let transport =
+        json!({"kind": {"enum": ["stdio"]}, "spec": build_object_schema(&spec, &["command"])});
+    let tools = json!({"type": "array", "maxItems": MAX_TOOLS, "items": build_tool_name_schema()});
+    build_object_schema(
+        &json!({"transport": build_object_schema(&transport, &["kind", "spec"]), "tools": tools}),
         &["transport"],
     )
 }
 
 fn tools_of_agent() -> Value {
-    object(
+    build_object_schema(
         &json!({
             "enabled": {"type": "boolean"},
             "maxSteps": {"type": "integer", "minimum": 1, "maximum": MAX_STEPS},
-            "systemPrompt": text(0, MAX_PROMPT_CHARS),
+            "systemPrompt": build_text_schema(0, MAX_PROMPT_CHARS),
         }),
         &[],
     )
@@ -124,7 +128,7 @@ fn tools_of_agent() -> Value {
 
 /// What people write for people, a text or its lines. JSON has no comments, other programs read these files with
 /// strict readers, and skip members that they do not know.
-fn comment() -> Value {
+fn build_comment_schema() -> Value {
     json!({
         "type": ["string", "array"],
         "maxLength": 8192,
@@ -133,16 +137,16 @@ fn comment() -> Value {
     })
 }
 
-fn command() -> Value {
-    text(1, MAX_PLACE_CHARS)
+fn build_command_schema() -> Value {
+    build_text_schema(1, MAX_PLACE_CHARS)
 }
 
-fn args() -> Value {
-    json!({"type": "array", "maxItems": MAX_ARGS, "items": text(0, MAX_VALUE_CHARS)})
+fn build_args_schema() -> Value {
+    json!({"type": "array", "maxItems": MAX_ARGS, "items": build_text_schema(0, MAX_VALUE_CHARS)})
 }
 
 /// Numbers and switches become text, as in every shell.
-fn env() -> Value {
+fn build_env_schema() -> Value {
     json!({
         "type": "object",
         "maxProperties": MAX_ENV,
@@ -155,16 +159,16 @@ fn env() -> Value {
     })
 }
 
-fn tool() -> Value {
-    text(1, MAX_TOOL_CHARS)
+fn build_tool_name_schema() -> Value {
+    build_text_schema(1, MAX_TOOL_CHARS)
 }
 
 /// No process takes a NUL.
-fn text(min: usize, max: usize) -> Value {
+fn build_text_schema(min: usize, max: usize) -> Value {
     json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "^[^\\x00]*$"})
 }
 
-fn object(members: &Value, required: &[&str]) -> Value {
+fn build_object_schema(members: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,

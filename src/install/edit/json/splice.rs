@@ -34,13 +34,13 @@ pub(super) fn bytes_of(node: &impl Ranged) -> Range<usize> {
 }
 
 /// How a text is laid out.
-pub(super) struct Style {
+pub(super) struct JsonStyle {
     /// What a level is indented by; `None` where all is in one line.
     unit: Option<String>,
     end: &'static str,
 }
 
-impl Style {
+impl JsonStyle {
     pub(super) fn detect_style(text: &str, top: &JsonContainer) -> Self {
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let first = top.members.first().map(|first| first.start);
@@ -52,46 +52,46 @@ impl Style {
     }
 
     /// Returns the style of a container in this one: its own, if it has members.
-    pub(super) fn within(self, text: &str, container: &JsonContainer) -> Self {
+    pub(super) fn for_container(self, text: &str, container: &JsonContainer) -> Self {
         if container.members.is_empty() { self } else { Self::detect_style(text, container) }
     }
 
-    pub(super) fn deeper(&self, indent: &str) -> String {
+    pub(super) fn indent_deeper(&self, indent: &str) -> String {
         format!("{indent}{}", self.unit.as_deref().unwrap_or_default())
     }
 
     /// Returns an object whose line is indented by `indent`.
-    pub(super) fn object(&self, indent: &str, members: &[(&str, String)]) -> String {
+    pub(super) fn render_object(&self, indent: &str, members: &[(&str, String)]) -> String {
         let members: Vec<String> =
             members.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-        self.enclose(indent, ('{', '}'), &members)
+        self.render_enclosed(indent, ('{', '}'), &members)
     }
 
     /// Returns a value whose line is indented by `indent`.
-    pub(super) fn render(&self, indent: &str, value: &Value) -> String {
-        let inner = self.deeper(indent);
+    pub(super) fn render_value(&self, indent: &str, value: &Value) -> String {
+        let inner = self.indent_deeper(indent);
         match value {
             Value::Object(members) => {
                 let members: Vec<_> = members
                     .iter()
-                    .map(|(name, value)| (name.as_str(), self.render(&inner, value)))
+                    .map(|(name, value)| (name.as_str(), self.render_value(&inner, value)))
                     .collect();
-                self.object(indent, &members)
+                self.render_object(indent, &members)
             }
             Value::Array(elements) => {
                 let elements: Vec<_> =
-                    elements.iter().map(|element| self.render(&inner, element)).collect();
-                self.enclose(indent, ('[', ']'), &elements)
+                    elements.iter().map(|element| self.render_value(&inner, element)).collect();
+                self.render_enclosed(indent, ('[', ']'), &elements)
             }
             plain => plain.to_string(),
         }
     }
 
-    fn enclose(&self, indent: &str, brackets: (char, char), members: &[String]) -> String {
+    fn render_enclosed(&self, indent: &str, brackets: (char, char), members: &[String]) -> String {
         let (first, between, last) = if self.unit.is_none() {
             (String::new(), ", ".to_owned(), String::new())
         } else {
-            let line = format!("{}{}", self.end, self.deeper(indent));
+            let line = format!("{}{}", self.end, self.indent_deeper(indent));
             (line.clone(), format!(",{line}"), format!("{}{indent}", self.end))
         };
         format!("{}{first}{}{last}{}", brackets.0, members.join(&between), brackets.1)
@@ -99,10 +99,10 @@ impl Style {
 }
 
 /// Returns `text` with a member at the end of `container`; `member` is given how its line is indented.
-pub(super) fn added(
+pub(super) fn insert_member(
     text: &str,
     container: &JsonContainer,
-    style: &Style,
+    style: &JsonStyle,
     member: &dyn Fn(&str) -> String,
 ) -> String {
     let base = indent_at(text, container.range.start);
@@ -120,7 +120,7 @@ pub(super) fn added(
     let trailing = if comma.is_some() { "," } else { "" };
     let (member, tail) = if style.unit.is_some() {
         let own = last.and_then(|last| line_indent(text, last.start));
-        let indent = own.map_or_else(|| style.deeper(base), str::to_owned);
+        let indent = own.map_or_else(|| style.indent_deeper(base), str::to_owned);
         let member = format!("{}{indent}{}{trailing}", style.end, member(&indent));
         // The bracket of what was in one line, or after a comment, comes to stand below.
         let needs_line = last.is_none() && !slice(text, at..close).contains('\n');
@@ -135,7 +135,7 @@ pub(super) fn added(
 }
 
 /// Returns `text` without a member of `container`, and without the lines that held nothing else.
-pub(super) fn removed(text: &str, container: &JsonContainer, member: Range<usize>) -> String {
+pub(super) fn remove_member(text: &str, container: &JsonContainer, member: Range<usize>) -> String {
     let Range { mut start, mut end } = member;
     let mut text = text.to_owned();
     if let Some(comma) = comma_after(&text, end) {
@@ -163,7 +163,7 @@ pub(super) fn removed(text: &str, container: &JsonContainer, member: Range<usize
 }
 
 /// Returns `text` with other bytes in `range`.
-pub(super) fn replaced(text: &str, range: Range<usize>, new: &str) -> String {
+pub(super) fn replace_range(text: &str, range: Range<usize>, new: &str) -> String {
     let mut text = text.to_owned();
     text.replace_range(range, new);
     text

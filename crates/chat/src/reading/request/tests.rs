@@ -12,7 +12,7 @@ const KEY: &str = "0123456789abcdef";
 fn claim(sentence: &str, excerpts: &[(&str, u32, &[&str])]) -> Claim {
     let excerpts = excerpts.iter().enumerate().map(|(at, (path, first, lines))| {
         let last = first + u32::try_from(lines.len()).unwrap() - 1;
-        Excerpt {
+        CitedExcerpt {
             path: (*path).to_owned(),
             citation: at..at + 1,
             range: LineRange { first: *first, last },
@@ -275,7 +275,7 @@ fn a_correction_is_read_only_where_a_contradicted_sentence_changed() {
     let changed = claim("The limit is four (a.rs:1)", &[("a.rs", 1, &["MAX = 4"])]);
     let new = claim("Something else (b.rs:1)", &[("b.rs", 1, &["else"])]);
     let after = vec![new, former[1].clone(), changed, former[2].clone()];
-    let (next, places) = JudgedClaims::correct(&judged, after);
+    let (next, places) = JudgedClaims::from_correction(&judged, after);
     assert_eq!(places, [2]);
     assert_eq!(next.counts(), counted(1, 1, 2));
     let lines: Vec<u32> = next.contradictions().map(|one| one.line).collect();

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use codeinfo_core::task::Tasks;
-use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
 use sha2::{Digest, Sha256};
 
 use super::*;
@@ -34,15 +34,15 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort_unstable();
 
-    let beneath = Beneath::open(folder.path()).unwrap();
-    let embedder = Builtin::load(Tasks::default()).unwrap();
+    let beneath = RootDir::open(folder.path()).unwrap();
+    let embedder = BuiltinEmbedder::load(Tasks::default()).unwrap();
     let mut hasher = Sha256::new();
     for path in names {
         let pieces = pieces_of(&beneath, &path);
         assert!(!pieces.is_empty(), "{path}");
-        let documents = pieces.iter().map(|piece| Document::from(&piece.chunk).to_owned());
-        let vectors = embedder.documents(documents.collect()).await.unwrap();
-        for (Piece { chunk, sparse }, vector) in pieces.iter().zip(vectors) {
+        let documents = pieces.iter().map(|piece| EmbeddingDocument::from(&piece.chunk).to_owned());
+        let vectors = embedder.embed_documents(documents.collect()).await.unwrap();
+        for (UnembeddedChunk { chunk, sparse }, vector) in pieces.iter().zip(vectors) {
             let place = (path.as_str(), chunk.start_line, chunk.end_line, &chunk.text);
             let facts = (&chunk.symbol, chunk.kind, &chunk.defines, &chunk.bases, &chunk.roles);
             hasher.update(format!("{place:?}{facts:?}{:?}{:?}", chunk.language, chunk.signature));
@@ -64,13 +64,15 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
     );
 }
 
-fn pieces_of(folder: &Beneath, path: &str) -> Vec<Piece> {
-    let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
-    let (mode, elsewhere) = (Mode::Everything, &Elsewhere::default());
-    let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode, elsewhere };
-    let found = Found { path: path.to_owned(), size: 1, modified_ns: 1, is_asked_for: false };
-    match reader.read(&found, None) {
-        Outcome::Changed(_, pieces, _) => pieces,
+fn pieces_of(folder: &RootDir, path: &str) -> Vec<UnembeddedChunk> {
+    let (root, pulse) = (RootId::from_path(Path::new("/demo")), IoHeartbeat::default());
+    let (mode, elsewhere) = (RunMode::Everything, &OtherTreeVersions::default());
+    let reader =
+        RunFileReader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode, elsewhere };
+    let found =
+        DiscoveredFile { path: path.to_owned(), size: 1, modified_ns: 1, is_asked_for: false };
+    match reader.read_file(&found, None) {
+        ReadOutcome::Changed(_, pieces, _) => pieces,
         other => panic!("{path}: {other:?}"),
     }
 }

@@ -9,7 +9,7 @@ use crate::replies::{NumberedFrame, WholeConversation, WholeTurn};
 
 /// Writes a conversation as Markdown: each question as a heading, what was searched and found as a list, and
 /// the answer as it is.
-pub(super) fn markdown(whole: &WholeConversation) -> String {
+pub(super) fn render_markdown(whole: &WholeConversation) -> String {
     let mut out = format!("# {}\n", one_line(&whole.about.title));
     for turn in &whole.turns {
         // Writing to a string cannot fail.
@@ -26,7 +26,7 @@ fn write_turn(out: &mut String, turn: &WholeTurn) -> std::fmt::Result {
         writeln!(out, "{}\n", rest.trim())?;
     }
     writeln!(out, "Asked {}; {}.\n", turn.asked_at, turn.model_id)?;
-    let found = turn.frames.iter().flat_map(searched).collect::<Vec<_>>();
+    let found = turn.frames.iter().flat_map(list_searches).collect::<Vec<_>>();
     if !found.is_empty() {
         writeln!(out, "Searched:\n\n{}\n", found.join("\n"))?;
     }
@@ -52,7 +52,7 @@ fn write_turn(out: &mut String, turn: &WholeTurn) -> std::fmt::Result {
 }
 
 /// Returns a line for what a search was asked, and one for each file that it found.
-fn searched(frame: &NumberedFrame) -> Vec<String> {
+fn list_searches(frame: &NumberedFrame) -> Vec<String> {
     match &*frame.name {
         "tool-request" => {
             let name = frame.data.get("name").and_then(Value::as_str).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
-use codeinfo_search::evidence::{File, FileLines, State};
+use codeinfo_search::evidence::{FileLines, IndexedFile, IndexedFileState};
 use codeinfo_worktree::decode::TextEncoding;
 
 /// Characters of a path that are shown.
@@ -19,10 +19,10 @@ const MAX_RANGES: usize = 12;
 
 /// Writes the lines that are not blank, each after its number, under one that says which they are; the last says
 /// which are left out. Returns also which are not.
-pub(super) fn text(read: &FileLines) -> (String, LineRange) {
+pub(super) fn render_lines(read: &FileLines) -> (String, LineRange) {
     let path = plain_name(&read.file.path, MAX_PATH_CHARS);
     let LineRange { first, last } = read.asked;
-    let (encoding, state) = (encoding(read.encoding), state(read));
+    let (encoding, state) = (describe_encoding(read.encoding), describe_state(read));
     let mut text = format!("{path}:{first}-{last} of {}{encoding}{state}\n", read.total);
     let mut next = first;
     for (number, line) in &read.lines {
@@ -45,7 +45,7 @@ pub(super) fn text(read: &FileLines) -> (String, LineRange) {
 }
 
 /// Says what a file is written in that is not UTF-8, so that nobody writes it back as that.
-fn encoding(encoding: TextEncoding) -> String {
+fn describe_encoding(encoding: TextEncoding) -> String {
     let mut said = String::new();
     if encoding.name != TextEncoding::UTF_8.name {
         said = format!(", in {}, not UTF-8", encoding.name);
@@ -56,18 +56,18 @@ fn encoding(encoding: TextEncoding) -> String {
     said
 }
 
-fn state(read: &FileLines) -> String {
+fn describe_state(read: &FileLines) -> String {
     let changed = match &read.state {
-        State::Indexed => return String::new(),
-        State::Gone => return ", deleted since indexed: as it was".to_owned(),
-        State::Unreadable => {
+        IndexedFileState::Indexed => return String::new(),
+        IndexedFileState::Gone => return ", deleted since indexed: as it was".to_owned(),
+        IndexedFileState::Unreadable => {
             return ", cannot be read any more: as it was indexed".to_owned();
         }
-        State::Elsewhere(host) => {
+        IndexedFileState::Elsewhere(host) => {
             let host = plain_name(host, MAX_HOST);
             return format!(", on {host}, where it may have changed: as it was indexed");
         }
-        State::Changed(changed) => changed,
+        IndexedFileState::Changed(changed) => changed,
     };
     let LineRange { first, last } = read.asked;
     let near = changed.iter().filter(|range| range.first <= last && first <= range.last);
@@ -81,7 +81,7 @@ fn state(read: &FileLines) -> String {
 }
 
 /// Summarizes a file of which these lines were shown; `ranges` are ascending and disjoint.
-pub(super) fn summarize_file(file: &File, ranges: Vec<LineRange>, best: f64) -> FileSummary {
+pub(super) fn summarize_file(file: &IndexedFile, ranges: Vec<LineRange>, best: f64) -> FileSummary {
     FileSummary {
         path: file.path.clone(),
         rel_path: file.rel_path.clone(),

@@ -3,7 +3,9 @@
 use std::{fmt::Write, time::Duration};
 
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
-use codeinfo_search::evidence::{File, Group, MAX_SHOWN, Searched, Shown, Uses};
+use codeinfo_search::evidence::{
+    IndexedFile, MAX_SHOWN, NameUses, OccurrenceGroup, OccurrenceKind, SearchedRepository,
+};
 
 use super::lines::summarize_file;
 
@@ -21,14 +23,14 @@ const MATCH: f64 = 0.5;
 
 /// Writes the counts in the first line, then each group: paths, and below each its lines, numbered, so that no line of
 /// a file can be taken for one of ours. Returns also a summary of the files with lines that are shown.
-pub(super) fn text(uses: &Uses) -> (String, Vec<FileSummary>) {
+pub(super) fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
     if uses.count == 0 {
-        return (nowhere(uses), Vec::new());
+        return (render_absence(uses), Vec::new());
     }
-    let mut text = shown(uses, MAX_SHOWN, usize::MAX);
+    let mut text = render_groups(uses, MAX_SHOWN, usize::MAX);
     let mut lines = MAX_SHOWN;
     while text.len() > MAX_TOOL_TEXT_BYTES && lines > 1 {
-        text = shown(uses, lines, SHORT_LINE);
+        text = render_groups(uses, lines, SHORT_LINE);
         lines -= 1;
     }
     // The loop has counted down once more than it has written.
@@ -36,7 +38,7 @@ pub(super) fn text(uses: &Uses) -> (String, Vec<FileSummary>) {
 }
 
 /// Returns the files of the first `max_lines` lines, each once, in the order in which they are shown.
-fn summarize_files(uses: &Uses, max_lines: usize) -> Vec<FileSummary> {
+fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
     let used_files = uses.groups.iter().flat_map(|group| &group.files);
     let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.0)));
     summarize_lines(lines.take(max_lines))
@@ -44,9 +46,9 @@ fn summarize_files(uses: &Uses, max_lines: usize) -> Vec<FileSummary> {
 
 /// Groups lines by file, in the order in which the files come first.
 pub(super) fn summarize_lines<'a>(
-    lines: impl Iterator<Item = (&'a File, u32)>,
+    lines: impl Iterator<Item = (&'a IndexedFile, u32)>,
 ) -> Vec<FileSummary> {
-    let mut files: Vec<(&File, Vec<u32>)> = Vec::new();
+    let mut files: Vec<(&IndexedFile, Vec<u32>)> = Vec::new();
     for (file, line) in lines {
         match files.iter_mut().find(|(known, _)| *known == file) {
             Some((_, known_lines)) => known_lines.push(line),
@@ -70,8 +72,8 @@ fn join_lines(mut lines: Vec<u32>) -> Vec<LineRange> {
     ranges
 }
 
-fn nowhere(uses: &Uses) -> String {
-    let name = quoted(&uses.name);
+fn render_absence(uses: &NameUses) -> String {
+    let name = quote_name(&uses.name);
     let mut text = match uses.unread {
         0 => format!("{name} is nowhere in the index"),
         unread => {
@@ -79,21 +81,21 @@ fn nowhere(uses: &Uses) -> String {
         }
     };
     if let Some(bare) = &uses.bare {
-        let _ = write!(text, ", nor is {}", quoted(bare));
+        let _ = write!(text, ", nor is {}", quote_name(bare));
     }
     if !uses.spellings.is_empty() {
-        let spellings: Vec<String> = uses.spellings.iter().map(|name| quoted(name)).collect();
+        let spellings: Vec<String> = uses.spellings.iter().map(|name| quote_name(name)).collect();
         // Writing to a `String` cannot fail.
         let _ = write!(text, "; spelled otherwise: {}", spellings.join(", "));
     }
     if let Some(unsearched) = &uses.unsearched {
         let _ = write!(text, "\n({unsearched})");
     }
-    text + "\n" + &searched("whole words", &uses.searched, &uses.gone)
+    text + "\n" + &describe_searched("whole words", &uses.searched, &uses.gone)
 }
 
 /// Writes at most so many lines, each with at most so many bytes of the file's.
-fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
+fn render_groups(uses: &NameUses, most: usize, line_bytes: usize) -> String {
     let mut groups = String::new();
     let (mut room, mut shown) = (most, 0);
     for group in &uses.groups {
@@ -102,7 +104,7 @@ fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
         shown += count;
     }
     let counts: Vec<String> =
-        uses.groups.iter().map(|group| counted(group.group, group.count)).collect();
+        uses.groups.iter().map(|group| describe_count(group.group, group.count)).collect();
     let least = if uses.unread > 0 { "at least " } else { "" };
     let files = if uses.files == 1 { "file" } else { "files" };
     let places = if uses.count == 1 { "place" } else { "places" };
@@ -110,7 +112,7 @@ fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
     let mut text = format!(
         "{least}{} {places} of {} in {} {files}, {shown} shown: {}\n",
         uses.count,
-        quoted(&uses.name),
+        quote_name(&uses.name),
         uses.files,
         counts.join(", ")
     );
@@ -121,14 +123,16 @@ fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
             uses.unread
         );
     }
-    text + &groups + &explain_reading(uses) + &searched("whole words", &uses.searched, &uses.gone)
+    text + &groups
+        + &explain_reading(uses)
+        + &describe_searched("whole words", &uses.searched, &uses.gone)
 }
 
 /// Says in a line how the name was read, if it may be read in several ways.
-fn explain_reading(uses: &Uses) -> String {
-    let asked = uses.asked.as_ref().map(|asked| format!("(read from {}", quoted(asked)));
+fn explain_reading(uses: &NameUses) -> String {
+    let asked = uses.asked.as_ref().map(|asked| format!("(read from {}", quote_name(asked)));
     let bare =
-        uses.bare.as_ref().map(|bare| format!("{} alone may be in more places", quoted(bare)));
+        uses.bare.as_ref().map(|bare| format!("{} alone may be in more places", quote_name(bare)));
     match (asked, bare) {
         (Some(asked), Some(bare)) => format!("{asked}; {bare})\n"),
         (Some(asked), None) => format!("{asked})\n"),
@@ -138,7 +142,7 @@ fn explain_reading(uses: &Uses) -> String {
 }
 
 /// Writes a group; returns also how often the name stands in the lines that are shown.
-fn of_group(group: &Shown, room: &mut usize, line_bytes: usize) -> (String, usize) {
+fn of_group(group: &OccurrenceGroup, room: &mut usize, line_bytes: usize) -> (String, usize) {
     let (mut text, mut count) = (String::new(), 0);
     for file in &group.files {
         let lines = file.lines.iter().take(*room);
@@ -156,33 +160,40 @@ fn of_group(group: &Shown, room: &mut usize, line_bytes: usize) -> (String, usiz
     }
     let all =
         if count == group.count { String::new() } else { format!(", {count} of {}", group.count) };
-    (format!("{}{all}:\n{text}", label(group.group)), count)
+    (format!("{}{all}:\n{text}", group_label(group.group)), count)
 }
 
-pub(super) fn label(group: Group) -> &'static str {
+pub(super) fn group_label(group: OccurrenceKind) -> &'static str {
     match group {
-        Group::Definitions => "definitions",
-        Group::Uses => "uses",
-        Group::Tests => "tests",
-        Group::Documents => "documents",
-        Group::Asides => "comments and strings",
+        OccurrenceKind::Definitions => "definitions",
+        OccurrenceKind::Uses => "uses",
+        OccurrenceKind::Tests => "tests",
+        OccurrenceKind::Documents => "documents",
+        OccurrenceKind::Asides => "comments and strings",
     }
 }
 
-fn counted(group: Group, count: usize) -> String {
+fn describe_count(group: OccurrenceKind, count: usize) -> String {
     match (group, count) {
-        (Group::Definitions, 1) => "1 definition".to_owned(),
-        (Group::Uses, 1) => "1 use".to_owned(),
+        (OccurrenceKind::Definitions, 1) => "1 definition".to_owned(),
+        (OccurrenceKind::Uses, 1) => "1 use".to_owned(),
         (group, count) => {
-            let within = matches!(group, Group::Tests | Group::Documents | Group::Asides);
-            format!("{count}{} {}", if within { " in" } else { "" }, label(group))
+            let within = matches!(
+                group,
+                OccurrenceKind::Tests | OccurrenceKind::Documents | OccurrenceKind::Asides
+            );
+            format!("{count}{} {}", if within { " in" } else { "" }, group_label(group))
         }
     }
 }
 
 /// One line that says what was searched, how old that is, and what was not searched since its folder is `gone`.
-pub(super) fn searched(what: &str, searched: &[Searched], gone: &[String]) -> String {
-    let one = |one: &Searched| {
+pub(super) fn describe_searched(
+    what: &str,
+    searched: &[SearchedRepository],
+    gone: &[String],
+) -> String {
+    let one = |one: &SearchedRepository| {
         let age = one.age.map(|age| format!(" {} old", age_of(age))).unwrap_or_default();
         format!("{}{age}", plain_name(&one.name, MAX_NAME_CHARS))
     };
@@ -209,6 +220,6 @@ fn age_of(age: Duration) -> String {
     }
 }
 
-pub(super) fn quoted(name: &str) -> String {
+pub(super) fn quote_name(name: &str) -> String {
     format!("\"{}\"", plain_name(name, MAX_NAME_CHARS))
 }

@@ -7,7 +7,7 @@ pub(crate) const PAGE_CONFIG: &str = "config";
 
 /// What a request of the page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ForPage<'a> {
+pub(crate) enum PageRoute<'a> {
     /// A turn that the server owns.
     StartTurn,
     WatchTurn {
@@ -44,8 +44,8 @@ pub(crate) enum ForPage<'a> {
     Map,
 }
 
-impl<'a> ForPage<'a> {
-    pub(super) fn of(method: &Method, path: &[&'a str]) -> Option<Self> {
+impl<'a> PageRoute<'a> {
+    pub(super) fn match_route(method: &Method, path: &[&'a str]) -> Option<Self> {
         Some(match (method, path) {
             (&Method::POST, ["turns"]) => Self::StartTurn,
             (&Method::GET, ["turns", turn]) => Self::WatchTurn { turn },
@@ -70,7 +70,7 @@ impl<'a> ForPage<'a> {
     }
 
     /// Returns the methods of a path.
-    pub(super) fn allowed(path: &[&str]) -> Option<&'static str> {
+    pub(super) fn allowed_methods(path: &[&str]) -> Option<&'static str> {
         Some(match path {
             ["turns" | "search"] | ["turns", _, "stop"] => "POST",
             ["turns", _] => "GET",

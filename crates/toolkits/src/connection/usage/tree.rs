@@ -13,14 +13,14 @@ static PROCESSES: Mutex<Option<(Instant, System)>> = Mutex::new(None);
 
 /// Usage of a process and its descendants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Usage {
+pub(super) struct ProcessTreeUsage {
     pub(super) bytes: u64,
     pub(super) processes: u64,
 }
 
 /// Measures the process `id` and its descendants; the list of processes is read where it is older than `max_age`.
 /// Pages that processes share are counted once only if it would be beyond `max_bytes`, since that takes longer.
-pub(super) fn measure(id: u32, max_age: Duration, max_bytes: u64) -> Usage {
+pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -> ProcessTreeUsage {
     let mut table = PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let (read_at, system) = table.get_or_insert_with(|| (Instant::now(), System::new()));
     if system.processes().is_empty() || read_at.elapsed() >= max_age {
@@ -45,13 +45,13 @@ pub(super) fn measure(id: u32, max_age: Duration, max_bytes: u64) -> Usage {
     drop(table);
     let ids: Vec<u32> = resident.iter().map(|(id, _)| *id).collect();
     let processes = ids.iter().map(|id| count_threads(*id)).sum();
-    let files = files::measure(&ids);
+    let files = files::measure_memory_files(&ids);
     let mut bytes = resident.iter().map(|(_, bytes)| bytes).sum::<u64>() + files;
     if bytes > max_bytes {
         let shares = resident.iter().map(|(id, bytes)| read_share(*id).unwrap_or(*bytes));
         bytes = shares.sum::<u64>() + files;
     }
-    Usage { bytes, processes }
+    ProcessTreeUsage { bytes, processes }
 }
 
 /// Returns the resident memory of a process with pages that it shares with others divided among them, where the
@@ -96,7 +96,7 @@ mod files {
 
     /// Returns the bytes of file systems in memory that these processes see and this one does not, and of files that
     /// they have open and no folder has.
-    pub(super) fn measure(ids: &[u32]) -> u64 {
+    pub(super) fn measure_memory_files(ids: &[u32]) -> u64 {
         let mut counted: HashSet<String> =
             mounts_in_memory("self").into_iter().map(|(device, _)| device).collect();
         let (mut namespaces, mut files, mut bytes) = (HashSet::new(), HashSet::new(), 0);
@@ -163,7 +163,7 @@ mod files {
 
 #[cfg(not(target_os = "linux"))]
 mod files {
-    pub(super) fn measure(_: &[u32]) -> u64 {
+    pub(super) fn measure_memory_files(_: &[u32]) -> u64 {
         0
     }
 }
