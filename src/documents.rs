@@ -1,24 +1,18 @@
 //! The documents for users, which are part of the program.
 
-/// The pages by name, without the one for contributors.
-pub(crate) const PAGES: [(&str, &str); 16] = [
-    ("capacity", include_str!("../docs/capacity.md")),
-    ("check", include_str!("../docs/check.md")),
-    ("clients", include_str!("../docs/clients.md")),
-    ("codex", include_str!("../docs/codex.md")),
-    ("containers", include_str!("../docs/containers.md")),
-    ("embedding", include_str!("../docs/embedding.md")),
-    ("failures", include_str!("../docs/failures.md")),
-    ("http-api", include_str!("../docs/http-api.md")),
-    ("indexing", include_str!("../docs/indexing.md")),
-    ("install", include_str!("../docs/install.md")),
-    ("packages", include_str!("../docs/packages.md")),
-    ("page", include_str!("../docs/page.md")),
-    ("qdrant", include_str!("../docs/qdrant.md")),
-    ("settings", include_str!("../docs/settings.md")),
-    ("stdio", include_str!("../docs/stdio.md")),
-    ("toolkits", include_str!("../docs/toolkits.md")),
-];
+/// Includes pages of `docs/` by name.
+macro_rules! pages {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../docs/", $name, ".md")))),*]
+    };
+}
+
+/// The pages for users by name.
+pub(crate) const PAGES: [(&str, &str); 18] = pages! {
+    "capacity", "check", "clients", "codex", "containers", "embedding", "failures", "http-api",
+    "indexing", "install", "mcp", "packages", "page", "page-api", "qdrant", "settings", "stdio",
+    "toolkits"
+};
 
 /// Returns the text of a page, which is Markdown.
 pub(crate) fn find_document(name: &str) -> Option<&'static str> {
