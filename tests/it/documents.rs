@@ -76,6 +76,25 @@ fn each_failure_names_its_code_and_the_test_that_shows_it() {
 }
 
 #[test]
+fn each_threat_names_tests_that_exist() {
+    let page = text("SECURITY.md");
+    let (_, table) = page.split_once("## Threats").unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(15 < rows.len(), "{rows:#?}");
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [_, _, _, _, tests] = cells[..] else { panic!("{row}") };
+        assert!(tests.contains("::"), "{row}");
+        for test in tests.split(", ") {
+            let (file, name) = test.trim_matches('`').split_once("::").unwrap();
+            let is_path = file.contains('/');
+            let source = if is_path { text(file) } else { text(&format!("tests/it/{file}.rs")) };
+            assert!(source.contains(&format!("fn {name}()")), "{test}");
+        }
+    }
+}
+
+#[test]
 fn every_route_is_described_on_its_page_alone() {
     let pages = [HTTP_API, PAGE_API, MCP].map(|page| (page, without_names(&text(page))));
     let files =
