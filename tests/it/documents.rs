@@ -76,6 +76,22 @@ fn each_failure_names_its_code_and_the_test_that_shows_it() {
 }
 
 #[test]
+fn each_noun_of_the_glossary_is_in_a_file() {
+    let page = text("docs/glossary.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert_eq!(rows.len(), 40, "{rows:#?}");
+    let mut nouns = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [noun, meaning, file] = cells[..] else { panic!("{row}") };
+        assert!(meaning.ends_with('.') && !meaning.contains(". "), "one sentence: {row}");
+        assert!(root().join(file.trim_matches('`')).is_file(), "{row}");
+        nouns.push(noun.to_lowercase());
+    }
+    assert!(nouns.is_sorted_by(|one, next| one < next), "{nouns:?}");
+}
+
+#[test]
 fn each_threat_names_tests_that_exist() {
     let page = text("SECURITY.md");
     let (_, table) = page.split_once("## Threats").unwrap();
