@@ -236,10 +236,16 @@ fn code_words(page: &str) -> impl Iterator<Item = &str> {
 
 fn pages() -> Vec<PathBuf> {
     let root = root();
-    let mut pages: Vec<PathBuf> =
-        ["README.md", "design.md", "projectStructure.md", "CHANGELOG.md", "benches/README.md"]
-            .map(|page| root.join(page))
-            .to_vec();
+    let mut pages: Vec<PathBuf> = [
+        "README.md",
+        "design.md",
+        "projectStructure.md",
+        "CHANGELOG.md",
+        "benches/README.md",
+        "benches/measurements.md",
+    ]
+    .map(|page| root.join(page))
+    .to_vec();
     let docs = fs::read_dir(root.join("docs")).unwrap();
     pages.extend(docs.map(|entry| entry.unwrap().path()));
     pages
