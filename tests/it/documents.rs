@@ -92,6 +92,27 @@ fn each_noun_of_the_glossary_is_in_a_file() {
 }
 
 #[test]
+fn each_decision_is_dated_short_listed_and_linked_from_the_design() {
+    let (list, design) = (text("docs/decisions/README.md"), text("design.md"));
+    let entries = fs::read_dir(root().join("docs/decisions")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let pages: Vec<String> = names.filter(|name| name != "README.md").collect();
+    assert!((1..=99).contains(&pages.len()));
+    for name in pages {
+        let page = text(&format!("docs/decisions/{name}"));
+        assert!(page.lines().count() < 60, "{name}: {} lines", page.lines().count());
+        let number: u32 = name.split('-').next().unwrap().parse().unwrap();
+        assert!(page.starts_with(&format!("# {number}. ")), "{name}");
+        let date = page.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
+        let date = date.get(..10).unwrap();
+        assert!(date.chars().all(|c| c.is_ascii_digit() || c == '-'), "{name}: {date}");
+        let row = list.lines().find(|line| line.contains(&format!("({name})"))).unwrap();
+        assert!(row.contains(date), "{row}");
+        assert!(design.contains(&format!("(docs/decisions/{name})")), "{name}");
+    }
+}
+
+#[test]
 fn each_threat_names_tests_that_exist() {
     let page = text("SECURITY.md");
     let (_, table) = page.split_once("## Threats").unwrap();
