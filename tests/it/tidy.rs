@@ -515,10 +515,6 @@ fn untested(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap().split("#[cfg(all(test").next().unwrap()
 }
 
-fn is_of_product((path, _): &(PathBuf, String)) -> bool {
-    path.starts_with("src")
-}
-
 /// `crates/store/src/qdrant.rs` → `store`; `src/config.rs` → `config`.
 fn module_of(path: &Path) -> String {
     let first = path.components().nth(1).unwrap();
