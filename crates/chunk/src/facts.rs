@@ -1,4 +1,4 @@
-//! Makes chunks of packed lines: their numbers, and what is known of the definitions in them.
+//! Builds chunks from packed lines and adds line numbers and the definitions in them.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use super::{
     window::PackedLines,
 };
 
-/// Longer first lines are cut.
+/// Maximum bytes of a signature; longer ones are cut.
 const MAX_SIGNATURE_BYTES: usize = 200;
-/// Comments and attributes may stand before a signature on this many lines.
+/// Maximum lines from the head of a definition that are searched for its signature.
 const MAX_LEAD_LINES: usize = 40;
-/// A chunk says at most so much of what it defines, in names and bytes.
+/// Maximum number and total bytes of the names in [`Chunk::defines`].
 const MAX_DEFINES: (usize, usize) = (64, 2000);
 
-/// Makes the chunks of a file, given its definitions in order.
+/// Builds the chunks of a file from its packed lines and ordered definitions.
 pub(super) fn build_chunks<'a>(
     lines: &LineIndex<'a>,
     packed: Vec<PackedLines<'a>>,
@@ -26,7 +26,7 @@ pub(super) fn build_chunks<'a>(
     let mut rest = definitions;
     let mut started: HashSet<&str> = HashSet::new();
     let chunk = |packed: PackedLines<'a>| {
-        // Of a line that is cut, the first piece has the definitions.
+        // If a line is cut into pieces, the first piece has its definitions.
         let inside = rest.partition_point(|definition| definition.line < packed.lines.end);
         let (own, after) = rest.split_at(inside);
         rest = after;
@@ -51,7 +51,8 @@ pub(super) fn build_chunks<'a>(
     packed.into_iter().map(chunk).collect()
 }
 
-/// Returns what is defined, each name once; the chunk's own is among them however many there are.
+/// Returns the defined names without duplicates. The chunk's own symbol is always included if it is
+/// defined.
 fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<String> {
     let (most, mut room) = MAX_DEFINES;
     let mut seen: HashSet<&str> = HashSet::new();
@@ -66,7 +67,7 @@ fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<
     names
 }
 
-/// Returns the bases of the types that definitions are in, each once.
+/// Returns the bases of the types that definitions are in, without duplicates.
 fn list_bases(definitions: &[DefinitionSpan]) -> Vec<String> {
     let mut bases: Vec<String> = Vec::new();
     for base in definitions.iter().flat_map(|definition| definition.bases.iter()) {
@@ -77,8 +78,8 @@ fn list_bases(definitions: &[DefinitionSpan]) -> Vec<String> {
     bases
 }
 
-/// Returns the first line of a definition that is neither comment nor attribute, and those that its
-/// parameters go on over.
+/// Returns the first line of a definition that is neither comment nor attribute, with the lines
+/// over which its parameters continue.
 fn find_signature(lines: &LineIndex<'_>, head: usize, before: usize) -> Option<String> {
     let mut rest = head..before.min(head + MAX_LEAD_LINES);
     let first = rest.find(|line| {

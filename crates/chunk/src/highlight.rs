@@ -1,9 +1,10 @@
-//! Marks the parts of lines of code that people see in colours: keywords, strings, comments and the like.
+//! Classifies the parts of code lines that are shown in colours: keywords, strings, comments and
+//! others.
 //!
-//! A parsed language is marked by its syntax tree, any other by the marks of its comments, by quotation marks and
-//! by the words that its definitions start with. Takes time in proportion to the text, and as long as
-//! [`chunks`](crate::chunks) at most. Queries of grammars would tell more apart; they are not linear, and each
-//! grammar names what it finds by words of its own.
+//! A parsed language is classified by its syntax tree. Other languages are classified by comment
+//! marks, quotation marks and the keywords of definitions. Time is linear in the text and at most
+//! that of [`chunk_text`](crate::chunk_text). Grammar queries would distinguish more, but they are
+//! not linear, and each grammar has its own names for what they find.
 
 mod plain;
 mod tree;
@@ -14,7 +15,7 @@ use codeinfo_lang::{Language, StructureReader, language};
 
 use crate::{lines::LineIndex, parser};
 
-/// What a part of a line is.
+/// Class of a part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HighlightClass {
     Attribute,
@@ -28,7 +29,7 @@ pub enum HighlightClass {
 }
 
 impl HighlightClass {
-    /// Returns one letter for it.
+    /// Returns the letter that stands for the class in a compact form.
     pub fn letter(self) -> char {
         match self {
             Self::Attribute => 'a',
@@ -43,17 +44,17 @@ impl HighlightClass {
     }
 }
 
-/// A part of a line, in UTF-16 code units from its start.
+/// A classified part of a line, in UTF-16 code units from the start of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HighlightMark {
     pub start: u32,
-    /// The first that is no longer part of it.
+    /// End, exclusive.
     pub end: u32,
     pub class: HighlightClass,
 }
 
-/// Marks the `lines` of a text, counted from 0: a list for each that the text has, in order and apart. Only `\n`
-/// ends a line.
+/// Returns the marks of each line in `lines`, which counts from 0, in order and without overlap.
+/// Lines past the end have no list. Only `\n` ends a line.
 pub fn highlight_lines(
     language: Option<&Language>,
     text: &str,
@@ -77,7 +78,7 @@ pub fn highlight_lines(
         .collect()
 }
 
-/// The class of each byte of some lines.
+/// Class of each byte in a range of lines.
 struct ByteClasses {
     from: usize,
     classes: Vec<Option<HighlightClass>>,
@@ -88,12 +89,12 @@ impl ByteClasses {
         Self { from: bytes.start, classes: vec![None; bytes.len()] }
     }
 
-    /// Whether a part of the text reaches into the lines.
+    /// Returns true if a byte range overlaps these lines.
     fn overlaps_range(&self, bytes: &Range<usize>) -> bool {
         self.from < bytes.end && bytes.start < self.from + self.classes.len()
     }
 
-    /// Gives the bytes of the text that are in the lines a class, in place of the one that they have.
+    /// Sets the class of the bytes that are in these lines and replaces their old class.
     fn set_class(&mut self, bytes: Range<usize>, class: Option<HighlightClass>) {
         let place = |at: usize| at.saturating_sub(self.from).min(self.classes.len());
         let (start, end) = (place(bytes.start), place(bytes.end));
@@ -102,7 +103,7 @@ impl ByteClasses {
         }
     }
 
-    /// Returns the marks of a line that starts at this byte of the text.
+    /// Returns the marks of a line that starts at the byte offset `start`.
     fn build_line_marks(&self, start: usize, line: &str) -> Vec<HighlightMark> {
         let mut marks: Vec<HighlightMark> = Vec::new();
         let mut units = 0;

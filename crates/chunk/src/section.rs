@@ -1,4 +1,5 @@
-//! Turns a text with headings into units: sections where they fit, else their paragraphs.
+//! Turns a text with headings into units: whole sections, or their paragraphs where a section is
+//! too large.
 
 mod heading;
 
@@ -14,14 +15,14 @@ use super::{
     unit::{DefinitionSpan, TextUnit, UnitRole},
 };
 
-/// Returns the units of a text, in order, no two on one line. Without headings, there are only
-/// paragraphs.
+/// Returns the units of a text, in order, at most one on each line. A text without headings has
+/// only paragraphs.
 pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<TextUnit> {
     let headings = heading::find_headings(style, lines);
     let start_of = |at: usize| headings.get(at).map_or(lines.count(), |heading| heading.first);
     let mut units = Vec::new();
     add_paragraphs(lines, 0..start_of(0), None, &mut units);
-    // The sections around the one that is read: level and symbol.
+    // Sections around the current one: level and symbol.
     let mut open: Vec<(usize, Rc<str>)> = Vec::new();
     let ends = find_section_ends(&headings);
     let mut at = 0;
@@ -33,7 +34,7 @@ pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<Tex
         let section = lines.trim_blank_lines(heading.first..start_of(after));
         if lines.fits_within(&section, CONTAINER) {
             let last = section.end.max(heading.first + 1) - 1;
-            // A heading alone leads to what follows.
+            // A heading without text leads the unit after it.
             let part = if last <= heading.last { UnitRole::Lead } else { UnitRole::Definition };
             units.push(TextUnit { first: heading.first, last, part, symbol: Some(symbol) });
             at = after;
@@ -53,7 +54,7 @@ pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<Tex
     units
 }
 
-/// Returns every section, from its heading to the next one that is not below it.
+/// Returns every section, from its heading to the next heading of the same or a higher level.
 pub(super) fn list_sections(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<DefinitionSpan> {
     let headings = heading::find_headings(style, lines);
     let ends = find_section_ends(&headings);
@@ -71,7 +72,7 @@ pub(super) fn list_sections(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<D
     headings.iter().zip(ends).map(section).collect()
 }
 
-/// For each heading, the next one that is not below it.
+/// Returns, for each heading, the index of the next heading of the same or a higher level.
 fn find_section_ends(headings: &[SectionHeading]) -> Vec<usize> {
     let mut ends = vec![headings.len(); headings.len()];
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -86,7 +87,7 @@ fn find_section_ends(headings: &[SectionHeading]) -> Vec<usize> {
     ends
 }
 
-/// Adds the runs of lines between blank lines. A fenced block is one run.
+/// Adds the runs of lines between blank lines. A fenced block stays in one run.
 fn add_paragraphs(
     lines: &LineIndex<'_>,
     range: Range<usize>,

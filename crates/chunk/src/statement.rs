@@ -1,4 +1,4 @@
-//! Turns SQL into units: one for each statement, named by what it makes or changes.
+//! Turns SQL into units: one for each statement, named by the object that it creates or changes.
 
 use std::rc::Rc;
 
@@ -10,9 +10,9 @@ use super::{
     unit::{TextUnit, UnitRole},
 };
 
-/// No more of a line is read.
+/// Maximum bytes of a statement that are searched for its subject.
 const MAX_BYTES: usize = 400;
-/// A statement says within so many words what it is about.
+/// Maximum words of a statement that are searched for its subject.
 const MAX_WORDS: usize = 16;
 
 /// A statement that is being read.
@@ -20,11 +20,11 @@ struct OpenStatement<'a> {
     words: &'a SqlKeywords,
     first: usize,
     subject: StatementSubject,
-    /// The mark of the string that is open: `$$` or `$body$`.
+    /// Mark of the open dollar-quoted string: `$$` or `$body$`.
     quote: Option<&'a str>,
 }
 
-/// What a statement is about.
+/// Subject of a statement.
 #[derive(Debug, Default)]
 struct StatementSubject {
     name: Option<String>,
@@ -32,7 +32,7 @@ struct StatementSubject {
     is_routine: bool,
 }
 
-/// Returns the units of a text, in order, no two on one line.
+/// Returns the units of a text, in order, at most one on each line.
 pub(super) fn split_statements(words: &SqlKeywords, lines: &LineIndex<'_>) -> Vec<TextUnit> {
     let mut units: Vec<TextUnit> = Vec::new();
     let mut open: Option<OpenStatement<'_>> = None;
@@ -102,7 +102,7 @@ impl<'a> OpenStatement<'a> {
         code.starts_with("DELIMITER ") || (is_end && is_last)
     }
 
-    /// Whether a line that starts a statement ends this one: a routine holds statements.
+    /// Returns true if a line that starts a statement ends this one. A routine contains statements.
     fn may_end(&self) -> bool {
         self.subject.is_routine
     }
@@ -114,7 +114,7 @@ impl<'a> OpenStatement<'a> {
     }
 }
 
-/// `END IF;` and its like end no routine.
+/// Returns true for `END IF;` and the like, which do not end a routine.
 fn is_inner_end(words: &SqlKeywords, code: &str) -> bool {
     let second = code.split_whitespace().nth(1).unwrap_or_default().trim_end_matches(';');
     words.inner_ends.iter().any(|word| is_word(second, word))
@@ -124,13 +124,13 @@ fn is_word(text: &str, word: &str) -> bool {
     text.eq_ignore_ascii_case(word)
 }
 
-/// Whether a line starts a statement at the left edge that makes something.
+/// Returns true if a line starts, at the left edge, a statement that creates something.
 fn starts_statement(words: &SqlKeywords, text: &str) -> bool {
     let word = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
     words.edge_verbs.iter().any(|verb| is_word(word, verb))
 }
 
-/// The first `$$` or `$name$`, and what is after it.
+/// Returns the first `$$` or `$name$`, and the text after it.
 fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     let mut from = 0;
     while let Some(start) = text.get(from..)?.find('$') {
@@ -146,7 +146,7 @@ fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Reads from the first words of a statement what it is about.
+/// Reads the subject of a statement from its first words.
 fn parse_subject(known: &SqlKeywords, lines: &LineIndex<'_>, line: usize) -> StatementSubject {
     let range = line..(line + 3).min(lines.count());
     let text = lines.text(range);

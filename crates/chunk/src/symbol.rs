@@ -1,4 +1,4 @@
-//! Reads the name of a definition out of the syntax tree.
+//! Reads the names of definitions from the syntax tree.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -9,16 +9,16 @@ use tree_sitter::Node;
 
 use super::parser;
 
-/// Longer names are cut; symbols are shown and searched, and a heading may be a paragraph.
+/// Maximum bytes of a name, because a heading may be a whole paragraph. Longer names are cut.
 const MAX_NAME_BYTES: usize = 120;
-/// Longer qualified names keep only their last part.
+/// Maximum bytes of a qualified name. Longer ones keep only their last part.
 const MAX_SYMBOL_BYTES: usize = 400;
-/// How deep a wrapper's definition or a declarator's name may lie.
+/// Maximum depth of the definition in a wrapper, and of the name in a declarator.
 const MAX_STEPS: usize = 8;
-/// How many children of a wrapper are read.
+/// Maximum children of a wrapper that are read.
 const MAX_CHILDREN: usize = 16;
 
-/// Returns the name of `node`, led by `enclosing`; `None` where it has none.
+/// Returns the name of `node`, qualified by `enclosing`; `None` for a node without a name.
 pub(super) fn read_qualified_name(
     grammar: &GrammarRules,
     rule: &NodeRule,
@@ -30,8 +30,10 @@ pub(super) fn read_qualified_name(
     Some(join_symbol(grammar.separator, enclosing, &name))
 }
 
-/// Returns the qualified name that `node` defines. Unlike [`qualified`], this is also that of a variable
-/// at the top which fits one line, and none where something is only declared or added to.
+/// Returns the qualified name that `node` defines.
+///
+/// Unlike [`read_qualified_name`], this includes top-level variables of one line and leaves out
+/// nodes that only declare something or add to it.
 pub(super) fn read_defined_name(
     grammar: &GrammarRules,
     rule: &NodeRule,
@@ -67,8 +69,10 @@ fn is_defined(rule: &NodeRule, node: Node<'_>, text: &str) -> bool {
     }
 }
 
-/// Returns where the name is that `node` defines, as [`defined`] does. `is_top` says that it stands in no other
-/// definition, and `is_code` that it stands in a function, whose variables are of no use elsewhere.
+/// Returns the node of the name that `node` defines, by the rules of [`read_defined_name`].
+///
+/// `is_top` means that no definition encloses the node. `is_code` means that a function encloses
+/// it, so that its variables are local and have no name here.
 pub(super) fn find_name_node<'tree>(
     rule: &NodeRule,
     node: Node<'tree>,
@@ -91,7 +95,8 @@ pub(super) fn find_name_node<'tree>(
     }
 }
 
-/// Returns `name` led by `enclosing`, or alone where that would be too long.
+/// Returns `name` qualified by `enclosing`, or `name` alone where the result would exceed
+/// [`MAX_SYMBOL_BYTES`].
 pub(super) fn join_symbol(separator: &str, enclosing: Option<&str>, name: &str) -> Rc<str> {
     match enclosing {
         Some(enclosing) if enclosing.len() + name.len() <= MAX_SYMBOL_BYTES => {
@@ -118,14 +123,14 @@ fn read_name(
         NameSource::Function(values) => read_variable_name(node, text, values, is_top),
         NameSource::Inner => {
             let (rule, node) = find_wrapped_definition(grammar, node)?;
-            // What is inside is no wrapper, so this goes one step deep.
+            // The definition inside is not a wrapper, so the recursion ends after one step.
             read_name(grammar, rule, node, text, is_top)
         }
         NameSource::None => None,
     }
 }
 
-/// Follows a wrapper inward to the definition that it is around.
+/// Returns the definition inside a wrapper, through nested wrappers.
 pub(super) fn find_wrapped_definition<'tree>(
     grammar: &GrammarRules,
     wrapper: Node<'tree>,
@@ -176,7 +181,7 @@ fn find_declarator(node: Node<'_>) -> Option<Node<'_>> {
     None
 }
 
-/// Whether a declaration of C has a variable of its own: no prototype, and nothing `extern`.
+/// Returns true if a declaration of C defines a variable: it is neither a prototype nor `extern`.
 fn is_variable(node: Node<'_>, text: &str) -> bool {
     let mut inner = node.child_by_field_name("declarator");
     for _ in 0..MAX_STEPS {
@@ -189,7 +194,7 @@ fn is_variable(node: Node<'_>, text: &str) -> bool {
     !node_text(node, text).starts_with("extern")
 }
 
-/// `func (s *Server[T]) Close()` is `Server.Close`.
+/// Reads `Server.Close` from `func (s *Server[T]) Close()`.
 fn read_method_name(node: Node<'_>, text: &str) -> Option<String> {
     let name = node_text(node.child_by_field_name("name")?, text);
     let receiver = node
@@ -206,8 +211,9 @@ fn read_method_name(node: Node<'_>, text: &str) -> Option<String> {
     }
 }
 
-/// A variable, field or property is a definition when it holds a value of some kinds, such as a
-/// function, and at the top of a file whatever it holds.
+/// Reads the name of a variable, field or property. It counts as a definition if its value is of
+/// one of the kinds in `values`, such as a function, or if it is at the top of the file and spans
+/// three lines or more.
 fn read_variable_name(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option<String> {
     let name = find_variable_node(node, values, is_top)?;
     tidy_name(node_text(name, text).trim_matches(['"', '\'', '`']))
@@ -231,7 +237,8 @@ pub(super) fn node_text<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 
-/// Drops type arguments, joins white space, and bounds the length; `None` if nothing is left.
+/// Drops type arguments, joins white space and cuts the name to [`MAX_NAME_BYTES`]; `None` for an
+/// empty result.
 pub(super) fn tidy_name(name: &str) -> Option<String> {
     let mut tidied = String::new();
     for word in without_arguments(name).split_whitespace() {
@@ -248,7 +255,8 @@ pub(super) fn tidy_name(name: &str) -> Option<String> {
     (!tidied.is_empty()).then_some(tidied)
 }
 
-/// `Store<T>::open` is `Store::open`; `operator<` and headings with arrows stay as they are.
+/// Reduces `Store<T>::open` to `Store::open`; leaves `operator<` and headings with arrows
+/// unchanged.
 fn without_arguments(name: &str) -> Cow<'_, str> {
     let opening = name.matches('<').count();
     let is_type = 0 < opening && opening == name.matches('>').count() && !name.starts_with('<');
