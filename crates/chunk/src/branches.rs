@@ -45,12 +45,13 @@ pub(super) fn leave_out(grammar: &GrammarRules, text: &str) -> Option<String> {
         return None;
     }
     ranges.sort_by_key(|range| range.start);
-    let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
+    let mut kept = String::with_capacity(text.len());
+    let mut at = 0;
     for Range { start, end } in ranges {
-        let start = start.max(at);
-        if start < end {
-            kept.push_str(text.get(at..start)?);
-            kept.extend(blank_out(text.get(start..end)?));
+        let unblanked = start.max(at);
+        if unblanked < end {
+            kept.push_str(text.get(at..unblanked)?);
+            kept.extend(blank_out(text.get(unblanked..end)?));
             at = end;
         }
     }
@@ -66,8 +67,10 @@ fn find_unmatched(
     choice: BranchChoice,
 ) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
-    let (mut left_out, mut groups): (_, Vec<ConditionalGroup>) = (Vec::new(), Vec::new());
-    let (mut depth, mut at) = ((0, 0), 0);
+    let mut left_out = Vec::new();
+    let mut groups: Vec<ConditionalGroup> = Vec::new();
+    let mut depth = (0, 0);
+    let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let next = match byte {
             b'/' | b'"' | b'\'' | b'#' => skip_text(lexis, bytes, at)?,
@@ -80,13 +83,8 @@ fn find_unmatched(
             b')' => depth.1 -= 1,
             b'#' if at + 1 < next => {
                 let directive = text.get(at + 1..next)?.trim_ascii();
-                depth = read_directive(
-                    directive,
-                    at..next,
-                    depth,
-                    choice,
-                    (&mut groups, &mut left_out),
-                );
+                depth =
+                    read_directive(directive, at..next, depth, choice, &mut groups, &mut left_out);
             }
             _ => {}
         }
@@ -101,7 +99,8 @@ fn read_directive(
     range: Range<usize>,
     depth: NestingDepth,
     choice: BranchChoice,
-    (groups, left_out): (&mut Vec<ConditionalGroup>, &mut Vec<Range<usize>>),
+    groups: &mut Vec<ConditionalGroup>,
+    left_out: &mut Vec<Range<usize>>,
 ) -> NestingDepth {
     let word_end = directive.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(directive.len());
     let (word, rest) = directive.split_at(word_end);

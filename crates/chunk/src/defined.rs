@@ -114,8 +114,8 @@ impl<'a> DefinitionCollector<'a> {
             return None;
         }
         let own = || {
-            let enclosing = enclosing.map(AsRef::as_ref);
-            symbol::read_qualified_name(self.grammar, rule, node, self.text, enclosing)
+            let qualifier = enclosing.map(AsRef::as_ref);
+            symbol::read_qualified_name(self.grammar, rule, node, self.text, qualifier)
         };
         let inner = match rule.construct {
             ConstructKind::Lead => return None,
@@ -145,9 +145,9 @@ impl<'a> DefinitionCollector<'a> {
         if rule.construct == ConstructKind::Container {
             self.types.enter_type(self.grammar, rule, node, self.text);
         }
-        let enclosing = enclosing.map(AsRef::as_ref);
+        let qualifier = enclosing.map(AsRef::as_ref);
         if let Some(symbol) =
-            symbol::read_defined_name(self.grammar, rule, node, self.text, enclosing)
+            symbol::read_defined_name(self.grammar, rule, node, self.text, qualifier)
         {
             let (line, last) = parser::line_span(node);
             self.push_definition(line..last + 1, symbol, rule.construct, is_cut);
@@ -161,9 +161,14 @@ impl<'a> DefinitionCollector<'a> {
         construct: ConstructKind,
         is_cut: bool,
     ) {
-        let (line, last) = (lines.start, lines.end.saturating_sub(1));
-        let definition =
-            DefinitionSpan { line, last, symbol, construct, is_cut, bases: Rc::default() };
+        let definition = DefinitionSpan {
+            line: lines.start,
+            last: lines.end.saturating_sub(1),
+            symbol,
+            construct,
+            is_cut,
+            bases: Rc::default(),
+        };
         self.definitions.push((definition, self.types.innermost_type()));
     }
 
@@ -175,13 +180,14 @@ impl<'a> DefinitionCollector<'a> {
     /// Adds the definitions in the lines of a node by their words.
     fn add_unparsed_lines(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
         self.types.leave_ended_types(node);
-        let (first, last) = (node.start_position().row, node.end_position().row);
+        let first = node.start_position().row;
+        let last = node.end_position().row;
         for line in first.max(self.unread_end)..(last + 1).min(self.lines.count()) {
             if let Some(name) =
                 layout::find_defined_name(self.lines.text(line..line + 1).trim_start())
             {
-                let enclosing = enclosing.map(AsRef::as_ref);
-                let symbol = symbol::join_symbol(self.grammar.separator, enclosing, &name);
+                let qualifier = enclosing.map(AsRef::as_ref);
+                let symbol = symbol::join_symbol(self.grammar.separator, qualifier, &name);
                 self.push_definition(line..line + 1, symbol, ConstructKind::Definition, false);
             }
         }

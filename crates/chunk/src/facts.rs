@@ -13,8 +13,10 @@ use super::{
 const MAX_SIGNATURE_BYTES: usize = 200;
 /// Maximum lines from the head of a definition that are searched for its signature.
 const MAX_LEAD_LINES: usize = 40;
-/// Maximum number and total bytes of the names in [`Chunk::defines`].
-const MAX_DEFINES: (usize, usize) = (64, 2000);
+/// Maximum number of names in [`Chunk::defines`].
+const MAX_DEFINED_NAMES: usize = 64;
+/// Maximum total bytes of the names in [`Chunk::defines`].
+const MAX_DEFINED_BYTES: usize = 2000;
 
 /// Builds the chunks of a file from its packed lines and ordered definitions.
 pub(super) fn build_chunks<'a>(
@@ -32,7 +34,9 @@ pub(super) fn build_chunks<'a>(
         rest = after;
         let symbol = packed.symbol.as_deref();
         let kind = match symbol {
-            Some(symbol) if own.iter().any(|one| one.symbol.as_ref() == symbol) => ChunkKind::Head,
+            Some(symbol) if own.iter().any(|definition| definition.symbol.as_ref() == symbol) => {
+                ChunkKind::Head
+            }
             Some(symbol) if started.contains(symbol) => ChunkKind::Part,
             _ => ChunkKind::Glue,
         };
@@ -54,11 +58,11 @@ pub(super) fn build_chunks<'a>(
 /// Returns the defined names without duplicates. The chunk's own symbol is always included if it is
 /// defined.
 fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<String> {
-    let (most, mut room) = MAX_DEFINES;
+    let mut room = MAX_DEFINED_BYTES;
     let mut seen: HashSet<&str> = HashSet::new();
     let mut names: Vec<String> = Vec::new();
     for DefinitionSpan { symbol, .. } in definitions {
-        let fits = names.len() < most && symbol.len() <= room || own == Some(symbol);
+        let fits = names.len() < MAX_DEFINED_NAMES && symbol.len() <= room || own == Some(symbol);
         if fits && seen.insert(symbol) {
             room = room.saturating_sub(symbol.len());
             names.push(symbol.to_string());

@@ -59,20 +59,20 @@ impl TypeHierarchy {
     /// Returns, for each type, its bases and their bases in the same file.
     pub(super) fn all_bases(&self) -> Vec<Rc<[String]>> {
         let mut by_name: HashMap<&str, Vec<&TypeBases>> = HashMap::new();
-        for one in &self.types {
-            if let Some(name) = &one.name {
-                by_name.entry(name).or_default().push(one);
+        for bases in &self.types {
+            if let Some(name) = &bases.name {
+                by_name.entry(name).or_default().push(bases);
             }
         }
-        let all = |one: &TypeBases| {
-            let mut all = one.bases.clone();
+        let collect_bases = |bases: &TypeBases| {
+            let mut all = bases.bases.clone();
             let mut at = 0;
             while let Some(base) = all.get(at) {
                 let types = by_name.get(base.as_str()).into_iter().flatten().take(MAX_BASES);
                 for further in types.flat_map(|base| &base.bases) {
                     if all.len() < MAX_BASES
                         && !all.contains(further)
-                        && one.name.as_ref() != Some(further)
+                        && bases.name.as_ref() != Some(further)
                     {
                         all.push(further.clone());
                     }
@@ -81,7 +81,7 @@ impl TypeHierarchy {
             }
             Rc::from(all)
         };
-        self.types.iter().map(all).collect()
+        self.types.iter().map(collect_bases).collect()
     }
 }
 

@@ -11,7 +11,7 @@ mod tree;
 
 use std::ops::Range;
 
-use codeinfo_lang::{Language, StructureReader, language};
+use codeinfo_lang::{Language, StructureReader, language::LanguageKind};
 
 use crate::{lines::LineIndex, parser};
 
@@ -61,9 +61,9 @@ pub fn highlight_lines(
     lines: Range<usize>,
 ) -> Vec<Vec<HighlightMark>> {
     let all = LineIndex::new(text);
-    let lines = lines.start.min(all.count())..lines.end.min(all.count());
-    let mut paint = ByteClasses::for_range(all.line_start(lines.start)..all.line_start(lines.end));
-    if let Some(language) = language.filter(|one| one.kind != language::LanguageKind::Prose) {
+    let range = lines.start.min(all.count())..lines.end.min(all.count());
+    let mut paint = ByteClasses::for_range(all.line_start(range.start)..all.line_start(range.end));
+    if let Some(language) = language.filter(|language| language.kind != LanguageKind::Prose) {
         let tree = match language.reader {
             StructureReader::Grammar(grammar) => parser::parse_tree(grammar, text),
             _ => None,
@@ -73,7 +73,7 @@ pub fn highlight_lines(
             None => plain::paint_plain_text(language, text, &mut paint),
         }
     }
-    lines
+    range
         .map(|line| paint.build_line_marks(all.line_start(line), all.text(line..line + 1)))
         .collect()
 }
@@ -97,7 +97,8 @@ impl ByteClasses {
     /// Sets the class of the bytes that are in these lines and replaces their old class.
     fn set_class(&mut self, bytes: Range<usize>, class: Option<HighlightClass>) {
         let place = |at: usize| at.saturating_sub(self.from).min(self.classes.len());
-        let (start, end) = (place(bytes.start), place(bytes.end));
+        let start = place(bytes.start);
+        let end = place(bytes.end);
         if let Some(part) = self.classes.get_mut(start..end) {
             part.fill(class);
         }
@@ -109,7 +110,8 @@ impl ByteClasses {
         let mut units = 0;
         for (at, c) in line.char_indices() {
             let class = self.classes.get(start + at - self.from).copied().flatten();
-            let (from, to) = (units, units + if c.len_utf16() == 1 { 1 } else { 2 });
+            let from = units;
+            let to = units + if c.len_utf16() == 1 { 1 } else { 2 };
             units = to;
             let Some(class) = class else { continue };
             match marks.last_mut().filter(|mark| mark.end == from && mark.class == class) {

@@ -117,7 +117,7 @@ impl LayoutReader<'_> {
             LayoutLineKind::Lead => self.read_lead(at, last, text, symbol),
             _ if at == last => self.read_single_line(at, kind, symbol),
             _ if self.lines.fits_within(&(at..last + 1), WHOLE) => {
-                self.add_inner_definitions(at, last, (symbol, EnclosingScope::Code));
+                self.add_inner_definitions(at, last, symbol, EnclosingScope::Code);
                 self.push_unit(at, last, UnitRole::Glue, symbol.cloned());
                 (last + 1, None)
             }
@@ -133,10 +133,10 @@ impl LayoutReader<'_> {
         enclosing: Option<&Rc<str>>,
     ) -> (usize, Option<OpenBlock>) {
         let construct = head.construct;
-        let most = if construct == ConstructKind::Container { CONTAINER } else { WHOLE };
+        let max_size = if construct == ConstructKind::Container { CONTAINER } else { WHOLE };
         let opens = at < last
             && (construct == ConstructKind::Scope
-                || !self.lines.fits_within(&(at..last + 1), most));
+                || !self.lines.fits_within(&(at..last + 1), max_size));
         self.push_definition(at, head, enclosing, opens && construct != ConstructKind::Scope);
         if construct == ConstructKind::Value && last - at + 1 < NAMED_VALUE_LINES {
             if at == last {
@@ -159,13 +159,13 @@ impl LayoutReader<'_> {
         } else {
             EnclosingScope::Code
         };
-        self.add_inner_definitions(at, last, (Some(&named), place));
-        let goes_on = self.layout.shows == DefinitionStyle::Equations
+        self.add_inner_definitions(at, last, Some(&named), place);
+        let continues_equations = self.layout.shows == DefinitionStyle::Equations
             && self.read.units.last().is_some_and(|before| {
                 before.symbol.as_ref() == Some(&named)
                     && self.lines.fits_within(&(before.first..last + 1), WHOLE)
             });
-        match self.read.units.last_mut().filter(|_| goes_on) {
+        match self.read.units.last_mut().filter(|_| continues_equations) {
             Some(before) => before.last = last,
             None => self.push_unit(at, last, UnitRole::Definition, Some(named)),
         }
@@ -178,7 +178,8 @@ impl LayoutReader<'_> {
         &mut self,
         at: usize,
         last: usize,
-        (symbol, place): (Option<&Rc<str>>, EnclosingScope),
+        symbol: Option<&Rc<str>>,
+        place: EnclosingScope,
     ) {
         if matches!(self.layout.shows, DefinitionStyle::Keys | DefinitionStyle::Selectors) {
             return;
@@ -214,14 +215,13 @@ impl LayoutReader<'_> {
         if let Some(name) = &head.defines {
             let symbol = self.qualify_name(enclosing, name);
             let last = self.shape.last_line(line);
-            let (construct, bases) = (head.construct, Rc::default());
             self.read.definitions.push(DefinitionSpan {
                 line,
                 last,
                 symbol,
-                construct,
+                construct: head.construct,
                 is_cut,
-                bases,
+                bases: Rc::default(),
             });
         }
     }
@@ -291,15 +291,16 @@ impl LayoutReader<'_> {
     /// Returns the last line of a header: the one where its brackets close, or a line that is only
     /// `{`.
     fn header_last(&self, at: usize, last: usize) -> usize {
-        let most = last.min(at + MAX_HEADER_LINES);
+        let max_last = last.min(at + MAX_HEADER_LINES);
         let text = |line: usize| self.lines.text(line..line + 1).trim();
         let closing = |after: usize| {
-            (after + 1..=most).find(|line| {
+            (after + 1..=max_last).find(|line| {
                 self.shape.kind(*line) != LayoutLineKind::Blank
                     && self.shape.depth(*line) <= self.shape.depth(at) + 1
             })
         };
-        let next = || (at + 1..=most).find(|line| self.shape.kind(*line) != LayoutLineKind::Blank);
+        let next =
+            || (at + 1..=max_last).find(|line| self.shape.kind(*line) != LayoutLineKind::Blank);
         if text(at).ends_with(['(', ',', '<']) {
             let found = closing(at).filter(|line| text(*line).starts_with([')', '>', ']']));
             return found.unwrap_or(at);

@@ -143,16 +143,21 @@ fn nest_definitions(lines: &LineIndex<'_>, known: &[unit::DefinitionSpan]) -> Ve
     let number = |line: usize| u32::try_from(line + 1).unwrap_or(u32::MAX);
     let end = lines.count().saturating_sub(1);
     let mut open: Vec<(usize, ConstructKind)> = Vec::new();
-    let definition = |one: &unit::DefinitionSpan| {
-        while open.pop_if(|(last, _)| *last < one.line).is_some() {}
+    let definition = |span: &unit::DefinitionSpan| {
+        while open.pop_if(|(last, _)| *last < span.line).is_some() {}
         let is_inner = || open.iter().any(|(_, around)| *around == ConstructKind::Definition);
-        if matches!(one.construct, ConstructKind::Label | ConstructKind::Value) && is_inner() {
+        if matches!(span.construct, ConstructKind::Label | ConstructKind::Value) && is_inner() {
             return None;
         }
-        let (depth, last) = (open.len(), one.last.min(end).max(one.line));
-        open.push((last, one.construct));
-        let (first, last) = (number(one.line), number(last));
-        Some(Definition { first, last, depth, symbol: one.symbol.to_string() })
+        let depth = open.len();
+        let last = span.last.min(end).max(span.line);
+        open.push((last, span.construct));
+        Some(Definition {
+            first: number(span.line),
+            last: number(last),
+            depth,
+            symbol: span.symbol.to_string(),
+        })
     };
     known.iter().filter_map(definition).collect()
 }
@@ -207,8 +212,12 @@ fn outline_page(
     lines: &LineIndex<'_>,
     markup: impl Fn(&LineIndex<'_>) -> TextStructure,
 ) -> TextOutline {
-    let (structure, borders) = (TextStructure::default(), Vec::new());
-    let mut whole = TextOutline { structure, borders, separator: ".", gave_up: false };
+    let mut whole = TextOutline {
+        structure: TextStructure::default(),
+        borders: Vec::new(),
+        separator: ".",
+        gave_up: false,
+    };
     for page::PagePiece { lines: range, content } in page::split_page(lines) {
         let first = range.start;
         match content {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::size::SizeLimit;
+
 /// Lines of a text, counted from 0. Only `\n` ends a line, as in the parser.
 pub(super) struct LineIndex<'a> {
     text: &'a str,
@@ -34,16 +36,16 @@ impl<'a> LineIndex<'a> {
         self.line_start(range.end).saturating_sub(self.line_start(range.start))
     }
 
-    /// Returns true if a run of lines has at most `max_lines` lines and `max_bytes` bytes.
-    pub(super) fn fits_within(&self, range: &Range<usize>, (lines, bytes): (usize, usize)) -> bool {
-        range.len() <= lines && self.byte_len(range.clone()) <= bytes
+    /// Returns true if a run of lines is within a limit of lines and bytes.
+    pub(super) fn fits_within(&self, range: &Range<usize>, limit: SizeLimit) -> bool {
+        range.len() <= limit.lines && self.byte_len(range.clone()) <= limit.bytes
     }
 
     /// Returns the lines in `range`, without the last line end.
     pub(super) fn text(&self, range: Range<usize>) -> &'a str {
         // Lines start after `\n` or at an end of the text, so the bounds are character boundaries.
-        let text = self.text.get(self.line_start(range.start)..self.line_start(range.end));
-        let text = text.unwrap_or_default();
+        let bytes = self.line_start(range.start)..self.line_start(range.end);
+        let text = self.text.get(bytes).unwrap_or_default();
         text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
     }
 

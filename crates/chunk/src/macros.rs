@@ -19,7 +19,9 @@ pub(super) fn leave_out(parser: ParserId, text: &str) -> Option<String> {
         return None;
     }
     let mut kept = String::with_capacity(text.len());
-    let (mut rest, mut is_statement_next, mut is_changed) = (text, true, false);
+    let mut rest = text;
+    let mut is_statement_next = true;
+    let mut is_changed = false;
     while !rest.is_empty() {
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
         let line_bytes = rest.len() - after.len();
@@ -72,9 +74,9 @@ fn is_in_capitals(word: &str) -> bool {
 
 /// Returns true if a statement may begin after a line; `None` if the line does not change that.
 fn ends_statement(line: &str) -> Option<bool> {
-    let line = line.split_once("//").map_or(line, |(code, _)| code).trim_ascii();
-    let is_other = line.is_empty() || line.starts_with(['#', '*']) || line.starts_with("/*");
-    (!is_other).then(|| line.ends_with([';', '{', '}', ':']))
+    let code = line.split_once("//").map_or(line, |(code, _)| code).trim_ascii();
+    let is_other = code.is_empty() || code.starts_with(['#', '*']) || code.starts_with("/*");
+    (!is_other).then(|| code.ends_with([';', '{', '}', ':']))
 }
 
 /// Returns the offset of the line after `FOO(bar)`. The call must be alone on its lines, and
@@ -85,13 +87,15 @@ fn find_call_end(text: &str) -> Option<usize> {
     let end = arguments_end(arguments)?;
     let (line_end, after) = arguments.get(end..)?.split_once('\n').unwrap_or_default();
     let is_alone = line_end.trim_ascii().is_empty() || line_end.trim_ascii().starts_with("//");
-    let goes_on = after.trim_ascii_start().starts_with(|c| "{;,.=:?)]+*/%<>&|^-(".contains(c));
-    (is_in_capitals(name) && is_alone && !goes_on).then(|| text.len() - after.len())
+    let is_continued = after.trim_ascii_start().starts_with(|c| "{;,.=:?)]+*/%<>&|^-(".contains(c));
+    (is_in_capitals(name) && is_alone && !is_continued).then(|| text.len() - after.len())
 }
 
 /// Returns the offset after the closing parenthesis.
 fn arguments_end(arguments: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut is_escaped) = (1, false, false);
+    let mut depth = 1;
+    let mut in_string = false;
+    let mut is_escaped = false;
     for (at, byte) in arguments.bytes().enumerate().take(MAX_CALL_BYTES) {
         match byte {
             _ if is_escaped => is_escaped = false,

@@ -40,7 +40,7 @@ pub(super) fn merge_small_pieces<'a>(
 fn may_merge(lines: &LineIndex<'_>, before: &PackedLines<'_>, piece: &PackedLines<'_>) -> bool {
     let is_whole =
         |piece: &PackedLines<'_>| lines.text(piece.lines.clone()).len() == piece.text.len();
-    lines.byte_len(before.lines.start..piece.lines.end) <= TARGET.1
+    lines.byte_len(before.lines.start..piece.lines.end) <= TARGET.bytes
         && is_whole(before)
         && is_whole(piece)
 }
@@ -52,8 +52,8 @@ mod tests {
     use crate::chunk_text;
 
     fn sizes(language: Option<&str>, text: &str) -> (usize, usize) {
-        let language = language.map(|name| detect::find_language(name).unwrap());
-        let chunks = chunk_text(language, text).chunks;
+        let known = language.map(|name| detect::find_language(name).unwrap());
+        let chunks = chunk_text(known, text).chunks;
         let lines = chunks.iter().map(|chunk| chunk.end_line - chunk.start_line + 1).sum::<u32>();
         (chunks.len(), usize::try_from(lines).unwrap())
     }

@@ -13,7 +13,9 @@ const MAX_METADATA_LINES: usize = 200;
 /// Returns the language of the code and the code itself, with all other lines blank.
 pub(super) fn read_code(lines: &LineIndex<'_>) -> (&'static Language, String) {
     let mut code = String::new();
-    let (mut cell, mut in_source) = (None, false);
+    // Indentation of the code cell whose source follows.
+    let mut cell = None;
+    let mut in_source = false;
     for line in 0..lines.count() {
         let text = lines.text(line..line + 1);
         let trimmed = text.trim();
@@ -50,10 +52,10 @@ fn read_member<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 /// Decodes a JSON string without its line end. Commands to the notebook itself become an empty
 /// string.
 fn read_string(text: &str) -> Option<String> {
-    let said: String = serde_json::from_str(text.strip_suffix(',').unwrap_or(text)).ok()?;
-    let is_command = said.trim_start().starts_with(['%', '!']);
-    let kept = said.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], " ");
-    Some(if is_command { String::new() } else { kept })
+    let line: String = serde_json::from_str(text.strip_suffix(',').unwrap_or(text)).ok()?;
+    let is_command = line.trim_start().starts_with(['%', '!']);
+    let code = line.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], " ");
+    Some(if is_command { String::new() } else { code })
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn build_structure(
     loop {
         let node = cursor.node();
         let inside = open.last().cloned().unwrap_or(OpenNode { symbol: None, is_body: true });
-        match read_node(grammar, lines, text, (node, cursor.field_name()), &inside) {
+        match read_node(grammar, lines, text, node, cursor.field_name(), &inside) {
             NodeReading::Unit(unit) => {
                 defined.add_whole_node(node, inside.symbol.as_ref());
                 push_unit(&mut units, unit);
@@ -103,14 +103,15 @@ fn read_node(
     grammar: &GrammarRules,
     lines: &LineIndex<'_>,
     text: &str,
-    (node, field): (Node<'_>, Option<&str>),
+    node: Node<'_>,
+    field: Option<&str>,
     inside: &OpenNode,
 ) -> NodeReading {
     let enclosing = inside.symbol.as_ref();
     let (first, last) = line_span(node);
     let rule = parser::find_rule(grammar, node);
-    let most = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
-    let fits = lines.fits_within(&(first..last + 1), most);
+    let max_size = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
+    let fits = lines.fits_within(&(first..last + 1), max_size);
     let Some(rule) = rule else {
         if first < last && (!fits || field == Some("body")) {
             return NodeReading::Open(OpenNode {
@@ -268,7 +269,7 @@ mod tests {
                 &parse_tree(grammar, &readable).unwrap(),
             );
             let stripped = parse_structure(grammar, &lines, &text).unwrap();
-            let units = |of: &TextStructure| format!("{:#?}", of.units);
+            let units = |structure: &TextStructure| format!("{:#?}", structure.units);
             assert_eq!(units(&stripped), units(&whole), "{file}");
             let without = strip_bodies::strip_function_bodies(grammar, &text);
             count += usize::from(without.is_some_and(|without| without.len() < text.len()));

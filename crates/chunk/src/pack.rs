@@ -8,17 +8,17 @@ use std::{collections::HashMap, ops::Range, rc::Rc};
 use super::{
     TextOutline,
     lines::LineIndex,
-    size::WHOLE,
+    size::{SizeLimit, WHOLE},
     unit::{TextStructure, TextUnit, UnitRole},
     window::{self, MAX, PackedLines, TARGET},
 };
 
 /// Maximum lines and bytes of small neighbours that are joined.
-const JOIN: (usize, usize) = (24, 1000);
+const JOIN: SizeLimit = SizeLimit { lines: 24, bytes: 1000 };
 /// Maximum lines and bytes of an opening that joins the next unit.
-const HEADER: (usize, usize) = (30, 1000);
+const HEADER: SizeLimit = SizeLimit { lines: 30, bytes: 1000 };
 /// Maximum lines and bytes of a unit that is joined to a neighbour where possible.
-const TINY: (usize, usize) = (4, 200);
+const TINY: SizeLimit = SizeLimit { lines: 4, bytes: 200 };
 /// Maximum lines of a comment that joins the next unit across one blank line.
 const NEAR_LEAD_LINES: usize = 6;
 
@@ -28,7 +28,11 @@ pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Ve
     let heads = find_opening_lines(units);
     let units = fill_gaps(lines, units);
     let units = attach_tiny_glue(lines, attach_leads(lines, units), outline.separator);
-    let cut = definitions.iter().filter(|one| one.is_cut).map(|one| one.line).collect();
+    let cut = definitions
+        .iter()
+        .filter(|definition| definition.is_cut)
+        .map(|definition| definition.line)
+        .collect();
     let units = UnitJoiner { lines, outline, cut }.join_units(units);
     let mut packed: Vec<PackedLines<'a>> = Vec::new();
     for unit in units {
@@ -53,12 +57,12 @@ pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Ve
 /// piece before.
 fn table_head(lines: &LineIndex<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
     let is_row = |line: usize| lines.text(line..line + 1).trim_start().starts_with('|');
-    let goes_on = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
-    if !goes_on {
+    let is_continued = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
+    if !is_continued {
         return None;
     }
     before.or_else(|| {
-        let top = piece.start.saturating_sub(TARGET.0 * 2);
+        let top = piece.start.saturating_sub(TARGET.lines * 2);
         (top..piece.start).rev().take_while(|line| is_row(*line)).last()
     })
 }
@@ -89,7 +93,8 @@ fn fill_gaps(lines: &LineIndex<'_>, units: &[TextUnit]) -> Vec<TextUnit> {
     for mut unit in units.iter().cloned().chain([end]) {
         let gap = lines.trim_blank_lines(next..unit.first.max(next));
         if !gap.is_empty() {
-            let (first, last) = (gap.start, gap.end - 1);
+            let first = gap.start;
+            let last = gap.end - 1;
             filled.push(TextUnit { first, last, part: UnitRole::Glue, symbol: None });
         }
         // A parser may count an empty last line that the text does not have.
@@ -228,13 +233,13 @@ impl UnitJoiner<'_> {
         let TextOutline { borders, separator, .. } = self.outline;
         let is_glue = |unit: &TextUnit| unit.part != UnitRole::Definition;
         let is_tiny = |unit: &TextUnit| self.lines.fits_within(&(unit.first..unit.last + 1), TINY);
-        let is_one = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
-        if self.starts_cut_definition(unit) && !is_one {
+        let is_same_glue = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
+        if self.starts_cut_definition(unit) && !is_same_glue {
             let is_outside = before.symbol.is_none()
                 || before.symbol.as_deref() == symbol_qualifier(unit, separator);
             return is_outside && is_glue(before) && is_tiny(before);
         }
-        let size = if is_one {
+        let size = if is_same_glue {
             TARGET
         } else if is_glue(before) && is_tiny(before) || is_glue(unit) && is_tiny(unit) {
             WHOLE
@@ -274,8 +279,11 @@ fn is_between(borders: &[usize], before: &TextUnit, unit: &TextUnit) -> bool {
 
 /// Returns true if two units have the same enclosing symbol, or one encloses the other.
 fn are_near(before: &TextUnit, unit: &TextUnit, separator: &str) -> bool {
-    let (one, other) = (enclosing_symbol(before, separator), enclosing_symbol(unit, separator));
-    one == other || one == unit.symbol.as_deref() || other == before.symbol.as_deref()
+    let before_enclosing = enclosing_symbol(before, separator);
+    let unit_enclosing = enclosing_symbol(unit, separator);
+    before_enclosing == unit_enclosing
+        || before_enclosing == unit.symbol.as_deref()
+        || unit_enclosing == before.symbol.as_deref()
 }
 
 /// Returns the symbol of the definition that encloses a unit.

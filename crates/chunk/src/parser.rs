@@ -48,7 +48,8 @@ pub(super) fn parse_tree(grammar: &GrammarRules, text: &str) -> Option<Tree> {
 /// Returns the first and last line of a node. A node that ends at the start of a line does not
 /// include that line.
 pub(super) fn line_span(node: Node<'_>) -> (usize, usize) {
-    let (start, end) = (node.start_position(), node.end_position());
+    let start = node.start_position();
+    let end = node.end_position();
     let last = if end.column == 0 && start.row < end.row { end.row - 1 } else { end.row };
     (start.row, last)
 }

@@ -13,7 +13,12 @@ use codeinfo_lang::{
 };
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use super::{Definition, list_definitions, outline::leave_out_unreadable, parser, symbol};
+use super::{
+    Definition, list_definitions,
+    outline::leave_out_unreadable,
+    parser,
+    symbol::{self, NodeScope},
+};
 
 /// Syntactic context of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +89,7 @@ struct TreeWalker<'a> {
 struct EnteredNode<'a> {
     node: Node<'a>,
     rule: Option<&'static NodeRule>,
-    around: (bool, bool),
+    scope: NodeScope,
     /// Byte range of the name that the node defines; read on first use.
     name: OnceCell<Option<Range<usize>>>,
 }
@@ -119,17 +124,20 @@ impl<'a> TreeWalker<'a> {
     }
 
     fn enter_node(&self, node: Node<'a>) -> EnteredNode<'a> {
-        let around = self.open.last().map_or((true, false), |outer| {
-            match (outer.around, outer.rule.map(|rule| rule.construct)) {
-                ((_, true), _) | (_, Some(ConstructKind::Definition)) => (false, true),
-                (_, Some(ConstructKind::Container | ConstructKind::Value)) => (false, false),
-                (around, _) => around,
+        let file_scope = NodeScope { is_top: true, is_code: false };
+        let scope = self.open.last().map_or(file_scope, |outer| {
+            match outer.rule.map(|rule| rule.construct) {
+                Some(ConstructKind::Definition) => NodeScope { is_top: false, is_code: true },
+                Some(ConstructKind::Container | ConstructKind::Value) => {
+                    NodeScope { is_top: false, is_code: outer.scope.is_code }
+                }
+                _ => outer.scope,
             }
         });
         EnteredNode {
             node,
             rule: parser::find_rule(self.grammar, node),
-            around,
+            scope,
             name: OnceCell::new(),
         }
     }
@@ -143,7 +151,7 @@ fn contains_word(node: Node<'_>, word: &Range<usize>) -> bool {
 /// Returns true if a word is the name that a node defines.
 fn is_name(text: &str, node: &EnteredNode<'_>, rule: &NodeRule, word: &Range<usize>) -> bool {
     let read =
-        || symbol::find_name_node(rule, node.node, text, node.around).map(|name| name.byte_range());
+        || symbol::find_name_node(rule, node.node, text, node.scope).map(|name| name.byte_range());
     // A path may qualify the name. Its last part is the defined one.
     let name = node.name.get_or_init(read).as_ref();
     name.is_some_and(|name| name.end == word.end && name.start <= word.start)

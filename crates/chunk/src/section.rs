@@ -40,7 +40,8 @@ pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<Tex
             at = after;
             continue;
         }
-        let (first, last) = (heading.first, heading.last);
+        let first = heading.first;
+        let last = heading.last;
         units.push(TextUnit {
             first,
             last,
@@ -66,8 +67,14 @@ pub(super) fn list_sections(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<D
         open.push((heading.level, Rc::clone(&symbol)));
         let after = headings.get(end).map_or(lines.count(), |next| next.first);
         let last = lines.trim_blank_lines(heading.first..after).end.max(heading.last + 1) - 1;
-        let (line, construct, bases) = (heading.first, ConstructKind::Container, Rc::default());
-        DefinitionSpan { line, last, symbol, construct, is_cut: false, bases }
+        DefinitionSpan {
+            line: heading.first,
+            last,
+            symbol,
+            construct: ConstructKind::Container,
+            is_cut: false,
+            bases: Rc::default(),
+        }
     };
     headings.iter().zip(ends).map(section).collect()
 }
@@ -97,8 +104,12 @@ fn add_paragraphs(
     let mut first = None;
     let mut fence: Option<&str> = None;
     let mut add = |first: usize, after: usize| {
-        let symbol = symbol.cloned();
-        into.push(TextUnit { first, last: after - 1, part: UnitRole::Glue, symbol });
+        into.push(TextUnit {
+            first,
+            last: after - 1,
+            part: UnitRole::Glue,
+            symbol: symbol.cloned(),
+        });
     };
     for line in range.clone() {
         let text = lines.text(line..line + 1).trim();

@@ -45,7 +45,9 @@ pub(super) fn split_statements(words: &SqlKeywords, lines: &LineIndex<'_>) -> Ve
             continue;
         }
         let starts = starts_statement(words, text);
-        if let Some(ended) = open.take_if(|r| starts && r.quote.is_none() && r.may_end()) {
+        if let Some(ended) =
+            open.take_if(|statement| starts && statement.quote.is_none() && statement.may_end())
+        {
             units.push(ended.into_unit(line - 1));
         }
         let leads = in_comment || trimmed.starts_with("--") || trimmed.starts_with("/*");
@@ -149,19 +151,19 @@ fn dollar_mark(text: &str) -> Option<(&str, &str)> {
 /// Reads the subject of a statement from its first words.
 fn parse_subject(known: &SqlKeywords, lines: &LineIndex<'_>, line: usize) -> StatementSubject {
     let range = line..(line + 3).min(lines.count());
-    let text = lines.text(range);
-    let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+    let whole = lines.text(range);
+    let text = whole.get(..whole.floor_char_boundary(MAX_BYTES)).unwrap_or(whole);
     let mut words = text
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ';'))
         .filter(|word| !word.is_empty())
-        .take(MAX_WORDS);
+        .take(MAX_WORDS)
+        .peekable();
     let Some(verb) = words.next().map(str::to_uppercase) else {
         return StatementSubject::default();
     };
     if !known.verbs.contains(&verb.as_str()) || known.nameless_verbs.contains(&verb.as_str()) {
         return StatementSubject::default();
     }
-    let mut words = words.peekable();
     let kind = match verb.as_str() {
         "UPDATE" | "COPY" => String::new(),
         "DELETE" => words.next().unwrap_or_default().to_uppercase(),

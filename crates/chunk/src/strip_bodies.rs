@@ -18,11 +18,11 @@ use codeinfo_lang::grammar::{BodySyntax, GrammarRules};
 
 pub(super) use self::braces::skip_text;
 
-use super::size::WHOLE;
+use super::size::{SizeLimit, WHOLE};
 
 /// Maximum lines and bytes of a definition that is never part of an opened node. The difference to
 /// [`WHOLE`] allows for annotations and other text around it on its lines.
-const DEFINITION: (usize, usize) = (WHOLE.0 - 5, WHOLE.1 - 300);
+const DEFINITION: SizeLimit = SizeLimit { lines: WHOLE.lines - 5, bytes: WHOLE.bytes - 300 };
 
 /// Returns the text without bodies, of which only the line ends remain, so that line numbers stay
 /// the same. Returns `None` for languages and texts that cannot be read this way.
@@ -49,9 +49,9 @@ pub(super) fn strip_function_bodies(grammar: &GrammarRules, text: &str) -> Optio
 
 /// Returns true if a definition is small enough not to be opened.
 fn is_small_definition(definition: &[u8]) -> bool {
-    let definition = definition.trim_ascii_start();
-    let lines = || definition.split(|byte| *byte == b'\n').count();
-    definition.len() <= DEFINITION.1 && lines() <= DEFINITION.0
+    let trimmed = definition.trim_ascii_start();
+    let lines = || trimmed.split(|byte| *byte == b'\n').count();
+    trimmed.len() <= DEFINITION.bytes && lines() <= DEFINITION.lines
 }
 
 /// Adds a body and removes the bodies inside it.

@@ -18,6 +18,15 @@ const MAX_STEPS: usize = 8;
 /// Maximum children of a wrapper that are read.
 const MAX_CHILDREN: usize = 16;
 
+/// Scope of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodeScope {
+    /// True if no definition encloses the node.
+    pub(super) is_top: bool,
+    /// True if a function encloses the node, so that its variables are local and define no name.
+    pub(super) is_code: bool,
+}
+
 /// Returns the name of `node`, qualified by `enclosing`; `None` for a node without a name.
 pub(super) fn read_qualified_name(
     grammar: &GrammarRules,
@@ -70,16 +79,14 @@ fn is_defined(rule: &NodeRule, node: Node<'_>, text: &str) -> bool {
 }
 
 /// Returns the node of the name that `node` defines, by the rules of [`read_defined_name`].
-///
-/// `is_top` means that no definition encloses the node. `is_code` means that a function encloses
-/// it, so that its variables are local and have no name here.
 pub(super) fn find_name_node<'tree>(
     rule: &NodeRule,
     node: Node<'tree>,
     text: &str,
-    (is_top, is_code): (bool, bool),
+    scope: NodeScope,
 ) -> Option<Node<'tree>> {
-    let is_local = is_code && matches!(rule.construct, ConstructKind::Label | ConstructKind::Value);
+    let is_local =
+        scope.is_code && matches!(rule.construct, ConstructKind::Label | ConstructKind::Value);
     if is_local || !is_defined(rule, node, text) {
         return None;
     }
@@ -87,10 +94,12 @@ pub(super) fn find_name_node<'tree>(
         NameSource::Field(field) => node.child_by_field_name(field),
         NameSource::Declarator => find_declarator(node),
         NameSource::Receiver => node.child_by_field_name("name"),
-        NameSource::Function(values) => find_variable_node(node, values, is_top).or_else(|| {
-            let name = node.child_by_field_name("name")?;
-            (is_top && name.kind() == "identifier").then_some(name)
-        }),
+        NameSource::Function(values) => {
+            find_variable_node(node, values, scope.is_top).or_else(|| {
+                let name = node.child_by_field_name("name")?;
+                (scope.is_top && name.kind() == "identifier").then_some(name)
+            })
+        }
         NameSource::Heading | NameSource::Inner | NameSource::None => None,
     }
 }
@@ -133,9 +142,9 @@ fn read_name(
 /// Returns the definition inside a wrapper, through nested wrappers.
 pub(super) fn find_wrapped_definition<'tree>(
     grammar: &GrammarRules,
-    wrapper: Node<'tree>,
+    outermost: Node<'tree>,
 ) -> Option<(&'static NodeRule, Node<'tree>)> {
-    let mut wrapper = wrapper;
+    let mut wrapper = outermost;
     for _ in 0..MAX_STEPS {
         let (rule, node) = rule_inside(grammar, wrapper)?;
         if rule.construct != ConstructKind::Wrapper {
@@ -164,18 +173,18 @@ fn read_declared_name(node: Node<'_>, text: &str) -> Option<String> {
 
 /// Follows `declarator` fields down to the name: `char *(*f)(int)` declares `f`.
 fn find_declarator(node: Node<'_>) -> Option<Node<'_>> {
-    let mut node = node.child_by_field_name("declarator")?;
+    let mut declarator = node.child_by_field_name("declarator")?;
     for _ in 0..MAX_STEPS {
-        let next = node.child_by_field_name("declarator").or_else(|| {
+        let next = declarator.child_by_field_name("declarator").or_else(|| {
             let is_around = matches!(
-                node.kind(),
+                declarator.kind(),
                 "parenthesized_declarator" | "reference_declarator" | "attributed_declarator"
             );
-            is_around.then(|| node.named_child(0)).flatten()
+            is_around.then(|| declarator.named_child(0)).flatten()
         });
         match next {
-            Some(next) => node = next,
-            None => return Some(node),
+            Some(next) => declarator = next,
+            None => return Some(declarator),
         }
     }
     None

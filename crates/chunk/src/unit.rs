@@ -75,9 +75,14 @@ impl From<Vec<TextUnit>> for TextStructure {
         let defines = |unit: &&TextUnit| matches!(unit.part, UnitRole::Definition | UnitRole::Lead);
         let starts = units.iter().filter(defines).filter_map(|unit| {
             let symbol = Rc::clone(unit.symbol.as_ref()?);
-            let (line, last) = (unit.first, unit.last);
-            let (construct, bases) = (ConstructKind::Container, Rc::default());
-            Some(DefinitionSpan { line, last, symbol, construct, is_cut: false, bases })
+            Some(DefinitionSpan {
+                line: unit.first,
+                last: unit.last,
+                symbol,
+                construct: ConstructKind::Container,
+                is_cut: false,
+                bases: Rc::default(),
+            })
         });
         Self { definitions: starts.collect(), units }
     }

@@ -3,12 +3,12 @@
 
 use std::{cmp::Reverse, ops::Range, rc::Rc};
 
-use super::lines::LineIndex;
+use super::{lines::LineIndex, size::SizeLimit};
 
 /// Approximate size, in lines and bytes, of chunks of glue and of cut definitions.
-pub(super) const TARGET: (usize, usize) = (60, 2000);
+pub(super) const TARGET: SizeLimit = SizeLimit { lines: 60, bytes: 2000 };
 /// Maximum lines and bytes of a chunk.
-pub(super) const MAX: (usize, usize) = (120, 6000);
+pub(super) const MAX: SizeLimit = SizeLimit { lines: 120, bytes: 6000 };
 /// Maximum bytes of a piece of a line that is too long for a chunk.
 const PIECE: usize = 2000;
 
@@ -52,8 +52,12 @@ pub(super) fn pack_range<'a>(
         });
     } else if range.len() == 1 {
         for text in split_long_line(lines.text(range.clone())) {
-            let symbol = symbol.cloned();
-            into.push(PackedLines { lines: range.clone(), text, symbol, head: None });
+            into.push(PackedLines {
+                lines: range.clone(),
+                text,
+                symbol: symbol.cloned(),
+                head: None,
+            });
         }
     } else {
         pack_windows(lines, range, symbol, into);

@@ -17,7 +17,7 @@ pub(super) fn paint_plain_text(language: &Language, text: &str, paint: &mut Byte
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let (bytes, class) = read_token(language, layout, (before, rest));
+        let (bytes, class) = read_token(language, layout, before, rest);
         if class.is_some() {
             paint.set_class(at..at + bytes, class);
         }
@@ -30,7 +30,8 @@ pub(super) fn paint_plain_text(language: &Language, text: &str, paint: &mut Byte
 fn read_token(
     language: &Language,
     layout: Option<&LayoutRules>,
-    (before, rest): (Option<char>, &str),
+    before: Option<char>,
+    rest: &str,
 ) -> (usize, Option<HighlightClass>) {
     for (start, end) in language.comments.block {
         if let Some(inside) = rest.strip_prefix(start) {
@@ -61,7 +62,7 @@ fn read_token(
     let is_keyword = layout.is_some_and(|layout| {
         CONTROL.contains(&word)
             || layout.modifiers.contains(&word)
-            || layout.words.iter().any(|one| one.text == word)
+            || layout.words.iter().any(|keyword| keyword.text == word)
     });
     (bytes, is_keyword.then_some(HighlightClass::Keyword))
 }

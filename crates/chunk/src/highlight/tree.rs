@@ -52,13 +52,14 @@ pub(super) fn paint_tree(tree: &Tree, text: &str, paint: &mut ByteClasses) {
     // All bytes before `at` are filled.
     let mut at = 0;
     loop {
-        let (node, field) = (cursor.node(), cursor.field_name());
+        let node = cursor.node();
+        let field = cursor.field_name();
         let bytes = node.byte_range();
         let outer = around.last().and_then(|around| around.class);
         paint.set_class(at..bytes.start, outer);
         at = at.max(bytes.start);
         let found = if paint.overlaps_range(&bytes) {
-            classify_node(node, field, (&around, text))
+            classify_node(node, field, &around, text)
         } else {
             // The node lies outside the lines, so the class does not matter.
             NodeClass::Whole(HighlightClass::Comment)
@@ -90,7 +91,8 @@ pub(super) fn paint_tree(tree: &Tree, text: &str, paint: &mut ByteClasses) {
 fn classify_node(
     node: Node<'_>,
     field: Option<&str>,
-    (around, text): (&[AncestorNode<'_>], &str),
+    around: &[AncestorNode<'_>],
+    text: &str,
 ) -> NodeClass {
     let kind = node.kind();
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
@@ -150,19 +152,19 @@ fn classify_leaf(
 fn is_function(field: Option<&str>, around: &[AncestorNode<'_>]) -> bool {
     let Some((parent, above)) = around.split_last() else { return false };
     let is = |kind: &str, words: &[&str]| words.iter().any(|word| kind.contains(word));
-    let field = field.unwrap_or_default();
+    let role = field.unwrap_or_default();
     if is(parent.kind, CALLS) {
-        return matches!(field, "function" | "macro" | "method" | "name");
+        return matches!(role, "function" | "macro" | "method" | "name");
     }
     if is(parent.kind, DEFINERS) {
-        return matches!(field, "name" | "declarator");
+        return matches!(role, "name" | "declarator");
     }
     // The last part of `a.b()`, and the name of a command.
     let is_called = |around: &AncestorNode<'_>| {
         is(around.kind, CALLS) && matches!(parent.field, Some("function" | "macro"))
     };
     parent.kind == "command_name"
-        || matches!(field, "attribute" | "field" | "name" | "property")
+        || matches!(role, "attribute" | "field" | "name" | "property")
             && above.last().is_some_and(is_called)
 }
 

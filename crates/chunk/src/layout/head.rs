@@ -234,9 +234,9 @@ fn join_quoted_names(text: &str) -> Option<String> {
 
 /// Reduces `(Show a) => Pretty (Tree a) where` to `Pretty (Tree a)`.
 fn rest_of(text: &str) -> Option<String> {
-    let text = text.split_once("=>").map_or(text, |(_, after)| after);
-    let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| text.find(end));
-    Some(text.get(..end.min().unwrap_or(text.len()))?.trim_end_matches(['{', ':']).to_owned())
+    let head = text.split_once("=>").map_or(text, |(_, after)| after);
+    let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| head.find(end));
+    Some(head.get(..end.min().unwrap_or(head.len()))?.trim_end_matches(['{', ':']).to_owned())
 }
 
 /// Reads `open` from `Future<void> open(String path) async {`.
@@ -247,13 +247,15 @@ fn parse_method_name(line: &str) -> Option<String> {
     if is_statement || CONTROL.contains(&first) {
         return None;
     }
-    let before = before.trim_end();
-    let start = before
+    let declaration = before.trim_end();
+    let start = declaration
         .rfind(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '.' | '~'))
         .map_or(0, |at| {
-            at + before.get(at..).map_or(1, |rest| rest.chars().next().map_or(1, char::len_utf8))
+            at + declaration
+                .get(at..)
+                .map_or(1, |rest| rest.chars().next().map_or(1, char::len_utf8))
         });
-    let name = before.get(start..)?;
+    let name = declaration.get(start..)?;
     (!CONTROL.contains(&name)
         && name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '~'))
     .then(|| name.to_owned())
@@ -264,8 +266,7 @@ fn parse_assigned_name(line: &str) -> Option<String> {
     let at = ["= function", "<- function", "= async function", ": function", "= class"]
         .iter()
         .find_map(|middle| line.find(middle))?;
-    let name = line.get(..at)?.trim();
-    let name = name.rsplit(char::is_whitespace).next()?;
+    let name = line.get(..at)?.trim().rsplit(char::is_whitespace).next()?;
     Some(name.trim_matches(['[', ']', '"', '\'', '.']).to_owned())
 }
 
@@ -290,8 +291,8 @@ fn parse_equation_name(line: &str, has_body: bool) -> Option<String> {
     let starts = after.is_empty() || after.starts_with([' ', '(', ':']);
     // An import or a directive has none of these marks.
     let is_equation = ["=", "::", "->"].iter().any(|mark| after.contains(mark));
-    let goes_on = has_body && (after.is_empty() || second.starts_with('|'));
-    (starts && (is_equation || goes_on)).then(|| name.to_owned())
+    let is_continued = has_body && (after.is_empty() || second.starts_with('|'));
+    (starts && (is_equation || is_continued)).then(|| name.to_owned())
 }
 
 /// Reads `key` from `"key": {` and `key:`, and `text` from `- name: text`.
@@ -311,8 +312,8 @@ fn parse_key(line: &str) -> Option<String> {
     if is_item {
         let names =
             matches!(key, "name" | "id" | "key" | "title" | "job_name" | "alert" | "record");
-        let value = value.trim().trim_matches(['"', '\'']);
-        return (names && !value.is_empty()).then(|| value.to_owned());
+        let text = value.trim().trim_matches(['"', '\'']);
+        return (names && !text.is_empty()).then(|| text.to_owned());
     }
     (!key.is_empty() && !key.starts_with(['{', '[', '#'])).then(|| key.to_owned())
 }

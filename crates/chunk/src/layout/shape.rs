@@ -205,12 +205,12 @@ struct SpanTracker<'a> {
 impl SpanTracker<'_> {
     /// Finds a comment or string that starts on a line and does not end there.
     fn start_on(&mut self, line: usize, text: &str) {
-        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+        let head = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         let mut from = 0;
-        while let Some((place, opening, closing)) = self.find_first_opening(text, from) {
+        while let Some((place, opening, closing)) = self.find_first_opening(head, from) {
             let after = place + opening.len();
-            let rest = text.get(after..).unwrap_or_default();
-            if is_quoted(text.get(from..place).unwrap_or_default()) {
+            let rest = head.get(after..).unwrap_or_default();
+            if is_quoted(head.get(from..place).unwrap_or_default()) {
                 from = after;
                 continue;
             }

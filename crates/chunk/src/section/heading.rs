@@ -23,8 +23,8 @@ pub(super) fn find_headings(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<S
     let mut scan = HeadingScanner { style, lines, underlines: Vec::new(), headings: Vec::new() };
     let mut fenced: Option<&str> = None;
     for line in front_matter(style, lines)..lines.count() {
-        let text = lines.text(line..line + 1);
-        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+        let whole = lines.text(line..line + 1);
+        let text = whole.get(..whole.floor_char_boundary(MAX_BYTES)).unwrap_or(whole);
         if matches!(style, HeadingStyle::Markdown | HeadingStyle::Asciidoc) {
             let trimmed = text.trim();
             match (fenced, parse_fence(trimmed)) {
@@ -50,8 +50,8 @@ pub(super) fn find_headings(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<S
 pub(super) fn parse_fence(text: &str) -> Option<&str> {
     ['`', '~', '-'].iter().find_map(|mark| {
         let end = text.find(|c| c != *mark).unwrap_or(text.len());
-        let least = if *mark == '-' { 4 } else { 3 };
-        let is_fence = least <= end && (*mark == '~' || !text.get(end..)?.contains(*mark));
+        let min_marks = if *mark == '-' { 4 } else { 3 };
+        let is_fence = min_marks <= end && (*mark == '~' || !text.get(end..)?.contains(*mark));
         // Dashes are never a fence here: they are a rule or an underline.
         (is_fence && *mark != '-').then(|| text.get(..end)).flatten()
     })
@@ -132,14 +132,14 @@ impl HeadingScanner<'_> {
     }
 
     fn read_title_above(&self, line: usize, text: &str, mark: char) -> Option<String> {
-        let text = text.trim_end();
+        let underline = text.trim_end();
         let above = line.checked_sub(1)?;
         let title = self.lines.text(above..line).trim();
         let is_alone = above == 0 || {
             let before = self.lines.text(above - 1..above).trim();
             before.is_empty() || before.chars().all(|c| c == mark)
         };
-        let is_rule = 2 < text.len() && text.chars().all(|c| c == mark);
+        let is_rule = 2 < underline.len() && underline.chars().all(|c| c == mark);
         let is_title = title.contains(char::is_alphanumeric)
             && title.len() <= MAX_UNDERLINED
             && !title.starts_with(['|', '>', '-', '*', '#', '+']);
@@ -178,8 +178,8 @@ fn parse_table_header(text: &str) -> Option<(usize, String)> {
     let name = text.strip_prefix('[')?;
     let name = name.strip_prefix('[').unwrap_or(name);
     let (name, after) = name.split_once(']')?;
-    let after = after.trim_start_matches(']').trim_start();
-    let is_heading = after.is_empty() || after.starts_with(['#', ';']);
+    let comment = after.trim_start_matches(']').trim_start();
+    let is_heading = comment.is_empty() || comment.starts_with(['#', ';']);
     (is_heading && !name.is_empty()).then(|| (1, name.to_owned()))
 }
 

@@ -78,14 +78,14 @@ pub(super) fn find_bodies(
                 if !is_container && is_small_definition(bytes.get(before.start..at)?) {
                     insert_body(&mut bodies, start + 1..at);
                 }
-                let goes_on = match bytes.get(next..)?.trim_ascii_start() {
+                let is_continued = match bytes.get(next..)?.trim_ascii_start() {
                     // Parameters, types and tables continue after their braces.
                     [b'>' | b',' | b')' | b']' | b'&' | b'|' | b':' | b'=' | b'{', ..] => true,
                     // In scripts, an array of the type in braces; elsewhere an attribute.
                     [b'[', ..] => lexis == LexicalSyntax::Script,
                     _ => false,
                 };
-                statement = if goes_on {
+                statement = if is_continued {
                     StatementState { head: next, is_container, last: Some(byte), ..before }
                 } else {
                     StatementState { depth: before.depth, ..StatementState::new(next) }
@@ -131,22 +131,24 @@ fn is_plain_php(text: &str) -> bool {
 
 /// Returns true if the text before a brace announces definitions. A false positive only costs time.
 fn is_container(lexis: LexicalSyntax, containers: &[&str], head: &[u8]) -> bool {
-    if WHOLE.1 < head.len() {
+    if WHOLE.bytes < head.len() {
         // A body this large is never taken out.
         return true;
     }
-    let head = head.trim_ascii_end();
+    let trimmed = head.trim_ascii_end();
     match lexis {
         // `struct a *f(struct b *c) {` and `struct a b = {` contain no definitions.
-        LexicalSyntax::C if head.ends_with(b")") || head.ends_with(b"=") => return false,
-        LexicalSyntax::Php if head.ends_with(b"\\") => return true,
+        LexicalSyntax::C if trimmed.ends_with(b")") || trimmed.ends_with(b"=") => return false,
+        LexicalSyntax::Php if trimmed.ends_with(b"\\") => return true,
         // Names may be in braces: `let { a, b } = …`.
-        LexicalSyntax::Script if ends_with_word(head, &[b"const", b"let", b"var"]) => return true,
+        LexicalSyntax::Script if ends_with_word(trimmed, &[b"const", b"let", b"var"]) => {
+            return true;
+        }
         _ => {}
     }
     let mut found = false;
     let mut before = b' ';
-    let mut rest = head;
+    let mut rest = trimmed;
     while let Some((&first, after)) = rest.split_first() {
         if !is_word(first) {
             (before, rest) = (first, after);
@@ -269,9 +271,9 @@ fn find_raw_string_end(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
 /// Returns true if a slash after such text starts a regular expression instead of a division.
 fn may_start(before: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[b"case", b"else", b"in", b"of", b"return", b"throw", b"typeof"];
-    let before = before.trim_ascii_end();
-    match before.last() {
-        Some(last) if is_word(*last) => ends_with_word(before, WORDS),
+    let trimmed = before.trim_ascii_end();
+    match trimmed.last() {
+        Some(last) if is_word(*last) => ends_with_word(trimmed, WORDS),
         last => last.is_none_or(|last| b"(,=:[!&|?{;+-*%>~^".contains(last)),
     }
 }
@@ -296,13 +298,13 @@ fn directive_length(bytes: &[u8], at: usize) -> usize {
     }
     let rest = bytes.get(at..).unwrap_or_default();
     let mut length = line_length(rest);
-    while length < rest.len() && rest.get(..length).is_some_and(goes_on) {
+    while length < rest.len() && rest.get(..length).is_some_and(is_continued_line) {
         length += 1 + line_length(rest.get(length + 1..).unwrap_or_default());
     }
     length
 }
 
 /// Returns true if the last line of a directive continues on the next one.
-fn goes_on(line: &[u8]) -> bool {
+fn is_continued_line(line: &[u8]) -> bool {
     line.iter().rfind(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) == Some(&b'\\')
 }

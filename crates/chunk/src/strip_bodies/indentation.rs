@@ -103,7 +103,7 @@ fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
         *at += 1;
     }
     let start = *at;
-    let mut said_end = start;
+    let mut code_end = start;
     let mut depth = 0_usize;
     let end = loop {
         let rest = bytes.get(*at..)?;
@@ -123,23 +123,23 @@ fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
         }
         *at += length;
         if !matches!(rest, [b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]) {
-            said_end = *at;
+            code_end = *at;
         }
     };
     *at = end + 1;
-    let said = bytes.get(start..said_end)?;
-    let kind = match said {
+    let code = bytes.get(start..code_end)?;
+    let kind = match code {
         [] if bytes.get(start) == Some(&b'#') => LogicalLineKind::Comment,
         [] => LogicalLineKind::Blank,
-        [.., b':'] if is_function(said) => LogicalLineKind::Function(start + said.len()),
+        [.., b':'] if is_function(code) => LogicalLineKind::Function(start + code.len()),
         _ => LogicalLineKind::Other,
     };
     Some(LogicalLine { column, start, kind, end })
 }
 
 fn is_function(statement: &[u8]) -> bool {
-    let statement = statement.strip_prefix(b"async ").unwrap_or(statement).trim_ascii_start();
-    statement.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" "))
+    let definition = statement.strip_prefix(b"async ").unwrap_or(statement).trim_ascii_start();
+    definition.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" "))
 }
 
 /// Returns the length in bytes of a string of one or several lines.
