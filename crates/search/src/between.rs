@@ -1,4 +1,4 @@
-//! What differs between two trees of a repository, as far as it fits a query.
+//! Finds the differences between two trees of a repository that match a query.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,24 +17,23 @@ use super::{
     candidate::SearchCandidate, fuse, rank,
 };
 
-/// So many neighbours of each tree are looked for, at most: those of parts of a changed file that are as they were fall
-/// out.
+/// Maximum neighbours read per tree. Unchanged parts of changed files are dropped from them later.
 const MOST: usize = 6_400;
-/// So many chunks of changed files are compared at a time.
+/// Chunks of changed files that are compared per read.
 const PAGE: usize = 500;
-/// So many such reads are under way at a time.
+/// Maximum concurrent reads.
 const PAGES: usize = 4;
 
-/// What one of two trees has and the other has not.
+/// Difference of one tree to the other.
 struct TreeDifference {
     tree: Root,
-    /// The chunks of files that the other has not, or not like that.
+    /// Chunks of files that the other tree lacks or has in another version.
     among: Among,
-    /// Where files of one path differ, the chunks of that of the other tree.
+    /// Chunks of the other tree's version of a file, by path.
     others: HashMap<String, Vec<Uuid>>,
 }
 
-/// The two forms of a query that chunks are compared with.
+/// A query as vectors.
 struct QueryVectors {
     vector: Vec<f32>,
     terms: TermVector,
@@ -42,9 +41,11 @@ struct QueryVectors {
 }
 
 impl Search {
-    /// Finds the chunks of two trees that answer a query and that the other tree has not: neither at that path, nor as
-    /// a part of a whole file at another one. A definition that both have stands as it is in the first, then in the
-    /// second.
+    /// Finds the chunks that match a query and that only one of two trees has.
+    ///
+    /// A chunk counts as common to both if the other tree has its text at the same path, or the
+    /// whole file at another path. A definition that differs is shown as in the first tree, then as
+    /// in the second.
     pub(super) async fn find_between(
         &self,
         query: &SearchQuery,
@@ -108,7 +109,8 @@ impl Search {
         Ok(found)
     }
 
-    /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and whether there are no more.
+    /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and true
+    /// if there are no more.
     async fn find_differing(
         &self,
         side: &TreeDifference,
@@ -178,7 +180,7 @@ impl Search {
 }
 
 impl TreeDifference {
-    /// Compares the files of a tree with those of another one. A file that moved is no other one.
+    /// Compares the files of a tree with those of another. A moved file is not a difference.
     fn compare_files(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
         let owner = tree.chunk_owner();
         let there: HashMap<&str, &FileRecord> =
@@ -201,13 +203,13 @@ impl TreeDifference {
     }
 }
 
-/// Returns what a chunk is a part of, and what starts in it: paths and symbols.
+/// Returns the path and symbol of the chunk's definition and of those that start in it.
 fn list_definition_keys(SearchCandidate { record, .. }: &SearchCandidate) -> Vec<(String, String)> {
     let symbols = record.symbol.iter().chain(&record.defines);
     symbols.map(|symbol| (record.path.clone(), symbol.clone())).collect()
 }
 
-/// Puts what both trees have of a definition next to each other, that of `first` before.
+/// Places the two versions of a definition next to each other, the one of tree `first` before.
 fn pair_definitions(
     ranked: Vec<SearchCandidate>,
     pool: Vec<SearchCandidate>,

@@ -1,25 +1,25 @@
-//! A chunk on its way to become a hit.
+//! Defines the candidate: a chunk that may become a hit.
 
 use std::{cmp::Ordering, collections::HashMap};
 
 use codeinfo_core::{ChunkRecord, Root, RootId, ScoreParts};
 use uuid::Uuid;
 
-/// A found chunk with its score so far.
+/// A found chunk with its current score.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SearchCandidate {
     pub(super) id: Uuid,
     pub(super) record: ChunkRecord,
     pub(super) score: f32,
-    /// What the score is made of.
+    /// Components of the score.
     pub(super) parts: ScoreParts,
-    /// The other roots that have it.
+    /// Other roots with the same chunk.
     pub(super) also: Vec<RootId>,
-    /// Other files of the root that have the same text.
+    /// Other files of the root with the same text.
     pub(super) copies: Vec<TextCopy>,
 }
 
-/// A chunk with the text of another one.
+/// A chunk with the same text as another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextCopy {
     pub(super) id: Uuid,
@@ -29,8 +29,8 @@ pub(super) struct TextCopy {
 }
 
 impl SearchCandidate {
-    /// Orders candidates best first; equal scores by path, line and id, so that the same search
-    /// always gives the same order, in each store.
+    /// Orders candidates best first, then by path, line and id, so that a search gives the same
+    /// order in each store.
     pub(super) fn best_first(&self, other: &Self) -> Ordering {
         fn sort_key(of: &SearchCandidate) -> (&str, u32, Uuid) {
             (&of.record.path, of.record.start_line, of.id)
@@ -39,8 +39,9 @@ impl SearchCandidate {
     }
 }
 
-/// Keeps each piece of a file once, the best, where trees of one repository have other versions of it: pieces are
-/// the same that have the same symbol, or lines in common. `owners` are those of roots.
+/// Keeps only the best version of each piece of a file, among the trees of one repository. Pieces
+/// are the same if they have the same symbol or common lines. `owners` maps each root to the owner
+/// of its chunks.
 pub(super) fn drop_other_trees(
     candidates: &mut Vec<SearchCandidate>,
     owners: &HashMap<RootId, RootId>,
@@ -74,8 +75,8 @@ pub(super) fn drop_other_trees(
     retain_flagged(candidates, best);
 }
 
-/// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
-/// of none of `roots` goes too: its root is being removed, and has no name.
+/// Keeps each piece of a file once, the best, because roots inside one another contain the same
+/// files. Also drops candidates of roots not in `roots`, which are being removed and have no name.
 pub(super) fn drop_duplicates(candidates: &mut Vec<SearchCandidate>, roots: &[Root]) {
     let roots: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
     candidates.sort_by(SearchCandidate::best_first);
@@ -97,7 +98,7 @@ pub(super) fn drop_duplicates(candidates: &mut Vec<SearchCandidate>, roots: &[Ro
     retain_flagged(candidates, first);
 }
 
-/// Keeps the candidates whose flag is set; there is one for each.
+/// Keeps the candidates whose flag is true. `flags` has one entry per candidate.
 fn retain_flagged(candidates: &mut Vec<SearchCandidate>, flags: Vec<bool>) {
     let mut flags = flags.into_iter();
     candidates.retain(|_| flags.next().unwrap_or(true));

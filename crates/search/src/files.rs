@@ -1,4 +1,4 @@
-//! Chunks of the files that a query names, as candidates.
+//! Finds candidates in the files that a query names.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -11,13 +11,13 @@ use super::{
     Search, SearchError, candidate::SearchCandidate, intent::QueryIntent, sight::SearchScope,
 };
 
-/// No more chunks of such files are read: a name may be that of very many.
+/// Maximum chunks read, because a file name may be very frequent.
 const MOST: usize = 400;
 
 impl Search {
-    /// Finds the chunks of files that the query names: those whose whole path it says, and those among the
-    /// candidates, of which only some chunks were found: the name of a file is a term of its chunks. Of
-    /// `roots`, those in sight are searched.
+    /// Finds the chunks of files that the query names, in the `roots` within scope: files whose
+    /// whole path it has, and files of candidates, because the search found only some of their
+    /// chunks.
     pub(super) async fn find_named_files(
         &self,
         intent: &QueryIntent,

@@ -1,4 +1,4 @@
-//! Copies of one text among the results: the best stands for all, and names some of the others.
+//! Folds copies of a text among the results into the best one, which then names the others.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,17 +6,18 @@ use codeinfo_core::RootId;
 
 use super::candidate::{SearchCandidate, TextCopy};
 
-/// Maximum number of copies that a result names.
+/// Maximum copies that a result names.
 const MAX_COPIES: usize = 50;
 
-/// Returns how many different texts the candidates have.
+/// Returns the number of distinct texts of the candidates.
 pub(super) fn count_texts(candidates: &[SearchCandidate]) -> usize {
     let texts = candidates.iter().map(|candidate| candidate.record.text.trim());
     texts.collect::<HashSet<_>>().len()
 }
 
-/// Keeps the first candidate of each text of a root, which then names those after it, and drops what is of roots whose
-/// folder is `gone` and stands elsewhere. Pieces of one file are never copies.
+/// Keeps the first candidate of each text per root, which then names those after it. Drops
+/// candidates of `gone` roots whose text is also in another root. Pieces of one file are never
+/// copies.
 pub(super) fn fold_copies(
     candidates: Vec<SearchCandidate>,
     gone: &HashSet<RootId>,

@@ -1,10 +1,10 @@
 //! Finds chunks: dense and lexical neighbours, fused and ranked.
 //!
-//! Fusing, ranking, grouping and rendering are pure; only [`Search::find`] asks the store,
-//! and [`Search::freshness`] the disk.
+//! Fusing, ranking, grouping and rendering are pure. Only [`Search::find_chunks`] reads the store,
+//! and only [`Search::check_freshness`] also reads the disk.
 //!
-//! Between the upsert and the deletion of a run two versions of a path may be found: the later one
-//! counts.
+//! While an index run has written new chunks and not yet deleted the old ones, a search may find
+//! two versions of a path. The later one counts.
 
 mod absent;
 mod also;
@@ -62,20 +62,21 @@ use self::{
     sight::SearchScope,
 };
 
-/// How many neighbours of each kind are fused in a search of one repository. Several times the most results,
-/// as the two lists differ and ranking moves candidates up.
+/// Neighbours of each list that are fused in a search of one repository. A multiple of the maximum
+/// results, because the lists differ and ranking moves candidates up.
 const CANDIDATES: usize = 100;
-/// How many in a search of everything, which takes a fifth longer with a hundred.
+/// The same in a search of all repositories, which takes a fifth longer with a hundred.
 const CANDIDATES_EVERYWHERE: usize = 70;
 
-/// How many of each list are looked through for some languages, at most.
+/// Maximum neighbours of each list that are read to filter them by language.
 const MOST_CANDIDATES: usize = 20_000;
-/// Of so many neighbours, at most, other versions of the same code are left out, in a search of everything.
+/// Maximum neighbours that are read to drop other versions of the same code in a search of all
+/// repositories.
 const MOST_VERSIONS: usize = 1_000;
-/// More candidates are ranked where that holds up nobody.
+/// Candidates above which ranking moves to a blocking thread.
 const MANY: usize = 800;
 
-/// What neighbours are asked for with.
+/// Inputs for finding neighbours.
 struct NeighbourQuery<'a> {
     text: &'a str,
     terms: TermVector,
@@ -91,33 +92,33 @@ pub struct Search {
     path_map: PathMap,
     weights: SearchWeights,
     scopes: Arc<TermSampleCache>,
-    /// Room to check files.
+    /// Limits concurrent checks of files.
     checks: Arc<Semaphore>,
     folders: FolderCheck,
 }
 
-/// What was found. Field names are a wire promise of `POST /tools/vector-search`.
+/// Results of a search. The field names are part of the wire format of `POST /tools/vector-search`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResults {
     /// Best first; equal scores in a fixed order.
     #[serde(rename = "results")]
     pub hits: Vec<Hit>,
-    /// The same by file, each file once, ordered by its best hit.
+    /// Hits summarised by file, ordered by the best hit.
     pub files: Vec<FileSummary>,
-    /// Names and files of the query that are nowhere in what was searched.
+    /// Names and files of the query that occur nowhere in the searched roots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
-    /// Plain words of the query of which no indexed text has any form.
+    /// Plain words of the query that no indexed text contains in any form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent_words: Vec<String>,
-    /// Names of the query that are in documents only.
+    /// Names of the query that occur only in documents.
     #[serde(skip)]
     pub documented: Vec<DocumentedName>,
-    /// What the client should know of where it stands.
+    /// Hint for the client, such as about the language of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
-    /// Where else the one name that the query consists of is defined.
+    /// Other definitions, if the query consists of one name.
     #[serde(skip)]
     pub also: Vec<NameLocation>,
     /// Embedding model, as `name@version`.
@@ -125,7 +126,7 @@ pub struct SearchResults {
 }
 
 impl Search {
-    /// Makes a search over `store`, whose vectors are of `embedder`.
+    /// Creates a search over `store`, whose vectors come from `embedder`.
     pub fn new(
         store: Arc<dyn VectorStore>,
         embedder: Arc<dyn Embedder>,
@@ -137,7 +138,7 @@ impl Search {
         Self { store, embedder, path_map, weights, scopes, checks, folders }
     }
 
-    /// Searches with these weights.
+    /// Replaces the weights.
     #[must_use]
     pub fn with_weights(self, weights: SearchWeights) -> Self {
         Self { weights, ..self }
@@ -145,11 +146,11 @@ impl Search {
 
     /// Finds the chunks that answer `query`, best first.
     ///
-    /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
-    /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
+    /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of the
+    /// maximum that a chunk can attain: 1 for one that leads both lists and has all features.
     pub async fn find_chunks(&self, query: &SearchQuery) -> Result<SearchResults, SearchError> {
         if let Some(Remembered { roots, store }) = self.store.remembered() {
-            // What roots there are is asked meanwhile, which then takes no time of its own.
+            // The current roots are read concurrently, so that this takes no extra time.
             let search = Self { store, ..self.clone() };
             let (now, found) =
                 futures_util::join!(self.store.roots(), search.find_in(query, &roots));
@@ -174,7 +175,7 @@ impl Search {
             Some(reference) => Some(&find_root(&self.path_map, roots, reference).await?),
             None => None,
         };
-        // The only one needs none, and an approximate index is at its best without.
+        // A single root needs no filter, and an approximate index works best without one.
         let sight = match root.filter(|_| roots.len() > 1) {
             Some(root) => SearchScope::for_root(root.id),
             None => SearchScope::for_tree(query.tree(), roots),
@@ -204,7 +205,7 @@ impl Search {
             sight: &sight,
             roots,
         };
-        // At once, since each is a round trip where a server has the store.
+        // Concurrently, because each lookup is a round trip if the store is on a server.
         let (of_files, (exact, holders), mut absent) = futures_util::try_join!(
             self.find_named_files(&intent, &sight, roots, &candidates),
             self.find_exact(query.text(), &intent, &sight, &candidates),
@@ -234,7 +235,7 @@ impl Search {
         Ok(SearchResults { absent: names, absent_words: words, documented, also, notice, ..found })
     }
 
-    /// Returns candidates of which not most are versions or copies of the same.
+    /// Returns candidates, read in growing numbers until at least half of them are distinct texts.
     async fn distinct_candidates(
         &self,
         neighbours: &NeighbourQuery<'_>,
@@ -257,7 +258,7 @@ impl Search {
         }
     }
 
-    /// Ranks candidates, many of them off the runtime's workers.
+    /// Ranks candidates; more than [`MANY`] of them on a blocking thread.
     async fn rank_candidates(
         &self,
         candidates: Vec<SearchCandidate>,
@@ -272,7 +273,7 @@ impl Search {
         spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)
     }
 
-    /// Returns what can be searched, ordered by name.
+    /// Returns the searchable roots, ordered by name.
     pub async fn list_roots(&self) -> Result<Vec<Root>, SearchError> {
         Ok(self.store.roots().await?)
     }
@@ -282,8 +283,8 @@ impl Search {
         self.folders.find_gone(roots).await
     }
 
-    /// Returns the nearest `limit` of each list, fused. Of a search in some languages, those in them: more are asked
-    /// for where they are few.
+    /// Returns the nearest `limit` of each list, fused. If the query is limited to some languages,
+    /// only chunks in them, from more neighbours where they are few.
     async fn fetch_candidates(
         &self,
         NeighbourQuery { text, terms, sight, lists }: &NeighbourQuery<'_>,
@@ -324,7 +325,7 @@ impl Search {
             .await?)
     }
 
-    /// Returns what to search the words of the query with.
+    /// Returns the weighted terms for the lexical search.
     async fn build_query_terms(
         &self,
         text: &str,
@@ -415,7 +416,7 @@ impl Search {
     }
 }
 
-/// Sets the weight of those terms that `words` have, too.
+/// Sets the weight of those terms that also occur in `words`.
 fn set_term_weights(terms: &mut TermVector, words: &str, to: f32) {
     let words = lexical::extract_query_terms(words);
     for (term, weight) in terms.indices.iter().zip(&mut terms.values) {

@@ -1,4 +1,4 @@
-//! Lines of a file as it is now, and which of them are not as they were indexed.
+//! Reads lines of a file as it is now and finds those that changed since it was indexed.
 
 use std::{
     io, iter,
@@ -20,68 +20,68 @@ use super::{
     snapshot::FileSnapshot,
 };
 
-/// The most lines of one reply, and how many there are unless more are asked for.
+/// Maximum lines of one reply, and their default number.
 const MAX_LINES: u32 = 200;
 const DEFAULT_LINES: u32 = 100;
-/// Larger files are not read again.
+/// Maximum bytes of a file that is read from disk.
 const MAX_FILE_BYTES: u64 = 8 << 20;
-/// Texts that differ in most lines are compared for so long; what is left then counts as changed.
+/// Maximum time of comparing texts that differ in most lines. The rest then counts as changed.
 const COMPARING: Duration = Duration::from_secs(1);
 
-/// Which lines are asked for.
+/// Requested lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestedLines {
-    /// The first; the file's first if left out.
+    /// First line, counted from 1; by default the first line of the file.
     pub first: Option<u32>,
-    /// The last.
+    /// Last line; by default [`DEFAULT_LINES`] from the first.
     pub last: Option<u32>,
 }
 
-/// Whether a file is as it was indexed.
+/// State of a file compared with the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexedFileState {
-    /// It is.
+    /// Unchanged.
     Indexed,
-    /// It is not; the lines are as they are now, and these of them are new or were changed.
+    /// Changed: the lines are the current ones, and these ranges are new or changed.
     Changed(Vec<LineRange>),
-    /// It is gone; the lines are as they were indexed.
+    /// Deleted: the lines are those of the index.
     Gone,
-    /// It is not text any more, a secret, a link, or too large; the lines are as they were indexed.
+    /// No longer text, a secret, a link, or too large: the lines are those of the index.
     Unreadable,
-    /// It is on the host of this name; the lines are as they were indexed.
+    /// On the named host: the lines are those of the index.
     Elsewhere(String),
 }
 
 /// Lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLines {
-    /// Which.
+    /// The file.
     pub file: IndexedFile,
-    /// How many lines the file has.
+    /// Number of lines of the file.
     pub total: u32,
     /// The lines, each with its number.
     pub lines: Vec<(u32, String)>,
-    /// The range that was asked for, within the file; more than `lines` if that would be too much.
+    /// Requested range within the file. It is longer than `lines` if it exceeds the maximum.
     pub asked: LineRange,
-    /// Whether they are as they were indexed.
+    /// State compared with the index.
     pub state: IndexedFileState,
-    /// What the file is written in, where it was read.
+    /// Encoding of the file on disk.
     pub encoding: TextEncoding,
 }
 
-/// A file that was read.
+/// A loaded file.
 pub(super) struct LoadedFile {
     pub(super) lines: FileLines,
-    /// All of it, without its secrets.
+    /// The whole text, without secrets.
     pub(super) text: String,
     pub(super) root: Root,
 }
 
-/// What a file has on disk now.
+/// Content of a file on disk.
 enum DiskContent {
-    /// With how many lines it has.
+    /// Unchanged, with its number of lines.
     Same(u32, TextEncoding),
-    /// Without its secrets; and which of its lines are new or were changed.
+    /// Changed: the text without secrets, and its new or changed lines.
     Other(String, Vec<LineRange>, TextEncoding),
     Gone,
     Unreadable,
@@ -89,7 +89,7 @@ enum DiskContent {
 }
 
 impl Evidence {
-    /// Reads lines of a file. Bounds that the file does not have are moved into it.
+    /// Reads lines of a file. Bounds outside the file are clamped.
     pub async fn read_lines(
         &self,
         path: &str,
@@ -99,7 +99,7 @@ impl Evidence {
         Ok(self.load_file(path, (asked, MAX_LINES), within).await?.lines)
     }
 
-    /// Reads a file, and of its lines those that are asked for, so many at most.
+    /// Reads a file and at most `max_lines` of its requested lines.
     pub(super) async fn load_file(
         &self,
         path: &str,
@@ -139,7 +139,7 @@ impl Evidence {
         let all: Vec<&str> = text.lines().collect();
         let total = to_line_number(all.len()).max(total);
         let (asked, shown_last) = clamp_lines(asked, total, most);
-        // What is indexed ends with the last line that is not blank.
+        // Indexed text ends with the last line that is not blank.
         let lines = (1..=shown_last).zip(all.into_iter().chain(iter::repeat("")));
         let shown = lines.filter(|(number, _)| asked.first <= *number);
         let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
@@ -157,7 +157,7 @@ impl DiskContent {
     }
 }
 
-/// Returns the lines that are asked for, as far as there are such, and the last of them that one reply has.
+/// Clamps the requested lines to the file. Returns them, and the last line of at most `max_lines`.
 fn clamp_lines(
     RequestedLines { first, last }: RequestedLines,
     total: u32,
@@ -197,7 +197,7 @@ fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&FileSnapshot>) -> 
     DiskContent::Other(text, changed, encoding)
 }
 
-/// Returns which lines are not those that were indexed, in their order.
+/// Returns the ranges of lines that differ from the indexed ones, in order.
 fn find_changed_lines(text: &str, indexed: &str) -> Vec<LineRange> {
     let before: Vec<&str> = indexed.lines().map(str::trim_end).collect();
     let now: Vec<&str> = text.lines().map(str::trim_end).collect();

@@ -1,4 +1,5 @@
-//! How a few files use one another: which names of one the others mention. Pure but for reading them.
+//! Finds the uses of some files by one another: the names of one that the others mention. Pure
+//! except for reading the files.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,38 +11,38 @@ use codeinfo_lang::{
 
 use super::{Evidence, EvidenceError, place::ResolvedPath, snapshot::FileSnapshot};
 
-/// Shorter names are anything's.
+/// Minimum bytes of a name; shorter ones are too common.
 const SHORTEST: usize = 3;
-/// Longer files are read to there.
+/// Maximum lines of a file that are read.
 const MAX_LINES: usize = 20_000;
-/// So many names are kept of one link.
+/// Maximum names per link.
 const MAX_NAMES: usize = 8;
 
 /// A use of one file by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLink {
-    /// The place of the file that uses the other.
+    /// Index of the file that uses the other.
     pub from: usize,
-    /// The place of the file that is used.
+    /// Index of the used file.
     pub to: usize,
-    /// Whether its names are called, or imported alone.
+    /// Kind of use.
     pub how: FileLinkKind,
-    /// The names, a few at most.
+    /// Some of the used names.
     pub names: Vec<String>,
 }
 
-/// How a file uses another.
+/// Kind of use of one file by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileLinkKind {
-    /// Its names stand in code.
+    /// Its names occur in code.
     Calls,
-    /// Its names, or that of its file, stand in lines that import.
+    /// Its names, or that of its file, occur only in import lines.
     Imports,
 }
 
 impl Evidence {
-    /// Finds how files use one another, given their absolute paths: a name counts that one of them alone defines. A
-    /// file that is not indexed uses nothing.
+    /// Finds the uses among files, given by their absolute paths. Only names that a single one of
+    /// them defines count. A file that is not indexed has no uses.
     pub async fn find_links(&self, paths: &[String]) -> Result<Vec<FileLink>, EvidenceError> {
         let mut snapshots = Vec::new();
         for path in paths {
@@ -68,7 +69,7 @@ fn link_snapshots(files: &[Option<FileSnapshot>]) -> Vec<FileLink> {
             let how = if is_import(line) { FileLinkKind::Imports } else { FileLinkKind::Calls };
             for name in find_identifiers(line).filter_map(|name| str::from_utf8(name).ok()) {
                 let Some((name, Some(of))) = definers.get_key_value(name) else { continue };
-                // The name of a file says something where files are imported alone.
+                // The name of a file only counts in import lines.
                 let is_used = of.file != from && (of.is_defined || how == FileLinkKind::Imports);
                 if is_used {
                     let (strongest, names) = used.entry(of.file).or_insert((how, BTreeSet::new()));
@@ -92,15 +93,15 @@ fn link_snapshots(files: &[Option<FileSnapshot>]) -> Vec<FileLink> {
     links
 }
 
-/// Whose name it is.
+/// Origin of a name.
 #[derive(Debug, Clone, Copy)]
 struct NameDefiner {
     file: usize,
-    /// Whether it is defined in the file, and not the file's own.
+    /// True if the file defines the name, false if it is the file's own name.
     is_defined: bool,
 }
 
-/// Returns the file that defines a name or is called like that; `None` where several are.
+/// Returns the file that defines a name or has it as its own; `None` for a name of several files.
 fn find_definers(files: &[Option<FileSnapshot>]) -> HashMap<String, Option<NameDefiner>> {
     let mut definers: HashMap<String, Option<NameDefiner>> = HashMap::new();
     for (place, file) in files.iter().enumerate() {

@@ -1,18 +1,19 @@
-//! Picks the lines to show of all that have a word: some of each group, and of each as many files as there are. Pure.
+//! Selects the lines to show of all occurrences: some of each kind, from as many files as possible.
+//! Pure.
 
 use super::{
     classify::{FileOccurrences, KindOccurrences, MAX_SHOWN, OccurrenceKind},
     place::IndexedFile,
 };
 
-/// One group of places of a word.
+/// Occurrences of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OccurrenceGroup {
-    /// Which.
+    /// The kind.
     pub group: OccurrenceKind,
-    /// How many places there are, shown or not.
+    /// Number of occurrences, shown or not.
     pub count: usize,
-    /// The files with lines to show, the most telling first.
+    /// Files with lines to show, most important first.
     pub files: Vec<UsedFile>,
 }
 
@@ -21,14 +22,16 @@ pub struct OccurrenceGroup {
 pub struct UsedFile {
     /// The file as clients see it.
     pub file: IndexedFile,
-    /// Line by line: its number, its text, and how often the word stands there.
+    /// Number, text and number of occurrences of each line.
     pub lines: Vec<(u32, String, usize)>,
 }
 
-/// How many lines a group gets in each round while there is room: by [`Group::ALL`].
+/// Lines that each kind gets per round while there is room, in the order of
+/// [`OccurrenceKind::ALL`].
 const SHARES: [usize; 5] = [8, 4, 2, 1, 1];
 
-/// Picks the lines to show. `files` are in order of path; `shown` returns one as clients see it.
+/// Selects the lines to show. `files` are ordered by path; `shown` converts one to the form that
+/// clients see.
 pub(super) fn pick_lines(
     mut files: Vec<FileOccurrences>,
     shown: impl Fn(&FileOccurrences) -> IndexedFile,
@@ -46,7 +49,7 @@ pub(super) fn pick_lines(
     groups.filter(|group| group.count > 0).collect()
 }
 
-/// Shares the lines that may be shown among groups that have so many.
+/// Distributes the lines that may be shown over kinds with `available` lines.
 fn share_lines(available: [usize; 5]) -> [usize; 5] {
     let mut given = [0; 5];
     let mut room = MAX_SHOWN;
@@ -60,7 +63,7 @@ fn share_lines(available: [usize; 5]) -> [usize; 5] {
     given
 }
 
-/// Takes lines of a group, from file to file, one of each in turn.
+/// Takes lines of one kind, in turn one from each file.
 fn of_group(
     files: &[FileOccurrences],
     group: OccurrenceKind,

@@ -6,13 +6,15 @@ use codeinfo_core::{FileRecord, RootId};
 
 use super::{Evidence, EvidenceError, classify::ScanBudget, snapshot::FileSnapshot};
 
-/// Number of chunks in a batch.
+/// Chunks in a batch.
 const BATCH_CHUNKS: usize = 1000;
 
 impl Evidence {
-    /// Calls `read` with `found`, the index of the root and the content of each file, on a blocking thread. Returns
-    /// `found`, and the number of files that were not read: the time ran out, they are being indexed, or `read`
-    /// returned `false`.
+    /// Calls `read` with `found`, the index of the root and the content of each file, on a blocking
+    /// thread.
+    ///
+    /// Returns `found` and the number of unread files: the time ran out, they are being indexed, or
+    /// `read` returned `false`.
     pub(super) async fn scan_files<T, F>(
         &self,
         files: Vec<(usize, FileRecord)>,

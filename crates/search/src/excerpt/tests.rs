@@ -1,4 +1,4 @@
-//! What a model is shown of hits, case by case.
+//! Excerpts of hits, case by case.
 
 use std::time::Duration;
 

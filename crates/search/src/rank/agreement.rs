@@ -1,16 +1,16 @@
-//! Boosts files with many high-scoring chunks: the file itself is what the query is about.
+//! Raises files with many high-scoring chunks, because the query is about the file itself.
 
 use super::super::candidate::SearchCandidate;
 
-/// How many chunks after the best one of a file count by their scores.
+/// Number of chunks after the best one of a file whose scores count.
 const FURTHER: usize = 3;
-/// From this number of chunks on, more of them add nothing.
+/// Number of chunks from which on more of them add nothing.
 const MANY: f32 = 20.0;
 /// Weight of the number of chunks against their scores, 0…1.
 const NUMBER: f32 = 0.45;
 
-/// Returns for each file how well its chunks agree, 0…1: the scores of the best ones after the first, and
-/// how many were found. `files` has the number of each candidate's file.
+/// Returns the agreement of each file's chunks, 0…1, from the scores of the best ones after the
+/// first and their number. `files` contains the number of each candidate's file.
 pub(super) fn of_files(candidates: &[SearchCandidate], files: &[usize]) -> Vec<f32> {
     let mut scores: Vec<Vec<f32>> = Vec::new();
     for (candidate, file) in candidates.iter().zip(files) {

@@ -1,24 +1,25 @@
-//! Whether a chunk defines a name that the query has.
+//! Scores chunks that define a name of the query.
 
 use codeinfo_core::ChunkRecord;
 use codeinfo_lang::words::fold_name;
 
 use super::super::intent::QueryIntent;
 
-/// The name is written with other capitals or underscores than in the query: `transaction` is a
-/// function where `Transaction` is a type.
+/// Factor of a name with other capitals or underscores than in the query: `transaction` is a
+/// function, `Transaction` a type.
 const SPELLED_OTHERWISE: f32 = 0.4;
-/// What remains for each name before the one that is defined: a type comes before a member of its name.
+/// Factor per name before the defined one, so that a type comes before a member with its name.
 const DEEPER: f32 = 0.98;
-/// The name is defined in another place than the query says: in `Shelf` where `Store::open` is asked for.
+/// Factor of a name with another qualifier than in the query: in `Shelf` for the query
+/// `Store::open`.
 const ELSEWHERE: f32 = 0.6;
-/// The chunk is a later part of the definition, adds to it, or is a constructor.
+/// Factor of a chunk that is a later part of the definition, adds to it, or is a constructor.
 const PART: f32 = 0.5;
-/// The chunk is of something inside the definition.
+/// Factor of a chunk inside the definition.
 const INSIDE: f32 = 0.25;
 
-/// Returns 1 where the chunk defines a name in the query, and less where it only belongs to the
-/// definition of one.
+/// Returns 1 if the chunk defines a name of the query, and less if it only belongs to such a
+/// definition.
 pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
     if intent.names.is_empty() {
         return 0.0;
@@ -31,7 +32,7 @@ pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f3
     defines.max(part).max(INSIDE * inside)
 }
 
-/// Returns the symbol by which the chunk defines a name in the query.
+/// Returns the symbol of the chunk's definition that best matches a name of the query.
 pub(crate) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &QueryIntent) -> Option<&'a str> {
     let mut best = (0.0, None);
     for symbol in &record.defines {
@@ -43,8 +44,8 @@ pub(crate) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &QueryIntent) ->
     best.1
 }
 
-/// Returns how much the names that the chunk defines as members of types are one of the query, and these
-/// types; `None` where it defines none of them so.
+/// Returns how well the members that the chunk defines match a name of the query, with their types;
+/// `None` if none does.
 pub(super) fn asked_member<'a>(
     record: &'a ChunkRecord,
     intent: &QueryIntent,
@@ -62,17 +63,17 @@ pub(super) fn asked_member<'a>(
     (!types.is_empty()).then_some((most, types))
 }
 
-/// Returns how much a definition of this symbol is one of a name in the query.
+/// Returns how well a definition with this symbol matches a name of the query.
 fn share_of(symbol: &str, intent: &QueryIntent) -> f32 {
     let (last, before) = split_symbol(symbol);
     let qualifier = before.last().copied();
-    // A constructor is named as its class.
+    // A constructor has the name of its class.
     let factor = if qualifier == Some(last) { PART } else { 1.0 };
     let depth = i32::try_from(before.len()).unwrap_or(i32::MAX);
     factor * DEEPER.powi(depth) * score_name(last, qualifier, intent)
 }
 
-/// Returns how much a name is one that the query has: 0 where it is another.
+/// Returns how well a name matches a name of the query, 0…1.
 fn score_name(name: &str, qualifier: Option<&str>, intent: &QueryIntent) -> f32 {
     let (name_folded, qualifier) =
         (fold_name(name.as_bytes()), qualifier.map(|q| fold_name(q.as_bytes())));
@@ -86,11 +87,11 @@ fn score_name(name: &str, qualifier: Option<&str>, intent: &QueryIntent) -> f32 
     shares.fold(0.0, f32::max)
 }
 
-/// Cuts a symbol into its last name and those before it.
+/// Splits a symbol into its last name and those before it.
 pub(super) fn split_symbol(symbol: &str) -> (&str, Vec<&str>) {
     let names = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
     let mut names: Vec<&str> = names.collect();
-    // Ruby's `empty?` and Haskell's `go'` are asked for without their marks.
+    // A query has no marks for Ruby's `empty?` and Haskell's `go'`.
     let last = names.pop().unwrap_or_default();
     (last.trim_matches(|c: char| c.is_ascii_punctuation() && c != '_'), names)
 }

@@ -1,4 +1,4 @@
-//! Puts a definition in a base type before those that override it.
+//! Moves a definition in a base type before those that override it.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,17 @@ use super::{super::intent::QueryIntent, RatedCandidate, definition, lift_scores}
 struct MemberDefinition<'a> {
     at: usize,
     root: RootId,
-    /// How much the query asks for it.
+    /// Score of the name against the query.
     asked: f32,
-    /// What the role of its file leaves of it.
+    /// Factor of the role of its file.
     factor: f32,
     types: Vec<&'a str>,
     bases: &'a [String],
 }
 
-/// Moves each definition in a base type, if the query asks for it as much and its file is as good, right
-/// before the first that overrides it, whose score it takes. Candidates come and go best first.
+/// Moves each definition in a base type before the first one that overrides it, if it matches the
+/// query and its file's role as well. It then takes that one's score. Candidates are ordered best
+/// first before and after.
 pub(super) fn put_bases_first(
     rated: Vec<RatedCandidate>,
     intent: &QueryIntent,
@@ -37,7 +38,7 @@ pub(super) fn put_bases_first(
     placed
 }
 
-/// Places a candidate after what it overrides. Types may extend one another in a circle.
+/// Places a candidate after those that it overrides. Types may extend one another in a circle.
 fn place_after_bases(
     at: usize,
     overridden: &HashMap<usize, Vec<usize>>,
@@ -96,10 +97,10 @@ mod tests {
     use codeinfo_core::ChunkRecord;
     use codeinfo_core::ScoreParts;
 
-    /// A chunk by its path, what it defines and the bases, with names parted by spaces.
+    /// A chunk by its path, its definitions and bases, with names separated by spaces.
     type Chunk = (&'static str, &'static str, &'static str);
 
-    /// Returns the order in which the chunks come, found best first, with falling scores.
+    /// Returns the order of the ranked chunks, which are found best first with falling scores.
     fn order(query: &str, found: &[Chunk]) -> String {
         let names = |names: &str| names.split_whitespace().map(str::to_owned).collect();
         let mut candidates = Vec::new();
