@@ -94,7 +94,8 @@ impl Search {
             });
         let words = plain_words(asked.text, asked.intent);
         let words = words.map(|word| (word, lexical::word_forms(word)));
-        let (files, words) = (files.collect(), words.collect());
+        let files = files.collect();
+        let words = words.collect();
         let finding: Vec<_> = names.iter().map(|name| self.find_name(name, asked)).collect();
         // Concurrently, because each lookup is a round trip if the store is on a server.
         let (places, files, words) = try_join!(

@@ -61,7 +61,9 @@ impl Search {
             terms: self.build_query_terms(query.text(), &intent, Some(&first), roots).await?,
             lists: rank::choose_list_weights(intent.kind, &self.weights),
         };
-        let (weights, most, first_id) = (self.weights, query.limit(), first.id);
+        let weights = self.weights;
+        let most = query.limit();
+        let first_id = first.id;
         let names = [first.name.clone(), second.name.clone()];
         let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
         let sides = spawn_blocking(move || {
@@ -119,7 +121,8 @@ impl Search {
         limit: usize,
     ) -> Result<(Vec<SearchCandidate>, bool), SearchError> {
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
-        let (dense, lexical) = (limit_of(lists.dense), limit_of(lists.lexical));
+        let dense = limit_of(lists.dense);
+        let lexical = limit_of(lists.lexical);
         let (dense, lexical) = try_join!(
             self.store.nearest_among(vector.clone(), side.among.clone(), dense),
             self.store.lexical_among(terms.clone(), side.among.clone(), lexical)
@@ -186,7 +189,8 @@ impl TreeDifference {
         let there: HashMap<&str, &FileRecord> =
             other.iter().map(|file| (file.path.as_str(), file)).collect();
         let versions: HashSet<&str> = other.iter().map(|file| file.version.as_str()).collect();
-        let (mut ids, mut others) = (HashSet::new(), HashMap::new());
+        let mut ids = HashSet::new();
+        let mut others = HashMap::new();
         for file in files {
             match there.get(file.path.as_str()) {
                 Some(other) if other.version == file.version => continue,
@@ -222,7 +226,8 @@ fn pair_definitions(
             places.entry(place).or_default().push(candidate.clone());
         }
     }
-    let (mut seen, mut paired) = (HashSet::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let mut paired = Vec::new();
     for candidate in ranked {
         if !seen.insert(candidate.id) {
             continue;

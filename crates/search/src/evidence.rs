@@ -69,7 +69,8 @@ pub struct Evidence {
 impl Evidence {
     /// Creates a source of evidence from the content of `store`.
     pub fn new(store: Arc<dyn VectorStore>, paths: PathMap) -> Self {
-        let (room, folders) = (Arc::new(Semaphore::new(MAX_WORKING)), FolderCheck::default());
+        let room = Arc::new(Semaphore::new(MAX_WORKING));
+        let folders = FolderCheck::default();
         Self { store, paths, room, folders }
     }
 

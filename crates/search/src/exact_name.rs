@@ -104,7 +104,8 @@ fn is_compound(word: &str) -> bool {
 /// `type-erased`.
 fn is_english(word: &str) -> bool {
     let mut parts = word.split('-');
-    let (first, last) = (parts.next().unwrap_or_default(), parts.next_back().unwrap_or_default());
+    let first = parts.next().unwrap_or_default();
+    let last = parts.next_back().unwrap_or_default();
     let is_one_of = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     is_one_of(ENGLISH_STARTS, first)
         || is_one_of(ENGLISH_ENDS, last)

@@ -181,7 +181,8 @@ fn build_pieces<'a>(
     known: &BTreeSet<String>,
 ) -> Vec<ExcerptPiece<'a>> {
     let near = hits.first().map_or(0.0, |best| NEAR * best.score);
-    let (mut whole, mut room) = (0, WHOLE_BYTES);
+    let mut whole = 0;
+    let mut room = WHOLE_BYTES;
     let mut files: Vec<Vec<(DetailLevel, usize, &Hit)>> = Vec::new();
     for (rank, hit) in hits.iter().enumerate() {
         let bytes = render::count_whole_bytes(hit);

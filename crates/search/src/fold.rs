@@ -37,7 +37,8 @@ pub(super) fn fold_copies(
         match kept.get_mut(place) {
             Some(first) if !text.is_empty() && first.record.path != candidate.record.path => {
                 if first.copies.len() < MAX_COPIES {
-                    let (path, line) = (candidate.record.path, candidate.record.start_line);
+                    let path = candidate.record.path;
+                    let line = candidate.record.start_line;
                     first.copies.push(TextCopy { id: candidate.id, path, line });
                 }
             }
@@ -73,7 +74,8 @@ mod tests {
             .map(|(id, (root, path, line, text))| {
                 let mut record = record(path, None, text);
                 (record.root, record.start_line) = (root, line);
-                let (id, parts) = (Uuid::from_u128(id), ScoreParts::default());
+                let id = Uuid::from_u128(id);
+                let parts = ScoreParts::default();
                 SearchCandidate {
                     id,
                     record,
@@ -93,7 +95,8 @@ mod tests {
                 (one.record.path.as_str(), one.record.start_line, copies.collect())
             })
             .collect();
-        let (copies, none) = (vec![("b.py", 4)], Vec::new);
+        let copies = vec![("b.py", 4)];
+        let none = Vec::new;
         assert_eq!(
             shown,
             [("a.py", 1, copies), ("c.py", 1, none()), ("a.py", 7, none()), ("a.py", 9, none())]

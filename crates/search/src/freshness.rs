@@ -139,7 +139,8 @@ mod tests {
         let now = SystemTime::now();
         let is_changed = |modified_ns, size, indexed: SystemTime| {
             let root = codeinfo_core::RootId::from_path(file.path());
-            let (path, version) = (String::new(), String::new());
+            let path = String::new();
+            let version = String::new();
             let record = FileRecord { root, path, version, size, modified_ns, chunks: 0 };
             is_changed(&metadata, &record, Some(indexed.into()))
         };

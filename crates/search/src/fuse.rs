@@ -39,7 +39,8 @@ pub(super) fn fuse_lists(
             let score = weight / total * scale.scale_score(score);
             let place = *places.entry(id).or_insert(candidates.len());
             if place == candidates.len() {
-                let (score, parts) = (0.0, ScoreParts::default());
+                let score = 0.0;
+                let parts = ScoreParts::default();
                 let copies = Vec::new();
                 candidates.push(SearchCandidate { id, record, score, parts, also, copies });
             }

@@ -297,7 +297,8 @@ fn asks_for_tests(words: &[&str]) -> bool {
         at.and_then(|at| words.get(at)).is_some_and(|word| any_of.contains(word))
     };
     let means_tests = |at: usize| {
-        let (before, after) = (at.checked_sub(1), at + 1);
+        let before = at.checked_sub(1);
+        let after = at + 1;
         after == words.len()
             || at <= BEGINNING && is(Some(after), THEY_CHECK)
             || is(Some(after), PARTS)

@@ -248,8 +248,10 @@ impl RatedCandidate {
             * roots::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * literal::score_literals(record, intent)
             + weights.shipped.path * asked_path::score_query_path(record, intent);
-        let (definition, coverage) = (of_definition, of_coverage);
-        let (standing, further) = (roots::compute_missing_root_factor(record.root, intent), 1.0);
+        let definition = of_definition;
+        let coverage = of_coverage;
+        let standing = roots::compute_missing_root_factor(record.root, intent);
+        let further = 1.0;
         let mut rated = Self {
             candidate,
             file,
@@ -372,7 +374,8 @@ mod tests {
         let long = "what happens with queued request bodies after closing their connection";
         let weights =
             |query| QueryWeights::for_intent(&QueryIntent::parse(query), &SearchWeights::SHIPPED);
-        let (few, many) = (weights("retry a failed request"), weights(long));
+        let few = weights("retry a failed request");
+        let many = weights(long);
         assert!((few.coverage - SearchWeights::SHIPPED.coverage).abs() < 1e-6);
         assert!((weights("RetryPolicy").coverage - few.coverage).abs() < 1e-6);
         assert!(few.coverage < many.coverage);

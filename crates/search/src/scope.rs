@@ -173,7 +173,8 @@ mod tests {
             background_merge: false,
             repairs: true,
         };
-        let (at, refuse) = (folder.path().join("store"), OnMismatch::Refuse);
+        let at = folder.path().join("store");
+        let refuse = OnMismatch::Refuse;
         let opened = Embedded::open(&at, "test@1", 1, refuse, &settings, Tasks::default());
         let store = opened.await.unwrap();
         let roots = ["/repositories/one", "/repositories/two"].map(root);

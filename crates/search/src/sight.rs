@@ -45,7 +45,8 @@ impl SearchScope {
         read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<Scored>, StoreError>>,
     ) -> Result<Vec<Scored>, StoreError> {
         let found = read(self.only, limit).await?;
-        let (count, is_all) = (found.len(), found.len() < limit);
+        let count = found.len();
+        let is_all = found.len() < limit;
         let mut seen: Vec<Scored> =
             found.into_iter().filter_map(|one| self.map_to_tree(one)).collect();
         // Chunks of other trees took the place of some of this tree.

@@ -147,7 +147,8 @@ fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     let mut seen: HashSet<(RootId, String, String)> = HashSet::new();
     files.retain(|(at, file)| {
         roots.get(*at).is_none_or(|root| {
-            let (path, version) = (file.path.clone(), file.version.clone());
+            let path = file.path.clone();
+            let version = file.version.clone();
             root.repository.is_none() || seen.insert((root.chunk_owner(), path, version))
         })
     });

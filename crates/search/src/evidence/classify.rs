@@ -134,7 +134,8 @@ pub(super) fn count_occurrences(
     };
     group_places(snapshot, &text, word.find_places(&text), budget, &mut count);
     let is_there = groups.iter().any(|of| of.count > 0);
-    let (path, rank) = (snapshot.record.path.clone(), rank_by_roles(snapshot.roles()));
+    let path = snapshot.record.path.clone();
+    let rank = rank_by_roles(snapshot.roles());
     is_there.then_some(FileOccurrences { root, path, rank, groups })
 }
 

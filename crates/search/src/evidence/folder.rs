@@ -118,7 +118,8 @@ pub(super) fn build_folder_outline(
     for file in files.iter().filter(|file| !shown.contains(file.path.as_str())) {
         *others.entry(first_part(&below(&file.path)).to_owned()).or_default() += 1;
     }
-    let (files, left_out) = (files.len(), String::new());
+    let files = files.len();
+    let left_out = String::new();
     FolderOutline { path, files, members, others: others.into_iter().collect(), left_out }
 }
 

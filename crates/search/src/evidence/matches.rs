@@ -112,7 +112,8 @@ impl MatchTally {
     ) -> bool {
         let text = snapshot.text();
         let mut places = pattern.find_places(&text, *budget);
-        let (before, rank) = (self.count, rank_by_roles(snapshot.roles()));
+        let before = self.count;
+        let rank = rank_by_roles(snapshot.roles());
         let path = &snapshot.record.path;
         let file = CountedFile { root, path, rank };
         let mut take =
@@ -147,7 +148,8 @@ impl MatchTally {
             return;
         }
         self.bytes = bytes;
-        let (first, last_file) = (first(), self.files);
+        let first = first();
+        let last_file = self.files;
         let root = file.root;
         let count = NameCount { count: 1, files: 1, last_file, order, root, first };
         self.names.insert(place.name.to_owned(), count);

@@ -190,7 +190,9 @@ impl Evidence {
     ) -> Result<ResolvedPath, EvidenceError> {
         let end = normalize_nfc(asked.to_str().unwrap_or_default());
         let name = end.rsplit('/').next().unwrap_or(&end);
-        let (mut found, mut folders, mut similar) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut folders = BTreeSet::new();
+        let mut similar = Vec::new();
         for (at, root) in roots.iter().enumerate() {
             for file in with_content(self.store.files(root.id).await?, root) {
                 let path = normalize_nfc(&file.path);
@@ -229,7 +231,8 @@ impl Evidence {
     }
 
     pub(super) fn to_indexed_file(&self, root: &Root, path: &str) -> IndexedFile {
-        let (rel_path, repo) = (path.to_owned(), root.name.clone());
+        let rel_path = path.to_owned();
+        let repo = root.name.clone();
         IndexedFile { path: self.display_path(root, path), rel_path, repo }
     }
 

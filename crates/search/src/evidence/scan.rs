@@ -25,14 +25,17 @@ impl Evidence {
         T: Send + 'static,
         F: FnMut(&mut T, usize, &FileSnapshot, &mut ScanBudget) -> bool + Clone + Send + 'static,
     {
-        let (mut budget, mut unread) = (ScanBudget::default(), 0);
+        let mut budget = ScanBudget::default();
+        let mut unread = 0;
         let mut files = files.into_iter().peekable();
         while files.peek().is_some() {
             if budget.is_spent() {
                 unread += files.count();
                 break;
             }
-            let (mut batch, mut roots, mut chunks) = (Vec::new(), Vec::new(), 0);
+            let mut batch = Vec::new();
+            let mut roots = Vec::new();
+            let mut chunks = 0;
             while let Some((root, record)) = files.next_if(|_| chunks < BATCH_CHUNKS) {
                 chunks += record.chunks as usize;
                 roots.push(root);

@@ -23,7 +23,8 @@ pub(super) fn describe_unsearched_roots(roots: &[Root], names: &[&str]) -> Optio
         let prefix = if roots.len() == 1 { String::new() } else { format!("{}/", root.name) };
         unsearched.add_groups(&root.omitted, &prefix, OmissionRule::may_hide_code);
     }
-    let (mut files, mut folders) = (0, 0);
+    let mut files = 0;
+    let mut folders = 0;
     for (_, group) in unsearched.groups() {
         files += group.files;
         folders += group.folders;

@@ -67,7 +67,8 @@ impl<'a> QueryStems<'a> {
         asked.sort_unstable_by_key(|(stem, word)| (Reverse(stem.len()), *stem, *word));
         asked.dedup_by_key(|(stem, _)| *stem);
         asked.truncate(MOST);
-        let (mut stems, mut stand_for) = (Vec::new(), Vec::new());
+        let mut stems = Vec::new();
+        let mut stand_for = Vec::new();
         for (place, (stem, word)) in asked.iter().enumerate() {
             stems.push(*stem);
             stand_for.push((place, 1.0));

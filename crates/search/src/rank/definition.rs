@@ -50,7 +50,8 @@ pub(super) fn asked_member<'a>(
     record: &'a ChunkRecord,
     intent: &QueryIntent,
 ) -> Option<(f32, Vec<&'a str>)> {
-    let (mut most, mut types) = (0.0_f32, Vec::new());
+    let mut most = 0.0_f32;
+    let mut types = Vec::new();
     for symbol in &record.defines {
         let (last, before) = split_symbol(symbol);
         let Some(qualifier) = before.last().copied() else { continue };
@@ -127,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_name_spelled_as_asked_comes_before_one_spelled_otherwise() {
-        let (type_, function) = (defining(&["Transaction"]), defining(&["transaction"]));
+        let type_ = defining(&["Transaction"]);
+        let function = defining(&["transaction"]);
         let [upper, lower] = ["Transaction", "transaction()"].map(QueryIntent::parse);
         assert!(score_definition(&function, &upper) < score_definition(&type_, &upper));
         assert!(score_definition(&type_, &lower) < score_definition(&function, &lower));

@@ -59,7 +59,8 @@ fn find_overridden(rated: &[RatedCandidate], intent: &QueryIntent) -> HashMap<us
     let members = rated.iter().enumerate().filter_map(|(at, rated)| {
         let record = &rated.candidate.record;
         let (asked, types) = definition::asked_member(record, intent)?;
-        let (root, bases) = (record.root, record.bases.as_slice());
+        let root = record.root;
+        let bases = record.bases.as_slice();
         Some(MemberDefinition { at, root, asked, factor: rated.factor, types, bases })
     });
     let members: Vec<MemberDefinition<'_>> = members.collect();
@@ -105,7 +106,8 @@ mod tests {
         let names = |names: &str| names.split_whitespace().map(str::to_owned).collect();
         let mut candidates = Vec::new();
         for ((path, defines, bases), at) in found.iter().zip(0_u8..) {
-            let (defines, bases) = (names(defines), names(bases));
+            let defines = names(defines);
+            let bases = names(bases);
             let root = RootId::from_path(Path::new(if path.starts_with("other/") {
                 "/other"
             } else {
@@ -113,7 +115,8 @@ mod tests {
             }));
             let record = ChunkRecord { root, defines, bases, ..record(path, None, "") };
             let id = Uuid::from_u128(u128::from(at));
-            let (score, parts) = (1.0 - f32::from(at) / 100.0, ScoreParts::default());
+            let score = 1.0 - f32::from(at) / 100.0;
+            let parts = ScoreParts::default();
             candidates.push(SearchCandidate {
                 id,
                 record,
@@ -164,7 +167,8 @@ mod tests {
 
     #[test]
     fn types_that_extend_one_another_in_a_circle_all_come_once() {
-        let (a, b) = (("a", "A.run_all", "B"), ("b", "B.run_all", "A"));
+        let a = ("a", "A.run_all", "B");
+        let b = ("b", "B.run_all", "A");
         assert_eq!(order("run_all", &[a, b]), "b a");
     }
 }

@@ -48,7 +48,8 @@ pub(super) fn compute_role_factor(roles: &[FileRole], intent: &QueryIntent, purp
 
 fn of_role(role: FileRole, intent: &QueryIntent, weight_of_purpose: f32) -> f32 {
     let (asked_by, factor) = find_role_discount(role);
-    let (is_named, purpose) = (intent.asks_for(asked_by), intent.purpose);
+    let is_named = intent.asks_for(asked_by);
+    let purpose = intent.purpose;
     match role {
         FileRole::Test if intent.kind == QueryKind::Prose => match (is_named, purpose.is_for_tests)
         {
