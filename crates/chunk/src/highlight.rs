@@ -29,7 +29,7 @@ pub enum HighlightClass {
 }
 
 impl HighlightClass {
-    /// Returns the letter that stands for the class in a compact form.
+    /// Returns the letter of the class, for compact output.
     pub fn letter(self) -> char {
         match self {
             Self::Attribute => 'a',

@@ -83,8 +83,8 @@ impl Search {
         asked: &QueryContext<'_>,
     ) -> Result<AbsentTerms, SearchError> {
         let mut seen = HashSet::new();
-        let names = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
-        let names: Vec<&QueryName> = names.take(MAX_LOOKUPS).collect();
+        let distinct = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
+        let names: Vec<&QueryName> = distinct.take(MAX_LOOKUPS).collect();
         // A route, a folder or an address is not a file, and `Next.js` may be a product instead of
         // a file.
         let files =
@@ -92,15 +92,14 @@ impl Search {
                 let term = lexical::extract_file_terms(path).filter(|_| !path.contains("://"))?;
                 Some((path.as_str(), term))
             });
-        let words = plain_words(asked.text, asked.intent);
-        let words = words.map(|word| (word, lexical::word_forms(word)));
-        let files = files.collect();
-        let words = words.collect();
+        let words = plain_words(asked.text, asked.intent)
+            .map(|word| (word, lexical::word_forms(word)))
+            .collect();
         let finding: Vec<_> = names.iter().map(|name| self.find_name(name, asked)).collect();
         // Concurrently, because each lookup is a round trip if the store is on a server.
         let (places, files, words) = try_join!(
             try_join_all(finding),
-            self.list_absent(files, asked),
+            self.list_absent(files.collect(), asked),
             self.list_absent(words, asked),
         )?;
         let mut absent = AbsentTerms { words, ..AbsentTerms::default() };
@@ -199,8 +198,10 @@ enum NamePresence {
 
 /// Returns the content words of a sentence, without names and files.
 fn plain_words<'a>(text: &'a str, intent: &'a QueryIntent) -> impl Iterator<Item = &'a str> {
-    let tokens = text.split_whitespace().filter(|_| intent.kind == QueryKind::Prose);
-    let tokens = tokens.map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()));
+    let tokens = text
+        .split_whitespace()
+        .filter(|_| intent.kind == QueryKind::Prose)
+        .map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()));
     let parts = tokens.filter(|token| !intent.is_name(token)).flat_map(|token| token.split('-'));
     let is_plain = |word: &&str| {
         let lower = word.to_ascii_lowercase();

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Maximum neighbours read per tree. Unchanged parts of changed files are dropped from them later.
-const MOST: usize = 6_400;
+const MAX_NEIGHBOURS: usize = 6_400;
 /// Chunks of changed files that are compared per read.
 const PAGE: usize = 500;
 /// Maximum concurrent reads.
@@ -49,24 +49,24 @@ impl Search {
     pub(super) async fn find_between(
         &self,
         query: &SearchQuery,
-        (first, second): (&str, &str),
+        trees: [&str; 2],
         roots: &[Root],
     ) -> Result<SearchResults, SearchError> {
-        let [first, second] = self.resolve_trees([first, second], roots).await?;
-        let intent =
-            QueryIntent::parse(query.text()).narrow_to_repository(query.text(), &first.name);
-        let intent = intent.with_near(|word| self.embedder.similar_words(word));
+        let [first, second] = self.resolve_trees(trees, roots).await?;
+        let intent = QueryIntent::parse(query.text())
+            .narrow_to_repository(query.text(), &first.name)
+            .with_near(|word| self.embedder.similar_words(word));
         let vectors = QueryVectors {
             vector: self.embedder.embed_query(query.text().to_owned()).await?,
             terms: self.build_query_terms(query.text(), &intent, Some(&first), roots).await?,
             lists: rank::choose_list_weights(intent.kind, &self.weights),
         };
         let weights = self.weights;
-        let most = query.limit();
+        let max_results = query.limit();
         let first_id = first.id;
         let names = [first.name.clone(), second.name.clone()];
         let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
-        let sides = spawn_blocking(move || {
+        let comparing = spawn_blocking(move || {
             let sides = [
                 TreeDifference::compare_files(first, &files.0, &files.1),
                 TreeDifference::compare_files(second, &files.1, &files.0),
@@ -74,16 +74,16 @@ impl Search {
             drop(files);
             sides
         });
-        let sides = sides.await.map_err(|_| SearchError::Stopped)?;
+        let sides = comparing.await.map_err(|_| SearchError::Stopped)?;
         let mut limit = CANDIDATES;
         let differing = loop {
-            let ((mut differing, is_first_all), (of_second, is_second_all)) = try_join!(
+            let ((mut differing, is_first_all), (second_differing, is_second_all)) = try_join!(
                 self.find_differing(&sides[0], &vectors, query, limit),
                 self.find_differing(&sides[1], &vectors, query, limit)
             )?;
-            differing.extend(of_second);
+            differing.extend(second_differing);
             let is_all = is_first_all && is_second_all;
-            if is_all || query.limit() <= differing.len() || MOST <= limit {
+            if is_all || query.limit() <= differing.len() || MAX_NEIGHBOURS <= limit {
                 break differing;
             }
             limit *= 4;
@@ -91,10 +91,10 @@ impl Search {
         let rank = move || {
             let pool = differing.clone();
             pair_definitions(
-                rank::rank_candidates(differing, &intent, &weights, most),
+                rank::rank_candidates(differing, &intent, &weights, max_results),
                 pool,
                 first_id,
-                most,
+                max_results,
             )
         };
         let ranked = spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?;
@@ -121,20 +121,21 @@ impl Search {
         limit: usize,
     ) -> Result<(Vec<SearchCandidate>, bool), SearchError> {
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
-        let dense = limit_of(lists.dense);
-        let lexical = limit_of(lists.lexical);
+        let dense_limit = limit_of(lists.dense);
+        let lexical_limit = limit_of(lists.lexical);
         let (dense, lexical) = try_join!(
-            self.store.nearest_among(vector.clone(), side.among.clone(), dense),
-            self.store.lexical_among(terms.clone(), side.among.clone(), lexical)
+            self.store.nearest_among(vector.clone(), side.among.clone(), dense_limit),
+            self.store.lexical_among(terms.clone(), side.among.clone(), lexical_limit)
         )?;
         let is_all = dense.len() < limit && lexical.len() < limit;
-        let of_tree = |mut found: Vec<Scored>| {
-            for one in &mut found {
-                one.record.root = side.tree.id;
+        let with_tree_root = |mut found: Vec<Scored>| {
+            for chunk in &mut found {
+                chunk.record.root = side.tree.id;
             }
             found
         };
-        let mut candidates = fuse::fuse_lists(of_tree(dense), of_tree(lexical), *lists);
+        let mut candidates =
+            fuse::fuse_lists(with_tree_root(dense), with_tree_root(lexical), *lists);
         candidates.retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
         self.drop_same(side, &mut candidates).await?;
         Ok((candidates, is_all))
@@ -169,9 +170,9 @@ impl Search {
             by_text.entry((&record.path, &record.text)).or_default().push(*id);
             ids.extend(side.others.get(&record.path).into_iter().flatten());
         }
-        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let other_ids: Vec<Uuid> = ids.into_iter().collect();
         let mut same: HashSet<Uuid> = HashSet::new();
-        let pages = ids.chunks(PAGE).map(<[Uuid]>::to_vec);
+        let pages = other_ids.chunks(PAGE).map(<[Uuid]>::to_vec);
         let reading: Vec<_> = pages.map(|page| self.store.chunks_with(page)).collect();
         for stored in stream::iter(reading).buffered(PAGES).try_concat().await? {
             let text = (stored.record.path.as_str(), stored.record.text.as_str());
@@ -196,8 +197,8 @@ impl TreeDifference {
                 Some(other) if other.version == file.version => continue,
                 None if versions.contains(file.version.as_str()) => continue,
                 Some(other) => {
-                    let of_other = other.chunk_ids(owner, 0..other.chunks).collect();
-                    others.insert(file.path.clone(), of_other);
+                    let other_ids = other.chunk_ids(owner, 0..other.chunks).collect();
+                    others.insert(file.path.clone(), other_ids);
                 }
                 None => {}
             }
@@ -243,7 +244,8 @@ fn pair_definitions(
             continue;
         };
         seen.insert(other.id);
-        (other.score, other.parts) = (candidate.score, candidate.parts);
+        other.score = candidate.score;
+        other.parts = candidate.parts;
         if candidate.record.root == first {
             paired.extend([candidate, other]);
         } else {

@@ -21,7 +21,7 @@ pub enum SearchError {
     /// The query or the repository contains a NUL character.
     #[error("`{0}` holds a NUL character")]
     Nul(&'static str),
-    /// The repository is given but blank.
+    /// The repository is not `None` but blank.
     #[error("`repository` is blank; leave it out to search all repositories")]
     BlankRepository,
     /// The limit is out of bounds.
@@ -30,7 +30,7 @@ pub enum SearchError {
     /// No indexed repository has that name, id or path.
     #[error(transparent)]
     RepoNotFound(#[from] UnknownRoot),
-    /// Two trees are compared and a repository is given as well.
+    /// Two trees are compared, and a repository is set.
     #[error("`between` names what is searched; leave out `repository`")]
     BetweenAndRepository,
     /// A tree is compared with itself.

@@ -104,13 +104,13 @@ impl Evidence {
     ) -> Result<T, EvidenceError> {
         let room = Arc::clone(&self.room);
         let working = async {
-            let room = room.acquire_owned().await.map_err(|_| EvidenceError::Stalled)?;
-            let held = move || {
+            let permit = room.acquire_owned().await.map_err(|_| EvidenceError::Stalled)?;
+            let run = move || {
                 let done = work();
-                drop(room);
+                drop(permit);
                 done
             };
-            spawn_blocking(held).await.map_err(|_| EvidenceError::Stalled)
+            spawn_blocking(run).await.map_err(|_| EvidenceError::Stalled)
         };
         timeout(TIMEOUT, working).await.map_err(|_| EvidenceError::Stalled)?
     }

@@ -45,13 +45,13 @@ fn list_names(
     };
     let mut seen = HashSet::new();
     let names = text.split_whitespace().filter(|word| !is_path(word)).filter_map(|word| {
-        let word = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
-        if word.contains("://") || !seen.insert(word) {
+        let bare = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
+        if bare.contains("://") || !seen.insert(bare) {
             return None;
         }
-        let readings = list_readings(word).into_iter().map(trim_marks);
-        let names = readings.filter_map(|reading| ExactName::parse(reading, words));
-        let names: Vec<ExactName> = names.collect();
+        let readings = list_readings(bare).into_iter().map(trim_marks);
+        let names: Vec<ExactName> =
+            readings.filter_map(|reading| ExactName::parse(reading, words)).collect();
         (!names.is_empty()).then_some(names)
     });
     names.take(MAX_NAMES).collect()

@@ -206,15 +206,18 @@ fn build_pieces<'a>(
             None => files.push(vec![(level, rank, hit)]),
         }
     }
-    files.iter().flat_map(|file| of_file(file)).collect()
+    files.iter().flat_map(|file| build_file_pieces(file)).collect()
 }
 
 /// Makes pieces of the hits of one file.
-fn of_file<'a>(hits: &[(DetailLevel, usize, &'a Hit)]) -> Vec<ExcerptPiece<'a>> {
+fn build_file_pieces<'a>(hits: &[(DetailLevel, usize, &'a Hit)]) -> Vec<ExcerptPiece<'a>> {
     let mut pieces = Vec::new();
     for level in [DetailLevel::Whole, DetailLevel::Brief, DetailLevel::Head, DetailLevel::Known] {
-        let alike = hits.iter().filter(|(of, ..)| *of == level);
-        let alike = alike.map(|(_, rank, hit)| (*rank, *hit)).collect();
+        let alike = hits
+            .iter()
+            .filter(|(hit_level, ..)| *hit_level == level)
+            .map(|(_, rank, hit)| (*rank, *hit))
+            .collect();
         let runs = render::group_adjacent_hits(alike).into_iter();
         pieces.extend(runs.map(|run| ExcerptPiece { run, level, texts: Vec::new() }));
     }
@@ -246,11 +249,13 @@ fn join_pieces(pieces: &[ExcerptPiece<'_>], end: &str, left_out: usize) -> Excer
         text.push('\n');
     }
     text.push_str(end);
-    let mut shown: Vec<(usize, &Hit)> = pieces.iter().flat_map(|p| p.run.hits.clone()).collect();
-    shown.sort_by_key(|(rank, _)| *rank);
-    let shown: Vec<Hit> = shown.into_iter().map(|(_, hit)| hit.clone()).collect();
-    let whole = pieces.iter().filter(|piece| piece.is_whole());
-    let whole = whole.flat_map(|piece| piece.run.hits.iter().map(|(_, hit)| hit.chunk_id.clone()));
+    let mut ranked: Vec<(usize, &Hit)> =
+        pieces.iter().flat_map(|piece| piece.run.hits.clone()).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let shown: Vec<Hit> = ranked.into_iter().map(|(_, hit)| hit.clone()).collect();
+    let whole_pieces = pieces.iter().filter(|piece| piece.is_whole());
+    let whole =
+        whole_pieces.flat_map(|piece| piece.run.hits.iter().map(|(_, hit)| hit.chunk_id.clone()));
     Excerpt {
         text: text.trim_end().to_owned(),
         files: by_file(&shown),

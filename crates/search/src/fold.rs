@@ -24,12 +24,13 @@ pub(super) fn fold_copies(
 ) -> Vec<SearchCandidate> {
     let is_gone = |candidate: &SearchCandidate| gone.contains(&candidate.record.root);
     let present = candidates.iter().filter(|candidate| !gone.is_empty() && !is_gone(candidate));
-    let present: HashSet<String> = present.map(|one| one.record.text.trim().to_owned()).collect();
+    let present_texts: HashSet<String> =
+        present.map(|candidate| candidate.record.text.trim().to_owned()).collect();
     let mut kept: Vec<SearchCandidate> = Vec::with_capacity(candidates.len());
     let mut places: HashMap<(RootId, String), usize> = HashMap::new();
     for candidate in candidates {
         let text = candidate.record.text.trim();
-        if is_gone(&candidate) && present.contains(text) {
+        if is_gone(&candidate) && present_texts.contains(text) {
             continue;
         }
         let next = kept.len();
@@ -37,9 +38,11 @@ pub(super) fn fold_copies(
         match kept.get_mut(place) {
             Some(first) if !text.is_empty() && first.record.path != candidate.record.path => {
                 if first.copies.len() < MAX_COPIES {
-                    let path = candidate.record.path;
-                    let line = candidate.record.start_line;
-                    first.copies.push(TextCopy { id: candidate.id, path, line });
+                    first.copies.push(TextCopy {
+                        id: candidate.id,
+                        path: candidate.record.path,
+                        line: candidate.record.start_line,
+                    });
                 }
             }
             Some(_) | None => kept.push(candidate),
@@ -73,7 +76,8 @@ mod tests {
             .zip(found)
             .map(|(id, (root, path, line, text))| {
                 let mut record = record(path, None, text);
-                (record.root, record.start_line) = (root, line);
+                record.root = root;
+                record.start_line = line;
                 let id = Uuid::from_u128(id);
                 let parts = ScoreParts::default();
                 SearchCandidate {
@@ -90,9 +94,9 @@ mod tests {
         let kept = fold_copies(candidates, &HashSet::from([gone.id]));
         let shown: Vec<(&str, u32, Vec<_>)> = kept
             .iter()
-            .map(|one| {
-                let copies = one.copies.iter().map(|copy| (copy.path.as_str(), copy.line));
-                (one.record.path.as_str(), one.record.start_line, copies.collect())
+            .map(|candidate| {
+                let copies = candidate.copies.iter().map(|copy| (copy.path.as_str(), copy.line));
+                (candidate.record.path.as_str(), candidate.record.start_line, copies.collect())
             })
             .collect();
         let copies = vec![("b.py", 4)];

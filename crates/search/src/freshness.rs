@@ -74,14 +74,13 @@ impl Search {
         }
         let room = Arc::clone(&self.checks);
         let checking = async {
-            let room = room.acquire_owned().await.ok()?;
+            let permit = room.acquire_owned().await.ok()?;
             let check_all = move || {
-                let checks = checks.into_iter();
-                let stale = checks.filter_map(|(shown, path, record, indexed)| {
+                let changed = checks.into_iter().filter_map(|(shown, path, record, indexed)| {
                     Some((shown, check_file(&path, &record, indexed)?))
                 });
-                let stale: HashMap<String, FileStaleness> = stale.collect();
-                drop(room);
+                let stale: HashMap<String, FileStaleness> = changed.collect();
+                drop(permit);
                 stale
             };
             spawn_blocking(check_all).await.ok()

@@ -36,17 +36,21 @@ pub(super) fn fuse_lists(
     for (list, weight, set) in [of_dense, (lexical, lists.lexical, by_words)] {
         let scale = MinMax::from_scores(&list);
         for Scored { id, score, record, also } in list {
-            let score = weight / total * scale.scale_score(score);
+            let share = weight / total * scale.scale_score(score);
             let place = *places.entry(id).or_insert(candidates.len());
             if place == candidates.len() {
-                let score = 0.0;
-                let parts = ScoreParts::default();
-                let copies = Vec::new();
-                candidates.push(SearchCandidate { id, record, score, parts, also, copies });
+                candidates.push(SearchCandidate {
+                    id,
+                    record,
+                    score: 0.0,
+                    parts: ScoreParts::default(),
+                    also,
+                    copies: Vec::new(),
+                });
             }
             if let Some(known) = candidates.get_mut(place) {
-                known.score += score;
-                set(&mut known.parts, score);
+                known.score += share;
+                set(&mut known.parts, share);
             }
         }
     }
@@ -55,20 +59,20 @@ pub(super) fn fuse_lists(
 
 /// Maps the scores of a list to 0…1: the last to 0, the first to 1.
 struct MinMax {
-    least: f32,
+    min: f32,
     span: f32,
 }
 
 impl MinMax {
     fn from_scores(list: &[Scored]) -> Self {
-        let least = list.last().map_or(0.0, |scored| scored.score);
-        let most = list.first().map_or(0.0, |scored| scored.score);
-        Self { least, span: most - least }
+        let min = list.last().map_or(0.0, |scored| scored.score);
+        let max = list.first().map_or(0.0, |scored| scored.score);
+        Self { min, span: max - min }
     }
 
     /// If all scores are equal, each counts as the best.
     fn scale_score(&self, score: f32) -> f32 {
-        if self.span > 0.0 { ((score - self.least) / self.span).clamp(0.0, 1.0) } else { 1.0 }
+        if self.span > 0.0 { ((score - self.min) / self.span).clamp(0.0, 1.0) } else { 1.0 }
     }
 }
 

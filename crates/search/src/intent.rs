@@ -206,8 +206,7 @@ impl QueryPath {
         };
         let path = if line.is_some() { path } else { token };
         let is_file = is_path(path) || line.is_some() && is_file_like(path);
-        let path = path.trim_start_matches("./");
-        is_file.then(|| Self { path: path.to_owned(), line })
+        is_file.then(|| Self { path: path.trim_start_matches("./").to_owned(), line })
     }
 
     /// Returns true if the query may mean a file with this path below its root.
@@ -245,8 +244,8 @@ impl QueryLiterals {
                 quotes.push(text);
             }
         }
-        let around: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
-        let weight = if reads_like_code(&around) { QUOTED_IN_CODE } else { QUOTED };
+        let unquoted: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
+        let weight = if reads_like_code(&unquoted) { QUOTED_IN_CODE } else { QUOTED };
         let literal = |text: &str| QueryLiteral { text: text.to_owned(), weight };
         Self {
             whole: parse_whole_literal(query, !quotes.is_empty()),
@@ -375,8 +374,8 @@ mod tests {
     fn quotes_and_code_are_meant_literally() {
         let read = |query: &str| {
             let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
-            let quoted: Vec<String> = quoted.into_iter().map(|one| one.text).collect();
-            (whole.map(|one| one.text), quoted)
+            let texts: Vec<String> = quoted.into_iter().map(|literal| literal.text).collect();
+            (whole.map(|literal| literal.text), texts)
         };
         for (query, wanted) in [
             ("where is `foo::bar(` called", vec!["foo::bar("]),
@@ -398,7 +397,7 @@ mod tests {
     fn what_code_quotes_counts_less_than_what_a_sentence_quotes() {
         let weights = |query: &str| {
             let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
-            (whole.map(|one| one.weight), quoted.first().map(|one| one.weight))
+            (whole.map(|literal| literal.weight), quoted.first().map(|literal| literal.weight))
         };
         assert_eq!(weights("if kind == \"array\""), (Some(1.0), Some(QUOTED_IN_CODE)));
         assert_eq!(weights("where is \"array\" handled"), (Some(1.0), Some(QUOTED)));

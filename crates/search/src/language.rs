@@ -48,12 +48,12 @@ pub(super) fn find_hint(
         return None;
     }
     let words = list_words(text);
-    let of_other_scripts: Vec<&String> =
+    let foreign_script_words: Vec<&String> =
         words.iter().filter(|word| is_other_script(word)).collect();
-    let is_foreign = if of_other_scripts.is_empty() {
+    let is_foreign = if foreign_script_words.is_empty() {
         is_other_latin(&words) && is_weak(&words, absent_words, has)
     } else {
-        !of_other_scripts.into_iter().any(|word| list_stems(word).iter().any(|stem| has(stem)))
+        !foreign_script_words.into_iter().any(|word| list_stems(word).iter().any(|stem| has(stem)))
     };
     is_foreign.then(|| HINT.to_owned())
 }
@@ -96,8 +96,8 @@ fn is_other_latin(words: &[String]) -> bool {
 /// half of them.
 fn is_weak(words: &[String], absent_words: &[String], has: impl Fn(&str) -> bool) -> bool {
     let known: HashSet<&str> = FUNCTION_WORDS.split_whitespace().collect();
-    let telling = words.iter().filter(|word| 3 < word.len() && !known.contains(word.as_str()));
-    let telling: Vec<&String> = telling.collect();
+    let is_telling = |word: &&String| 3 < word.len() && !known.contains(word.as_str());
+    let telling: Vec<&String> = words.iter().filter(is_telling).collect();
     let missing = telling.iter().filter(|word| !has(word)).count();
     telling.len() <= 2 * missing || telling.len() <= 2 * absent_words.len()
 }

@@ -69,10 +69,10 @@ const CANDIDATES: usize = 100;
 const CANDIDATES_EVERYWHERE: usize = 70;
 
 /// Maximum neighbours of each list that are read to filter them by language.
-const MOST_CANDIDATES: usize = 20_000;
+const MAX_CANDIDATES: usize = 20_000;
 /// Maximum neighbours that are read to drop other versions of the same code in a search of all
 /// repositories.
-const MOST_VERSIONS: usize = 1_000;
+const MAX_VERSIONS: usize = 1_000;
 /// Candidates above which ranking moves to a blocking thread.
 const MANY: usize = 800;
 
@@ -133,9 +133,15 @@ impl Search {
         path_map: PathMap,
     ) -> Self {
         let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
-        let (weights, scopes, folders) =
-            (SearchWeights::SHIPPED, Arc::default(), FolderCheck::default());
-        Self { store, embedder, path_map, weights, scopes, checks, folders }
+        Self {
+            store,
+            embedder,
+            path_map,
+            weights: SearchWeights::SHIPPED,
+            scopes: Arc::default(),
+            checks,
+            folders: FolderCheck::default(),
+        }
     }
 
     /// Replaces the weights.
@@ -154,8 +160,8 @@ impl Search {
             let search = Self { store, ..self.clone() };
             let (now, found) =
                 futures_util::join!(self.store.roots(), search.find_in(query, &roots));
-            let now = now?;
-            return if now == *roots { found } else { self.find_in(query, &now).await };
+            let current = now?;
+            return if current == *roots { found } else { self.find_in(query, &current).await };
         }
         self.find_in(query, &self.store.roots().await?).await
     }
@@ -168,8 +174,8 @@ impl Search {
         if roots.is_empty() {
             return Err(SearchError::IngestRequired);
         }
-        if let Some(trees) = query.compared_trees() {
-            return self.find_between(query, trees, roots).await;
+        if let Some((first, second)) = query.compared_trees() {
+            return self.find_between(query, [first, second], roots).await;
         }
         let root = match query.repository() {
             Some(reference) => Some(&find_root(&self.path_map, roots, reference).await?),
@@ -180,18 +186,18 @@ impl Search {
             Some(root) => SearchScope::for_root(root.id),
             None => SearchScope::for_tree(query.tree(), roots),
         };
-        let intent = QueryIntent::parse(query.text());
-        let intent = match root {
-            None => intent
+        let parsed = QueryIntent::parse(query.text());
+        let scoped = match root {
+            None => parsed
                 .widen_to_roots(roots)
                 .with_missing_roots(self.folders.find_outlived(roots).await),
-            Some(root) => intent.narrow_to_repository(query.text(), &root.name),
+            Some(root) => parsed.narrow_to_repository(query.text(), &root.name),
         };
         let near_weight = self.weights.near;
         let near = |word: &str| {
             if near_weight > 0.0 { self.embedder.similar_words(word) } else { Vec::new() }
         };
-        let intent = intent.with_near(near);
+        let intent = scoped.with_near(near);
         let terms = self.build_query_terms(query.text(), &intent, root, roots).await?;
         let lists = rank::choose_list_weights(intent.kind, &self.weights);
         let neighbours = NeighbourQuery { text: query.text(), terms, sight: &sight, lists };
@@ -206,29 +212,32 @@ impl Search {
             roots,
         };
         // Concurrently, because each lookup is a round trip if the store is on a server.
-        let (of_files, (exact, holders), mut absent) = futures_util::try_join!(
+        let (named_files, (exact, holders), mut absent) = futures_util::try_join!(
             self.find_named_files(&intent, &sight, roots, &candidates),
             self.find_exact(query.text(), &intent, &sight, &candidates),
             self.find_absent(&asked),
         )?;
-        let more = [of_files, holders].concat();
+        let more = [named_files, holders].concat();
         absent.drop_found(&more);
-        let intent = intent.with_exact(exact);
+        let intent_with_names = intent.with_exact(exact);
         let mut known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
-        let new =
-            more.into_iter().filter(|one| query.accepts_language(one.record.language.as_deref()));
-        candidates.extend(new.filter(|one| known.insert(one.id)));
+        let accepted = more
+            .into_iter()
+            .filter(|candidate| query.accepts_language(candidate.record.language.as_deref()));
+        candidates.extend(accepted.filter(|candidate| known.insert(candidate.id)));
         candidate::drop_other_trees(&mut candidates, &owners);
         candidate::drop_duplicates(&mut candidates, roots);
-        let definitions = also::find_defining_chunks(&candidates, &intent);
-        let asked_names = intent.names.clone();
-        let ranked = self.rank_candidates(candidates, intent, query.limit()).await?;
-        let mut also = definitions;
-        let is_shown = |one: &SearchCandidate, id: Uuid| {
-            one.id == id || one.copies.iter().any(|copy| copy.id == id)
+        let definitions = also::find_defining_chunks(&candidates, &intent_with_names);
+        let asked_names = intent_with_names.names.clone();
+        let ranked = self.rank_candidates(candidates, intent_with_names, query.limit()).await?;
+        let is_shown = |shown: &SearchCandidate, id: Uuid| {
+            shown.id == id || shown.copies.iter().any(|copy| copy.id == id)
         };
-        also.retain(|one| !ranked.iter().any(|candidate| is_shown(candidate, one.id)));
-        let also = also.into_iter().filter_map(|one| self.defined_at(&one, roots)).collect();
+        let also = definitions
+            .into_iter()
+            .filter(|chunk| !ranked.iter().any(|shown| is_shown(shown, chunk.id)))
+            .filter_map(|chunk| self.locate_definition(&chunk, roots))
+            .collect();
         let AbsentTerms { names, documented, words } = absent;
         let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
         let found = self.build_results(ranked, roots);
@@ -243,18 +252,18 @@ impl Search {
         limit: usize,
         owners: &HashMap<RootId, RootId>,
     ) -> Result<Vec<SearchCandidate>, SearchError> {
-        let mut limit = limit.max(query.limit());
+        let mut fetched = limit.max(query.limit());
         loop {
-            let mut candidates = self.fetch_candidates(neighbours, query, limit).await?;
+            let mut candidates = self.fetch_candidates(neighbours, query, fetched).await?;
             let found = candidates.len();
             candidate::drop_other_trees(&mut candidates, owners);
             if found / 2 <= fold::count_texts(&candidates)
-                || found < limit
-                || MOST_VERSIONS <= limit
+                || found < fetched
+                || MAX_VERSIONS <= fetched
             {
                 return Ok(candidates);
             }
-            limit *= 4;
+            fetched *= 4;
         }
     }
 
@@ -303,10 +312,10 @@ impl Search {
             candidates
                 .retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
             let is_enough = !query.is_of_languages() || query.limit() <= candidates.len();
-            if is_all || is_enough || MOST_CANDIDATES <= limit {
+            if is_all || is_enough || MAX_CANDIDATES <= limit {
                 return Ok(candidates);
             }
-            limit = MOST_CANDIDATES;
+            limit = MAX_CANDIDATES;
         }
     }
 
@@ -321,7 +330,7 @@ impl Search {
         }
         let vector = self.embedder.embed_query(text.to_owned()).await?;
         Ok(sight
-            .read_best_chunks(limit, |of, limit| self.store.nearest(vector.clone(), of, limit))
+            .read_best_chunks(limit, |root, limit| self.store.nearest(vector.clone(), root, limit))
             .await?)
     }
 
@@ -346,7 +355,7 @@ impl Search {
         let Some(root) = root else { return Ok(terms) };
         let exponent = self.weights.repository_idf;
         self.scopes
-            .correct_term_weights(&mut terms, (root, roots), self.store.as_ref(), exponent)
+            .correct_term_weights(&mut terms, root, roots, self.store.as_ref(), exponent)
             .await?;
         Ok(terms)
     }
@@ -361,7 +370,7 @@ impl Search {
             return Ok(Vec::new());
         }
         Ok(sight
-            .read_best_chunks(limit, |of, limit| self.store.lexical(terms.clone(), of, limit))
+            .read_best_chunks(limit, |root, limit| self.store.lexical(terms.clone(), root, limit))
             .await?)
     }
 
@@ -382,10 +391,14 @@ impl Search {
         SearchResults { files: group::by_file(&hits), hits, model_id, ..SearchResults::default() }
     }
 
-    fn defined_at(&self, one: &also::DefiningChunk, roots: &[Root]) -> Option<NameLocation> {
-        let root = roots.iter().find(|root| root.id == one.root)?;
-        let path = self.path_map.to_client_path(&root.path.join(&one.path)).display().to_string();
-        Some(NameLocation { path, line: one.line })
+    fn locate_definition(
+        &self,
+        chunk: &also::DefiningChunk,
+        roots: &[Root],
+    ) -> Option<NameLocation> {
+        let root = roots.iter().find(|root| root.id == chunk.root)?;
+        let path = self.path_map.to_client_path(&root.path.join(&chunk.path)).display().to_string();
+        Some(NameLocation { path, line: chunk.line })
     }
 
     fn build_hit(
@@ -417,11 +430,11 @@ impl Search {
 }
 
 /// Sets the weight of those terms that also occur in `words`.
-fn set_term_weights(terms: &mut TermVector, words: &str, to: f32) {
+fn set_term_weights(terms: &mut TermVector, words: &str, new_weight: f32) {
     let words = lexical::extract_query_terms(words);
     for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
         if words.indices.binary_search(term).is_ok() {
-            *weight = to;
+            *weight = new_weight;
         }
     }
 }

@@ -270,21 +270,21 @@ const OF_CODE: &[&str] = &[
 ];
 
 /// Maximum words that are read; longer questions contain pasted text.
-const MOST: usize = 64;
+const MAX_WORDS: usize = 64;
 
 impl QuestionPurpose {
     /// Parses a question. Words for which `is_name` returns true are part of the repository's name
     /// and do not count.
     pub(super) fn parse(question: &str, is_name: impl Fn(&str) -> bool) -> Self {
-        let question = question.to_lowercase();
-        let words: Vec<&str> = question
+        let lower = question.to_lowercase();
+        let words: Vec<&str> = lower
             .split_whitespace()
             // Keeps names in code whole: `us-east-1`, `my_items` and I/O contain no pronouns.
             .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
             .filter(|word| !word.is_empty() && !is_name(word))
-            .take(MOST)
+            .take(MAX_WORDS)
             .collect();
-        let speaks = !question.contains(['=', ';', '{', '}', '[', ']', '<', '>', '$']);
+        let speaks = !lower.contains(['=', ';', '{', '}', '[', ']', '<', '>', '$']);
         Self {
             is_for_tests: asks_for_tests(&words),
             is_about_using: is_about_using(&words, speaks),

@@ -35,18 +35,18 @@ impl SearchQuery {
         repository: Option<&str>,
         limit: Option<u64>,
     ) -> Result<Self, SearchError> {
-        let text = text.trim();
-        if text.is_empty() {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
             return Err(SearchError::BlankQuery);
         }
-        if text.len() > MAX_QUERY_BYTES {
-            return Err(SearchError::LongQuery { bytes: text.len(), most: MAX_QUERY_BYTES });
+        if trimmed.len() > MAX_QUERY_BYTES {
+            return Err(SearchError::LongQuery { bytes: trimmed.len(), most: MAX_QUERY_BYTES });
         }
-        if text.contains('\0') {
+        if trimmed.contains('\0') {
             return Err(SearchError::Nul("query"));
         }
         Ok(Self {
-            text: text.to_owned(),
+            text: trimmed.to_owned(),
             repository: repository.map(checked_repository).transpose()?,
             limit: limit.map_or(Ok(DEFAULT_LIMIT), checked_limit)?,
             languages: Vec::new(),
@@ -56,7 +56,7 @@ impl SearchQuery {
     }
 
     /// Limits the search to the differences between two trees, each a name, an id or a path. Fails
-    /// if a repository is given as well.
+    /// if a repository is set.
     pub fn with_compared_trees(self, between: Option<[&str; 2]>) -> Result<Self, SearchError> {
         let Some([first, second]) = between else { return Ok(self) };
         if self.repository.is_some() {
@@ -71,7 +71,7 @@ impl SearchQuery {
         self.between.as_ref().map(|(first, second)| (first.as_str(), second.as_str()))
     }
 
-    /// Leaves out the other trees of the repository of `tree`, unless a repository is given.
+    /// Leaves out the other trees of the repository of `tree`, unless a repository is set.
     #[must_use]
     pub fn standing_in(self, tree: Option<RootId>) -> Self {
         Self { tree, ..self }
@@ -87,16 +87,17 @@ impl SearchQuery {
     pub fn for_listing(
         text: &str,
         repository: Option<&str>,
-        (limit, languages): (usize, Vec<String>),
+        limit: usize,
+        languages: Vec<String>,
     ) -> Result<Self, SearchError> {
-        let limit = limit.clamp(1, MAX_LISTED);
-        Ok(Self { limit, languages, ..Self::new(text, repository, None)? })
+        let query = Self::new(text, repository, None)?;
+        Ok(Self { limit: limit.clamp(1, MAX_LISTED), languages, ..query })
     }
 
     /// Returns true if results may be in this language.
     pub fn accepts_language(&self, language: Option<&str>) -> bool {
         self.languages.is_empty()
-            || language.is_some_and(|one| self.languages.iter().any(|other| other == one))
+            || language.is_some_and(|language| self.languages.iter().any(|known| known == language))
     }
 
     /// Returns true if the request is limited to some languages.

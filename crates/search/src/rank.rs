@@ -37,7 +37,7 @@ use super::{
 const TELLING_WORDS: f32 = 5.0;
 
 /// Slope with which a query counts as long; from 7 words on it does so fully.
-const LONG: f32 = 3.75;
+const LONG_SLOPE: f32 = 3.75;
 
 /// Discount of the agreement of a file's chunks in long queries, which contain words that occur
 /// everywhere.
@@ -78,7 +78,7 @@ impl QueryWeights {
         let coverage = weights.coverage + weights.coverage_of_long * others;
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
-        let back = weights.per_file_discount_of_long * (LONG * others).min(1.0);
+        let back = weights.per_file_discount_of_long * (LONG_SLOPE * others).min(1.0);
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
         let literal = weights.literal * intent.literals.max_weight() + path;
         Self {
@@ -94,7 +94,7 @@ impl QueryWeights {
 
     /// Returns the score of a file, which is added to its chunks: by its name, its folder's name,
     /// and the agreement of its chunks.
-    fn of_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
+    fn score_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
         let SearchWeights { file, folder, exact_file, .. } = self.shipped;
         let names = file * names::score_file_name(path, intent)
             + folder * names::score_folder_name(path, intent);
@@ -124,15 +124,15 @@ pub(super) fn rank_candidates(
     limit: usize,
 ) -> Vec<SearchCandidate> {
     let files = number_files(&candidates);
-    let agreement = agreement::of_files(&candidates, &files);
+    let agreement = agreement::score_files(&candidates, &files);
     let covered = coverage::score_coverage(&candidates, intent);
     let weights = QueryWeights::for_intent(intent, weights);
-    let mut of_files = HashMap::new();
+    let mut file_scores = HashMap::new();
     let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
-        let agreement = agreement.get(file).copied().unwrap_or_default();
-        let of_file = || weights.of_file(&candidate.record.path, agreement, intent);
-        let of_file = *of_files.entry(file).or_insert_with(of_file);
-        let surroundings = CandidateContext { file, of_file, coverage };
+        let file_agreement = agreement.get(file).copied().unwrap_or_default();
+        let score = || weights.score_file(&candidate.record.path, file_agreement, intent);
+        let file_score = *file_scores.entry(file).or_insert_with(score);
+        let surroundings = CandidateContext { file, file_score, coverage };
         RatedCandidate::new(candidate, surroundings, intent, &weights)
     };
     let surroundings = files.iter().copied().zip(covered);
@@ -199,7 +199,7 @@ struct CandidateContext {
     /// Number of its file.
     file: usize,
     /// Score of its file.
-    of_file: f32,
+    file_score: f32,
     /// Share of the query that it contains, weighted by the rarity of the words among all
     /// candidates.
     coverage: f32,
@@ -216,7 +216,7 @@ struct RatedCandidate {
     /// Score of the chunk itself otherwise.
     chunk: f32,
     /// Score of its file: its name, its folder's name and its other chunks.
-    of_file: f32,
+    file_score: f32,
     /// Factor of the roles of the file and of the name of the root, applied to both.
     factor: f32,
     /// Factor of everything if the folder of its root is gone.
@@ -236,20 +236,18 @@ impl RatedCandidate {
         weights: &QueryWeights,
     ) -> Self {
         let record = &candidate.record;
-        let CandidateContext { file, of_file, coverage } = surroundings;
+        let CandidateContext { file, file_score, coverage } = surroundings;
         let literal = weights.shipped.literal;
-        let definition = definition::score_definition(record, intent);
-        let (of_definition, of_coverage) =
-            (weights.definition * definition, weights.coverage * coverage);
-        let chunk = candidate.score + of_definition + of_coverage;
+        let defined = definition::score_definition(record, intent);
+        let definition = weights.definition * defined;
+        let coverage = weights.coverage * coverage;
+        let chunk = candidate.score + definition + coverage;
         let roles = roles::compute_role_factor(&record.roles, intent, weights.shipped.purpose);
-        let roles = role_factor(roles, &record.roles, definition, intent);
+        let roles = role_factor(roles, &record.roles, defined, intent);
         let factor = roles.powf(weights.shipped.roles)
             * roots::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * literal::score_literals(record, intent)
             + weights.shipped.path * asked_path::score_query_path(record, intent);
-        let definition = of_definition;
-        let coverage = of_coverage;
         let standing = roots::compute_missing_root_factor(record.root, intent);
         let further = 1.0;
         let mut rated = Self {
@@ -257,7 +255,7 @@ impl RatedCandidate {
             file,
             literal,
             chunk,
-            of_file,
+            file_score,
             factor,
             standing,
             definition,
@@ -271,7 +269,7 @@ impl RatedCandidate {
     /// Computes the score of the chunk. `better` is the number of better chunks of its file.
     fn score_as_further(&mut self, better: i32, weights: &QueryWeights) {
         self.further = weights.further.powi(better);
-        let sum = self.chunk + self.of_file * self.further;
+        let sum = self.chunk + self.file_score * self.further;
         let earned = (sum * self.factor + self.literal) * self.standing;
         self.candidate.score = earned / weights.attainable;
     }
@@ -279,7 +277,7 @@ impl RatedCandidate {
     /// Returns the candidate with the components of its score.
     fn into_explained_candidate(mut self, weights: &QueryWeights) -> SearchCandidate {
         let share = |part: f32| part / weights.attainable;
-        let of_file = self.of_file * self.further;
+        let file_score = self.file_score * self.further;
         let candidate = &mut self.candidate;
         let found = candidate.parts;
         candidate.parts = ScoreParts {
@@ -287,9 +285,9 @@ impl RatedCandidate {
             words: share(found.words),
             definition: share(self.definition),
             coverage: share(self.coverage),
-            file: share(of_file),
+            file: share(file_score),
             verbatim: share(self.literal),
-            role: share((self.chunk + of_file) * (self.factor - 1.0)),
+            role: share((self.chunk + file_score) * (self.factor - 1.0)),
             others: 0.0,
         };
         candidate.parts.others = candidate.score - candidate.parts.sum();
@@ -446,8 +444,9 @@ mod tests {
             &SearchWeights::SHIPPED,
             3,
         );
-        let shown =
-            ranked.iter().map(|one| (one.record.path.as_str(), one.record.symbol.as_deref()));
+        let shown = ranked
+            .iter()
+            .map(|candidate| (candidate.record.path.as_str(), candidate.record.symbol.as_deref()));
         assert_eq!(
             shown.collect::<Vec<_>>(),
             [

@@ -23,7 +23,7 @@ const TURN: usize = 125;
 /// A sample is taken again after the number of chunks has changed by more than one in this many.
 const TOLERANCE: u64 = 10;
 /// Maximum factor by which a term's weight changes, up or down.
-const MOST: f32 = 4.0;
+const MAX_FACTOR: f32 = 4.0;
 
 /// Cache of samples of repositories and of the whole store.
 #[derive(Default)]
@@ -46,7 +46,8 @@ impl TermSampleCache {
     pub(super) async fn correct_term_weights(
         &self,
         terms: &mut TermVector,
-        (root, roots): (&Root, &[Root]),
+        root: &Root,
+        roots: &[Root],
         store: &dyn VectorStore,
         exponent: f32,
     ) -> Result<(), StoreError> {
@@ -61,7 +62,7 @@ impl TermSampleCache {
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
             let quotient = here.inverse_document_frequency(*term)
                 / everywhere.inverse_document_frequency(*term);
-            *weight *= quotient.clamp(1.0 / MOST, MOST).powf(exponent);
+            *weight *= quotient.clamp(1.0 / MAX_FACTOR, MAX_FACTOR).powf(exponent);
         }
         Ok(())
     }
@@ -73,7 +74,7 @@ impl TermSampleCache {
         store: &dyn VectorStore,
     ) -> Result<Arc<TermSample>, StoreError> {
         let known = self.lock_samples().get(&root).map(Arc::clone);
-        if let Some(known) = known.filter(|known| known.is_of(population)) {
+        if let Some(known) = known.filter(|known| known.matches_population(population)) {
             return Ok(known);
         }
         let sample = Arc::new(TermSample::load_from_store(root, population, store).await?);
@@ -111,7 +112,7 @@ impl TermSample {
         self.size += 1;
     }
 
-    fn is_of(&self, population: u64) -> bool {
+    fn matches_population(&self, population: u64) -> bool {
         self.population.abs_diff(population) <= self.population / TOLERANCE
     }
 
@@ -155,11 +156,11 @@ mod tests {
     }
 
     /// Chunks of a root with a word in common, and one chunk with another word.
-    fn chunks(of: &Root, everywhere: &str, once: &str) -> Vec<Chunk> {
+    fn chunks(root: &Root, everywhere: &str, once: &str) -> Vec<Chunk> {
         let text = |n| if n == 7 { format!("{everywhere} {once}") } else { everywhere.to_owned() };
         let chunk = |n: u8| Chunk {
-            id: Uuid::new_v5(&of.id.0, &[n]),
-            record: ChunkRecord { root: of.id, ..record("a.rs", None, &text(n)) },
+            id: Uuid::new_v5(&root.id.0, &[n]),
+            record: ChunkRecord { root: root.id, ..record("a.rs", None, &text(n)) },
             vectors: Vectors { dense: vec![1.0], sparse: TermVector::default() },
         };
         (0..20).map(chunk).collect()
@@ -188,7 +189,7 @@ mod tests {
             for word in [common, rare] {
                 let mut terms = lexical::extract_query_terms(word);
                 let before = terms.values[0];
-                scopes.correct_term_weights(&mut terms, (root, &roots), &store, 1.0).await.unwrap();
+                scopes.correct_term_weights(&mut terms, root, &roots, &store, 1.0).await.unwrap();
                 weights.push(terms.values[0] / before);
             }
             assert!(weights[0] < 0.5 && weights[1] > 2.0, "{}: {weights:?}", root.name);
@@ -198,7 +199,11 @@ mod tests {
     #[test]
     fn a_sample_serves_until_the_number_of_chunks_is_another() {
         let sample = TermSample { population: 100, size: 100, counts: HashMap::new() };
-        assert!(sample.is_of(90) && sample.is_of(110));
-        assert!(!sample.is_of(89) && !sample.is_of(111) && !sample.is_of(0));
+        assert!(sample.matches_population(90) && sample.matches_population(110));
+        assert!(
+            !sample.matches_population(89)
+                && !sample.matches_population(111)
+                && !sample.matches_population(0)
+        );
     }
 }

@@ -24,12 +24,12 @@ impl SearchScope {
 
     /// Includes all of `roots` except the other trees of the repository of `tree`.
     pub(super) fn for_tree(tree: Option<RootId>, roots: &[Root]) -> Self {
-        let of_tree = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
-        let tree = of_tree.map(|tree| {
+        let tree_root = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
+        let tree_and_others = tree_root.map(|tree| {
             let others = roots.iter().filter(|root| tree.has_other(root));
             (tree.id, others.map(|root| root.id).collect::<HashSet<_>>())
         });
-        Self { only: None, tree: tree.filter(|(_, others)| !others.is_empty()) }
+        Self { only: None, tree: tree_and_others.filter(|(_, others)| !others.is_empty()) }
     }
 
     /// Returns true if a root is in scope.
@@ -48,12 +48,12 @@ impl SearchScope {
         let count = found.len();
         let is_all = found.len() < limit;
         let mut seen: Vec<Scored> =
-            found.into_iter().filter_map(|one| self.map_to_tree(one)).collect();
+            found.into_iter().filter_map(|chunk| self.map_to_tree(chunk)).collect();
         // Chunks of other trees took the place of some of this tree.
         if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < count) {
-            let known: HashSet<_> = seen.iter().map(|one| one.id).collect();
-            let of_tree = read(Some(*tree), limit).await?;
-            seen.extend(of_tree.into_iter().filter(|one| !known.contains(&one.id)));
+            let known: HashSet<_> = seen.iter().map(|chunk| chunk.id).collect();
+            let tree_chunks = read(Some(*tree), limit).await?;
+            seen.extend(tree_chunks.into_iter().filter(|chunk| !known.contains(&chunk.id)));
             seen.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
             seen.truncate(limit);
         }
@@ -63,11 +63,11 @@ impl SearchScope {
     /// Returns a chunk as one of the selected tree; `None` if only other trees contain it.
     fn map_to_tree(&self, mut found: Scored) -> Option<Scored> {
         let Some((tree, others)) = &self.tree else { return Some(found) };
-        let of = found.record.root;
-        if others.contains(&of) {
+        let root = found.record.root;
+        if others.contains(&root) {
             let at = found.also.iter().position(|also| also == tree)?;
             found.also.remove(at);
-            found.also.push(of);
+            found.also.push(root);
             found.record.root = *tree;
         }
         Some(found)

@@ -42,20 +42,20 @@ impl Evidence {
         word: &WordMatcher,
         roots: &[Root],
     ) -> Result<CandidateFiles, EvidenceError> {
-        let of = if let [only] = roots { Some(only.id) } else { None };
-        if let Some(found) = self.find_chunks_with_term(word, of).await? {
-            return self.of_chunks(word, found, roots).await;
+        let only_root = if let [only] = roots { Some(only.id) } else { None };
+        if let Some(found) = self.find_chunks_with_term(word, only_root).await? {
+            return self.find_chunk_files(word, found, roots).await;
         }
         let mut candidates = CandidateFiles::default();
         for (at, root) in roots.iter().enumerate() {
-            let found = if of.is_none() {
+            let found = if only_root.is_none() {
                 self.find_chunks_with_term(word, Some(root.id)).await?
             } else {
                 None
             };
             let files = match found {
-                Some(found) => self.of_chunks(word, found, roots).await?.files,
-                None => self.files_of(at, root).await?,
+                Some(found) => self.find_chunk_files(word, found, roots).await?.files,
+                None => self.list_root_files(at, root).await?,
             };
             candidates.files.extend(files);
         }
@@ -69,14 +69,14 @@ impl Evidence {
     ) -> Result<Vec<(usize, FileRecord)>, EvidenceError> {
         let mut files = Vec::new();
         for (at, root) in roots.iter().enumerate() {
-            files.extend(self.files_of(at, root).await?);
+            files.extend(self.list_root_files(at, root).await?);
         }
         keep_once(&mut files, roots);
         Ok(files)
     }
 
     /// Returns the files of the root with index `at`, ordered by path.
-    async fn files_of(
+    async fn list_root_files(
         &self,
         at: usize,
         root: &Root,
@@ -91,7 +91,7 @@ impl Evidence {
     async fn find_chunks_with_term(
         &self,
         word: &WordMatcher,
-        of: Option<RootId>,
+        root: Option<RootId>,
     ) -> Result<Option<Vec<Scored>>, EvidenceError> {
         // Texts are split into words at an accent that is a separate character.
         let terms = if word.has_encodings() {
@@ -100,7 +100,7 @@ impl Evidence {
             lexical::list_required_terms(word.as_str())
         };
         for term in terms {
-            let found = self.store.holders(term, of).await?;
+            let found = self.store.holders(term, root).await?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -109,7 +109,7 @@ impl Evidence {
     }
 
     /// Returns the files of those chunks that may contain the word.
-    async fn of_chunks(
+    async fn find_chunk_files(
         &self,
         word: &WordMatcher,
         found: Vec<Scored>,
@@ -147,14 +147,14 @@ fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     let mut seen: HashSet<(RootId, String, String)> = HashSet::new();
     files.retain(|(at, file)| {
         roots.get(*at).is_none_or(|root| {
-            let path = file.path.clone();
-            let version = file.version.clone();
-            root.repository.is_none() || seen.insert((root.chunk_owner(), path, version))
+            let key = (root.chunk_owner(), file.path.clone(), file.version.clone());
+            root.repository.is_none() || seen.insert(key)
         })
     });
     let is_nested = |root: &Root| {
-        let mut others = roots.iter().filter(|one| one.id != root.id && one.host == root.host);
-        others.any(|one| root.path.starts_with(&one.path) || one.path.starts_with(&root.path))
+        let mut others =
+            roots.iter().filter(|other| other.id != root.id && other.host == root.host);
+        others.any(|other| root.path.starts_with(&other.path) || other.path.starts_with(&root.path))
     };
     let nested: Vec<bool> = roots.iter().map(is_nested).collect();
     let place = |at: usize, file: &FileRecord| {

@@ -17,7 +17,7 @@ pub const MAX_SHOWN: usize = 40;
 const MAX_PARSED_BYTES: usize = 16 << 20;
 /// Time after which no parsing starts. Parsing and the steps after it then have time to end before
 /// the timeout.
-const PARSING: Duration = Duration::from_secs(4);
+const PARSING_TIME: Duration = Duration::from_secs(4);
 /// Time after which reading and counting stops, before the request times out. The counts then
 /// report missing files.
 const DEADLINE: Duration = Duration::from_secs(8);
@@ -102,7 +102,7 @@ impl ScanBudget {
     fn reserve_parsed_bytes(&mut self, bytes: usize) -> bool {
         let left = self.parsed_bytes.checked_sub(bytes);
         self.parsed_bytes = left.unwrap_or(0);
-        left.is_some() && self.began.elapsed() < PARSING
+        left.is_some() && self.began.elapsed() < PARSING_TIME
     }
 }
 
@@ -116,14 +116,14 @@ pub(super) fn count_occurrences(
     let text = snapshot.text();
     let mut groups: [KindOccurrences; 5] = Default::default();
     let mut count = |place: &ClassifiedOccurrence<'_>, budget: &mut ScanBudget| {
-        let Some(of) = groups.get_mut(place.group as usize) else { return };
-        of.count += 1;
-        let has_room = budget.kept > 0 && of.lines.len() < MAX_SHOWN;
-        match of.lines.last_mut().filter(|last| last.number == place.line) {
+        let Some(group) = groups.get_mut(place.group as usize) else { return };
+        group.count += 1;
+        let has_room = budget.kept > 0 && group.lines.len() < MAX_SHOWN;
+        match group.lines.last_mut().filter(|last| last.number == place.line) {
             Some(last) => last.count += 1,
             None if has_room => {
                 budget.kept -= 1;
-                of.lines.push(OccurrenceLine {
+                group.lines.push(OccurrenceLine {
                     number: place.line,
                     text: place.line_text(),
                     count: 1,
@@ -133,10 +133,13 @@ pub(super) fn count_occurrences(
         }
     };
     group_places(snapshot, &text, word.find_places(&text), budget, &mut count);
-    let is_there = groups.iter().any(|of| of.count > 0);
-    let path = snapshot.record.path.clone();
-    let rank = rank_by_roles(snapshot.roles());
-    is_there.then_some(FileOccurrences { root, path, rank, groups })
+    let is_there = groups.iter().any(|group| group.count > 0);
+    is_there.then(|| FileOccurrences {
+        root,
+        path: snapshot.record.path.clone(),
+        rank: rank_by_roles(snapshot.roles()),
+        groups,
+    })
 }
 
 /// A classified occurrence of a name in a text.
@@ -224,13 +227,13 @@ fn choose_occurrence_kind(roles: &[FileRole], place: SyntaxContext) -> Occurrenc
 /// Returns the rank of a file with these roles: 0 for plain source, more for tests, and most for
 /// vendored code, generated code and data.
 pub(super) fn rank_by_roles(roles: &[FileRole]) -> u8 {
-    let of = |role: &FileRole| match role {
+    let rank = |role: &FileRole| match role {
         FileRole::Docs | FileRole::Page => 0,
         FileRole::Example | FileRole::Declaration | FileRole::Compatibility => 1,
         FileRole::Test => 2,
         FileRole::Vendored | FileRole::Generated | FileRole::Data => 3,
     };
-    roles.iter().map(of).max().unwrap_or(0)
+    roles.iter().map(rank).max().unwrap_or(0)
 }
 
 /// Line numbers of ascending byte offsets.
@@ -266,9 +269,9 @@ fn trim_line_around(line: &str, at: usize) -> String {
     if inner.len() <= LINE_BYTES {
         return inner.to_owned();
     }
-    let at = at.saturating_sub(indent).min(inner.len());
-    let from = inner.floor_char_boundary(at.saturating_sub(LEAD_BYTES));
-    let from = if from < LEAD_BYTES / 2 { 0 } else { from };
+    let inner_at = at.saturating_sub(indent).min(inner.len());
+    let start = inner.floor_char_boundary(inner_at.saturating_sub(LEAD_BYTES));
+    let from = if start < LEAD_BYTES / 2 { 0 } else { start };
     let to = inner.floor_char_boundary(from + LINE_BYTES);
     let before = if from > 0 { "⋯ " } else { "" };
     let after = if to < inner.len() { " ⋯" } else { "" };

@@ -64,8 +64,8 @@ pub(super) fn select_key_files(files: &[FileRecord]) -> Vec<FileRecord> {
         })
         .collect();
     landmarks.sort_by_key(|(kind, folders, file)| (*kind, *folders, &file.path));
-    let firsts = landmarks.chunk_by(|a, b| a.0 == b.0);
-    let firsts = firsts.flat_map(|alike| alike.iter().take(MAX_LANDMARKS));
+    let firsts =
+        landmarks.chunk_by(|a, b| a.0 == b.0).flat_map(|alike| alike.iter().take(MAX_LANDMARKS));
     let mut read: Vec<&FileRecord> = firsts.map(|(_, _, file)| *file).collect();
     let known: HashSet<&str> = read.iter().map(|file| file.path.as_str()).collect();
     let mut files: Vec<&FileRecord> =
@@ -74,13 +74,12 @@ pub(super) fn select_key_files(files: &[FileRecord]) -> Vec<FileRecord> {
         (role::detect_roles(&file.path).count(), std::cmp::Reverse(file.chunks), file.path.clone())
     });
     read.append(&mut files);
-    let files = read;
     let mut chunks = 0;
     let fits = |file: &&&FileRecord| {
         chunks += file.chunks as usize;
         chunks <= MAX_CHUNKS
     };
-    files.iter().take(MAX_FILES).take_while(fits).map(|file| (*file).clone()).collect()
+    read.iter().take(MAX_FILES).take_while(fits).map(|file| (*file).clone()).collect()
 }
 
 /// Builds the outline of a folder, whose path below the root is `folder`. `read` is ordered by
@@ -109,18 +108,22 @@ pub(super) fn build_folder_outline(
     };
     let mut members: Vec<FolderMember> = read.iter().enumerate().map(member).collect();
     let is_aside = |path: &str| role::detect_roles(path).next().is_some();
-    members.sort_by_cached_key(|one| {
-        let path = one.path.clone();
-        (one.landmark.is_none(), one.landmark, is_aside(&path), path)
+    members.sort_by_cached_key(|member| {
+        let path = member.path.clone();
+        (member.landmark.is_none(), member.landmark, is_aside(&path), path)
     });
     let shown: HashSet<&str> = read.iter().map(|snapshot| snapshot.record.path.as_str()).collect();
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     for file in files.iter().filter(|file| !shown.contains(file.path.as_str())) {
         *others.entry(first_part(&below(&file.path)).to_owned()).or_default() += 1;
     }
-    let files = files.len();
-    let left_out = String::new();
-    FolderOutline { path, files, members, others: others.into_iter().collect(), left_out }
+    FolderOutline {
+        path,
+        files: files.len(),
+        members,
+        others: others.into_iter().collect(),
+        left_out: String::new(),
+    }
 }
 
 /// Returns the landmark kind of a file. Tests, examples and third-party code are not landmarks.

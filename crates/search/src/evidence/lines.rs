@@ -26,7 +26,7 @@ const DEFAULT_LINES: u32 = 100;
 /// Maximum bytes of a file that is read from disk.
 const MAX_FILE_BYTES: u64 = 8 << 20;
 /// Maximum time of comparing texts that differ in most lines. The rest then counts as changed.
-const COMPARING: Duration = Duration::from_secs(1);
+const MAX_COMPARING: Duration = Duration::from_secs(1);
 
 /// Requested lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,14 +96,15 @@ impl Evidence {
         asked: RequestedLines,
         within: RootFilter,
     ) -> Result<FileLines, EvidenceError> {
-        Ok(self.load_file(path, (asked, MAX_LINES), within).await?.lines)
+        Ok(self.load_file(path, asked, MAX_LINES, within).await?.lines)
     }
 
     /// Reads a file and at most `max_lines` of its requested lines.
     pub(super) async fn load_file(
         &self,
         path: &str,
-        (asked, most): (RequestedLines, u32),
+        asked: RequestedLines,
+        max_lines: u32,
         within: RootFilter,
     ) -> Result<LoadedFile, EvidenceError> {
         let (root, record) = match self.resolve_path(path, within).await? {
@@ -138,13 +139,13 @@ impl Evidence {
         };
         let all: Vec<&str> = text.lines().collect();
         let total = to_line_number(all.len()).max(total);
-        let (asked, shown_last) = clamp_lines(asked, total, most);
+        let (asked, shown_last) = clamp_lines(asked, total, max_lines);
         // Indexed text ends with the last line that is not blank.
         let lines = (1..=shown_last).zip(all.into_iter().chain(iter::repeat("")));
         let shown = lines.filter(|(number, _)| asked.first <= *number);
         let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
-        let lines = FileLines { file, total, lines, asked, state, encoding };
-        Ok(LoadedFile { lines, text, root })
+        let found = FileLines { file, total, lines, asked, state, encoding };
+        Ok(LoadedFile { lines: found, text, root })
     }
 }
 
@@ -161,12 +162,15 @@ impl DiskContent {
 fn clamp_lines(
     RequestedLines { first, last }: RequestedLines,
     total: u32,
-    most: u32,
+    max_lines: u32,
 ) -> (LineRange, u32) {
-    let total = total.max(1);
-    let first = first.unwrap_or(1).clamp(1, total);
-    let last = last.unwrap_or(first.saturating_add(DEFAULT_LINES - 1)).clamp(first, total);
-    (LineRange { first, last }, last.min(first.saturating_add(most - 1)))
+    let end = total.max(1);
+    let start = first.unwrap_or(1).clamp(1, end);
+    let range = LineRange {
+        first: start,
+        last: last.unwrap_or(start.saturating_add(DEFAULT_LINES - 1)).clamp(start, end),
+    };
+    (range, range.last.min(start.saturating_add(max_lines - 1)))
 }
 
 /// Reads a file beneath its root, never through a link.
@@ -201,12 +205,12 @@ fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&FileSnapshot>) -> 
 fn find_changed_lines(text: &str, indexed: &str) -> Vec<LineRange> {
     let before: Vec<&str> = indexed.lines().map(str::trim_end).collect();
     let now: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let until = Instant::now() + COMPARING;
+    let until = Instant::now() + MAX_COMPARING;
     let parts = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &now, Some(until));
-    let other = parts.iter().filter(|part| part.tag() != DiffTag::Equal);
-    let other = other.flat_map(DiffOp::new_range);
+    let differing =
+        parts.iter().filter(|part| part.tag() != DiffTag::Equal).flat_map(DiffOp::new_range);
     let mut changed: Vec<LineRange> = Vec::new();
-    for at in other.filter(|at| now.get(*at).is_some_and(|line| !line.is_empty())) {
+    for at in differing.filter(|at| now.get(*at).is_some_and(|line| !line.is_empty())) {
         let number = to_line_number(at + 1);
         match changed.last_mut().filter(|range| range.last + 1 == number) {
             Some(range) => range.last = number,

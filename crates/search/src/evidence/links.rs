@@ -12,7 +12,7 @@ use codeinfo_lang::{
 use super::{Evidence, EvidenceError, place::ResolvedPath, snapshot::FileSnapshot};
 
 /// Minimum bytes of a name; shorter ones are too common.
-const SHORTEST: usize = 3;
+const MIN_NAME_BYTES: usize = 3;
 /// Maximum lines of a file that are read.
 const MAX_LINES: usize = 20_000;
 /// Maximum names per link.
@@ -68,11 +68,13 @@ fn link_snapshots(files: &[Option<FileSnapshot>]) -> Vec<FileLink> {
         for line in text.lines().take(MAX_LINES).filter(|line| !is_comment(line)) {
             let how = if is_import(line) { FileLinkKind::Imports } else { FileLinkKind::Calls };
             for name in find_identifiers(line).filter_map(|name| str::from_utf8(name).ok()) {
-                let Some((name, Some(of))) = definers.get_key_value(name) else { continue };
+                let Some((name, Some(definer))) = definers.get_key_value(name) else { continue };
                 // The name of a file only counts in import lines.
-                let is_used = of.file != from && (of.is_defined || how == FileLinkKind::Imports);
+                let is_used =
+                    definer.file != from && (definer.is_defined || how == FileLinkKind::Imports);
                 if is_used {
-                    let (strongest, names) = used.entry(of.file).or_insert((how, BTreeSet::new()));
+                    let (strongest, names) =
+                        used.entry(definer.file).or_insert((how, BTreeSet::new()));
                     if how == FileLinkKind::Calls {
                         *strongest = how;
                     }
@@ -80,15 +82,17 @@ fn link_snapshots(files: &[Option<FileSnapshot>]) -> Vec<FileLink> {
                 }
             }
         }
-        let mut of_file: Vec<FileLink> = used
+        let mut file_links: Vec<FileLink> = used
             .into_iter()
-            .map(|(to, (how, names))| {
-                let names = names.into_iter().take(MAX_NAMES).map(str::to_owned).collect();
-                FileLink { from, to, how, names }
+            .map(|(to, (how, names))| FileLink {
+                from,
+                to,
+                how,
+                names: names.into_iter().take(MAX_NAMES).map(str::to_owned).collect(),
             })
             .collect();
-        of_file.sort_by_key(|link| link.to);
-        links.extend(of_file);
+        file_links.sort_by_key(|link| link.to);
+        links.extend(file_links);
     }
     links
 }
@@ -116,10 +120,10 @@ fn find_definers(files: &[Option<FileSnapshot>]) -> HashMap<String, Option<NameD
         let stem = name.split('.').next().filter(|stem| !defined.contains(stem));
         let names = defined.into_iter().map(|name| (name, true));
         for (name, is_defined) in names.chain(stem.map(|stem| (stem, false))) {
-            if name.len() >= SHORTEST {
+            if name.len() >= MIN_NAME_BYTES {
                 let this = NameDefiner { file: place, is_defined };
                 let only = definers.entry(name.to_owned()).or_insert(Some(this));
-                if only.is_none_or(|one| one.file != place) {
+                if only.is_none_or(|definer| definer.file != place) {
                     *only = None;
                 }
             }

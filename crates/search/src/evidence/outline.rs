@@ -52,7 +52,7 @@ impl Evidence {
         within: RootFilter,
     ) -> Result<Outline, EvidenceError> {
         match self.resolve_path(path, within).await? {
-            ResolvedPath::File(root, record) => self.of_file(path, &root, &record).await,
+            ResolvedPath::File(root, record) => self.outline_file(path, &root, &record).await,
             ResolvedPath::Folder(root, folder, files) => {
                 let shown = self.display_path(&root, &folder);
                 let wanted = folder::select_key_files(&files);
@@ -65,7 +65,7 @@ impl Evidence {
         }
     }
 
-    async fn of_file(
+    async fn outline_file(
         &self,
         asked: &str,
         root: &Root,
@@ -75,17 +75,19 @@ impl Evidence {
             let rule = hash::split_omitted(&record.version).1;
             return Err(EvidenceError::NoContent(asked.to_owned(), rule));
         }
-        let snapshot = self.load_snapshot(record).await?;
-        let snapshot = snapshot.ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
+        let snapshot = self
+            .load_snapshot(record)
+            .await?
+            .ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
         let file = self.to_indexed_file(root, &record.path);
         let outline = move || {
             let text = snapshot.text();
             let language = snapshot.language();
             let lines: Vec<&str> = text.lines().collect();
             let known = codeinfo_chunk::list_definitions(language, &text);
-            let entry = |one: codeinfo_chunk::Definition| {
-                let head = read_definition_head(&lines, &one);
-                let codeinfo_chunk::Definition { first, last, depth, .. } = one;
+            let entry = |definition: codeinfo_chunk::Definition| {
+                let head = read_definition_head(&lines, &definition);
+                let codeinfo_chunk::Definition { first, last, depth, .. } = definition;
                 OutlineEntry { first, last, depth, head }
             };
             Outline::File {

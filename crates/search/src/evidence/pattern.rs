@@ -47,17 +47,21 @@ impl NamePattern {
     ///
     /// Returns `None` for other text, such as `a * b` or `**kwargs`.
     pub fn from_name(name: &str) -> Option<Result<Self, EvidenceError>> {
-        let name = name.trim();
+        let trimmed = name.trim();
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let is_name = name.chars().all(|c| is_part(c) || matches!(c, ':' | '.' | '$' | '*'));
-        if !is_name || !name.contains(is_part) || !name.contains('*') || name.contains("**") {
+        let is_name = trimmed.chars().all(|c| is_part(c) || matches!(c, ':' | '.' | '$' | '*'));
+        if !is_name
+            || !trimmed.contains(is_part)
+            || !trimmed.contains('*')
+            || trimmed.contains("**")
+        {
             return None;
         }
-        let start = if name.starts_with('*') { "" } else { r"\b{start-half}" };
-        let end = if name.ends_with('*') { "" } else { r"\b{end-half}" };
-        let inner = regex_syntax::escape(name).replace(r"\*", r"\w*");
-        let spans_words = !name.chars().all(|c| is_part(c) || c == '*');
-        let pattern = Self::compile_lines(name, &format!("{start}{inner}{end}"));
+        let start = if trimmed.starts_with('*') { "" } else { r"\b{start-half}" };
+        let end = if trimmed.ends_with('*') { "" } else { r"\b{end-half}" };
+        let inner = regex_syntax::escape(trimmed).replace(r"\*", r"\w*");
+        let spans_words = !trimmed.chars().all(|c| is_part(c) || c == '*');
+        let pattern = Self::compile_lines(trimmed, &format!("{start}{inner}{end}"));
         Some(pattern.map(|pattern| Self { spans_words, ..pattern }))
     }
 

@@ -44,27 +44,27 @@ pub(super) fn pick_lines(
     let groups = OccurrenceKind::ALL.iter().zip(room).map(|(group, room)| OccurrenceGroup {
         group: *group,
         count: files.iter().map(|file| occurrences_of_kind(file, *group).count).sum(),
-        files: of_group(&files, *group, room, &shown),
+        files: select_files(&files, *group, room, &shown),
     });
     groups.filter(|group| group.count > 0).collect()
 }
 
 /// Distributes the lines that may be shown over kinds with `available` lines.
 fn share_lines(available: [usize; 5]) -> [usize; 5] {
-    let mut given = [0; 5];
+    let mut shares = [0; 5];
     let mut room = MAX_SHOWN;
-    while room > 0 && given.iter().zip(&available).any(|(given, all)| given < all) {
-        for ((given, all), share) in given.iter_mut().zip(&available).zip(SHARES) {
-            let more = share.min(all - *given).min(room);
-            *given += more;
+    while room > 0 && shares.iter().zip(&available).any(|(share, all)| share < all) {
+        for ((share, all), per_round) in shares.iter_mut().zip(&available).zip(SHARES) {
+            let more = per_round.min(all - *share).min(room);
+            *share += more;
             room -= more;
         }
     }
-    given
+    shares
 }
 
 /// Takes lines of one kind, in turn one from each file.
-fn of_group(
+fn select_files(
     files: &[FileOccurrences],
     group: OccurrenceKind,
     room: usize,

@@ -59,10 +59,10 @@ static PATH_WITH_LINES: LazyLock<Regex> = LazyLock::new(|| {
 /// Splits a path such as `src/a.rs:12-40` or `src/a.rs#L12` into the path, the first line and the
 /// last.
 pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
-    let path = path.trim();
+    let trimmed = path.trim();
     let mut captures = PATH_WITH_LINES.create_captures();
-    PATH_WITH_LINES.captures(path, &mut captures);
-    let group = |index| path.get(captures.get_group(index)?.range());
+    PATH_WITH_LINES.captures(trimmed, &mut captures);
+    let group = |index| trimmed.get(captures.get_group(index)?.range());
     let last = group(3).and_then(|last| last.parse().ok());
     Some((group(1)?, group(2)?.parse().ok()?, last))
 }
@@ -96,14 +96,14 @@ impl Evidence {
             return Err(unknown(None));
         };
         if asked.is_absolute()
-            && self.list_possible_paths(&asked, (&roots, &seen)).is_empty()
+            && self.list_possible_paths(&asked, &roots, &seen).is_empty()
             && let Some(real) = follow_link(&self.paths.to_server_path(&asked), &roots).await
         {
             asked = real;
         }
         let mut places = Vec::new();
         let mut omitted = None;
-        for (root, below) in self.list_possible_paths(&asked, (&roots, &seen)) {
+        for (root, below) in self.list_possible_paths(&asked, &roots, &seen) {
             omitted = omitted.or_else(|| unsearched::explain_unindexed_path(root, &below));
             let records = self.store.files_at(root.id, list_encodings(&below)).await?;
             if let Some(record) = root.retain_public_files(records).pop() {
@@ -131,7 +131,7 @@ impl Evidence {
         }
         match places.len() {
             0 if asked.is_absolute() => Err(unknown(omitted)),
-            0 => self.resolve_path_end(path, (&asked, omitted), &seen).await,
+            0 => self.resolve_path_end(path, &asked, omitted, &seen).await,
             1 => places.pop().ok_or_else(|| unknown(None)),
             _ => Err(build_ambiguous_error(
                 path,
@@ -147,13 +147,15 @@ impl Evidence {
     fn list_possible_paths<'a>(
         &self,
         path: &Path,
-        (roots, seen): (&'a [Root], &'a [Root]),
+        roots: &'a [Root],
+        seen: &'a [Root],
     ) -> Vec<(&'a Root, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         if path.is_absolute() {
-            let meant = self.paths.to_server_path(path);
+            let server_path = self.paths.to_server_path(path);
             let below = roots.iter().filter_map(|root| {
-                let rest = strip_root(&meant, &root.path).or_else(|| strip_root(path, &root.path));
+                let rest =
+                    strip_root(&server_path, &root.path).or_else(|| strip_root(path, &root.path));
                 Some((root, text(&rest?)?))
             });
             return below
@@ -185,7 +187,8 @@ impl Evidence {
     async fn resolve_path_end(
         &self,
         given: &str,
-        (asked, omitted): (&Path, Option<String>),
+        asked: &Path,
+        omitted: Option<String>,
         roots: &[Root],
     ) -> Result<ResolvedPath, EvidenceError> {
         let end = normalize_nfc(asked.to_str().unwrap_or_default());
@@ -231,9 +234,11 @@ impl Evidence {
     }
 
     pub(super) fn to_indexed_file(&self, root: &Root, path: &str) -> IndexedFile {
-        let rel_path = path.to_owned();
-        let repo = root.name.clone();
-        IndexedFile { path: self.display_path(root, path), rel_path, repo }
+        IndexedFile {
+            path: self.display_path(root, path),
+            rel_path: path.to_owned(),
+            repo: root.name.clone(),
+        }
     }
 
     fn display_resolved_path(&self, place: &ResolvedPath) -> String {

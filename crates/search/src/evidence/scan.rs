@@ -27,16 +27,16 @@ impl Evidence {
     {
         let mut budget = ScanBudget::default();
         let mut unread = 0;
-        let mut files = files.into_iter().peekable();
-        while files.peek().is_some() {
+        let mut rest = files.into_iter().peekable();
+        while rest.peek().is_some() {
             if budget.is_spent() {
-                unread += files.count();
+                unread += rest.count();
                 break;
             }
             let mut batch = Vec::new();
             let mut roots = Vec::new();
             let mut chunks = 0;
-            while let Some((root, record)) = files.next_if(|_| chunks < BATCH_CHUNKS) {
+            while let Some((root, record)) = rest.next_if(|_| chunks < BATCH_CHUNKS) {
                 chunks += record.chunks as usize;
                 roots.push(root);
                 batch.push(record);
@@ -45,14 +45,14 @@ impl Evidence {
             let places: HashMap<RootId, usize> =
                 batch.iter().zip(roots).map(|(record, root)| (record.root, root)).collect();
             let snapshots = self.load_snapshots(batch).await?;
-            let mut read = read.clone();
+            let mut read_file = read.clone();
             let work = move || {
                 for snapshot in snapshots {
                     if budget.is_spent() {
                         break;
                     }
                     let root = places.get(&snapshot.record.root).copied().unwrap_or_default();
-                    missing -= usize::from(read(&mut found, root, &snapshot, &mut budget));
+                    missing -= usize::from(read_file(&mut found, root, &snapshot, &mut budget));
                 }
                 (found, budget, missing)
             };

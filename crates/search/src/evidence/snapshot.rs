@@ -63,23 +63,25 @@ impl Evidence {
             places.extend(ids.map(|(place, id)| (id, (file, place))));
         }
         let chunks = self.store.chunks_with(places.keys().copied().collect()).await?;
-        let mut of_file: Vec<Vec<(usize, ChunkRecord)>> =
+        let mut chunks_by_file: Vec<Vec<(usize, ChunkRecord)>> =
             records.iter().map(|_| Vec::new()).collect();
         for chunk in chunks {
             if let Some((file, place)) = places.get(&chunk.id)
-                && let Some(of_file) = of_file.get_mut(*file)
+                && let Some(file_chunks) = chunks_by_file.get_mut(*file)
             {
-                of_file.push((*place, chunk.record));
+                file_chunks.push((*place, chunk.record));
             }
         }
         let snapshot = |(record, mut chunks): (FileRecord, Vec<(usize, ChunkRecord)>)| {
             chunks.sort_unstable_by_key(|(place, _)| *place);
             chunks.dedup_by_key(|(place, _)| *place);
             let is_whole = chunks.len() == record.chunks as usize;
-            let chunks = chunks.into_iter().map(|(_, chunk)| chunk).collect();
-            is_whole.then_some(FileSnapshot { record, chunks })
+            is_whole.then(|| FileSnapshot {
+                record,
+                chunks: chunks.into_iter().map(|(_, chunk)| chunk).collect(),
+            })
         };
-        Ok(records.into_iter().zip(of_file).filter_map(snapshot).collect())
+        Ok(records.into_iter().zip(chunks_by_file).filter_map(snapshot).collect())
     }
 
     /// Reads one file; `None` if it is being replaced.

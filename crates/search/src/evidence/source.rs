@@ -40,17 +40,17 @@ impl Evidence {
         RequestedLines { first, last }: RequestedLines,
         within: RootFilter,
     ) -> Result<HighlightedSource, EvidenceError> {
-        let last = last.or(Some(first.unwrap_or(1).saturating_add(MAX_LINES - 1)));
-        let whole =
-            self.load_file(path, (RequestedLines { first, last }, MAX_LINES), within).await?;
+        let default_last = first.unwrap_or(1).saturating_add(MAX_LINES - 1);
+        let asked = RequestedLines { first, last: last.or(Some(default_last)) };
+        let whole = self.load_file(path, asked, MAX_LINES, within).await?;
         self.run_blocking(move || highlight_loaded_file(whole)).await
     }
 }
 
 fn highlight_loaded_file(LoadedFile { mut lines, text, root }: LoadedFile) -> HighlightedSource {
     let language = detect::detect_language(&lines.file.rel_path, &text);
-    let range = lines.lines.first().zip(lines.lines.last());
-    let range = range.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
+    let ends = lines.lines.first().zip(lines.lines.last());
+    let range = ends.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
     let mut marks = Vec::new();
     if text.len() <= MAX_MARKED_BYTES {
         marks = highlight_lines(language, &text, range);

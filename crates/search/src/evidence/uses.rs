@@ -70,16 +70,16 @@ impl Evidence {
     ) -> Result<NameUses, EvidenceError> {
         WordMatcher::new(name)?;
         let readings = list_readings(name);
-        let mut uses = None;
+        let mut counts = None;
         for reading in &readings {
             let counted = self.count_uses(WordMatcher::new(reading)?, within).await?;
             if counted.count > 0 {
-                uses = Some(counted);
+                counts = Some(counted);
                 break;
             }
-            uses.get_or_insert(counted);
+            counts.get_or_insert(counted);
         }
-        let mut uses = uses.ok_or(EvidenceError::Name("is blank"))?;
+        let mut uses = counts.ok_or(EvidenceError::Name("is blank"))?;
         let bare = readings.last().filter(|bare| **bare != uses.name);
         uses.bare = bare.map(|bare| (*bare).to_owned());
         uses.asked = Some(name.trim().to_owned()).filter(|asked| *asked != uses.name);

@@ -62,8 +62,8 @@ impl WordMatcher {
         &'a self,
         text: &'a str,
     ) -> impl Iterator<Item = Range<usize>> + 'a {
-        let all = self.finders.iter().map(|finder| find_words(finder, text).peekable());
-        let mut all: Vec<_> = all.collect();
+        let mut all: Vec<_> =
+            self.finders.iter().map(|finder| find_words(finder, text).peekable()).collect();
         iter::from_fn(move || {
             let starts = all.iter_mut().map(|places| places.peek().map(|place| place.start));
             let first = starts.enumerate().filter_map(|(at, start)| Some((start?, at))).min();

@@ -107,7 +107,7 @@ pub(super) fn render_run(
 }
 
 fn render_whole_code(code: &[NumberedLine<'_>], language: Option<&Language>) -> String {
-    trim::render_all_lines(code, |line| language.is_some_and(|one| one.is_comment(line)))
+    trim::render_all_lines(code, |line| language.is_some_and(|language| language.is_comment(line)))
 }
 
 /// Returns the bytes of a chunk that is shown whole.
@@ -132,8 +132,11 @@ pub(super) fn is_comment(hit: &Hit) -> bool {
 
 /// Returns the lines of a run that are not blank.
 fn list_code_lines<'a>(run: &HitRun<'a>) -> Vec<NumberedLine<'a>> {
-    let lines = run.hits.iter().flat_map(|(_, hit)| (hit.start_line..).zip(hit.chunk.lines()));
-    let lines = lines.map(|(number, text)| NumberedLine { number, text });
+    let lines = run
+        .hits
+        .iter()
+        .flat_map(|(_, hit)| (hit.start_line..).zip(hit.chunk.lines()))
+        .map(|(number, text)| NumberedLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
@@ -155,16 +158,16 @@ fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshne
     }
     let host = first.host.as_ref().map(|host| format!("on {}", plain_name(host, MAX_NAME_CHARS)));
     let known = (level == DetailLevel::Known).then_some("shown before");
-    let stale = freshness.stale.get(&first.path).filter(|_| first.host.is_none());
-    let stale = stale.map(|stale| match stale {
+    let staleness = freshness.stale.get(&first.path).filter(|_| first.host.is_none());
+    let stale = staleness.map(|staleness| match staleness {
         FileStaleness::Changed => "changed since indexed: read the file",
         FileStaleness::Deleted => "deleted since indexed",
     });
-    let only = first.only_in.as_ref();
-    let only = only.map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
+    let only =
+        first.only_in.as_ref().map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
     let also = also_in(&first.also_in).or(only);
-    let notes = host.as_deref().into_iter().chain(known).chain(stale).chain(also.as_deref());
-    let notes: Vec<&str> = notes.collect();
+    let notes: Vec<&str> =
+        host.as_deref().into_iter().chain(known).chain(stale).chain(also.as_deref()).collect();
     if !notes.is_empty() {
         let _ = write!(line, " ({})", notes.join(", "));
     }
@@ -176,8 +179,8 @@ fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshne
 fn also_in(trees: &[String]) -> Option<String> {
     /// Maximum trees that are named; the rest is counted.
     const MAX_NAMED: usize = 3;
-    let named = trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS));
-    let named = named.collect::<Vec<_>>().join(", ");
+    let names = trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS));
+    let named = names.collect::<Vec<_>>().join(", ");
     match trees.len().saturating_sub(MAX_NAMED) {
         _ if trees.is_empty() => None,
         0 => Some(format!("also in {named}")),
@@ -214,10 +217,11 @@ pub(super) fn render_other_definitions(places: &[NameLocation]) -> String {
     if places.is_empty() {
         return String::new();
     }
-    let named = places.iter().take(MAX_NAMED);
-    let named = named
-        .map(|NameLocation { path, line }| format!("{}:{line}", plain_name(path, MAX_PATH_CHARS)));
-    let named: Vec<String> = named.collect();
+    let named: Vec<String> = places
+        .iter()
+        .take(MAX_NAMED)
+        .map(|NameLocation { path, line }| format!("{}:{line}", plain_name(path, MAX_PATH_CHARS)))
+        .collect();
     let rest = match places.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),

@@ -27,7 +27,7 @@ const LONG_COMMENT: usize = 8;
 const COMMENT_LINES: usize = 4;
 
 /// Minimum lines that a mark replaces.
-const LEAST_LEFT_OUT: usize = 2;
+const MIN_LEFT_OUT: usize = 2;
 
 /// Words of a query.
 #[derive(Debug)]
@@ -93,20 +93,20 @@ fn push_mark(text: &mut String, hidden: &[NumberedLine<'_>]) {
 pub(super) fn render_trimmed_lines(
     lines: &[NumberedLine<'_>],
     wanted: &QueryWords,
-    measure: TrimLimits,
+    limits: TrimLimits,
 ) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
-    let kept = select_lines(&texts, wanted, measure);
+    let kept = select_lines(&texts, wanted, limits);
     let mut trimmed = String::new();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let hidden = kept.iter().skip(at).take_while(|kept| !**kept).count();
-        if hidden >= LEAST_LEFT_OUT {
+        if hidden >= MIN_LEFT_OUT {
             push_mark(&mut trimmed, lines.get(at..at + hidden).unwrap_or_default());
             at += hidden;
             continue;
         }
-        push_line(&mut trimmed, *line, measure.bytes);
+        push_line(&mut trimmed, *line, limits.bytes);
         at += 1;
     }
     trimmed
@@ -116,20 +116,20 @@ pub(super) fn render_trimmed_lines(
 pub(super) fn render_brief_lines(
     lines: &[NumberedLine<'_>],
     wanted: &QueryWords,
-    measure: TrimLimits,
+    limits: TrimLimits,
 ) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
-    let kept = lines.iter().zip(select_lines(&texts, wanted, measure)).filter(|(_, kept)| *kept);
+    let kept = lines.iter().zip(select_lines(&texts, wanted, limits)).filter(|(_, kept)| *kept);
     let mut brief = String::new();
     for (line, _) in kept {
-        push_line(&mut brief, *line, measure.bytes);
+        push_line(&mut brief, *line, limits.bytes);
     }
     brief
 }
 
-fn push_line(text: &mut String, line: NumberedLine<'_>, most: usize) {
+fn push_line(text: &mut String, line: NumberedLine<'_>, max_bytes: usize) {
     let NumberedLine { number, text: code } = line;
-    let (shown, cut) = code.split_at(code.floor_char_boundary(most));
+    let (shown, cut) = code.split_at(code.floor_char_boundary(max_bytes));
     let shown = plain_line(shown);
     let more = if cut.is_empty() { String::new() } else { format!(" {MARK}") };
     // Writing to a `String` cannot fail.
@@ -137,9 +137,9 @@ fn push_line(text: &mut String, line: NumberedLine<'_>, most: usize) {
 }
 
 /// Returns true for each line to keep: the best lines with their surroundings, up to the maximum.
-fn select_lines(lines: &[&str], wanted: &QueryWords, measure: TrimLimits) -> Vec<bool> {
+fn select_lines(lines: &[&str], wanted: &QueryWords, limits: TrimLimits) -> Vec<bool> {
     let mut kept = vec![false; lines.len()];
-    let mut room = measure.lines;
+    let mut room = limits.lines;
     let mut keep = |kept: &mut Vec<bool>, at: usize| match kept.get_mut(at) {
         Some(line) if !*line && 0 < room => {
             *line = true;
@@ -151,7 +151,7 @@ fn select_lines(lines: &[&str], wanted: &QueryWords, measure: TrimLimits) -> Vec
     let order = rank_lines(lines, wanted);
     for at in &order {
         keep(&mut kept, *at);
-        for step in 1..=measure.around {
+        for step in 1..=limits.around {
             keep(&mut kept, at.saturating_sub(step));
             keep(&mut kept, at + step);
         }
@@ -211,8 +211,8 @@ fn open(path: &Path) -> Store {
 
     #[test]
     fn the_signature_and_the_lines_asked_for_stay() {
-        let measure = TrimLimits { lines: 4, around: 1, bytes: 400 };
-        insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("where is the journal read"), measure), @r"
+        let limits = TrimLimits { lines: 4, around: 1, bytes: 400 };
+        insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("where is the journal read"), limits), @r"
         7|/// Opens a store.
         8|fn open(path: &Path) -> Store {
         ⋯ 9-10
@@ -225,8 +225,8 @@ fn open(path: &Path) -> Store {
 
     #[test]
     fn the_first_lines_stay_when_no_line_has_a_word() {
-        let measure = TrimLimits { lines: 3, around: 1, bytes: 20 };
-        insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("nothing of this"), measure), @r"
+        let limits = TrimLimits { lines: 3, around: 1, bytes: 20 };
+        insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("nothing of this"), limits), @r"
         7|/// Opens a store.
         8|fn open(path: &Path) ⋯
         9|    let first = 1;
@@ -256,9 +256,9 @@ fn open(path: &Path) -> Store {
 
     #[test]
     fn nothing_is_left_out_of_what_is_short() {
-        let measure = TrimLimits { lines: 40, around: 30, bytes: 400 };
+        let limits = TrimLimits { lines: 40, around: 30, bytes: 400 };
         assert_eq!(
-            render_trimmed_lines(&lines(), &QueryWords::from_query("journal"), measure),
+            render_trimmed_lines(&lines(), &QueryWords::from_query("journal"), limits),
             render_all_lines(&lines(), |_| false)
         );
     }

@@ -12,12 +12,12 @@ use codeinfo_lang::words::stem_word;
 use super::super::{candidate::SearchCandidate, intent::QueryIntent};
 
 /// Minimum bytes of a stem; shorter ones occur in other words by chance.
-const SHORTEST: usize = 3;
+const MIN_STEM_BYTES: usize = 3;
 /// Minimum bytes of the stem of a word with a similar meaning.
-const SHORTEST_NEAR: usize = 4;
+const MIN_SIMILAR_STEM_BYTES: usize = 4;
 /// Maximum words that are searched. A longer query contains pasted text, of which the longest words
 /// are searched.
-const MOST: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// Returns for each candidate the share of the query's words in its path, symbol or text, 0…1.
 /// Words that few candidates contain count more. A word of similar meaning counts by its
@@ -60,21 +60,21 @@ impl<'a> QueryStems<'a> {
         let mut asked: Vec<(&str, &str)> = intent
             .words
             .iter()
-            .filter_map(|word| Some((stem_of(word)?, word.as_str())))
-            .filter(|(stem, _)| stem.len() >= SHORTEST)
+            .filter_map(|word| Some((find_stem(word)?, word.as_str())))
+            .filter(|(stem, _)| stem.len() >= MIN_STEM_BYTES)
             .collect();
         // Sorted, so that sums are always the same.
         asked.sort_unstable_by_key(|(stem, word)| (Reverse(stem.len()), *stem, *word));
         asked.dedup_by_key(|(stem, _)| *stem);
-        asked.truncate(MOST);
+        asked.truncate(MAX_WORDS);
         let mut stems = Vec::new();
         let mut stand_for = Vec::new();
         for (place, (stem, word)) in asked.iter().enumerate() {
             stems.push(*stem);
             stand_for.push((place, 1.0));
             for near in intent.near.get(*word).into_iter().flatten() {
-                let Some(other) = stem_of(near.word) else { continue };
-                if SHORTEST_NEAR <= other.len() && !other.contains(stem) {
+                let Some(other) = find_stem(near.word) else { continue };
+                if MIN_SIMILAR_STEM_BYTES <= other.len() && !other.contains(stem) {
                     stems.push(other);
                     stand_for.push((place, near.share));
                 }
@@ -102,7 +102,7 @@ impl<'a> QueryStems<'a> {
     }
 }
 
-fn stem_of(word: &str) -> Option<&str> {
+fn find_stem(word: &str) -> Option<&str> {
     str::from_utf8(stem_word(word.as_bytes())).ok()
 }
 

@@ -24,7 +24,8 @@ pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f3
     if intent.names.is_empty() {
         return 0.0;
     }
-    let defines = record.defines.iter().map(|symbol| share_of(symbol, intent)).fold(0.0, f32::max);
+    let defines =
+        record.defines.iter().map(|symbol| score_symbol(symbol, intent)).fold(0.0, f32::max);
     let Some(symbol) = &record.symbol else { return defines };
     let (last, before) = split_symbol(symbol);
     let inside = before.iter().map(|name| score_name(name, None, intent)).fold(0.0, f32::max);
@@ -36,7 +37,7 @@ pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f3
 pub(crate) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &QueryIntent) -> Option<&'a str> {
     let mut best = (0.0, None);
     for symbol in &record.defines {
-        let share = share_of(symbol, intent);
+        let share = score_symbol(symbol, intent);
         if share > best.0 {
             best = (share, Some(symbol.as_str()));
         }
@@ -50,22 +51,22 @@ pub(super) fn asked_member<'a>(
     record: &'a ChunkRecord,
     intent: &QueryIntent,
 ) -> Option<(f32, Vec<&'a str>)> {
-    let mut most = 0.0_f32;
+    let mut best = 0.0_f32;
     let mut types = Vec::new();
     for symbol in &record.defines {
         let (last, before) = split_symbol(symbol);
         let Some(qualifier) = before.last().copied() else { continue };
         let asked = score_name(last, Some(qualifier), intent);
         if asked > 0.0 {
-            most = most.max(asked);
+            best = best.max(asked);
             types.push(qualifier);
         }
     }
-    (!types.is_empty()).then_some((most, types))
+    (!types.is_empty()).then_some((best, types))
 }
 
 /// Returns how well a definition with this symbol matches a name of the query.
-fn share_of(symbol: &str, intent: &QueryIntent) -> f32 {
+fn score_symbol(symbol: &str, intent: &QueryIntent) -> f32 {
     let (last, before) = split_symbol(symbol);
     let qualifier = before.last().copied();
     // A constructor has the name of its class.
@@ -76,12 +77,13 @@ fn share_of(symbol: &str, intent: &QueryIntent) -> f32 {
 
 /// Returns how well a name matches a name of the query, 0…1.
 fn score_name(name: &str, qualifier: Option<&str>, intent: &QueryIntent) -> f32 {
-    let (name_folded, qualifier) =
-        (fold_name(name.as_bytes()), qualifier.map(|q| fold_name(q.as_bytes())));
+    let name_folded = fold_name(name.as_bytes());
+    let qualifier_folded = qualifier.map(|name| fold_name(name.as_bytes()));
     let known = intent.names.iter().filter(|asked| asked.folded == name_folded);
     let shares = known.map(|asked| {
-        let is_elsewhere =
-            asked.qualifier.is_some() && qualifier.is_some() && asked.qualifier != qualifier;
+        let is_elsewhere = asked.qualifier.is_some()
+            && qualifier_folded.is_some()
+            && asked.qualifier != qualifier_folded;
         let place = if is_elsewhere { ELSEWHERE } else { 1.0 };
         place * if asked.spelled == name { 1.0 } else { SPELLED_OTHERWISE }
     });
@@ -90,8 +92,8 @@ fn score_name(name: &str, qualifier: Option<&str>, intent: &QueryIntent) -> f32 
 
 /// Splits a symbol into its last name and those before it.
 pub(super) fn split_symbol(symbol: &str) -> (&str, Vec<&str>) {
-    let names = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
-    let mut names: Vec<&str> = names.collect();
+    let parts = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
+    let mut names: Vec<&str> = parts.collect();
     // A query has no marks for Ruby's `empty?` and Haskell's `go'`.
     let last = names.pop().unwrap_or_default();
     (last.trim_matches(|c: char| c.is_ascii_punctuation() && c != '_'), names)

@@ -31,9 +31,9 @@ pub(super) fn put_bases_first(
     for at in 0..rated.len() {
         place_after_bases(at, &overridden, &mut is_placed, &mut order);
     }
-    let mut rated: Vec<Option<RatedCandidate>> = rated.into_iter().map(Some).collect();
+    let mut unplaced: Vec<Option<RatedCandidate>> = rated.into_iter().map(Some).collect();
     let mut placed: Vec<RatedCandidate> =
-        order.into_iter().filter_map(|at| rated.get_mut(at)?.take()).collect();
+        order.into_iter().filter_map(|at| unplaced.get_mut(at)?.take()).collect();
     lift_scores(&mut placed);
     placed
 }
@@ -56,14 +56,19 @@ fn place_after_bases(
 
 /// Returns the candidates that each candidate overrides, best first.
 fn find_overridden(rated: &[RatedCandidate], intent: &QueryIntent) -> HashMap<usize, Vec<usize>> {
-    let members = rated.iter().enumerate().filter_map(|(at, rated)| {
+    let defining = rated.iter().enumerate().filter_map(|(at, rated)| {
         let record = &rated.candidate.record;
         let (asked, types) = definition::asked_member(record, intent)?;
-        let root = record.root;
-        let bases = record.bases.as_slice();
-        Some(MemberDefinition { at, root, asked, factor: rated.factor, types, bases })
+        Some(MemberDefinition {
+            at,
+            root: record.root,
+            asked,
+            factor: rated.factor,
+            types,
+            bases: &record.bases,
+        })
     });
-    let members: Vec<MemberDefinition<'_>> = members.collect();
+    let members: Vec<MemberDefinition<'_>> = defining.collect();
     let overridden = members.iter().map(|member| {
         let bases = members.iter().filter(|base| member.overrides(base));
         (member.at, bases.map(|base| base.at).collect())

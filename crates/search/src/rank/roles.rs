@@ -40,13 +40,13 @@ const ABOUT_TESTING: f32 = 0.85;
 /// not ask for. The role with the lowest factor counts. `purpose` is the weight of the question's
 /// purpose.
 pub(super) fn compute_role_factor(roles: &[FileRole], intent: &QueryIntent, purpose: f32) -> f32 {
-    let factor = roles.iter().map(|role| of_role(*role, intent, purpose)).fold(1.0, f32::min);
+    let factor = roles.iter().map(|role| score_role(*role, intent, purpose)).fold(1.0, f32::min);
     let is_code = roles.iter().all(|role| *role == FileRole::Test);
     let surely = (2.0 * intent.purpose.is_about_using - 1.0).max(0.0);
     if is_code { factor * CODE_FOR_USERS.powf(purpose * surely) } else { factor }
 }
 
-fn of_role(role: FileRole, intent: &QueryIntent, weight_of_purpose: f32) -> f32 {
+fn score_role(role: FileRole, intent: &QueryIntent, weight_of_purpose: f32) -> f32 {
     let (asked_by, factor) = find_role_discount(role);
     let is_named = intent.asks_for(asked_by);
     let purpose = intent.purpose;
