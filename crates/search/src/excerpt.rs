@@ -25,7 +25,7 @@ const NOTHING: &str = "Nothing indexed fits this query. Try other words: names t
 /// Line above results that are unlikely to answer the query.
 const WEAK: &str = "nothing fits well; the nearest:\n";
 
-/// Minimum share of the best score for a chunk that is shown whole.
+/// Minimum share of the best score for a chunk shown whole.
 const NEAR: f64 = 0.5;
 /// Maximum total bytes of the chunks that are shown whole. For 225 questions with known lines, a
 /// mean of 4,400 bytes then shows 38 % of them; the first three chunks, whatever their scores and
@@ -33,7 +33,7 @@ const NEAR: f64 = 0.5;
 const WHOLE_BYTES: usize = 4000;
 /// Results shown if none fits well.
 const NEAREST: usize = 3;
-/// Minimum share of the best score for a chunk that is shown at all. No chunk with lines that
+/// Minimum share of the best score for a chunk shown at all. No chunk with lines that
 /// answer a question has a smaller share.
 const FLOOR: f64 = 0.3;
 /// Best score below which nothing fits well, unless a chunk contains all words of the query. One in
@@ -264,7 +264,7 @@ fn join_pieces(pieces: &[ExcerptPiece<'_>], end: &str, left_out: usize) -> Excer
     }
 }
 
-/// Returns one line, or an empty text if nothing is left out. It never gets shorter with more
+/// Returns one line, or an empty text if `left_out` is 0. It never gets shorter with more
 /// chunks.
 fn render_left_out_note(left_out: usize) -> String {
     let (chunks, do_not) = match left_out {

@@ -68,7 +68,7 @@ pub(super) struct QueryPath {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryLiteral {
     pub(super) text: String,
-    /// Certainty that the string is meant literally, 0…1.
+    /// Certainty that the string is a literal, 0…1.
     pub(super) weight: f32,
 }
 

@@ -186,18 +186,7 @@ impl Search {
             Some(root) => SearchScope::for_root(root.id),
             None => SearchScope::for_tree(query.tree(), roots),
         };
-        let parsed = QueryIntent::parse(query.text());
-        let scoped = match root {
-            None => parsed
-                .widen_to_roots(roots)
-                .with_missing_roots(self.folders.find_outlived(roots).await),
-            Some(root) => parsed.narrow_to_repository(query.text(), &root.name),
-        };
-        let near_weight = self.weights.near;
-        let near = |word: &str| {
-            if near_weight > 0.0 { self.embedder.similar_words(word) } else { Vec::new() }
-        };
-        let intent = scoped.with_near(near);
+        let intent = self.build_intent(query.text(), root, roots).await;
         let terms = self.build_query_terms(query.text(), &intent, root, roots).await?;
         let lists = rank::choose_list_weights(intent.kind, &self.weights);
         let neighbours = NeighbourQuery { text: query.text(), terms, sight: &sight, lists };
@@ -242,6 +231,22 @@ impl Search {
         let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
         let found = self.build_results(ranked, roots);
         Ok(SearchResults { absent: names, absent_words: words, documented, also, notice, ..found })
+    }
+
+    /// Parses the intent of a query for a search of `root`, or of all `roots`.
+    async fn build_intent(&self, text: &str, root: Option<&Root>, roots: &[Root]) -> QueryIntent {
+        let parsed = QueryIntent::parse(text);
+        let scoped = match root {
+            None => parsed
+                .widen_to_roots(roots)
+                .with_missing_roots(self.folders.find_outlived(roots).await),
+            Some(root) => parsed.narrow_to_repository(text, &root.name),
+        };
+        let near_weight = self.weights.near;
+        let near = |word: &str| {
+            if near_weight > 0.0 { self.embedder.similar_words(word) } else { Vec::new() }
+        };
+        scoped.with_near(near)
     }
 
     /// Returns candidates, read in growing numbers until at least half of them are distinct texts.

@@ -20,7 +20,7 @@ use futures_util::try_join;
 const SAMPLE: usize = 500;
 /// Chunks after which other tasks get their turn.
 const TURN: usize = 125;
-/// A sample is taken again after the number of chunks has changed by more than one in this many.
+/// A sample expires after the number of chunks has changed by more than one in this many.
 const TOLERANCE: u64 = 10;
 /// Maximum factor by which a term's weight changes, up or down.
 const MAX_FACTOR: f32 = 4.0;

@@ -60,8 +60,8 @@ pub struct SearchWeights {
     /// the file is right, but not which of its chunks. +0.05 on the shared set.
     pub per_file_discount: f32,
     /// Share of that discount that a long prose query takes back, because it looks for a place, and
-    /// the second-best chunk of the right file may be it. Half of the discount instead of all of
-    /// it, so that one large file does not fill the list: +0.05 to +0.09 of the files that answer,
+    /// the second-best chunk of the right file may be it. Half of the discount, so that one
+    /// large file does not fill the list: +0.05 to +0.09 of the files that answer,
     /// and 0.02 fewer of their lines.
     pub per_file_discount_of_long: f32,
     /// Exponent of the factor of a file's role: tests, examples, generated code and documents

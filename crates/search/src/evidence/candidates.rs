@@ -142,7 +142,7 @@ impl Evidence {
 }
 
 /// Keeps each file once if trees of one repository share it, or if it lies in nested roots. Of
-/// nested roots, the file indexed last is kept.
+/// nested roots, the file indexed last stays.
 fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     let mut seen: HashSet<(RootId, String, String)> = HashSet::new();
     files.retain(|(at, file)| {

@@ -33,7 +33,7 @@ const MAX_COMPARING: Duration = Duration::from_secs(1);
 pub struct RequestedLines {
     /// First line, counted from 1; by default the first line of the file.
     pub first: Option<u32>,
-    /// Last line; by default [`DEFAULT_LINES`] from the first.
+    /// Last line; by default so that a default number of lines is returned.
     pub last: Option<u32>,
 }
 

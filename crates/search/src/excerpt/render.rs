@@ -110,7 +110,7 @@ fn render_whole_code(code: &[NumberedLine<'_>], language: Option<&Language>) -> 
     trim::render_all_lines(code, |line| language.is_some_and(|language| language.is_comment(line)))
 }
 
-/// Returns the bytes of a chunk that is shown whole.
+/// Returns the bytes of a chunk shown whole.
 pub(super) fn count_whole_bytes(hit: &Hit) -> usize {
     let run = HitRun { rank: 0, hits: vec![(0, hit)] };
     render_whole_code(&list_code_lines(&run), code_language(hit)).len()
@@ -179,12 +179,13 @@ fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshne
 fn also_in(trees: &[String]) -> Option<String> {
     /// Maximum trees that are named; the rest is counted.
     const MAX_NAMED: usize = 3;
-    let names = trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS));
-    let named = names.collect::<Vec<_>>().join(", ");
+    let named: Vec<String> =
+        trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
+    let list = named.join(", ");
     match trees.len().saturating_sub(MAX_NAMED) {
         _ if trees.is_empty() => None,
-        0 => Some(format!("also in {named}")),
-        more => Some(format!("also in {named} and {more} more")),
+        0 => Some(format!("also in {list}")),
+        more => Some(format!("also in {list} and {more} more")),
     }
 }
 

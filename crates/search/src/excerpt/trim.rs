@@ -22,7 +22,7 @@ pub(super) struct TrimLimits {
 /// Mark before the numbers of left-out lines.
 pub(super) const MARK: char = '⋯';
 
-/// Maximum lines of a comment that is shown whole, and the number of lines shown of longer ones.
+/// Maximum lines of a comment shown whole, and the number of lines shown of longer ones.
 const LONG_COMMENT: usize = 8;
 const COMMENT_LINES: usize = 4;
 
