@@ -51,7 +51,6 @@ impl TypeHierarchy {
         while self.open.pop_if(|(end, _)| *end <= node.start_byte()).is_some() {}
     }
 
-    /// Returns the index of the innermost type.
     pub(super) fn innermost_type(&self) -> Option<usize> {
         self.open.last().map(|(_, place)| *place)
     }

@@ -22,7 +22,6 @@ const TINY: SizeLimit = SizeLimit { lines: 4, bytes: 200 };
 /// Maximum lines of a comment that joins the next unit across one blank line.
 const NEAR_LEAD_LINES: usize = 6;
 
-/// Packs the units of a file.
 pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Vec<PackedLines<'a>> {
     let TextStructure { units, definitions } = &outline.structure;
     let heads = find_opening_lines(units);
@@ -286,7 +285,6 @@ fn are_near(before: &TextUnit, unit: &TextUnit, separator: &str) -> bool {
         || unit_enclosing == before.symbol.as_deref()
 }
 
-/// Returns the symbol of the definition that encloses a unit.
 fn enclosing_symbol<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> {
     match unit.part {
         UnitRole::Definition => symbol_qualifier(unit, separator),

@@ -54,7 +54,6 @@ pub(super) fn line_span(node: Node<'_>) -> (usize, usize) {
     (start.row, last)
 }
 
-/// Returns the tables of a parser.
 fn tree_sitter_language(parser: grammar::ParserId) -> Language {
     use grammar::ParserId;
     match parser {

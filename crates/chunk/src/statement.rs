@@ -24,7 +24,6 @@ struct OpenStatement<'a> {
     quote: Option<&'a str>,
 }
 
-/// Subject of a statement.
 #[derive(Debug, Default)]
 struct StatementSubject {
     name: Option<String>,

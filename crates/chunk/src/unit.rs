@@ -46,7 +46,6 @@ pub(super) struct DefinitionSpan {
     pub(super) bases: Rc<[String]>,
 }
 
-/// The structure of a text.
 #[derive(Debug, Default)]
 pub(super) struct TextStructure {
     /// Units in order, at most one on each line.

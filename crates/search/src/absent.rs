@@ -40,7 +40,6 @@ pub struct DocumentedName {
     pub place: NameLocation,
 }
 
-/// A query with its candidates.
 pub(super) struct QueryContext<'a> {
     pub(super) text: &'a str,
     pub(super) intent: &'a QueryIntent,

@@ -24,7 +24,6 @@ const PAGE: usize = 500;
 /// Maximum concurrent reads.
 const PAGES: usize = 4;
 
-/// Difference of one tree to the other.
 struct TreeDifference {
     tree: Root,
     /// Chunks of files that the other tree lacks or has in another version.
@@ -33,7 +32,6 @@ struct TreeDifference {
     others: HashMap<String, Vec<Uuid>>,
 }
 
-/// A query as vectors.
 struct QueryVectors {
     vector: Vec<f32>,
     terms: TermVector,

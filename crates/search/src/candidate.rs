@@ -11,7 +11,6 @@ pub(super) struct SearchCandidate {
     pub(super) id: Uuid,
     pub(super) record: ChunkRecord,
     pub(super) score: f32,
-    /// Components of the score.
     pub(super) parts: ScoreParts,
     /// Other roots with the same chunk.
     pub(super) also: Vec<RootId>,
@@ -24,7 +23,6 @@ pub(super) struct SearchCandidate {
 pub(super) struct TextCopy {
     pub(super) id: Uuid,
     pub(super) path: String,
-    /// First line.
     pub(super) line: u32,
 }
 

@@ -209,7 +209,6 @@ fn build_pieces<'a>(
     files.iter().flat_map(|file| build_file_pieces(file)).collect()
 }
 
-/// Makes pieces of the hits of one file.
 fn build_file_pieces<'a>(hits: &[(DetailLevel, usize, &'a Hit)]) -> Vec<ExcerptPiece<'a>> {
     let mut pieces = Vec::new();
     for level in [DetailLevel::Whole, DetailLevel::Brief, DetailLevel::Head, DetailLevel::Known] {

@@ -9,7 +9,6 @@ use super::candidate::{SearchCandidate, TextCopy};
 /// Maximum copies that a result names.
 const MAX_COPIES: usize = 50;
 
-/// Returns the number of distinct texts of the candidates.
 pub(super) fn count_texts(candidates: &[SearchCandidate]) -> usize {
     let texts = candidates.iter().map(|candidate| candidate.record.text.trim());
     texts.collect::<HashSet<_>>().len()

@@ -11,7 +11,6 @@ use codeinfo_lang::{
 
 use super::{exact_name::ExactName, purpose::QuestionPurpose};
 
-/// Kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {
     /// Names only, such as `RootId::of` or `parse_config`.
@@ -22,13 +21,10 @@ pub(super) enum QueryKind {
     Prose,
 }
 
-/// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryIntent {
     pub(super) kind: QueryKind,
-    /// Names in the query.
     pub(super) names: Vec<QueryName>,
-    /// Files in the query.
     pub(super) paths: Vec<QueryPath>,
     /// Words of the query, folded, without stop words.
     pub(super) words: HashSet<String>,
@@ -75,9 +71,7 @@ pub(super) struct QueryLiteral {
 /// Strings of a query to match verbatim.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct QueryLiterals {
-    /// The whole query.
     pub(super) whole: Option<QueryLiteral>,
-    /// Parts in quotes.
     pub(super) quoted: Vec<QueryLiteral>,
 }
 

@@ -8,7 +8,6 @@
 //! repositories of `spots-look.jsonl`, which were not unseen then, as `benches/README.md` notes
 //! beside the figures.
 
-/// Purpose of a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct QuestionPurpose {
     /// True if the question looks for tests instead of code that deals with testing.

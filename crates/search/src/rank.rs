@@ -46,7 +46,6 @@ const AGREEMENT_IN_LONG: f32 = 0.8;
 /// Share of the role discount that a chunk recovers by defining the name of the query.
 const DEFINING: f32 = 0.85;
 
-/// The weights for one query.
 #[derive(Debug, Clone, Copy)]
 struct QueryWeights {
     shipped: SearchWeights,
@@ -182,7 +181,6 @@ fn lift_scores(rated: &mut [RatedCandidate]) {
     }
 }
 
-/// Numbers the files of candidates. Returns the number of each candidate's file.
 fn number_files(candidates: &[SearchCandidate]) -> Vec<usize> {
     let mut numbers = HashMap::new();
     let files = candidates.iter().map(|SearchCandidate { record, .. }| (record.root, &record.path));
@@ -196,9 +194,7 @@ fn number_files(candidates: &[SearchCandidate]) -> Vec<usize> {
 /// File and coverage of a candidate.
 #[derive(Debug, Clone, Copy)]
 struct CandidateContext {
-    /// Number of its file.
     file: usize,
-    /// Score of its file.
     file_score: f32,
     /// Share of the query that it contains, weighted by the rarity of the words among all
     /// candidates.
@@ -208,7 +204,6 @@ struct CandidateContext {
 /// A candidate with the components of its score. The score is the share of the attainable maximum.
 struct RatedCandidate {
     candidate: SearchCandidate,
-    /// Number of its file.
     file: usize,
     /// Score for containing a string of the query verbatim, or for its file being named;
     /// independent of the file's role.

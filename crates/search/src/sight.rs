@@ -7,10 +7,8 @@ use codeinfo_core::{Root, RootId};
 use codeinfo_store::{Scored, StoreError};
 use futures_util::future::BoxFuture;
 
-/// Scope of a search.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SearchScope {
-    /// The only root.
     only: Option<RootId>,
     /// The selected tree of a repository, and the other trees.
     tree: Option<(RootId, HashSet<RootId>)>,

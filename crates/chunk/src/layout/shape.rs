@@ -34,7 +34,6 @@ struct LineShape {
     last: usize,
 }
 
-/// The shape of a text.
 #[derive(Debug)]
 pub(super) struct TextShape {
     rows: Vec<LineShape>,

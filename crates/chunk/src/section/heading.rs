@@ -18,7 +18,6 @@ pub(super) struct SectionHeading {
     pub(super) name: String,
 }
 
-/// Returns the headings, in order.
 pub(super) fn find_headings(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<SectionHeading> {
     let mut scan = HeadingScanner { style, lines, underlines: Vec::new(), headings: Vec::new() };
     let mut fenced: Option<&str> = None;

@@ -60,7 +60,6 @@ pub(super) struct OccurrenceLine {
     pub(super) count: usize,
 }
 
-/// Occurrences of a word in one file.
 #[derive(Debug)]
 pub(super) struct FileOccurrences {
     pub(super) root: usize,
@@ -71,7 +70,6 @@ pub(super) struct FileOccurrences {
     pub(super) groups: [KindOccurrences; 5],
 }
 
-/// Occurrences of one kind.
 #[derive(Debug, Default)]
 pub(super) struct KindOccurrences {
     pub(super) count: usize,
@@ -147,7 +145,6 @@ pub(super) struct ClassifiedOccurrence<'a> {
     /// The name as spelled there.
     pub(super) name: &'a str,
     pub(super) group: OccurrenceKind,
-    /// Line number.
     pub(super) line: u32,
     line_text: &'a str,
     /// Byte offset of the name in the line.

@@ -69,7 +69,6 @@ pub struct FileLines {
     pub encoding: TextEncoding,
 }
 
-/// A loaded file.
 pub(super) struct LoadedFile {
     pub(super) lines: FileLines,
     /// The whole text, without secrets.
@@ -77,7 +76,6 @@ pub(super) struct LoadedFile {
     pub(super) root: Root,
 }
 
-/// Content of a file on disk.
 enum DiskContent {
     /// Unchanged, with its number of lines.
     Same(u32, TextEncoding),

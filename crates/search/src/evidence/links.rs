@@ -97,7 +97,6 @@ fn link_snapshots(files: &[Option<FileSnapshot>]) -> Vec<FileLink> {
     links
 }
 
-/// Origin of a name.
 #[derive(Debug, Clone, Copy)]
 struct NameDefiner {
     file: usize,

@@ -30,7 +30,6 @@ pub struct IndexedFile {
     pub repo: String,
 }
 
-/// A resolved path.
 #[derive(Debug)]
 pub(super) enum ResolvedPath {
     File(Root, FileRecord),

@@ -35,7 +35,6 @@ impl FileSnapshot {
         text
     }
 
-    /// Returns the roles of the file.
     pub(super) fn roles(&self) -> &[FileRole] {
         self.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default()
     }

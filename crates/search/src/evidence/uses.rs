@@ -51,7 +51,6 @@ pub struct SearchedRepository {
     pub age: Option<Duration>,
 }
 
-/// Converts roots to searched repositories.
 pub(super) fn list_searched_repositories(roots: &[Root]) -> Vec<SearchedRepository> {
     let searched = |root: &Root| SearchedRepository {
         name: root.name.clone(),

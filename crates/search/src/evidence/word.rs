@@ -16,7 +16,6 @@ const MAX_BYTES: usize = 500;
 #[derive(Debug, Clone)]
 pub(super) struct WordMatcher {
     text: String,
-    /// One finder for each encoding.
     finders: Vec<Finder<'static>>,
 }
 

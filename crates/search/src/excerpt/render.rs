@@ -12,7 +12,6 @@ use super::{
     trim::{self, NumberedLine, QueryWords, TrimLimits},
 };
 
-/// Level of detail of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DetailLevel {
     Whole,

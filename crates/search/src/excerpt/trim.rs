@@ -29,7 +29,6 @@ const COMMENT_LINES: usize = 4;
 /// Minimum lines that a mark replaces.
 const MIN_LEFT_OUT: usize = 2;
 
-/// Words of a query.
 #[derive(Debug)]
 pub(super) struct QueryWords {
     words: HashSet<String>,
