@@ -1,5 +1,7 @@
-//! Leaves out branches of `#if` that open or close braces on their own, but for one of each: to a parser, two heads of
-//! a function before one body are two functions, the first without an end.
+//! Blanks out all but one of the `#if` branches that have unbalanced braces.
+//!
+//! A parser takes two heads of a function before one body for two functions, the first without an
+//! end.
 
 use std::{mem::take, ops::Range};
 
@@ -7,31 +9,31 @@ use codeinfo_lang::grammar::{BodySyntax, GrammarRules, LexicalSyntax};
 
 use super::{lines::blank_out, strip_bodies::skip_text};
 
-/// How many braces and parentheses are open.
+/// Number of open braces and of open parentheses.
 type NestingDepth = (i64, i64);
 
-/// Which branch stays of those that have braces of their own.
+/// Branch to keep in a group with unbalanced braces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BranchChoice {
     First,
-    /// Nothing at all where there is no `#else`.
+    /// The `#else` branch, or no branch without `#else`.
     Last,
 }
 
-/// An `#if` and its branches so far.
+/// An `#if` and its branches up to the current position.
 #[derive(Default)]
 struct ConditionalGroup {
     before: NestingDepth,
-    /// Where each branch is, and what it adds to the depth.
+    /// Byte range of each branch, and its change of the depth.
     branches: Vec<(Range<usize>, NestingDepth)>,
     directives: Vec<Range<usize>>,
     has_else: bool,
-    /// Whether it is an `#if 0`.
+    /// True for `#if 0` and `#if false`.
     is_first_dead: bool,
 }
 
-/// Returns the text with blanks for such branches and directives; `None` where it has none, or where its braces match
-/// with neither choice.
+/// Returns the text with such branches and directives blanked out; `None` if there are none, or if
+/// the braces match with neither choice.
 pub(super) fn leave_out(grammar: &GrammarRules, text: &str) -> Option<String> {
     let Some(BodySyntax::Braces { lexis, .. }) = grammar.bodies else { return None };
     if !matches!(lexis, LexicalSyntax::C | LexicalSyntax::Csharp) || !text.contains("#if") {
@@ -43,12 +45,13 @@ pub(super) fn leave_out(grammar: &GrammarRules, text: &str) -> Option<String> {
         return None;
     }
     ranges.sort_by_key(|range| range.start);
-    let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
+    let mut kept = String::with_capacity(text.len());
+    let mut at = 0;
     for Range { start, end } in ranges {
-        let start = start.max(at);
-        if start < end {
-            kept.push_str(text.get(at..start)?);
-            kept.extend(blank_out(text.get(start..end)?));
+        let unblanked = start.max(at);
+        if unblanked < end {
+            kept.push_str(text.get(at..unblanked)?);
+            kept.extend(blank_out(text.get(unblanked..end)?));
             at = end;
         }
     }
@@ -56,15 +59,18 @@ pub(super) fn leave_out(grammar: &GrammarRules, text: &str) -> Option<String> {
     Some(kept)
 }
 
-/// Finds what is to be left out. `None` where the braces of the rest do not match.
+/// Finds the byte ranges to blank out. Returns `None` if the braces of the remaining text do not
+/// match.
 fn find_unmatched(
     lexis: LexicalSyntax,
     text: &str,
     choice: BranchChoice,
 ) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
-    let (mut left_out, mut groups): (_, Vec<ConditionalGroup>) = (Vec::new(), Vec::new());
-    let (mut depth, mut at) = ((0, 0), 0);
+    let mut left_out = Vec::new();
+    let mut groups: Vec<ConditionalGroup> = Vec::new();
+    let mut depth = (0, 0);
+    let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let next = match byte {
             b'/' | b'"' | b'\'' | b'#' => skip_text(lexis, bytes, at)?,
@@ -77,13 +83,8 @@ fn find_unmatched(
             b')' => depth.1 -= 1,
             b'#' if at + 1 < next => {
                 let directive = text.get(at + 1..next)?.trim_ascii();
-                depth = read_directive(
-                    directive,
-                    at..next,
-                    depth,
-                    choice,
-                    (&mut groups, &mut left_out),
-                );
+                depth =
+                    read_directive(directive, at..next, depth, choice, &mut groups, &mut left_out);
             }
             _ => {}
         }
@@ -92,13 +93,14 @@ fn find_unmatched(
     (depth.0 == 0 && groups.is_empty()).then_some(left_out)
 }
 
-/// Reads a directive; returns the depth after it.
+/// Reads a directive and returns the depth after it.
 fn read_directive(
     directive: &str,
     range: Range<usize>,
     depth: NestingDepth,
     choice: BranchChoice,
-    (groups, left_out): (&mut Vec<ConditionalGroup>, &mut Vec<Range<usize>>),
+    groups: &mut Vec<ConditionalGroup>,
+    left_out: &mut Vec<Range<usize>>,
 ) -> NestingDepth {
     let word_end = directive.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(directive.len());
     let (word, rest) = directive.split_at(word_end);
@@ -148,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns what is left, without blanks.
+    /// Returns the remaining text without blanks.
     fn leave_out_of(language: &str, text: &str) -> Option<String> {
         match detect::find_language(language).unwrap().reader {
             StructureReader::Grammar(grammar) => leave_out(grammar, text),
@@ -167,9 +169,9 @@ mod tests {
             ),
             ("#if 0\nf() {\n#else\ng() {\n#endif\n}\n", "\n\n\ng() {\n\n}\n"),
             ("#ifdef A\nextern {\n#endif\na;\n#ifdef A\n}\n#endif\n", "\nextern {\n\na;\n\n}\n\n"),
-            // Here nothing matches but none.
+            // The braces match only if the branch is removed.
             ("#if A\nf() {\n#endif\na;\n", "\n\n\na;\n"),
-            // One within another.
+            // Nested groups.
             (
                 "#if A\n#if B\nf() {\n#else\ng() {\n#endif\n#else\nh() {\n#endif\n}\n",
                 "\n\nf() {\n\n\n\n\n\n\n}\n",

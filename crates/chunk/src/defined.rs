@@ -1,4 +1,4 @@
-//! Collects the definitions of a parsed file, those inside units that stay whole among them.
+//! Collects the definitions of a parsed file, including those inside units that stay whole.
 
 use std::{ops::Range, rc::Rc};
 
@@ -9,25 +9,25 @@ use super::{
     heritage::TypeHierarchy, layout, lines::LineIndex, parser, symbol, unit::DefinitionSpan,
 };
 
-/// Collects definitions as the nodes of a file are walked.
+/// Collects definitions while the nodes of a file are walked.
 pub(super) struct DefinitionCollector<'a> {
     grammar: &'a GrammarRules,
-    /// The text as it was parsed.
+    /// Text as it was parsed.
     text: &'a str,
-    /// The text as it is.
+    /// Original text.
     lines: &'a LineIndex<'a>,
-    /// Each with the place of its type.
+    /// Definitions, each with the index of its type.
     definitions: Vec<(DefinitionSpan, Option<usize>)>,
-    /// The line after the last text that was read by its words, so that nested ones are read once.
+    /// Line after the last one that was read by its words, so that nested nodes are read once.
     unread_end: usize,
     types: TypeHierarchy,
 }
 
-/// A node whose children are read.
+/// A node whose children are being read.
 #[derive(Clone)]
 struct NestingLevel {
     symbol: Option<Rc<str>>,
-    /// Whether they are of a function, whose variables are of no use elsewhere.
+    /// True inside a function, whose variables are local.
     is_code: bool,
 }
 
@@ -43,7 +43,7 @@ impl<'a> DefinitionCollector<'a> {
         }
     }
 
-    /// Returns the definitions in order of their lines.
+    /// Returns the definitions in the order of their lines.
     pub(super) fn into_definitions(self) -> Vec<DefinitionSpan> {
         let bases = self.types.all_bases();
         let with_bases = |(definition, place): (DefinitionSpan, Option<usize>)| {
@@ -56,7 +56,7 @@ impl<'a> DefinitionCollector<'a> {
         definitions
     }
 
-    /// Adds a node that is opened, but not what is inside.
+    /// Adds a node that is opened, without its children.
     pub(super) fn add_opened_node(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
         match parser::find_rule(self.grammar, node) {
             Some(rule) => {
@@ -67,7 +67,7 @@ impl<'a> DefinitionCollector<'a> {
         }
     }
 
-    /// Adds what a node that stays whole defines: itself, and what is inside.
+    /// Adds the definitions of a node that stays whole: the node itself and those inside.
     pub(super) fn add_whole_node(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
         let mut cursor = node.walk();
         let mut levels = vec![NestingLevel { symbol: enclosing.cloned(), is_code: false }];
@@ -88,7 +88,7 @@ impl<'a> DefinitionCollector<'a> {
         }
     }
 
-    /// Adds one node; returns how to read its children, if they may define something.
+    /// Adds one node. Returns how to read its children, or `None` if they define nothing.
     fn add_inner_node(
         &mut self,
         cursor: &TreeCursor<'_>,
@@ -114,8 +114,8 @@ impl<'a> DefinitionCollector<'a> {
             return None;
         }
         let own = || {
-            let enclosing = enclosing.map(AsRef::as_ref);
-            symbol::read_qualified_name(self.grammar, rule, node, self.text, enclosing)
+            let qualifier = enclosing.map(AsRef::as_ref);
+            symbol::read_qualified_name(self.grammar, rule, node, self.text, qualifier)
         };
         let inner = match rule.construct {
             ConstructKind::Lead => return None,
@@ -145,9 +145,9 @@ impl<'a> DefinitionCollector<'a> {
         if rule.construct == ConstructKind::Container {
             self.types.enter_type(self.grammar, rule, node, self.text);
         }
-        let enclosing = enclosing.map(AsRef::as_ref);
+        let qualifier = enclosing.map(AsRef::as_ref);
         if let Some(symbol) =
-            symbol::read_defined_name(self.grammar, rule, node, self.text, enclosing)
+            symbol::read_defined_name(self.grammar, rule, node, self.text, qualifier)
         {
             let (line, last) = parser::line_span(node);
             self.push_definition(line..last + 1, symbol, rule.construct, is_cut);
@@ -161,9 +161,14 @@ impl<'a> DefinitionCollector<'a> {
         construct: ConstructKind,
         is_cut: bool,
     ) {
-        let (line, last) = (lines.start, lines.end.saturating_sub(1));
-        let definition =
-            DefinitionSpan { line, last, symbol, construct, is_cut, bases: Rc::default() };
+        let definition = DefinitionSpan {
+            line: lines.start,
+            last: lines.end.saturating_sub(1),
+            symbol,
+            construct,
+            is_cut,
+            bases: Rc::default(),
+        };
         self.definitions.push((definition, self.types.innermost_type()));
     }
 
@@ -172,16 +177,17 @@ impl<'a> DefinitionCollector<'a> {
         node.is_error() || !unread.is_empty() && unread.contains(&node.kind())
     }
 
-    /// Adds what the lines of a node define by their words.
+    /// Adds the definitions in the lines of a node by their words.
     fn add_unparsed_lines(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
         self.types.leave_ended_types(node);
-        let (first, last) = (node.start_position().row, node.end_position().row);
+        let first = node.start_position().row;
+        let last = node.end_position().row;
         for line in first.max(self.unread_end)..(last + 1).min(self.lines.count()) {
             if let Some(name) =
                 layout::find_defined_name(self.lines.text(line..line + 1).trim_start())
             {
-                let enclosing = enclosing.map(AsRef::as_ref);
-                let symbol = symbol::join_symbol(self.grammar.separator, enclosing, &name);
+                let qualifier = enclosing.map(AsRef::as_ref);
+                let symbol = symbol::join_symbol(self.grammar.separator, qualifier, &name);
                 self.push_definition(line..line + 1, symbol, ConstructKind::Definition, false);
             }
         }

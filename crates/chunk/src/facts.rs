@@ -1,4 +1,4 @@
-//! Makes chunks of packed lines: their numbers, and what is known of the definitions in them.
+//! Builds chunks from packed lines and adds line numbers and the definitions in them.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,16 @@ use super::{
     window::PackedLines,
 };
 
-/// Longer first lines are cut.
+/// Maximum bytes of a signature; longer ones are cut.
 const MAX_SIGNATURE_BYTES: usize = 200;
-/// Comments and attributes may stand before a signature on this many lines.
+/// Maximum lines from the head of a definition that are searched for its signature.
 const MAX_LEAD_LINES: usize = 40;
-/// A chunk says at most so much of what it defines, in names and bytes.
-const MAX_DEFINES: (usize, usize) = (64, 2000);
+/// Maximum number of names in [`Chunk::defines`].
+const MAX_DEFINED_NAMES: usize = 64;
+/// Maximum total bytes of the names in [`Chunk::defines`].
+const MAX_DEFINED_BYTES: usize = 2000;
 
-/// Makes the chunks of a file, given its definitions in order.
+/// Builds the chunks of a file from its packed lines and ordered definitions.
 pub(super) fn build_chunks<'a>(
     lines: &LineIndex<'a>,
     packed: Vec<PackedLines<'a>>,
@@ -26,13 +28,15 @@ pub(super) fn build_chunks<'a>(
     let mut rest = definitions;
     let mut started: HashSet<&str> = HashSet::new();
     let chunk = |packed: PackedLines<'a>| {
-        // Of a line that is cut, the first piece has the definitions.
+        // If a line is cut into pieces, the first piece has its definitions.
         let inside = rest.partition_point(|definition| definition.line < packed.lines.end);
         let (own, after) = rest.split_at(inside);
         rest = after;
         let symbol = packed.symbol.as_deref();
         let kind = match symbol {
-            Some(symbol) if own.iter().any(|one| one.symbol.as_ref() == symbol) => ChunkKind::Head,
+            Some(symbol) if own.iter().any(|definition| definition.symbol.as_ref() == symbol) => {
+                ChunkKind::Head
+            }
             Some(symbol) if started.contains(symbol) => ChunkKind::Part,
             _ => ChunkKind::Glue,
         };
@@ -51,13 +55,14 @@ pub(super) fn build_chunks<'a>(
     packed.into_iter().map(chunk).collect()
 }
 
-/// Returns what is defined, each name once; the chunk's own is among them however many there are.
+/// Returns the defined names without duplicates. The chunk's own symbol is always included if it is
+/// defined.
 fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<String> {
-    let (most, mut room) = MAX_DEFINES;
+    let mut room = MAX_DEFINED_BYTES;
     let mut seen: HashSet<&str> = HashSet::new();
     let mut names: Vec<String> = Vec::new();
     for DefinitionSpan { symbol, .. } in definitions {
-        let fits = names.len() < most && symbol.len() <= room || own == Some(symbol);
+        let fits = names.len() < MAX_DEFINED_NAMES && symbol.len() <= room || own == Some(symbol);
         if fits && seen.insert(symbol) {
             room = room.saturating_sub(symbol.len());
             names.push(symbol.to_string());
@@ -66,7 +71,7 @@ fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<
     names
 }
 
-/// Returns the bases of the types that definitions are in, each once.
+/// Returns the bases of the types that definitions are in, without duplicates.
 fn list_bases(definitions: &[DefinitionSpan]) -> Vec<String> {
     let mut bases: Vec<String> = Vec::new();
     for base in definitions.iter().flat_map(|definition| definition.bases.iter()) {
@@ -77,8 +82,8 @@ fn list_bases(definitions: &[DefinitionSpan]) -> Vec<String> {
     bases
 }
 
-/// Returns the first line of a definition that is neither comment nor attribute, and those that its
-/// parameters go on over.
+/// Returns the first line of a definition that is neither comment nor attribute, with the lines
+/// over which its parameters continue.
 fn find_signature(lines: &LineIndex<'_>, head: usize, before: usize) -> Option<String> {
     let mut rest = head..before.min(head + MAX_LEAD_LINES);
     let first = rest.find(|line| {

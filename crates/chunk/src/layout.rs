@@ -1,10 +1,10 @@
-//! Turns a text into units by its layout alone: what is indented below a line belongs to it.
+//! Turns a text into units by its layout alone: lines that are indented below a line belong to it.
 //!
-//! Formatted code shows its structure so, whatever the language; the words of each say which lines
-//! start a definition. This takes no parser, a hundredth of a parser's time, and time in proportion
-//! to the text for any text.
+//! Formatted code shows its structure in every language; the keywords of a language mark the lines
+//! that start a definition. This needs no parser and about a hundredth of a parser's time, linear
+//! in the text.
 //!
-//! This needs code that is indented as people do; where it is not, chunks are runs of lines.
+//! Code must be indented in the usual way. Otherwise chunks are runs of lines.
 
 mod head;
 mod shape;
@@ -29,7 +29,7 @@ use super::{
     window::TARGET,
 };
 
-/// The first line of a definition may go on over this many lines until its brackets close.
+/// Maximum lines of a definition's header until its brackets close.
 const MAX_HEADER_LINES: usize = 30;
 
 /// A block that is read line by line.
@@ -66,7 +66,8 @@ pub(super) fn read_structure(
     reader.read
 }
 
-/// Returns what a line of any language defines, without its indentation, by the word it starts with.
+/// Returns the name that a line of any language defines, by its first words. The line comes without
+/// its indentation.
 pub(super) fn find_defined_name(line: &str) -> Option<String> {
     let head = head::parse_head(&layout::ANY, line, EnclosingScope::Type, true)?;
     let is_local = matches!(head.construct, ConstructKind::Value | ConstructKind::Label);
@@ -78,12 +79,13 @@ struct LayoutReader<'a> {
     lines: &'a LineIndex<'a>,
     shape: &'a TextShape,
     read: TextStructure,
-    /// Whether the last unit is a run of single lines that may go on.
+    /// True if the last unit is a run of single lines that may continue.
     paragraph: bool,
 }
 
 impl LayoutReader<'_> {
-    /// Reads what starts at a line; returns the line after, and the block opened there, if any.
+    /// Reads the unit that starts at a line. Returns the line after it, and the block opened there,
+    /// if any.
     fn read_from_line(
         &mut self,
         at: usize,
@@ -115,7 +117,7 @@ impl LayoutReader<'_> {
             LayoutLineKind::Lead => self.read_lead(at, last, text, symbol),
             _ if at == last => self.read_single_line(at, kind, symbol),
             _ if self.lines.fits_within(&(at..last + 1), WHOLE) => {
-                self.add_inner_definitions(at, last, (symbol, EnclosingScope::Code));
+                self.add_inner_definitions(at, last, symbol, EnclosingScope::Code);
                 self.push_unit(at, last, UnitRole::Glue, symbol.cloned());
                 (last + 1, None)
             }
@@ -131,10 +133,10 @@ impl LayoutReader<'_> {
         enclosing: Option<&Rc<str>>,
     ) -> (usize, Option<OpenBlock>) {
         let construct = head.construct;
-        let most = if construct == ConstructKind::Container { CONTAINER } else { WHOLE };
+        let max_size = if construct == ConstructKind::Container { CONTAINER } else { WHOLE };
         let opens = at < last
             && (construct == ConstructKind::Scope
-                || !self.lines.fits_within(&(at..last + 1), most));
+                || !self.lines.fits_within(&(at..last + 1), max_size));
         self.push_definition(at, head, enclosing, opens && construct != ConstructKind::Scope);
         if construct == ConstructKind::Value && last - at + 1 < NAMED_VALUE_LINES {
             if at == last {
@@ -157,25 +159,27 @@ impl LayoutReader<'_> {
         } else {
             EnclosingScope::Code
         };
-        self.add_inner_definitions(at, last, (Some(&named), place));
-        let goes_on = self.layout.shows == DefinitionStyle::Equations
+        self.add_inner_definitions(at, last, Some(&named), place);
+        let continues_equations = self.layout.shows == DefinitionStyle::Equations
             && self.read.units.last().is_some_and(|before| {
                 before.symbol.as_ref() == Some(&named)
                     && self.lines.fits_within(&(before.first..last + 1), WHOLE)
             });
-        match self.read.units.last_mut().filter(|_| goes_on) {
+        match self.read.units.last_mut().filter(|_| continues_equations) {
             Some(before) => before.last = last,
             None => self.push_unit(at, last, UnitRole::Definition, Some(named)),
         }
         (last + 1, None)
     }
 
-    /// Adds the definitions inside a block that stays whole, unless it holds settings.
+    /// Adds the definitions inside a block that stays whole, unless the language only has keys or
+    /// selectors.
     fn add_inner_definitions(
         &mut self,
         at: usize,
         last: usize,
-        (symbol, place): (Option<&Rc<str>>, EnclosingScope),
+        symbol: Option<&Rc<str>>,
+        place: EnclosingScope,
     ) {
         if matches!(self.layout.shows, DefinitionStyle::Keys | DefinitionStyle::Selectors) {
             return;
@@ -211,14 +215,13 @@ impl LayoutReader<'_> {
         if let Some(name) = &head.defines {
             let symbol = self.qualify_name(enclosing, name);
             let last = self.shape.last_line(line);
-            let (construct, bases) = (head.construct, Rc::default());
             self.read.definitions.push(DefinitionSpan {
                 line,
                 last,
                 symbol,
-                construct,
+                construct: head.construct,
                 is_cut,
-                bases,
+                bases: Rc::default(),
             });
         }
     }
@@ -227,7 +230,7 @@ impl LayoutReader<'_> {
         symbol::join_symbol(self.layout.separator, enclosing.map(AsRef::as_ref), name)
     }
 
-    /// A comment or an attribute, with the lines it goes on over.
+    /// Reads a comment or an attribute with its continuation lines.
     fn read_lead(
         &mut self,
         at: usize,
@@ -245,7 +248,7 @@ impl LayoutReader<'_> {
         (end + 1, None)
     }
 
-    /// A line with nothing below it: ends a block, or goes on with the lines above.
+    /// Reads a line with nothing below it, which ends a block or continues the lines above.
     fn read_single_line(
         &mut self,
         at: usize,
@@ -272,7 +275,7 @@ impl LayoutReader<'_> {
         (at + 1, None)
     }
 
-    /// Emits the first lines of a block, and has the rest read line by line.
+    /// Emits the first lines of a block and opens it, so that the rest is read line by line.
     fn open_block(
         &mut self,
         at: usize,
@@ -285,17 +288,19 @@ impl LayoutReader<'_> {
         (end + 1, Some(OpenBlock { last, symbol, place }))
     }
 
-    /// Returns the last line of a header: where its brackets close, or where `{` stands alone.
+    /// Returns the last line of a header: the one where its brackets close, or a line that is only
+    /// `{`.
     fn header_last(&self, at: usize, last: usize) -> usize {
-        let most = last.min(at + MAX_HEADER_LINES);
+        let max_last = last.min(at + MAX_HEADER_LINES);
         let text = |line: usize| self.lines.text(line..line + 1).trim();
         let closing = |after: usize| {
-            (after + 1..=most).find(|line| {
+            (after + 1..=max_last).find(|line| {
                 self.shape.kind(*line) != LayoutLineKind::Blank
                     && self.shape.depth(*line) <= self.shape.depth(at) + 1
             })
         };
-        let next = || (at + 1..=most).find(|line| self.shape.kind(*line) != LayoutLineKind::Blank);
+        let next =
+            || (at + 1..=max_last).find(|line| self.shape.kind(*line) != LayoutLineKind::Blank);
         if text(at).ends_with(['(', ',', '<']) {
             let found = closing(at).filter(|line| text(*line).starts_with([')', '>', ']']));
             return found.unwrap_or(at);

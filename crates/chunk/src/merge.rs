@@ -1,16 +1,17 @@
-//! Bounds how many chunks a file makes whose lines are very short: neighbours are put together by bytes alone.
+//! Limits the number of chunks of a file with very short lines by merging neighbours by bytes
+//! alone.
 
 use super::{
     lines::LineIndex,
     window::{PackedLines, TARGET},
 };
 
-/// Files of fewer chunks stay as they are.
+/// Minimum chunks of a file whose chunks are merged.
 const MANY: usize = 2000;
-/// So do files whose chunks are larger than this on average, in bytes.
+/// Average bytes of a chunk below which chunks are merged.
 const SMALL: usize = 600;
 
-/// Puts neighbours together, if they are many and small, to about the size that chunks should have.
+/// Merges neighbours up to the target size in bytes, if a file has many small chunks.
 pub(super) fn merge_small_pieces<'a>(
     lines: &LineIndex<'a>,
     packed: Vec<PackedLines<'a>>,
@@ -35,11 +36,11 @@ pub(super) fn merge_small_pieces<'a>(
     merged
 }
 
-/// Whether two pieces are whole lines and together no larger than a chunk should be.
+/// Returns true if two pieces are whole lines and together within the target size in bytes.
 fn may_merge(lines: &LineIndex<'_>, before: &PackedLines<'_>, piece: &PackedLines<'_>) -> bool {
     let is_whole =
         |piece: &PackedLines<'_>| lines.text(piece.lines.clone()).len() == piece.text.len();
-    lines.byte_len(before.lines.start..piece.lines.end) <= TARGET.1
+    lines.byte_len(before.lines.start..piece.lines.end) <= TARGET.bytes
         && is_whole(before)
         && is_whole(piece)
 }
@@ -51,8 +52,8 @@ mod tests {
     use crate::chunk_text;
 
     fn sizes(language: Option<&str>, text: &str) -> (usize, usize) {
-        let language = language.map(|name| detect::find_language(name).unwrap());
-        let chunks = chunk_text(language, text).chunks;
+        let known = language.map(|name| detect::find_language(name).unwrap());
+        let chunks = chunk_text(known, text).chunks;
         let lines = chunks.iter().map(|chunk| chunk.end_line - chunk.start_line + 1).sum::<u32>();
         (chunks.len(), usize::try_from(lines).unwrap())
     }

@@ -1,7 +1,7 @@
-//! Turns a parsed file into units: ordered runs of lines, each with its part and symbol.
+//! Turns a parsed file into units: ordered runs of lines with a role and a symbol.
 //!
-//! Only nodes too large for one chunk are opened, so the walk is short; it keeps its own stack, so
-//! deep nesting costs memory in proportion and never the call stack.
+//! Only nodes too large for one chunk are opened, so the walk is short. It keeps its own stack, so
+//! deep nesting takes memory in proportion and never overflows the call stack.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -19,11 +19,12 @@ use super::{
     unit::{TextStructure, TextUnit, UnitRole},
 };
 
-/// Larger texts are cut by lines. The parser counts bytes in 32 bits and needs many times the
-/// text's size in memory.
+/// Maximum bytes of a parsed text; larger texts are cut by lines. The parser counts bytes in 32
+/// bits and needs many times the text's size in memory.
 const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
 
-/// Returns the structure of `text`; `None` when parsing takes too long or the text is too large to parse.
+/// Returns the structure of `text`; `None` if the text is too large or parsing exceeds its time
+/// limit.
 pub(super) fn parse_structure(
     grammar: &GrammarRules,
     lines: &LineIndex<'_>,
@@ -32,14 +33,14 @@ pub(super) fn parse_structure(
     if text.len() > MAX_PARSED_BYTES {
         return None;
     }
-    // Lines are as in the text, bytes are not.
+    // Line numbers stay the same, byte offsets do not.
     let text = leave_out_unreadable(grammar, text);
     let stripped = strip_bodies::strip_function_bodies(grammar, &text);
     let parsed = stripped.as_deref().unwrap_or(&text);
     Some(build_structure(grammar, lines, parsed, &parse_tree(grammar, parsed)?))
 }
 
-/// Returns the text with blanks for what a parser loses its way by: lines and bytes stay where they are.
+/// Replaces text that confuses a parser by blanks. Lines and byte offsets stay the same.
 pub(super) fn leave_out_unreadable<'a>(grammar: &GrammarRules, text: &'a str) -> Cow<'a, str> {
     let text = branches::leave_out(grammar, text).map_or(Cow::Borrowed(text), Cow::Owned);
     macros::leave_out(grammar.parser, &text).map_or(text, Cow::Owned)
@@ -61,7 +62,7 @@ fn build_structure(
     loop {
         let node = cursor.node();
         let inside = open.last().cloned().unwrap_or(OpenNode { symbol: None, is_body: true });
-        match read_node(grammar, lines, text, (node, cursor.field_name()), &inside) {
+        match read_node(grammar, lines, text, node, cursor.field_name(), &inside) {
             NodeReading::Unit(unit) => {
                 defined.add_whole_node(node, inside.symbol.as_ref());
                 push_unit(&mut units, unit);
@@ -84,12 +85,12 @@ fn build_structure(
     }
 }
 
-/// An opened node: the walk is among its children.
+/// An opened node whose children are being walked.
 #[derive(Debug, Clone)]
 struct OpenNode {
-    /// The definition it is or is inside.
+    /// Symbol of the definition that the node is or is inside.
     symbol: Option<Rc<str>>,
-    /// Whether its children are content, as in a block, and not the pieces of a signature.
+    /// True if the children are content, as in a block; false for the pieces of a signature.
     is_body: bool,
 }
 
@@ -102,14 +103,15 @@ fn read_node(
     grammar: &GrammarRules,
     lines: &LineIndex<'_>,
     text: &str,
-    (node, field): (Node<'_>, Option<&str>),
+    node: Node<'_>,
+    field: Option<&str>,
     inside: &OpenNode,
 ) -> NodeReading {
     let enclosing = inside.symbol.as_ref();
     let (first, last) = line_span(node);
     let rule = parser::find_rule(grammar, node);
-    let most = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
-    let fits = lines.fits_within(&(first..last + 1), most);
+    let max_size = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
+    let fits = lines.fits_within(&(first..last + 1), max_size);
     let Some(rule) = rule else {
         if first < last && (!fits || field == Some("body")) {
             return NodeReading::Open(OpenNode {
@@ -166,7 +168,7 @@ fn is_container(grammar: &GrammarRules, rule: Option<&NodeRule>, node: Node<'_>)
     }
 }
 
-/// What is known among the children of a definition. Those of a wrapper keep the outer symbol,
+/// Returns the state for the children of a definition. Children of a wrapper keep the outer symbol,
 /// because the definition inside adds its own name.
 fn open_definition(
     rule: &NodeRule,
@@ -180,13 +182,13 @@ fn open_definition(
     OpenNode { symbol, is_body: rule.name == NameSource::Heading }
 }
 
-/// Whether the children of a node that has no rule are content. Pieces of a signature that are too
-/// large to stay whole are content too.
+/// Returns true if the children of a node without a rule are content. This includes pieces of a
+/// signature that are too large to stay whole.
 fn is_body(node: Node<'_>) -> bool {
     node.is_named()
 }
 
-/// Tells brackets from content.
+/// Distinguishes brackets from content.
 fn classify_token(node: Node<'_>) -> UnitRole {
     if node.is_named() {
         return UnitRole::Glue;
@@ -205,7 +207,7 @@ fn build_unit(node: Node<'_>, part: UnitRole, symbol: Option<Rc<str>>) -> TextUn
     TextUnit { first, last, part, symbol }
 }
 
-/// Adds a unit; what starts on the last line of the one before becomes part of that one.
+/// Adds a unit. A unit that starts on the last line of the one before is merged into it.
 fn push_unit(units: &mut Vec<TextUnit>, unit: TextUnit) {
     let Some(before) = units.last_mut().filter(|before| unit.first <= before.last) else {
         units.push(unit);
@@ -244,7 +246,7 @@ mod tests {
         entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
     }
 
-    /// Of a file in each language, and of all code of this repository.
+    /// Checks a file in each language and all code of this repository.
     #[test]
     fn what_is_left_out_before_parsing_changes_no_unit() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -267,7 +269,7 @@ mod tests {
                 &parse_tree(grammar, &readable).unwrap(),
             );
             let stripped = parse_structure(grammar, &lines, &text).unwrap();
-            let units = |of: &TextStructure| format!("{:#?}", of.units);
+            let units = |structure: &TextStructure| format!("{:#?}", structure.units);
             assert_eq!(units(&stripped), units(&whole), "{file}");
             let without = strip_bodies::strip_function_bodies(grammar, &text);
             count += usize::from(without.is_some_and(|without| without.len() < text.len()));

@@ -1,32 +1,37 @@
-//! Packs units into chunks: what leads a definition goes with it, small neighbours are joined,
-//! what is too large is cut by lines, and every line that is not blank ends up in one chunk.
+//! Packs units into chunks.
+//!
+//! Comments and attributes join the definition they lead, and small neighbours are joined. Units
+//! that are too large are cut by lines. Every line that is not blank ends up in one chunk.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
 use super::{
     TextOutline,
     lines::LineIndex,
-    size::WHOLE,
+    size::{SizeLimit, WHOLE},
     unit::{TextStructure, TextUnit, UnitRole},
     window::{self, MAX, PackedLines, TARGET},
 };
 
-/// Small neighbours are joined up to this size.
-const JOIN: (usize, usize) = (24, 1000);
-/// The first lines of something opened go with what follows up to this size.
-const HEADER: (usize, usize) = (30, 1000);
-/// A unit of at most this size does not stand alone if it can be helped.
-const TINY: (usize, usize) = (4, 200);
-/// A comment of at most this many lines goes with the next unit across one blank line.
+/// Maximum lines and bytes of small neighbours that are joined.
+const JOIN: SizeLimit = SizeLimit { lines: 24, bytes: 1000 };
+/// Maximum lines and bytes of an opening that joins the next unit.
+const HEADER: SizeLimit = SizeLimit { lines: 30, bytes: 1000 };
+/// Maximum lines and bytes of a unit that is joined to a neighbour where possible.
+const TINY: SizeLimit = SizeLimit { lines: 4, bytes: 200 };
+/// Maximum lines of a comment that joins the next unit across one blank line.
 const NEAR_LEAD_LINES: usize = 6;
 
-/// Packs the units of a file.
 pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Vec<PackedLines<'a>> {
     let TextStructure { units, definitions } = &outline.structure;
     let heads = find_opening_lines(units);
     let units = fill_gaps(lines, units);
     let units = attach_tiny_glue(lines, attach_leads(lines, units), outline.separator);
-    let cut = definitions.iter().filter(|one| one.is_cut).map(|one| one.line).collect();
+    let cut = definitions
+        .iter()
+        .filter(|definition| definition.is_cut)
+        .map(|definition| definition.line)
+        .collect();
     let units = UnitJoiner { lines, outline, cut }.join_units(units);
     let mut packed: Vec<PackedLines<'a>> = Vec::new();
     for unit in units {
@@ -47,20 +52,21 @@ pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Ve
     packed
 }
 
-/// The first row of the table that a piece starts in, given that of the piece before.
+/// Returns the first row of the table that continues into a piece. `before` is the result for the
+/// piece before.
 fn table_head(lines: &LineIndex<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
     let is_row = |line: usize| lines.text(line..line + 1).trim_start().starts_with('|');
-    let goes_on = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
-    if !goes_on {
+    let is_continued = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
+    if !is_continued {
         return None;
     }
     before.or_else(|| {
-        let top = piece.start.saturating_sub(TARGET.0 * 2);
+        let top = piece.start.saturating_sub(TARGET.lines * 2);
         (top..piece.start).rev().take_while(|line| is_row(*line)).last()
     })
 }
 
-/// Where the opened definitions start, by symbol.
+/// Returns the first lines of opened definitions by symbol, in ascending order.
 fn find_opening_lines(units: &[TextUnit]) -> HashMap<Rc<str>, Vec<usize>> {
     let mut heads: HashMap<Rc<str>, Vec<usize>> = HashMap::new();
     let mut before: Option<&Rc<str>> = None;
@@ -76,8 +82,8 @@ fn find_opening_lines(units: &[TextUnit]) -> HashMap<Rc<str>, Vec<usize>> {
     heads
 }
 
-/// Adds glue for lines that no unit covers and that are not blank. Parsers leave such lines out
-/// only where a file is damaged.
+/// Adds glue for lines that are not blank and that no unit covers. Parsers leave such lines out
+/// only in damaged files.
 fn fill_gaps(lines: &LineIndex<'_>, units: &[TextUnit]) -> Vec<TextUnit> {
     let mut filled: Vec<TextUnit> = Vec::with_capacity(units.len());
     let mut next = 0;
@@ -86,10 +92,11 @@ fn fill_gaps(lines: &LineIndex<'_>, units: &[TextUnit]) -> Vec<TextUnit> {
     for mut unit in units.iter().cloned().chain([end]) {
         let gap = lines.trim_blank_lines(next..unit.first.max(next));
         if !gap.is_empty() {
-            let (first, last) = (gap.start, gap.end - 1);
+            let first = gap.start;
+            let last = gap.end - 1;
             filled.push(TextUnit { first, last, part: UnitRole::Glue, symbol: None });
         }
-        // A parser may count an empty last line that is none.
+        // A parser may count an empty last line that the text does not have.
         unit.last = unit.last.min(lines.count().saturating_sub(1));
         let own = lines.trim_blank_lines(unit.first.max(next)..unit.last + 1);
         next = next.max(unit.last + 1);
@@ -100,7 +107,7 @@ fn fill_gaps(lines: &LineIndex<'_>, units: &[TextUnit]) -> Vec<TextUnit> {
     filled
 }
 
-/// Puts leads and openings to what follows them, and closings to what they close.
+/// Joins leads and openings to the unit after them, and closings to the unit before.
 fn attach_leads(lines: &LineIndex<'_>, units: Vec<TextUnit>) -> Vec<TextUnit> {
     let mut attached: Vec<TextUnit> = Vec::with_capacity(units.len());
     for unit in units {
@@ -121,7 +128,8 @@ fn attach_leads(lines: &LineIndex<'_>, units: Vec<TextUnit>) -> Vec<TextUnit> {
     attached
 }
 
-/// Gives leads the symbol of what they lead to. Too long to go with it, they are still about it.
+/// Gives each lead the symbol of the unit after it, because a lead too long to join it still
+/// describes it.
 fn name_leads(units: &mut [TextUnit]) {
     let mut next: Option<(usize, Option<Rc<str>>)> = None;
     for unit in units.iter_mut().rev() {
@@ -152,8 +160,8 @@ fn goes_together(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> b
     }
 }
 
-/// What leads a definition takes its symbol, except for the first lines of a type that outweigh its
-/// first member.
+/// Returns the symbol of the unit after a lead or opening. The opening of a type keeps its own
+/// symbol if it is larger than the first member.
 fn symbol_of_both(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> Option<Rc<str>> {
     let bytes = |unit: &TextUnit| lines.byte_len(unit.first..unit.last + 1);
     let is_type =
@@ -162,7 +170,7 @@ fn symbol_of_both(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> 
     if keeps { before.symbol.clone() } else { unit.symbol.clone() }
 }
 
-/// Puts tiny glue to the definition that follows it in the same place.
+/// Joins tiny glue to the definition after it if both have the same enclosing symbol.
 fn attach_tiny_glue(lines: &LineIndex<'_>, units: Vec<TextUnit>, separator: &str) -> Vec<TextUnit> {
     let mut led: Vec<TextUnit> = Vec::with_capacity(units.len());
     for unit in units {
@@ -182,18 +190,18 @@ fn attach_tiny_glue(lines: &LineIndex<'_>, units: Vec<TextUnit>, separator: &str
     led
 }
 
-/// Joins neighbours that are small.
+/// Joins small neighbours.
 struct UnitJoiner<'a> {
     lines: &'a LineIndex<'a>,
     outline: &'a TextOutline,
-    /// The first lines of definitions that are cut, in order.
+    /// First lines of definitions that are cut, in ascending order.
     cut: Vec<usize>,
 }
 
 impl UnitJoiner<'_> {
     fn join_units(&self, units: Vec<TextUnit>) -> Vec<TextUnit> {
         let mut joined: Vec<TextUnit> = Vec::with_capacity(units.len());
-        // Size of what a joined unit is named after.
+        // Bytes of the unit that gave the joined unit its name.
         let mut named_bytes = 0;
         for unit in units {
             let bytes = self.lines.byte_len(unit.first..unit.last + 1);
@@ -217,19 +225,20 @@ impl UnitJoiner<'_> {
         joined
     }
 
-    /// Whether two units may share a chunk: glue with what it stands beside, and small neighbours in one
-    /// place and language. What starts a definition that is cut goes with no other definition.
+    /// Returns true if two units may share a chunk: glue with its neighbour, or small neighbours
+    /// with the same enclosing symbol and language. The start of a cut definition shares no chunk
+    /// with another definition.
     fn may_join(&self, before: &TextUnit, unit: &TextUnit) -> bool {
         let TextOutline { borders, separator, .. } = self.outline;
         let is_glue = |unit: &TextUnit| unit.part != UnitRole::Definition;
         let is_tiny = |unit: &TextUnit| self.lines.fits_within(&(unit.first..unit.last + 1), TINY);
-        let is_one = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
-        if self.starts_cut_definition(unit) && !is_one {
+        let is_same_glue = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
+        if self.starts_cut_definition(unit) && !is_same_glue {
             let is_outside = before.symbol.is_none()
                 || before.symbol.as_deref() == symbol_qualifier(unit, separator);
             return is_outside && is_glue(before) && is_tiny(before);
         }
-        let size = if is_one {
+        let size = if is_same_glue {
             TARGET
         } else if is_glue(before) && is_tiny(before) || is_glue(unit) && is_tiny(unit) {
             WHOLE
@@ -241,14 +250,15 @@ impl UnitJoiner<'_> {
         self.lines.fits_within(&(before.first..unit.last + 1), size)
     }
 
-    /// Whether a unit has the first line of a definition that is cut.
+    /// Returns true if a unit contains the first line of a cut definition.
     fn starts_cut_definition(&self, unit: &TextUnit) -> bool {
         let next = self.cut.partition_point(|line| *line < unit.first);
         self.cut.get(next).is_some_and(|line| *line <= unit.last)
     }
 
-    /// Whether two joined units are named after the second one: the only definition, unless a type's
-    /// first lines outweigh it, else the larger.
+    /// Returns true if two joined units take the name of the second one. The only definition gives
+    /// the name, unless it is smaller than a named opening before it; otherwise the larger unit
+    /// does.
     fn takes_name(&self, before: &TextUnit, unit: &TextUnit, is_larger: bool) -> bool {
         let defines = |unit: &TextUnit| unit.part == UnitRole::Definition;
         match (defines(before), defines(unit) || self.starts_cut_definition(unit)) {
@@ -259,19 +269,22 @@ impl UnitJoiner<'_> {
     }
 }
 
-/// Whether one of the lines, which are in order, begins what stands after `before`, up to `unit`.
+/// Returns true if one of the ascending `borders` lies after `before` and at or before the start of
+/// `unit`.
 fn is_between(borders: &[usize], before: &TextUnit, unit: &TextUnit) -> bool {
     let next = borders.partition_point(|border| *border <= before.last);
     borders.get(next).is_some_and(|border| *border <= unit.first)
 }
 
-/// Whether two units stand in the same place, or one is where the other stands.
+/// Returns true if two units have the same enclosing symbol, or one encloses the other.
 fn are_near(before: &TextUnit, unit: &TextUnit, separator: &str) -> bool {
-    let (one, other) = (enclosing_symbol(before, separator), enclosing_symbol(unit, separator));
-    one == other || one == unit.symbol.as_deref() || other == before.symbol.as_deref()
+    let before_enclosing = enclosing_symbol(before, separator);
+    let unit_enclosing = enclosing_symbol(unit, separator);
+    before_enclosing == unit_enclosing
+        || before_enclosing == unit.symbol.as_deref()
+        || unit_enclosing == before.symbol.as_deref()
 }
 
-/// The symbol of what a unit stands in.
 fn enclosing_symbol<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> {
     match unit.part {
         UnitRole::Definition => symbol_qualifier(unit, separator),
@@ -279,7 +292,7 @@ fn enclosing_symbol<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> 
     }
 }
 
-/// `a::b` of `a::b::c`.
+/// Returns `a::b` for `a::b::c`.
 fn symbol_qualifier<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> {
     let (qualifier, _) = unit.symbol.as_deref()?.rsplit_once(separator)?;
     (!qualifier.is_empty()).then_some(qualifier)

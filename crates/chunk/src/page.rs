@@ -1,4 +1,4 @@
-//! Takes a page apart into markup, scripts and styles.
+//! Splits a page into markup, scripts and styles.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use codeinfo_lang::{
 
 use super::lines::LineIndex;
 
-/// A run of lines of one content.
+/// A run of lines with the same kind of content.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PagePiece {
     pub(super) lines: Range<usize>,
@@ -19,18 +19,18 @@ pub(super) struct PagePiece {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PagePieceContent {
     Markup,
-    /// The line of a tag before a script or style.
+    /// The line of the tag before a script or style.
     OpeningTag,
     ClosingTag,
     Inner(&'static Language),
 }
 
-/// Returns the pieces, in order; every line is in one.
+/// Returns the pieces, in order. Every line is in exactly one.
 pub(super) fn split_page(lines: &LineIndex<'_>) -> Vec<PagePiece> {
     let mut pieces = Vec::new();
     let mut markup = 0;
     let mut at = 0;
-    // Without a closing tag after a line there is none after later ones.
+    // Per tag: true once no closing tag follows a line, because none follows later lines either.
     let mut unclosed: [bool; 2] = [false; 2];
     while at < lines.count() {
         let text = lines.text(at..at + 1).trim();
@@ -73,7 +73,7 @@ fn is_tag(lines: &LineIndex<'_>, line: usize, tag: &str) -> bool {
     lines.text(line..line + 1).trim_start().starts_with(tag)
 }
 
-/// The tag that a line opens, 0 for scripts and 1 for styles, and the language between the tags.
+/// Parses an opening tag: 0 for a script or 1 for a style, and the language of its content.
 fn parse_opening_tag(text: &str) -> Option<(usize, Option<&'static Language>)> {
     let has = |what: &str| text.contains(what);
     if text.starts_with("<style") && text.ends_with('>') {

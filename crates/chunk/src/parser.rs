@@ -1,4 +1,4 @@
-//! The parsers of the languages that have one, and what they say of a node.
+//! Runs the parsers and maps the nodes of their trees to rules.
 
 use std::{
     ops::ControlFlow,
@@ -9,17 +9,17 @@ use std::{
 use codeinfo_lang::grammar::{self, GrammarRules, NodeRule};
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
-/// Parsing one file may take this long. Ordinary code takes about 0.1 s per megabyte, some Markdown
-/// ten times that, on one undisturbed core; only hostile input gets near the limit.
+/// Maximum time to parse one file. Ordinary code takes about 0.1 s per megabyte, some Markdown ten
+/// times that, on one undisturbed core. Only hostile input gets near the limit.
 const PARSE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What the nodes of one parser mean, by the numbers of their kinds: their names are slow to compare.
+/// Rules of one parser, by the number of the node kind, because kind names are slow to compare.
 type NodeRules = Vec<Option<&'static NodeRule>>;
 
 static RULES: [OnceLock<NodeRules>; grammar::ParserId::COUNT] =
     [const { OnceLock::new() }; grammar::ParserId::COUNT];
 
-/// Returns what a node means; `None` for glue.
+/// Returns the rule for a node; `None` for glue.
 pub(super) fn find_rule(grammar: &GrammarRules, node: Node<'_>) -> Option<&'static NodeRule> {
     let rules = RULES.get(grammar.parser as usize)?.get_or_init(|| {
         let tables = tree_sitter_language(grammar.parser);
@@ -31,7 +31,7 @@ pub(super) fn find_rule(grammar: &GrammarRules, node: Node<'_>) -> Option<&'stat
     rules.get(usize::from(node.kind_id())).copied().flatten()
 }
 
-/// Parses a text; `None` when that takes too long.
+/// Parses a text; `None` if that exceeds [`PARSE_LIMIT`].
 pub(super) fn parse_tree(grammar: &GrammarRules, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_language(grammar.parser)).ok()?;
@@ -45,14 +45,15 @@ pub(super) fn parse_tree(grammar: &GrammarRules, text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-/// First and last line of a node. One that ends where a line starts does not touch that line.
+/// Returns the first and last line of a node. A node that ends at the start of a line does not
+/// include that line.
 pub(super) fn line_span(node: Node<'_>) -> (usize, usize) {
-    let (start, end) = (node.start_position(), node.end_position());
+    let start = node.start_position();
+    let end = node.end_position();
     let last = if end.column == 0 && start.row < end.row { end.row - 1 } else { end.row };
     (start.row, last)
 }
 
-/// Returns the tables of a parser.
 fn tree_sitter_language(parser: grammar::ParserId) -> Language {
     use grammar::ParserId;
     match parser {

@@ -1,7 +1,8 @@
-//! What the words of a text are where they stand: a definition, code, or a comment or string.
+//! Classifies the words of a text as the name of a definition, as code, or as part of a comment or
+//! string.
 //!
-//! A parsed text says so by its tree. Of others the marks of their language's comments and the usual quotes are
-//! read, and the lines by whose words the layout says that something is defined.
+//! Languages with a parser are classified by their syntax tree. Others are scanned for comment
+//! marks and quotes, and the layout rules find the lines that define something.
 
 use std::{cell::OnceCell, iter, ops::Range};
 
@@ -12,26 +13,32 @@ use codeinfo_lang::{
 };
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use super::{Definition, list_definitions, outline::leave_out_unreadable, parser, symbol};
+use super::{
+    Definition, list_definitions,
+    outline::leave_out_unreadable,
+    parser,
+    symbol::{self, NodeScope},
+};
 
-/// What a word is where it stands.
+/// Syntactic context of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyntaxContext {
-    /// The name of something that is defined here.
+    /// The name of a definition at this place.
     Definition,
     Code,
     /// In a comment or a string.
     Aside,
 }
 
-/// How many nodes around a name are looked at for the definition that it names.
+/// Maximum nodes around a name that are searched for its definition.
 const MAX_STEPS: usize = 8;
-/// The name of a definition is on its first line or so many after.
+/// Maximum lines of a definition that are searched for its name.
 const MAX_HEAD_LINES: usize = 3;
-/// Longer strings between single quotes are none: in some languages the mark stands alone.
+/// Maximum bytes of a string in single quotes. In some languages a single quote may occur alone.
 const MAX_QUOTED: usize = 200;
 
-/// Says what the words at `words`, ascending ranges of bytes, are. Takes as long as cutting the text does.
+/// Classifies the words at `words`, which are ascending byte ranges. Takes as long as chunking the
+/// text.
 pub fn classify_words(
     language: Option<&Language>,
     text: &str,
@@ -47,7 +54,7 @@ pub fn classify_words(
     quick_places(language, text, words)
 }
 
-/// Does the same without a parser, less surely and in time in proportion to the text.
+/// Classifies words without a parser: less reliable, in time linear in the text.
 pub fn quick_places(
     language: Option<&Language>,
     text: &str,
@@ -70,21 +77,20 @@ pub fn quick_places(
     places
 }
 
-/// A walk over a tree from word to word, which enters no node twice.
+/// Walks a tree from word to word and enters each node at most once.
 struct TreeWalker<'a> {
     grammar: &'a GrammarRules,
     text: &'a str,
     cursor: TreeCursor<'a>,
-    /// The nodes around that of the cursor, the innermost last.
+    /// Nodes around the cursor, innermost last.
     open: Vec<EnteredNode<'a>>,
 }
 
 struct EnteredNode<'a> {
     node: Node<'a>,
     rule: Option<&'static NodeRule>,
-    /// Whether it stands in no definition, and whether it stands in a function.
-    around: (bool, bool),
-    /// Where the name is that it defines; read when it is first asked for.
+    scope: NodeScope,
+    /// Byte range of the name that the node defines; read on first use.
     name: OnceCell<Option<Range<usize>>>,
 }
 
@@ -93,7 +99,7 @@ impl<'a> TreeWalker<'a> {
         Self { grammar, text, cursor: tree.walk(), open: Vec::new() }
     }
 
-    /// Says what the next word is.
+    /// Classifies a word that follows the words before.
     fn classify_word(&mut self, word: &Range<usize>) -> SyntaxContext {
         while self.open.last().is_some_and(|open| !contains_word(open.node, word)) {
             self.open.pop();
@@ -118,37 +124,40 @@ impl<'a> TreeWalker<'a> {
     }
 
     fn enter_node(&self, node: Node<'a>) -> EnteredNode<'a> {
-        let around = self.open.last().map_or((true, false), |outer| {
-            match (outer.around, outer.rule.map(|rule| rule.construct)) {
-                ((_, true), _) | (_, Some(ConstructKind::Definition)) => (false, true),
-                (_, Some(ConstructKind::Container | ConstructKind::Value)) => (false, false),
-                (around, _) => around,
+        let file_scope = NodeScope { is_top: true, is_code: false };
+        let scope = self.open.last().map_or(file_scope, |outer| {
+            match outer.rule.map(|rule| rule.construct) {
+                Some(ConstructKind::Definition) => NodeScope { is_top: false, is_code: true },
+                Some(ConstructKind::Container | ConstructKind::Value) => {
+                    NodeScope { is_top: false, is_code: outer.scope.is_code }
+                }
+                _ => outer.scope,
             }
         });
         EnteredNode {
             node,
             rule: parser::find_rule(self.grammar, node),
-            around,
+            scope,
             name: OnceCell::new(),
         }
     }
 }
 
-/// Whether a node has all of a word.
+/// Returns true if a node contains the whole word.
 fn contains_word(node: Node<'_>, word: &Range<usize>) -> bool {
     node.start_byte() <= word.start && word.end <= node.end_byte()
 }
 
-/// Whether a node defines what a word names.
+/// Returns true if a word is the name that a node defines.
 fn is_name(text: &str, node: &EnteredNode<'_>, rule: &NodeRule, word: &Range<usize>) -> bool {
     let read =
-        || symbol::find_name_node(rule, node.node, text, node.around).map(|name| name.byte_range());
-    // A path may qualify the name: the last part of it is what is defined.
+        || symbol::find_name_node(rule, node.node, text, node.scope).map(|name| name.byte_range());
+    // A path may qualify the name. Its last part is the defined one.
     let name = node.name.get_or_init(read).as_ref();
     name.is_some_and(|name| name.end == word.end && name.start <= word.start)
 }
 
-/// Says what a word is by the nodes around it, the innermost first.
+/// Classifies a word by the nodes around it, innermost first.
 fn place_in<'a, 'b: 'a>(
     text: &str,
     around: impl Iterator<Item = &'a EnteredNode<'b>>,
@@ -170,7 +179,8 @@ fn place_in<'a, 'b: 'a>(
     SyntaxContext::Code
 }
 
-/// Whether a node is text that no parser looks into. Its kind says so in every grammar that there is.
+/// Returns true if a node is a comment, string or text. All grammars use these words in the names
+/// of such kinds.
 fn is_aside(node: Node<'_>) -> bool {
     let kind = node.kind();
     ["comment", "string", "heredoc", "char_literal", "character_literal", "regex"]
@@ -180,13 +190,13 @@ fn is_aside(node: Node<'_>) -> bool {
         || kind.ends_with("_text")
 }
 
-/// Where each line starts.
+/// Returns the byte offset of each line.
 fn find_line_starts(text: &str) -> Vec<usize> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
     iter::once(0).chain(ends).collect()
 }
 
-/// Returns which of some words is the name of a definition.
+/// Returns the index of the word that is the name of a definition.
 fn find_defined_word(
     head: &Definition,
     text: &str,
@@ -208,35 +218,35 @@ fn find_defined_word(
     fits.next().map(|(at, _)| at)
 }
 
-/// Whether a qualified symbol ends with a name.
+/// Returns true if a qualified symbol ends with a name.
 fn ends_with(symbol: &str, name: &str) -> bool {
     symbol
         .strip_suffix(name)
         .is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// The comments and strings of a text, by their marks, read from word to word. Strings of data are what it says, and
-/// count as code.
+/// Finds comments and strings by their marks, from word to word. Strings in data files are content
+/// and count as code.
 pub struct CommentScanner<'a> {
     comments: &'a CommentSyntax,
     has_strings: bool,
     text: &'a str,
     at: usize,
     before: u8,
-    /// Once a mark is not closed, no later one is.
+    /// Closing marks known to be missing from the rest of the text.
     unclosed: Vec<&'a str>,
-    /// Where the line ends in which a quote was not closed; no later one in it is.
+    /// End of a line with an unclosed quote; no quote is searched before it.
     unquoted_to: usize,
-    /// The last comment or string that was read.
+    /// Byte range of the last comment or string.
     aside: Range<usize>,
 }
 
 impl<'a> CommentScanner<'a> {
-    /// Starts before the first word.
+    /// Creates a scanner before the first word.
     pub fn new(language: Option<&'a Language>, text: &'a str) -> Self {
         let comments = language.map_or(&CommentSyntax::ANY, |language| &language.comments);
         let kind = language.map_or(LanguageKind::Code, |language| language.kind);
-        // Each line of the code of a notebook is a string.
+        // In a notebook, each line of code is a JSON string.
         let is_notebook =
             language.is_some_and(|language| matches!(language.reader, StructureReader::Notebook));
         let has_strings = matches!(kind, LanguageKind::Code | LanguageKind::Script) && !is_notebook;
@@ -253,7 +263,7 @@ impl<'a> CommentScanner<'a> {
         }
     }
 
-    /// Says whether a word, after those before it, is code or an aside.
+    /// Classifies a word that follows the words before as code or aside.
     pub fn classify_word(&mut self, word: &Range<usize>) -> SyntaxContext {
         while self.at <= word.start && self.at < self.text.len() {
             self.read_next_token();
@@ -277,7 +287,7 @@ impl<'a> CommentScanner<'a> {
         self.at = end;
     }
 
-    /// Returns the length of the comment or string that `rest` starts with.
+    /// Returns the length in bytes of the comment or string at the start of `rest`.
     fn comment_or_string_length(&mut self, rest: &str) -> Option<usize> {
         let CommentSyntax { block, line: marks } = self.comments;
         let mut blocks = block.iter();
@@ -313,7 +323,8 @@ impl<'a> CommentScanner<'a> {
     }
 }
 
-/// Returns the length of a string of one line in which `\` escapes, if it ends.
+/// Returns the length in bytes of a string in one line, with `\` as escape; `None` without a
+/// closing quote.
 fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
     let mut is_escaped = false;
     for (at, byte) in text.iter().enumerate().skip(1) {

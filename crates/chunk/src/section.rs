@@ -1,4 +1,5 @@
-//! Turns a text with headings into units: sections where they fit, else their paragraphs.
+//! Turns a text with headings into units: whole sections, or their paragraphs where a section is
+//! too large.
 
 mod heading;
 
@@ -14,14 +15,14 @@ use super::{
     unit::{DefinitionSpan, TextUnit, UnitRole},
 };
 
-/// Returns the units of a text, in order, no two on one line. Without headings, there are only
-/// paragraphs.
+/// Returns the units of a text, in order, at most one on each line. A text without headings has
+/// only paragraphs.
 pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<TextUnit> {
     let headings = heading::find_headings(style, lines);
     let start_of = |at: usize| headings.get(at).map_or(lines.count(), |heading| heading.first);
     let mut units = Vec::new();
     add_paragraphs(lines, 0..start_of(0), None, &mut units);
-    // The sections around the one that is read: level and symbol.
+    // Sections around the current one: level and symbol.
     let mut open: Vec<(usize, Rc<str>)> = Vec::new();
     let ends = find_section_ends(&headings);
     let mut at = 0;
@@ -33,13 +34,14 @@ pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<Tex
         let section = lines.trim_blank_lines(heading.first..start_of(after));
         if lines.fits_within(&section, CONTAINER) {
             let last = section.end.max(heading.first + 1) - 1;
-            // A heading alone leads to what follows.
+            // A heading without text leads the unit after it.
             let part = if last <= heading.last { UnitRole::Lead } else { UnitRole::Definition };
             units.push(TextUnit { first: heading.first, last, part, symbol: Some(symbol) });
             at = after;
             continue;
         }
-        let (first, last) = (heading.first, heading.last);
+        let first = heading.first;
+        let last = heading.last;
         units.push(TextUnit {
             first,
             last,
@@ -53,7 +55,7 @@ pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<Tex
     units
 }
 
-/// Returns every section, from its heading to the next one that is not below it.
+/// Returns every section, from its heading to the next heading of the same or a higher level.
 pub(super) fn list_sections(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<DefinitionSpan> {
     let headings = heading::find_headings(style, lines);
     let ends = find_section_ends(&headings);
@@ -65,13 +67,19 @@ pub(super) fn list_sections(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<D
         open.push((heading.level, Rc::clone(&symbol)));
         let after = headings.get(end).map_or(lines.count(), |next| next.first);
         let last = lines.trim_blank_lines(heading.first..after).end.max(heading.last + 1) - 1;
-        let (line, construct, bases) = (heading.first, ConstructKind::Container, Rc::default());
-        DefinitionSpan { line, last, symbol, construct, is_cut: false, bases }
+        DefinitionSpan {
+            line: heading.first,
+            last,
+            symbol,
+            construct: ConstructKind::Container,
+            is_cut: false,
+            bases: Rc::default(),
+        }
     };
     headings.iter().zip(ends).map(section).collect()
 }
 
-/// For each heading, the next one that is not below it.
+/// Returns, for each heading, the index of the next heading of the same or a higher level.
 fn find_section_ends(headings: &[SectionHeading]) -> Vec<usize> {
     let mut ends = vec![headings.len(); headings.len()];
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -86,7 +94,7 @@ fn find_section_ends(headings: &[SectionHeading]) -> Vec<usize> {
     ends
 }
 
-/// Adds the runs of lines between blank lines. A fenced block is one run.
+/// Adds the runs of lines between blank lines. A fenced block stays in one run.
 fn add_paragraphs(
     lines: &LineIndex<'_>,
     range: Range<usize>,
@@ -96,8 +104,12 @@ fn add_paragraphs(
     let mut first = None;
     let mut fence: Option<&str> = None;
     let mut add = |first: usize, after: usize| {
-        let symbol = symbol.cloned();
-        into.push(TextUnit { first, last: after - 1, part: UnitRole::Glue, symbol });
+        into.push(TextUnit {
+            first,
+            last: after - 1,
+            part: UnitRole::Glue,
+            symbol: symbol.cloned(),
+        });
     };
     for line in range.clone() {
         let text = lines.text(line..line + 1).trim();

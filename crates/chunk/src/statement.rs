@@ -1,4 +1,4 @@
-//! Turns SQL into units: one for each statement, named by what it makes or changes.
+//! Turns SQL into units: one for each statement, named by the object that it creates or changes.
 
 use std::rc::Rc;
 
@@ -10,9 +10,9 @@ use super::{
     unit::{TextUnit, UnitRole},
 };
 
-/// No more of a line is read.
+/// Maximum bytes of a statement that are searched for its subject.
 const MAX_BYTES: usize = 400;
-/// A statement says within so many words what it is about.
+/// Maximum words of a statement that are searched for its subject.
 const MAX_WORDS: usize = 16;
 
 /// A statement that is being read.
@@ -20,11 +20,10 @@ struct OpenStatement<'a> {
     words: &'a SqlKeywords,
     first: usize,
     subject: StatementSubject,
-    /// The mark of the string that is open: `$$` or `$body$`.
+    /// Mark of the open dollar-quoted string: `$$` or `$body$`.
     quote: Option<&'a str>,
 }
 
-/// What a statement is about.
 #[derive(Debug, Default)]
 struct StatementSubject {
     name: Option<String>,
@@ -32,7 +31,7 @@ struct StatementSubject {
     is_routine: bool,
 }
 
-/// Returns the units of a text, in order, no two on one line.
+/// Returns the units of a text, in order, at most one on each line.
 pub(super) fn split_statements(words: &SqlKeywords, lines: &LineIndex<'_>) -> Vec<TextUnit> {
     let mut units: Vec<TextUnit> = Vec::new();
     let mut open: Option<OpenStatement<'_>> = None;
@@ -45,7 +44,9 @@ pub(super) fn split_statements(words: &SqlKeywords, lines: &LineIndex<'_>) -> Ve
             continue;
         }
         let starts = starts_statement(words, text);
-        if let Some(ended) = open.take_if(|r| starts && r.quote.is_none() && r.may_end()) {
+        if let Some(ended) =
+            open.take_if(|statement| starts && statement.quote.is_none() && statement.may_end())
+        {
             units.push(ended.into_unit(line - 1));
         }
         let leads = in_comment || trimmed.starts_with("--") || trimmed.starts_with("/*");
@@ -102,7 +103,7 @@ impl<'a> OpenStatement<'a> {
         code.starts_with("DELIMITER ") || (is_end && is_last)
     }
 
-    /// Whether a line that starts a statement ends this one: a routine holds statements.
+    /// Returns true if a line that starts a statement ends this one. A routine contains statements.
     fn may_end(&self) -> bool {
         self.subject.is_routine
     }
@@ -114,7 +115,7 @@ impl<'a> OpenStatement<'a> {
     }
 }
 
-/// `END IF;` and its like end no routine.
+/// Returns true for `END IF;` and the like, which do not end a routine.
 fn is_inner_end(words: &SqlKeywords, code: &str) -> bool {
     let second = code.split_whitespace().nth(1).unwrap_or_default().trim_end_matches(';');
     words.inner_ends.iter().any(|word| is_word(second, word))
@@ -124,13 +125,13 @@ fn is_word(text: &str, word: &str) -> bool {
     text.eq_ignore_ascii_case(word)
 }
 
-/// Whether a line starts a statement at the left edge that makes something.
+/// Returns true if a line starts, at the left edge, a statement that creates something.
 fn starts_statement(words: &SqlKeywords, text: &str) -> bool {
     let word = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
     words.edge_verbs.iter().any(|verb| is_word(word, verb))
 }
 
-/// The first `$$` or `$name$`, and what is after it.
+/// Returns the first `$$` or `$name$`, and the text after it.
 fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     let mut from = 0;
     while let Some(start) = text.get(from..)?.find('$') {
@@ -146,22 +147,22 @@ fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Reads from the first words of a statement what it is about.
+/// Reads the subject of a statement from its first words.
 fn parse_subject(known: &SqlKeywords, lines: &LineIndex<'_>, line: usize) -> StatementSubject {
     let range = line..(line + 3).min(lines.count());
-    let text = lines.text(range);
-    let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+    let whole = lines.text(range);
+    let text = whole.get(..whole.floor_char_boundary(MAX_BYTES)).unwrap_or(whole);
     let mut words = text
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ';'))
         .filter(|word| !word.is_empty())
-        .take(MAX_WORDS);
+        .take(MAX_WORDS)
+        .peekable();
     let Some(verb) = words.next().map(str::to_uppercase) else {
         return StatementSubject::default();
     };
     if !known.verbs.contains(&verb.as_str()) || known.nameless_verbs.contains(&verb.as_str()) {
         return StatementSubject::default();
     }
-    let mut words = words.peekable();
     let kind = match verb.as_str() {
         "UPDATE" | "COPY" => String::new(),
         "DELETE" => words.next().unwrap_or_default().to_uppercase(),

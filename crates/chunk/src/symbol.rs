@@ -1,4 +1,4 @@
-//! Reads the name of a definition out of the syntax tree.
+//! Reads the names of definitions from the syntax tree.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -9,16 +9,25 @@ use tree_sitter::Node;
 
 use super::parser;
 
-/// Longer names are cut; symbols are shown and searched, and a heading may be a paragraph.
+/// Maximum bytes of a name, because a heading may be a whole paragraph. Longer names are cut.
 const MAX_NAME_BYTES: usize = 120;
-/// Longer qualified names keep only their last part.
+/// Maximum bytes of a qualified name. Longer ones keep only their last part.
 const MAX_SYMBOL_BYTES: usize = 400;
-/// How deep a wrapper's definition or a declarator's name may lie.
+/// Maximum depth of the definition in a wrapper, and of the name in a declarator.
 const MAX_STEPS: usize = 8;
-/// How many children of a wrapper are read.
+/// Maximum children of a wrapper that are read.
 const MAX_CHILDREN: usize = 16;
 
-/// Returns the name of `node`, led by `enclosing`; `None` where it has none.
+/// Scope of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodeScope {
+    /// True if no definition encloses the node.
+    pub(super) is_top: bool,
+    /// True if a function encloses the node, so that its variables are local and define no name.
+    pub(super) is_code: bool,
+}
+
+/// Returns the name of `node`, qualified by `enclosing`; `None` for a node without a name.
 pub(super) fn read_qualified_name(
     grammar: &GrammarRules,
     rule: &NodeRule,
@@ -30,8 +39,10 @@ pub(super) fn read_qualified_name(
     Some(join_symbol(grammar.separator, enclosing, &name))
 }
 
-/// Returns the qualified name that `node` defines. Unlike [`qualified`], this is also that of a variable
-/// at the top which fits one line, and none where something is only declared or added to.
+/// Returns the qualified name that `node` defines.
+///
+/// Unlike [`read_qualified_name`], this includes top-level variables of one line and leaves out
+/// nodes that only declare something or add to it.
 pub(super) fn read_defined_name(
     grammar: &GrammarRules,
     rule: &NodeRule,
@@ -67,15 +78,15 @@ fn is_defined(rule: &NodeRule, node: Node<'_>, text: &str) -> bool {
     }
 }
 
-/// Returns where the name is that `node` defines, as [`defined`] does. `is_top` says that it stands in no other
-/// definition, and `is_code` that it stands in a function, whose variables are of no use elsewhere.
+/// Returns the node of the name that `node` defines, by the rules of [`read_defined_name`].
 pub(super) fn find_name_node<'tree>(
     rule: &NodeRule,
     node: Node<'tree>,
     text: &str,
-    (is_top, is_code): (bool, bool),
+    scope: NodeScope,
 ) -> Option<Node<'tree>> {
-    let is_local = is_code && matches!(rule.construct, ConstructKind::Label | ConstructKind::Value);
+    let is_local =
+        scope.is_code && matches!(rule.construct, ConstructKind::Label | ConstructKind::Value);
     if is_local || !is_defined(rule, node, text) {
         return None;
     }
@@ -83,15 +94,18 @@ pub(super) fn find_name_node<'tree>(
         NameSource::Field(field) => node.child_by_field_name(field),
         NameSource::Declarator => find_declarator(node),
         NameSource::Receiver => node.child_by_field_name("name"),
-        NameSource::Function(values) => find_variable_node(node, values, is_top).or_else(|| {
-            let name = node.child_by_field_name("name")?;
-            (is_top && name.kind() == "identifier").then_some(name)
-        }),
+        NameSource::Function(values) => {
+            find_variable_node(node, values, scope.is_top).or_else(|| {
+                let name = node.child_by_field_name("name")?;
+                (scope.is_top && name.kind() == "identifier").then_some(name)
+            })
+        }
         NameSource::Heading | NameSource::Inner | NameSource::None => None,
     }
 }
 
-/// Returns `name` led by `enclosing`, or alone where that would be too long.
+/// Returns `name` qualified by `enclosing`, or `name` alone where the result would exceed
+/// [`MAX_SYMBOL_BYTES`].
 pub(super) fn join_symbol(separator: &str, enclosing: Option<&str>, name: &str) -> Rc<str> {
     match enclosing {
         Some(enclosing) if enclosing.len() + name.len() <= MAX_SYMBOL_BYTES => {
@@ -118,19 +132,19 @@ fn read_name(
         NameSource::Function(values) => read_variable_name(node, text, values, is_top),
         NameSource::Inner => {
             let (rule, node) = find_wrapped_definition(grammar, node)?;
-            // What is inside is no wrapper, so this goes one step deep.
+            // The definition inside is not a wrapper, so the recursion ends after one step.
             read_name(grammar, rule, node, text, is_top)
         }
         NameSource::None => None,
     }
 }
 
-/// Follows a wrapper inward to the definition that it is around.
+/// Returns the definition inside a wrapper, through nested wrappers.
 pub(super) fn find_wrapped_definition<'tree>(
     grammar: &GrammarRules,
-    wrapper: Node<'tree>,
+    outermost: Node<'tree>,
 ) -> Option<(&'static NodeRule, Node<'tree>)> {
-    let mut wrapper = wrapper;
+    let mut wrapper = outermost;
     for _ in 0..MAX_STEPS {
         let (rule, node) = rule_inside(grammar, wrapper)?;
         if rule.construct != ConstructKind::Wrapper {
@@ -159,24 +173,24 @@ fn read_declared_name(node: Node<'_>, text: &str) -> Option<String> {
 
 /// Follows `declarator` fields down to the name: `char *(*f)(int)` declares `f`.
 fn find_declarator(node: Node<'_>) -> Option<Node<'_>> {
-    let mut node = node.child_by_field_name("declarator")?;
+    let mut declarator = node.child_by_field_name("declarator")?;
     for _ in 0..MAX_STEPS {
-        let next = node.child_by_field_name("declarator").or_else(|| {
+        let next = declarator.child_by_field_name("declarator").or_else(|| {
             let is_around = matches!(
-                node.kind(),
+                declarator.kind(),
                 "parenthesized_declarator" | "reference_declarator" | "attributed_declarator"
             );
-            is_around.then(|| node.named_child(0)).flatten()
+            is_around.then(|| declarator.named_child(0)).flatten()
         });
         match next {
-            Some(next) => node = next,
-            None => return Some(node),
+            Some(next) => declarator = next,
+            None => return Some(declarator),
         }
     }
     None
 }
 
-/// Whether a declaration of C has a variable of its own: no prototype, and nothing `extern`.
+/// Returns true if a declaration of C defines a variable: it is neither a prototype nor `extern`.
 fn is_variable(node: Node<'_>, text: &str) -> bool {
     let mut inner = node.child_by_field_name("declarator");
     for _ in 0..MAX_STEPS {
@@ -189,7 +203,7 @@ fn is_variable(node: Node<'_>, text: &str) -> bool {
     !node_text(node, text).starts_with("extern")
 }
 
-/// `func (s *Server[T]) Close()` is `Server.Close`.
+/// Reads `Server.Close` from `func (s *Server[T]) Close()`.
 fn read_method_name(node: Node<'_>, text: &str) -> Option<String> {
     let name = node_text(node.child_by_field_name("name")?, text);
     let receiver = node
@@ -206,8 +220,9 @@ fn read_method_name(node: Node<'_>, text: &str) -> Option<String> {
     }
 }
 
-/// A variable, field or property is a definition when it holds a value of some kinds, such as a
-/// function, and at the top of a file whatever it holds.
+/// Reads the name of a variable, field or property. It counts as a definition if its value is of
+/// one of the kinds in `values`, such as a function, or if it is at the top of the file and spans
+/// three lines or more.
 fn read_variable_name(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option<String> {
     let name = find_variable_node(node, values, is_top)?;
     tidy_name(node_text(name, text).trim_matches(['"', '\'', '`']))
@@ -231,7 +246,8 @@ pub(super) fn node_text<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 
-/// Drops type arguments, joins white space, and bounds the length; `None` if nothing is left.
+/// Drops type arguments, joins white space and cuts the name to [`MAX_NAME_BYTES`]; `None` for an
+/// empty result.
 pub(super) fn tidy_name(name: &str) -> Option<String> {
     let mut tidied = String::new();
     for word in without_arguments(name).split_whitespace() {
@@ -248,7 +264,8 @@ pub(super) fn tidy_name(name: &str) -> Option<String> {
     (!tidied.is_empty()).then_some(tidied)
 }
 
-/// `Store<T>::open` is `Store::open`; `operator<` and headings with arrows stay as they are.
+/// Reduces `Store<T>::open` to `Store::open`; leaves `operator<` and headings with arrows
+/// unchanged.
 fn without_arguments(name: &str) -> Cow<'_, str> {
     let opening = name.matches('<').count();
     let is_type = 0 < opening && opening == name.matches('>').count() && !name.starts_with('<');

@@ -1,27 +1,28 @@
-//! Emits runs of lines as chunks, and cuts what is too large at the best places that lines show.
+//! Emits runs of lines as chunks and cuts runs that are too large at blank lines and low
+//! indentation.
 
 use std::{cmp::Reverse, ops::Range, rc::Rc};
 
-use super::lines::LineIndex;
+use super::{lines::LineIndex, size::SizeLimit};
 
-/// A chunk of glue or of a cut definition grows to about this size, in lines and bytes.
-pub(super) const TARGET: (usize, usize) = (60, 2000);
-/// Nothing is larger than this.
-pub(super) const MAX: (usize, usize) = (120, 6000);
-/// A line too long for a chunk is cut into pieces of at most this many bytes.
+/// Approximate size, in lines and bytes, of chunks of glue and of cut definitions.
+pub(super) const TARGET: SizeLimit = SizeLimit { lines: 60, bytes: 2000 };
+/// Maximum lines and bytes of a chunk.
+pub(super) const MAX: SizeLimit = SizeLimit { lines: 120, bytes: 6000 };
+/// Maximum bytes of a piece of a line that is too long for a chunk.
 const PIECE: usize = 2000;
 
-/// Lines of one chunk, or a part of one very long line.
+/// Lines of one chunk, or a piece of one very long line.
 #[derive(Debug)]
 pub(super) struct PackedLines<'a> {
     pub(super) lines: Range<usize>,
     pub(super) text: &'a str,
     pub(super) symbol: Option<Rc<str>>,
-    /// Where what the symbol names starts, if it starts above.
+    /// First line of the definition that the symbol names, if it lies above.
     pub(super) head: Option<usize>,
 }
 
-/// Packs a file that is not parsed.
+/// Packs a file without structure.
 pub(super) fn pack_plain_text<'a>(lines: &LineIndex<'a>) -> Vec<PackedLines<'a>> {
     let mut packed = Vec::new();
     let whole = lines.trim_blank_lines(0..lines.count());
@@ -33,7 +34,7 @@ pub(super) fn pack_plain_text<'a>(lines: &LineIndex<'a>) -> Vec<PackedLines<'a>>
     packed
 }
 
-/// Emits a run of lines whole if it may be that large, else in windows.
+/// Emits a run of lines whole if it is within [`MAX`], otherwise in windows.
 pub(super) fn pack_range<'a>(
     lines: &LineIndex<'a>,
     range: Range<usize>,
@@ -51,8 +52,12 @@ pub(super) fn pack_range<'a>(
         });
     } else if range.len() == 1 {
         for text in split_long_line(lines.text(range.clone())) {
-            let symbol = symbol.cloned();
-            into.push(PackedLines { lines: range.clone(), text, symbol, head: None });
+            into.push(PackedLines {
+                lines: range.clone(),
+                text,
+                symbol: symbol.cloned(),
+                head: None,
+            });
         }
     } else {
         pack_windows(lines, range, symbol, into);
@@ -74,7 +79,7 @@ fn pack_windows<'a>(
     }
 }
 
-/// Returns where the first window of `rest` ends: at the best break in its second half.
+/// Returns the end of the first window of `rest`: the best break in its second half.
 fn find_window_end(lines: &LineIndex<'_>, rest: &Range<usize>) -> usize {
     let mut end = rest.start + 1;
     while end < rest.end && lines.fits_within(&(rest.start..end + 1), TARGET) {
@@ -87,13 +92,13 @@ fn find_window_end(lines: &LineIndex<'_>, rest: &Range<usize>) -> usize {
     (half..=end).max_by_key(|at| rate_break(lines, *at)).unwrap_or(end)
 }
 
-/// How good it is to cut before a line: after a blank line, and where little is indented.
+/// Rates a cut before a line. Best is after a blank line, then the lowest indentation.
 fn rate_break(lines: &LineIndex<'_>, at: usize) -> (bool, Reverse<usize>) {
     let is_behind_blank = 0 < at && lines.is_blank(at - 1);
     (is_behind_blank, Reverse(lines.indent_bytes(at)))
 }
 
-/// Cuts a very long line into pieces, after white space or punctuation where there is some.
+/// Cuts a very long line into pieces, after white space or punctuation where possible.
 fn split_long_line(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Finds the names, files and words of a query that no indexed text has.
+//! Finds the names, files and words of a query that no indexed text contains.
 
 use std::collections::HashSet;
 
@@ -14,14 +14,14 @@ use super::{
     sight::SearchScope,
 };
 
-/// Maximum number of names, of files and of words of a query that are looked up.
+/// Maximum names, files and words of a query that are looked up, each.
 const MAX_LOOKUPS: usize = 8;
-/// A name of more chunks than this is not said to be in documents alone.
+/// Chunks that contain a name, from which on it is not reported as occurring only in documents.
 const MAX_DOCUMENTED: usize = 20;
 /// Minimum characters of a word that is looked up.
 const MIN_WORD_CHARS: usize = 4;
 
-/// Words of questions that say nothing about code, besides stop words.
+/// Words of questions that carry no information about code, in addition to stop words.
 const QUESTION_WORDS: &str = "\
     actually again already also another answer anything behind best both called cause certain come \
     complain decide different does done else ever every everything exactly explain find fully give given \
@@ -31,16 +31,15 @@ const QUESTION_WORDS: &str = "\
     tell than thing think through together under until versus very want well went whether without work \
     your";
 
-/// A name that is in documents only.
+/// A name that occurs only in documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentedName {
-    /// As spelled in the query.
+    /// The name as spelled in the query.
     pub name: String,
-    /// Its first line in a document.
+    /// First line with the name in a document.
     pub place: NameLocation,
 }
 
-/// A query with its candidates.
 pub(super) struct QueryContext<'a> {
     pub(super) text: &'a str,
     pub(super) intent: &'a QueryIntent,
@@ -49,7 +48,7 @@ pub(super) struct QueryContext<'a> {
     pub(super) roots: &'a [Root],
 }
 
-/// The terms of a query that are nowhere, or in documents only.
+/// Terms of a query that occur nowhere, or only in documents.
 #[derive(Debug, Default)]
 pub(super) struct AbsentTerms {
     /// Names and files.
@@ -59,7 +58,7 @@ pub(super) struct AbsentTerms {
 }
 
 impl AbsentTerms {
-    /// Leaves out what some more chunks have.
+    /// Removes the terms that some of `chunks` contain.
     pub(super) fn drop_found(&mut self, chunks: &[SearchCandidate]) {
         let has = |text: &str| chunks.iter().any(|chunk| chunk.record.text.contains(text));
         let is_code = |chunk: &&SearchCandidate| !chunk.record.roles.contains(&FileRole::Docs);
@@ -73,30 +72,33 @@ impl AbsentTerms {
 }
 
 impl Search {
-    /// Returns what a query asks for that no chunk in sight has. A name counts as there if any chunk of code has it as a
-    /// word, whatever its case, underscores and ending, a word if any has it in one of its forms, and a file also if
-    /// any has its name without the extension.
+    /// Returns the terms of a query that no chunk in scope contains.
+    ///
+    /// A name is present if a chunk of code contains it as a word, in any case, with any
+    /// underscores and ending. A word is present if a chunk contains one of its forms. A file is
+    /// also present if a chunk contains its name without the extension.
     pub(super) async fn find_absent(
         &self,
         asked: &QueryContext<'_>,
     ) -> Result<AbsentTerms, SearchError> {
         let mut seen = HashSet::new();
-        let names = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
-        let names: Vec<&QueryName> = names.take(MAX_LOOKUPS).collect();
-        // A route, a folder or an address is no file, and `Next.js` may only be spoken of.
+        let distinct = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
+        let names: Vec<&QueryName> = distinct.take(MAX_LOOKUPS).collect();
+        // A route, a folder or an address is not a file, and `Next.js` may be a product instead of
+        // a file.
         let files =
             asked.intent.paths.iter().take(MAX_LOOKUPS).filter_map(|QueryPath { path, .. }| {
                 let term = lexical::extract_file_terms(path).filter(|_| !path.contains("://"))?;
                 Some((path.as_str(), term))
             });
-        let words = plain_words(asked.text, asked.intent);
-        let words = words.map(|word| (word, lexical::word_forms(word)));
-        let (files, words) = (files.collect(), words.collect());
+        let words = plain_words(asked.text, asked.intent)
+            .map(|word| (word, lexical::word_forms(word)))
+            .collect();
         let finding: Vec<_> = names.iter().map(|name| self.find_name(name, asked)).collect();
-        // At once, since each is a round trip where a server has the store.
+        // Concurrently, because each lookup is a round trip if the store is on a server.
         let (places, files, words) = try_join!(
             try_join_all(finding),
-            self.list_absent(files, asked),
+            self.list_absent(files.collect(), asked),
             self.list_absent(words, asked),
         )?;
         let mut absent = AbsentTerms { words, ..AbsentTerms::default() };
@@ -113,7 +115,7 @@ impl Search {
         Ok(absent)
     }
 
-    /// Returns those of some texts, each with its terms, that are nowhere.
+    /// Returns those texts whose terms occur nowhere.
     async fn list_absent(
         &self,
         texts: Vec<(&str, TermVector)>,
@@ -128,7 +130,7 @@ impl Search {
         Ok(absent.map(|(text, _)| text.to_owned()).collect())
     }
 
-    /// Returns whether no candidate has the text, and no visible chunk one of the terms.
+    /// Returns true if no candidate contains the text and no visible chunk has one of its terms.
     async fn is_absent(
         &self,
         text: &str,
@@ -169,7 +171,7 @@ impl Search {
             .map_or(NamePresence::Code, |found| NamePresence::Documents(Box::new(found.record))))
     }
 
-    /// Returns the first line of a chunk that has a name.
+    /// Returns the location of the first line of a chunk that contains a name.
     fn locate_name(
         &self,
         name: &str,
@@ -184,19 +186,21 @@ impl Search {
     }
 }
 
-/// Where a name of a query occurs.
+/// Kind of text in which a name of a query occurs.
 enum NamePresence {
     /// In code, or in too many chunks to tell.
     Code,
-    /// In documents only, such as in this chunk.
+    /// Only in documents, such as in this chunk.
     Documents(Box<ChunkRecord>),
     Nowhere,
 }
 
 /// Returns the content words of a sentence, without names and files.
 fn plain_words<'a>(text: &'a str, intent: &'a QueryIntent) -> impl Iterator<Item = &'a str> {
-    let tokens = text.split_whitespace().filter(|_| intent.kind == QueryKind::Prose);
-    let tokens = tokens.map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()));
+    let tokens = text
+        .split_whitespace()
+        .filter(|_| intent.kind == QueryKind::Prose)
+        .map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()));
     let parts = tokens.filter(|token| !intent.is_name(token)).flat_map(|token| token.split('-'));
     let is_plain = |word: &&str| {
         let lower = word.to_ascii_lowercase();

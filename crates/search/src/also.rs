@@ -1,4 +1,5 @@
-//! Further definitions of the name that a query is: who asks for one should hear that there are several.
+//! Finds further definitions of the name that a query consists of, so that the reader learns of all
+//! of them.
 
 use codeinfo_core::RootId;
 use uuid::Uuid;
@@ -9,16 +10,16 @@ use super::{
     rank,
 };
 
-/// A definition that is not among the results.
+/// Location of a name that is not among the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameLocation {
     /// Absolute path as the client sees it.
     pub path: String,
-    /// First line of the chunk that defines it.
+    /// Line of the name, or the first line of the chunk that defines it.
     pub line: u32,
 }
 
-/// A chunk that defines what is asked for.
+/// A chunk that defines the name of the query.
 #[derive(Debug)]
 pub(super) struct DefiningChunk {
     pub(super) id: Uuid,
@@ -27,8 +28,8 @@ pub(super) struct DefiningChunk {
     pub(super) line: u32,
 }
 
-/// Returns the candidates that define the one name that a query consists of, spelled as there, by path and
-/// line.
+/// Returns the candidates that define the only name of a query, in the same spelling, ordered by
+/// path and line.
 pub(super) fn find_defining_chunks(
     candidates: &[SearchCandidate],
     intent: &QueryIntent,

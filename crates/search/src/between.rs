@@ -1,4 +1,4 @@
-//! What differs between two trees of a repository, as far as it fits a query.
+//! Finds the differences between two trees of a repository that match a query.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,24 +17,21 @@ use super::{
     candidate::SearchCandidate, fuse, rank,
 };
 
-/// So many neighbours of each tree are looked for, at most: those of parts of a changed file that are as they were fall
-/// out.
-const MOST: usize = 6_400;
-/// So many chunks of changed files are compared at a time.
+/// Maximum neighbours read per tree. Unchanged parts of changed files are dropped from them later.
+const MAX_NEIGHBOURS: usize = 6_400;
+/// Chunks of changed files that are compared per read.
 const PAGE: usize = 500;
-/// So many such reads are under way at a time.
+/// Maximum concurrent reads.
 const PAGES: usize = 4;
 
-/// What one of two trees has and the other has not.
 struct TreeDifference {
     tree: Root,
-    /// The chunks of files that the other has not, or not like that.
+    /// Chunks of files that the other tree lacks or has in another version.
     among: Among,
-    /// Where files of one path differ, the chunks of that of the other tree.
+    /// Chunks of the other tree's version of a file, by path.
     others: HashMap<String, Vec<Uuid>>,
 }
 
-/// The two forms of a query that chunks are compared with.
 struct QueryVectors {
     vector: Vec<f32>,
     terms: TermVector,
@@ -42,28 +39,32 @@ struct QueryVectors {
 }
 
 impl Search {
-    /// Finds the chunks of two trees that answer a query and that the other tree has not: neither at that path, nor as
-    /// a part of a whole file at another one. A definition that both have stands as it is in the first, then in the
-    /// second.
+    /// Finds the chunks that match a query and that only one of two trees has.
+    ///
+    /// A chunk counts as common to both if the other tree has its text at the same path, or the
+    /// whole file at another path. A definition that differs appears as in the first tree, then as
+    /// in the second.
     pub(super) async fn find_between(
         &self,
         query: &SearchQuery,
-        (first, second): (&str, &str),
+        trees: [&str; 2],
         roots: &[Root],
     ) -> Result<SearchResults, SearchError> {
-        let [first, second] = self.resolve_trees([first, second], roots).await?;
-        let intent =
-            QueryIntent::parse(query.text()).narrow_to_repository(query.text(), &first.name);
-        let intent = intent.with_near(|word| self.embedder.similar_words(word));
+        let [first, second] = self.resolve_trees(trees, roots).await?;
+        let intent = QueryIntent::parse(query.text())
+            .narrow_to_repository(query.text(), &first.name)
+            .with_near(|word| self.embedder.similar_words(word));
         let vectors = QueryVectors {
             vector: self.embedder.embed_query(query.text().to_owned()).await?,
             terms: self.build_query_terms(query.text(), &intent, Some(&first), roots).await?,
             lists: rank::choose_list_weights(intent.kind, &self.weights),
         };
-        let (weights, most, first_id) = (self.weights, query.limit(), first.id);
+        let weights = self.weights;
+        let max_results = query.limit();
+        let first_id = first.id;
         let names = [first.name.clone(), second.name.clone()];
         let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
-        let sides = spawn_blocking(move || {
+        let comparing = spawn_blocking(move || {
             let sides = [
                 TreeDifference::compare_files(first, &files.0, &files.1),
                 TreeDifference::compare_files(second, &files.1, &files.0),
@@ -71,16 +72,16 @@ impl Search {
             drop(files);
             sides
         });
-        let sides = sides.await.map_err(|_| SearchError::Stopped)?;
+        let sides = comparing.await.map_err(|_| SearchError::Stopped)?;
         let mut limit = CANDIDATES;
         let differing = loop {
-            let ((mut differing, is_first_all), (of_second, is_second_all)) = try_join!(
+            let ((mut differing, is_first_all), (second_differing, is_second_all)) = try_join!(
                 self.find_differing(&sides[0], &vectors, query, limit),
                 self.find_differing(&sides[1], &vectors, query, limit)
             )?;
-            differing.extend(of_second);
+            differing.extend(second_differing);
             let is_all = is_first_all && is_second_all;
-            if is_all || query.limit() <= differing.len() || MOST <= limit {
+            if is_all || query.limit() <= differing.len() || MAX_NEIGHBOURS <= limit {
                 break differing;
             }
             limit *= 4;
@@ -88,10 +89,10 @@ impl Search {
         let rank = move || {
             let pool = differing.clone();
             pair_definitions(
-                rank::rank_candidates(differing, &intent, &weights, most),
+                rank::rank_candidates(differing, &intent, &weights, max_results),
                 pool,
                 first_id,
-                most,
+                max_results,
             )
         };
         let ranked = spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?;
@@ -108,7 +109,8 @@ impl Search {
         Ok(found)
     }
 
-    /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and whether there are no more.
+    /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and true
+    /// if there are no more.
     async fn find_differing(
         &self,
         side: &TreeDifference,
@@ -117,19 +119,21 @@ impl Search {
         limit: usize,
     ) -> Result<(Vec<SearchCandidate>, bool), SearchError> {
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
-        let (dense, lexical) = (limit_of(lists.dense), limit_of(lists.lexical));
+        let dense_limit = limit_of(lists.dense);
+        let lexical_limit = limit_of(lists.lexical);
         let (dense, lexical) = try_join!(
-            self.store.nearest_among(vector.clone(), side.among.clone(), dense),
-            self.store.lexical_among(terms.clone(), side.among.clone(), lexical)
+            self.store.nearest_among(vector.clone(), side.among.clone(), dense_limit),
+            self.store.lexical_among(terms.clone(), side.among.clone(), lexical_limit)
         )?;
         let is_all = dense.len() < limit && lexical.len() < limit;
-        let of_tree = |mut found: Vec<Scored>| {
-            for one in &mut found {
-                one.record.root = side.tree.id;
+        let with_tree_root = |mut found: Vec<Scored>| {
+            for chunk in &mut found {
+                chunk.record.root = side.tree.id;
             }
             found
         };
-        let mut candidates = fuse::fuse_lists(of_tree(dense), of_tree(lexical), *lists);
+        let mut candidates =
+            fuse::fuse_lists(with_tree_root(dense), with_tree_root(lexical), *lists);
         candidates.retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
         self.drop_same(side, &mut candidates).await?;
         Ok((candidates, is_all))
@@ -164,9 +168,9 @@ impl Search {
             by_text.entry((&record.path, &record.text)).or_default().push(*id);
             ids.extend(side.others.get(&record.path).into_iter().flatten());
         }
-        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let other_ids: Vec<Uuid> = ids.into_iter().collect();
         let mut same: HashSet<Uuid> = HashSet::new();
-        let pages = ids.chunks(PAGE).map(<[Uuid]>::to_vec);
+        let pages = other_ids.chunks(PAGE).map(<[Uuid]>::to_vec);
         let reading: Vec<_> = pages.map(|page| self.store.chunks_with(page)).collect();
         for stored in stream::iter(reading).buffered(PAGES).try_concat().await? {
             let text = (stored.record.path.as_str(), stored.record.text.as_str());
@@ -178,20 +182,21 @@ impl Search {
 }
 
 impl TreeDifference {
-    /// Compares the files of a tree with those of another one. A file that moved is no other one.
+    /// Compares the files of a tree with those of another. A moved file is not a difference.
     fn compare_files(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
         let owner = tree.chunk_owner();
         let there: HashMap<&str, &FileRecord> =
             other.iter().map(|file| (file.path.as_str(), file)).collect();
         let versions: HashSet<&str> = other.iter().map(|file| file.version.as_str()).collect();
-        let (mut ids, mut others) = (HashSet::new(), HashMap::new());
+        let mut ids = HashSet::new();
+        let mut others = HashMap::new();
         for file in files {
             match there.get(file.path.as_str()) {
                 Some(other) if other.version == file.version => continue,
                 None if versions.contains(file.version.as_str()) => continue,
                 Some(other) => {
-                    let of_other = other.chunk_ids(owner, 0..other.chunks).collect();
-                    others.insert(file.path.clone(), of_other);
+                    let other_ids = other.chunk_ids(owner, 0..other.chunks).collect();
+                    others.insert(file.path.clone(), other_ids);
                 }
                 None => {}
             }
@@ -201,13 +206,13 @@ impl TreeDifference {
     }
 }
 
-/// Returns what a chunk is a part of, and what starts in it: paths and symbols.
+/// Returns the path and symbol of the chunk's definition and of those that start in it.
 fn list_definition_keys(SearchCandidate { record, .. }: &SearchCandidate) -> Vec<(String, String)> {
     let symbols = record.symbol.iter().chain(&record.defines);
     symbols.map(|symbol| (record.path.clone(), symbol.clone())).collect()
 }
 
-/// Puts what both trees have of a definition next to each other, that of `first` before.
+/// Places the two versions of a definition next to each other, the one of tree `first` before.
 fn pair_definitions(
     ranked: Vec<SearchCandidate>,
     pool: Vec<SearchCandidate>,
@@ -220,7 +225,8 @@ fn pair_definitions(
             places.entry(place).or_default().push(candidate.clone());
         }
     }
-    let (mut seen, mut paired) = (HashSet::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let mut paired = Vec::new();
     for candidate in ranked {
         if !seen.insert(candidate.id) {
             continue;
@@ -236,7 +242,8 @@ fn pair_definitions(
             continue;
         };
         seen.insert(other.id);
-        (other.score, other.parts) = (candidate.score, candidate.parts);
+        other.score = candidate.score;
+        other.parts = candidate.parts;
         if candidate.record.root == first {
             paired.extend([candidate, other]);
         } else {

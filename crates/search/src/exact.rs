@@ -1,5 +1,7 @@
-//! Finds chunks that have a name of the query exactly as it is spelled. They come first, whatever the role of their file, if
-//! the query is that name alone, or if the name is in one file only.
+//! Finds chunks that contain a name of the query exactly as spelled.
+//!
+//! They come first, regardless of the role of their file, if the query is that name alone or if
+//! only one file contains the name.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,17 +18,18 @@ use codeinfo_lang::readings::list_readings;
 use codeinfo_store::Scored;
 use futures_util::future::try_join_all;
 
-/// Maximum number of names of a query that are looked up.
+/// Maximum names of a query that are looked up.
 const MAX_NAMES: usize = 4;
-/// Maximum number of chunks that are read for a name of one term; one of more says little of where to look.
+/// Maximum chunks read for a name of one term; a more frequent name is no help in finding a place.
 const MAX_CHUNKS: usize = 60;
-/// The same of several terms, of which each may be in many chunks.
+/// Maximum chunks read for a name of several terms, each of which may be frequent.
 const MAX_CHUNKS_OF_SEVERAL: usize = 400;
-/// What a sentence has around words.
+/// Punctuation of sentences before and after words.
 const OPENING: &[char] = &['"', '\'', '(', '[', '{'];
 const CLOSING: &[char] = &[',', '?', '!', ':', '"', '\'', '.', ']', '}'];
 
-/// Lists the names of a query, each in the ways in which it may be read. Files that are known are asked for by their path.
+/// Returns the names of a query with their possible readings. Paths of known files are left out,
+/// because they are looked up as files.
 fn list_names(
     text: &str,
     intent: &QueryIntent,
@@ -42,25 +45,26 @@ fn list_names(
     };
     let mut seen = HashSet::new();
     let names = text.split_whitespace().filter(|word| !is_path(word)).filter_map(|word| {
-        let word = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
-        if word.contains("://") || !seen.insert(word) {
+        let bare = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
+        if bare.contains("://") || !seen.insert(bare) {
             return None;
         }
-        let readings = list_readings(word).into_iter().map(trim_marks);
-        let names = readings.filter_map(|reading| ExactName::parse(reading, words));
-        let names: Vec<ExactName> = names.collect();
+        let readings = list_readings(bare).into_iter().map(trim_marks);
+        let names: Vec<ExactName> =
+            readings.filter_map(|reading| ExactName::parse(reading, words)).collect();
         (!names.is_empty()).then_some(names)
     });
     names.take(MAX_NAMES).collect()
 }
 
-/// Removes marks around a word that are no part of a name.
+/// Removes marks around a word that are not part of a name.
 fn trim_marks(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
 impl Search {
-    /// Returns the names of the query whose places come first, and the chunks that have one of them as it is spelled.
+    /// Returns the names of the query whose locations come first, and the chunks that contain one
+    /// of them as spelled.
     pub(super) async fn find_exact(
         &self,
         text: &str,
@@ -89,7 +93,7 @@ impl Search {
         Ok((names, holders.into_iter().flatten().map(candidate).collect()))
     }
 
-    /// Returns the chunks that have a name, if these come first.
+    /// Returns the chunks that contain a name; `None` if they should not come first.
     async fn find_holders(
         &self,
         name: &ExactName,

@@ -1,9 +1,10 @@
-//! The text that a language model is shown of what was found.
+//! Renders results as text for a language model.
 //!
-//! Chunks that fit about as well as the best are shown whole, as far as there is room, others by one or two lines, and
-//! those that the conversation was shown before by their place alone: what a model needs of them, it reads. While that is
-//! too much, pieces found last are trimmed first, then they are left out, and counted. Every line of a
-//! file begins with its number and `|`, and no line of ours does, so that content cannot pass for a result.
+//! Chunks that score about as well as the best are shown whole while there is room, and others with
+//! one or two lines. Chunks that the conversation has seen before are shown by location only,
+//! because the model can read the file. If the text is too long, the lowest-ranked pieces are
+//! trimmed first, then left out and counted. Every line of a file begins with its number and `|`,
+//! and no other line does, so that content cannot pass for a result.
 
 mod render;
 mod trim;
@@ -18,46 +19,49 @@ use self::{
 };
 use super::{ResultFreshness, SearchResults, group::by_file};
 
-/// What to say when nothing was found.
+/// Text for a search without results.
 const NOTHING: &str = "Nothing indexed fits this query. Try other words: names that the code \
                        itself might use, or fewer of them.";
-/// What to say above results that are not likely to be what is asked for.
+/// Line above results that are unlikely to answer the query.
 const WEAK: &str = "nothing fits well; the nearest:\n";
 
-/// A chunk is shown whole if its score is at least this share of the best one's, ...
+/// Minimum share of the best score for a chunk shown whole.
 const NEAR: f64 = 0.5;
-/// ... and as long as all that are have no more bytes than this. Of 225 questions with known lines, a mean of 4,400 bytes
-/// then shows 38 % of them; the first three chunks, whatever their scores and lengths, show 36 % in 4,800.
+/// Maximum total bytes of the chunks that are shown whole. For 225 questions with known lines, a
+/// mean of 4,400 bytes then shows 38 % of them; the first three chunks, whatever their scores and
+/// lengths, show 36 % in 4,800.
 const WHOLE_BYTES: usize = 4000;
-/// So many are named where none fits well.
+/// Results shown if none fits well.
 const NEAREST: usize = 3;
-/// A chunk with a smaller share of the best score is left out: of those with lines that answer a question,
-/// none has less.
+/// Minimum share of the best score for a chunk shown at all. No chunk with lines that
+/// answer a question has a smaller share.
 const FLOOR: f64 = 0.3;
-/// Where the best score is smaller, nothing fits well, unless a chunk has all words of the query: one in a
-/// hundred questions with an answer among the first five has less.
+/// Best score below which nothing fits well, unless a chunk contains all words of the query. One in
+/// a hundred questions with an answer among the first five results has a lower best score.
 const GOOD: f64 = 0.2;
-/// The same where a name of the query is nowhere, so that the rest of the query found what there is.
+/// The same limit if a name of the query occurs nowhere, because only the rest of the query
+/// matched.
 const GOOD_WITHOUT_NAME: f64 = 0.4;
 
-/// A text for a language model, and what it shows.
+/// A text for a language model, with the chunks it shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Excerpt {
-    /// Numbered lines of code, best first, under lines that say where they are from.
+    /// Numbered lines of code, best first, under lines with their location.
     pub text: String,
-    /// The files of the chunks shown, each once, best first.
+    /// Files of the shown chunks, without duplicates, best first.
     pub files: Vec<FileSummary>,
-    /// The ids of the chunks that are shown whole.
+    /// Ids of the chunks that are shown whole.
     pub whole: Vec<String>,
-    /// Number of chunks found that fit the query and are not shown.
+    /// Number of chunks that match the query and are not shown.
     pub left_out: usize,
 }
 
-/// Renders what was found for `query` in at most `max_bytes` bytes. `known` has the ids of the chunks that
-/// the reader was shown before.
+/// Renders the results for `query` in at most `max_bytes` bytes. `known` contains the ids of the
+/// chunks that the reader has seen before.
 ///
-/// Files stand in the order of their best chunk, and neighbours in a file as one piece of code. The first
-/// line names what the query asks for that is nowhere; what hardly fits is left out.
+/// Files are in the order of their best chunk, and neighbours in a file are one piece of code. The
+/// first line names the terms of the query that occur nowhere; results that hardly match are left
+/// out.
 pub fn render_excerpt(
     found: &SearchResults,
     query: &str,
@@ -91,7 +95,7 @@ pub fn render_excerpt(
     Excerpt { text: first + &excerpt.text, ..excerpt }
 }
 
-/// Returns the hits that are worth showing, and how many of them may be shown whole.
+/// Returns the hits to show, and the maximum number of them to show whole.
 fn select_hits<'a>(
     found: &'a SearchResults,
     query: &str,
@@ -109,7 +113,7 @@ fn select_hits<'a>(
     (hits.collect(), max_whole)
 }
 
-/// Puts pieces together, as far as there is room.
+/// Joins pieces, and shrinks them until they fit into `max_bytes`.
 fn fit_pieces(
     mut pieces: Vec<ExcerptPiece<'_>>,
     all: usize,
@@ -135,11 +139,11 @@ fn fit_pieces(
     }
 }
 
-/// A run of code and how much of it is shown.
+/// A run of code with its level of detail.
 struct ExcerptPiece<'a> {
     run: HitRun<'a>,
     level: DetailLevel,
-    /// How it looks at each level down from [`Piece::level`].
+    /// Text at each level from [`ExcerptPiece::level`] down.
     texts: Vec<(DetailLevel, String)>,
 }
 
@@ -157,26 +161,28 @@ impl ExcerptPiece<'_> {
         text.map_or("", |(_, text)| text)
     }
 
-    /// Whether nothing of the run is left out.
+    /// Returns true if all lines of the run are shown.
     fn is_whole(&self) -> bool {
         self.level == DetailLevel::Whole
             && !self.text().lines().any(|line| line.starts_with(trim::MARK))
     }
 
     fn byte_len(&self) -> usize {
-        // Between pieces is an empty line.
+        // One more for the empty line between pieces.
         self.text().len() + 1
     }
 }
 
-/// Makes pieces of hits: by file in the order of its best hit, and best first within a file.
+/// Makes pieces of hits, grouped by file. Files are in the order of their best hit, and pieces best
+/// first.
 fn build_pieces<'a>(
     hits: &[&'a Hit],
     max_whole: usize,
     known: &BTreeSet<String>,
 ) -> Vec<ExcerptPiece<'a>> {
     let near = hits.first().map_or(0.0, |best| NEAR * best.score);
-    let (mut whole, mut room) = (0, WHOLE_BYTES);
+    let mut whole = 0;
+    let mut room = WHOLE_BYTES;
     let mut files: Vec<Vec<(DetailLevel, usize, &Hit)>> = Vec::new();
     for (rank, hit) in hits.iter().enumerate() {
         let bytes = render::count_whole_bytes(hit);
@@ -200,15 +206,17 @@ fn build_pieces<'a>(
             None => files.push(vec![(level, rank, hit)]),
         }
     }
-    files.iter().flat_map(|file| of_file(file)).collect()
+    files.iter().flat_map(|file| build_file_pieces(file)).collect()
 }
 
-/// Makes pieces of the hits of one file.
-fn of_file<'a>(hits: &[(DetailLevel, usize, &'a Hit)]) -> Vec<ExcerptPiece<'a>> {
+fn build_file_pieces<'a>(hits: &[(DetailLevel, usize, &'a Hit)]) -> Vec<ExcerptPiece<'a>> {
     let mut pieces = Vec::new();
     for level in [DetailLevel::Whole, DetailLevel::Brief, DetailLevel::Head, DetailLevel::Known] {
-        let alike = hits.iter().filter(|(of, ..)| *of == level);
-        let alike = alike.map(|(_, rank, hit)| (*rank, *hit)).collect();
+        let alike = hits
+            .iter()
+            .filter(|(hit_level, ..)| *hit_level == level)
+            .map(|(_, rank, hit)| (*rank, *hit))
+            .collect();
         let runs = render::group_adjacent_hits(alike).into_iter();
         pieces.extend(runs.map(|run| ExcerptPiece { run, level, texts: Vec::new() }));
     }
@@ -216,7 +224,7 @@ fn of_file<'a>(hits: &[(DetailLevel, usize, &'a Hit)]) -> Vec<ExcerptPiece<'a>> 
     pieces
 }
 
-/// Shows less: trims the piece found last that can be trimmed, or leaves out the last one.
+/// Trims the lowest-ranked piece that can be trimmed, or else removes the lowest-ranked one.
 fn shrink_pieces(pieces: &mut Vec<ExcerptPiece<'_>>) {
     for (from, to) in
         [(DetailLevel::Whole, DetailLevel::Trimmed), (DetailLevel::Trimmed, DetailLevel::Brief)]
@@ -240,11 +248,13 @@ fn join_pieces(pieces: &[ExcerptPiece<'_>], end: &str, left_out: usize) -> Excer
         text.push('\n');
     }
     text.push_str(end);
-    let mut shown: Vec<(usize, &Hit)> = pieces.iter().flat_map(|p| p.run.hits.clone()).collect();
-    shown.sort_by_key(|(rank, _)| *rank);
-    let shown: Vec<Hit> = shown.into_iter().map(|(_, hit)| hit.clone()).collect();
-    let whole = pieces.iter().filter(|piece| piece.is_whole());
-    let whole = whole.flat_map(|piece| piece.run.hits.iter().map(|(_, hit)| hit.chunk_id.clone()));
+    let mut ranked: Vec<(usize, &Hit)> =
+        pieces.iter().flat_map(|piece| piece.run.hits.clone()).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let shown: Vec<Hit> = ranked.into_iter().map(|(_, hit)| hit.clone()).collect();
+    let whole_pieces = pieces.iter().filter(|piece| piece.is_whole());
+    let whole =
+        whole_pieces.flat_map(|piece| piece.run.hits.iter().map(|(_, hit)| hit.chunk_id.clone()));
     Excerpt {
         text: text.trim_end().to_owned(),
         files: by_file(&shown),
@@ -253,7 +263,8 @@ fn join_pieces(pieces: &[ExcerptPiece<'_>], end: &str, left_out: usize) -> Excer
     }
 }
 
-/// One line, or nothing when nothing is left out. More chunks never make it shorter.
+/// Returns one line, or an empty text if `left_out` is 0. It never gets shorter with more
+/// chunks.
 fn render_left_out_note(left_out: usize) -> String {
     let (chunks, do_not) = match left_out {
         0 => return String::new(),
@@ -266,7 +277,7 @@ fn render_left_out_note(left_out: usize) -> String {
     )
 }
 
-/// Returns the longest start of `text` that has at most `max_bytes`.
+/// Returns the longest prefix of `text` with at most `max_bytes` bytes.
 fn truncate_text(text: &str, max_bytes: usize) -> &str {
     text.split_at(text.floor_char_boundary(max_bytes)).0
 }

@@ -1,4 +1,4 @@
-//! Hits and candidates for the unit tests of this module.
+//! Hits and candidates for the unit tests of this crate.
 
 use std::{ops::RangeInclusive, path::PathBuf};
 
@@ -31,7 +31,7 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
     }
 }
 
-/// Returns a root that is called like its folder.
+/// Returns a root with the name of its folder.
 pub(super) fn root(path: &str) -> Root {
     let counts = IndexCounts { files: 1, chunks: 20, embedded: 20 };
     Root { counts, ..Root::from_folder(PathBuf::from(path)) }

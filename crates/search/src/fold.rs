@@ -1,4 +1,4 @@
-//! Copies of one text among the results: the best stands for all, and names some of the others.
+//! Folds copies of a text among the results into the best one, which then names the others.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,29 +6,30 @@ use codeinfo_core::RootId;
 
 use super::candidate::{SearchCandidate, TextCopy};
 
-/// Maximum number of copies that a result names.
+/// Maximum copies that a result names.
 const MAX_COPIES: usize = 50;
 
-/// Returns how many different texts the candidates have.
 pub(super) fn count_texts(candidates: &[SearchCandidate]) -> usize {
     let texts = candidates.iter().map(|candidate| candidate.record.text.trim());
     texts.collect::<HashSet<_>>().len()
 }
 
-/// Keeps the first candidate of each text of a root, which then names those after it, and drops what is of roots whose
-/// folder is `gone` and stands elsewhere. Pieces of one file are never copies.
+/// Keeps the first candidate of each text per root, which then names those after it. Drops
+/// candidates of `gone` roots whose text is also in another root. Pieces of one file are never
+/// copies.
 pub(super) fn fold_copies(
     candidates: Vec<SearchCandidate>,
     gone: &HashSet<RootId>,
 ) -> Vec<SearchCandidate> {
     let is_gone = |candidate: &SearchCandidate| gone.contains(&candidate.record.root);
     let present = candidates.iter().filter(|candidate| !gone.is_empty() && !is_gone(candidate));
-    let present: HashSet<String> = present.map(|one| one.record.text.trim().to_owned()).collect();
+    let present_texts: HashSet<String> =
+        present.map(|candidate| candidate.record.text.trim().to_owned()).collect();
     let mut kept: Vec<SearchCandidate> = Vec::with_capacity(candidates.len());
     let mut places: HashMap<(RootId, String), usize> = HashMap::new();
     for candidate in candidates {
         let text = candidate.record.text.trim();
-        if is_gone(&candidate) && present.contains(text) {
+        if is_gone(&candidate) && present_texts.contains(text) {
             continue;
         }
         let next = kept.len();
@@ -36,8 +37,11 @@ pub(super) fn fold_copies(
         match kept.get_mut(place) {
             Some(first) if !text.is_empty() && first.record.path != candidate.record.path => {
                 if first.copies.len() < MAX_COPIES {
-                    let (path, line) = (candidate.record.path, candidate.record.start_line);
-                    first.copies.push(TextCopy { id: candidate.id, path, line });
+                    first.copies.push(TextCopy {
+                        id: candidate.id,
+                        path: candidate.record.path,
+                        line: candidate.record.start_line,
+                    });
                 }
             }
             Some(_) | None => kept.push(candidate),
@@ -71,8 +75,10 @@ mod tests {
             .zip(found)
             .map(|(id, (root, path, line, text))| {
                 let mut record = record(path, None, text);
-                (record.root, record.start_line) = (root, line);
-                let (id, parts) = (Uuid::from_u128(id), ScoreParts::default());
+                record.root = root;
+                record.start_line = line;
+                let id = Uuid::from_u128(id);
+                let parts = ScoreParts::default();
                 SearchCandidate {
                     id,
                     record,
@@ -87,12 +93,13 @@ mod tests {
         let kept = fold_copies(candidates, &HashSet::from([gone.id]));
         let shown: Vec<(&str, u32, Vec<_>)> = kept
             .iter()
-            .map(|one| {
-                let copies = one.copies.iter().map(|copy| (copy.path.as_str(), copy.line));
-                (one.record.path.as_str(), one.record.start_line, copies.collect())
+            .map(|candidate| {
+                let copies = candidate.copies.iter().map(|copy| (copy.path.as_str(), copy.line));
+                (candidate.record.path.as_str(), candidate.record.start_line, copies.collect())
             })
             .collect();
-        let (copies, none) = (vec![("b.py", 4)], Vec::new);
+        let copies = vec![("b.py", 4)];
+        let none = Vec::new;
         assert_eq!(
             shown,
             [("a.py", 1, copies), ("c.py", 1, none()), ("a.py", 7, none()), ("a.py", 9, none())]

@@ -1,6 +1,6 @@
-//! How fresh results are: when their repositories were indexed, and whether their files changed.
+//! Determines the freshness of results: the age of their index, and whether their files changed.
 //!
-//! Sizes and times are read by path, and nothing is opened.
+//! Sizes and times are read by path, and no file is opened.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,23 +16,23 @@ use tokio::{task::spawn_blocking, time::timeout};
 
 use super::{Search, SearchError, SearchResults};
 
-/// Checking the files of one search takes at most this long; a folder on a network may hang.
+/// Maximum time for checking the files of one search, because a folder on a network may hang.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// So many searches check files at a time: each takes a thread, for ever if a folder hangs.
+/// Maximum searches that check files concurrently. Each takes a thread, for ever if a folder hangs.
 pub(super) const MAX_CHECKS: usize = 16;
 
-/// How fresh results are.
+/// Freshness of results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResultFreshness {
-    /// How long ago each repository of a result was indexed, by name; without those that never
-    /// were to the end.
+    /// Time since each repository of a result was indexed, by name, without those never indexed
+    /// completely.
     pub(super) ages: BTreeMap<String, Duration>,
-    /// The files that are no longer as indexed, by their path as the client sees it.
+    /// Files that changed since they were indexed, by their path as the client sees it.
     pub(super) stale: HashMap<String, FileStaleness>,
 }
 
-/// What became of a file since it was indexed.
+/// Change of a file since it was indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileStaleness {
     Changed,
@@ -40,8 +40,8 @@ pub(super) enum FileStaleness {
 }
 
 impl Search {
-    /// Compares the files of what was found with what is on disk now, by size and modification
-    /// time. Files that cannot be checked in time count as fresh: nothing is known of them.
+    /// Compares the files of the results with the disk, by size and modification time. Files that
+    /// cannot be checked in time count as fresh.
     pub async fn check_freshness(
         &self,
         found: &SearchResults,
@@ -62,7 +62,7 @@ impl Search {
             if let Some(indexed) = indexed {
                 freshness.ages.insert(root.name.clone(), indexed.age());
             }
-            // A commit does not change, and what another host has cannot be seen.
+            // A commit does not change, and files on another host cannot be seen.
             let Some(folder) = root.local_folder() else { continue };
             let paths = files.keys().map(|path| (*path).to_owned()).collect();
             for record in self.store.files_at(root.id, paths).await? {
@@ -74,14 +74,13 @@ impl Search {
         }
         let room = Arc::clone(&self.checks);
         let checking = async {
-            let room = room.acquire_owned().await.ok()?;
+            let permit = room.acquire_owned().await.ok()?;
             let check_all = move || {
-                let checks = checks.into_iter();
-                let stale = checks.filter_map(|(shown, path, record, indexed)| {
+                let changed = checks.into_iter().filter_map(|(shown, path, record, indexed)| {
                     Some((shown, check_file(&path, &record, indexed)?))
                 });
-                let stale: HashMap<String, FileStaleness> = stale.collect();
-                drop(room);
+                let stale: HashMap<String, FileStaleness> = changed.collect();
+                drop(permit);
                 stale
             };
             spawn_blocking(check_all).await.ok()
@@ -93,8 +92,8 @@ impl Search {
     }
 }
 
-/// Checks one file, without opening it. One that became a link has changed, wherever that leads; a
-/// folder above it that became one is followed, but no more than whether the file changed is said.
+/// Checks one file without opening it. A file that became a link has changed, whatever its target.
+/// A link in a folder above is followed, but only the change of the file is reported.
 fn check_file(
     path: &Path,
     record: &FileRecord,
@@ -107,8 +106,8 @@ fn check_file(
     }
 }
 
-/// Whether a file is not what was indexed. A record without a time was made of a file that had
-/// just changed; then only what changed after the index did counts.
+/// Returns true if a file differs from the indexed one. A record without a time comes from a file
+/// that had just changed; then only a modification after the index run counts.
 fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<Timestamp>) -> bool {
     if !metadata.is_file() {
         return true;
@@ -131,7 +130,7 @@ mod tests {
     #[test]
     fn a_file_is_as_indexed_however_its_own_time_was_set() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        // As unpacking and copying leave it.
+        // As after unpacking or copying.
         let long_ago = UNIX_EPOCH + Duration::from_hours(438_288);
         file.as_file().set_modified(long_ago).unwrap();
         let metadata = file.as_file().metadata().unwrap();
@@ -139,13 +138,14 @@ mod tests {
         let now = SystemTime::now();
         let is_changed = |modified_ns, size, indexed: SystemTime| {
             let root = codeinfo_core::RootId::from_path(file.path());
-            let (path, version) = (String::new(), String::new());
+            let path = String::new();
+            let version = String::new();
             let record = FileRecord { root, path, version, size, modified_ns, chunks: 0 };
             is_changed(&metadata, &record, Some(indexed.into()))
         };
         assert!(!is_changed(known, 0, now));
         assert!(is_changed(known - 1, 0, now) && is_changed(known, 1, now));
-        // Of no known time: by when it was indexed.
+        // A record without a time is compared with the time of the index run.
         assert!(!is_changed(0, 0, now + Duration::from_secs(1)) && is_changed(0, 0, long_ago));
     }
 }

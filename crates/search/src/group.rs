@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use codeinfo_core::{FileSummary, Hit, LineRange};
 
-/// Summarises hits by file. Files are ordered by their best hit, given that hits come best first.
+/// Summarises hits by file. Hits come best first, and files are ordered by their best hit.
 pub(super) fn by_file(hits: &[Hit]) -> Vec<FileSummary> {
     let mut files: Vec<(FileSummary, Vec<LineRange>)> = Vec::new();
     let mut places: HashMap<(Option<&str>, &str), usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Reads from a query what kind of thing it looks for.
+//! Parses the intent of a query: its kind, names, paths and words.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,73 +11,67 @@ use codeinfo_lang::{
 
 use super::{exact_name::ExactName, purpose::QuestionPurpose};
 
-/// What a query is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {
     /// Names only, such as `RootId::of` or `parse_config`.
     Symbol,
     /// A path or file name, such as `store/embedded.rs`.
     Path,
-    /// Words of a language, perhaps with names among them.
+    /// Words of a natural language, possibly with names among them.
     Prose,
 }
 
-/// A query, read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryIntent {
     pub(super) kind: QueryKind,
-    /// Names in the query.
     pub(super) names: Vec<QueryName>,
-    /// Files in the query.
     pub(super) paths: Vec<QueryPath>,
-    /// The query's words, folded, without stop words.
+    /// Words of the query, folded, without stop words.
     pub(super) words: HashSet<String>,
-    /// Words that mean about what one of `words` does, in prose.
+    /// Words of similar meaning for each of `words`, in prose only.
     pub(super) near: HashMap<String, Vec<SimilarWord>>,
-    /// How much of the name of each root the query has, where several are searched.
+    /// Share of each root's name that the query contains, if several roots are searched.
     pub(super) roots: HashMap<RootId, f32>,
-    /// The roots whose folder is gone, while other roots exist.
+    /// Roots whose folder is gone, while other roots exist.
     pub(super) outlived: HashSet<RootId>,
-    /// What is asked for verbatim.
+    /// Strings to match verbatim.
     pub(super) literals: QueryLiterals,
-    /// Names of the query, as it spells them, whose places come first.
+    /// Names in the spelling of the query whose locations come first.
     pub(super) exact: Vec<ExactName>,
-    /// What it is for, if it is prose.
+    /// Purpose of the question, if the query is prose.
     pub(super) purpose: QuestionPurpose,
 }
 
-/// A name that a query has: the last one of a path of names.
+/// A name in a query: the last one of a path of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryName {
     pub(super) spelled: String,
-    /// Without its case and underscores.
+    /// Name without case and underscores.
     pub(super) folded: String,
-    /// The name before it in the path, folded: `store` of `Store::open`.
+    /// Name before it in the path, folded: `store` in `Store::open`.
     pub(super) qualifier: Option<String>,
 }
 
 /// A file that a query names: `store/embedded.rs`, or `upload.py:96`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryPath {
-    /// Its path, or the end of it.
+    /// Path, or the end of it.
     pub(super) path: String,
     pub(super) line: Option<u32>,
 }
 
-/// A string to be found as it is.
+/// A string to match verbatim.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryLiteral {
     pub(super) text: String,
-    /// How sure it is that it is meant literally, 0…1.
+    /// Certainty that the string is a literal, 0…1.
     pub(super) weight: f32,
 }
 
-/// What a query says verbatim.
+/// Strings of a query to match verbatim.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct QueryLiterals {
-    /// The query itself.
     pub(super) whole: Option<QueryLiteral>,
-    /// What it has in quotes.
     pub(super) quoted: Vec<QueryLiteral>,
 }
 
@@ -120,8 +114,8 @@ impl QueryIntent {
         }
     }
 
-    /// Narrows to a search of the repository of this name. Words that name it distinguish no
-    /// file of it from another, unless the query has nothing else.
+    /// Narrows the intent to one repository. The words of its name do not distinguish its files and
+    /// are removed, unless the query has no others.
     pub(super) fn narrow_to_repository(mut self, query: &str, repository: &str) -> Self {
         let named: HashSet<String> = split_words(repository).collect();
         let others: HashSet<String> = self.words.difference(&named).cloned().collect();
@@ -135,7 +129,7 @@ impl QueryIntent {
         self
     }
 
-    /// Widens to a search of all these roots, of which the query may name some.
+    /// Widens the intent to all of `roots`, some of which the query may name.
     pub(super) fn widen_to_roots(mut self, roots: &[Root]) -> Self {
         for root in roots {
             let name: HashSet<String> = split_words(&root.name).collect();
@@ -149,17 +143,17 @@ impl QueryIntent {
         self
     }
 
-    /// Has what spells these names so come first.
+    /// Sets the names whose exact spelling comes first.
     pub(super) fn with_exact(self, exact: Vec<ExactName>) -> Self {
         Self { exact, ..self }
     }
 
-    /// Has what is of these roots come after what is of others.
+    /// Sets the roots whose results come after those of others.
     pub(super) fn with_missing_roots(self, outlived: HashSet<RootId>) -> Self {
         Self { outlived, ..self }
     }
 
-    /// Adds what `near` knows to mean about the same as words of a sentence; names mean themselves.
+    /// Adds words of similar meaning from `near` if the query is prose. A name has no other words.
     pub(super) fn with_near(mut self, near: impl Fn(&str) -> Vec<SimilarWord>) -> Self {
         if self.kind == QueryKind::Prose {
             self.near = self.words.iter().map(|word| (word.clone(), near(word))).collect();
@@ -167,13 +161,13 @@ impl QueryIntent {
         self
     }
 
-    /// Returns whether the query has this name, whatever its case and underscores.
+    /// Returns true if the query contains this name, regardless of case and underscores.
     pub(super) fn is_name(&self, name: &str) -> bool {
         let folded = fold_name(name.as_bytes());
         self.names.iter().any(|known| known.folded == folded)
     }
 
-    /// Returns whether the query has one of these words.
+    /// Returns true if the query contains one of these words.
     pub(super) fn asks_for(&self, any_of: &[&str]) -> bool {
         any_of.iter().any(|word| self.words.contains(*word))
     }
@@ -206,17 +200,16 @@ impl QueryPath {
         };
         let path = if line.is_some() { path } else { token };
         let is_file = is_path(path) || line.is_some() && is_file_like(path);
-        let path = path.trim_start_matches("./");
-        is_file.then(|| Self { path: path.to_owned(), line })
+        is_file.then(|| Self { path: path.trim_start_matches("./").to_owned(), line })
     }
 
-    /// Whether a file of this path below its root may be meant.
+    /// Returns true if the query may mean a file with this path below its root.
     pub(super) fn matches_path(&self, path: &str) -> bool {
         ends_with(path, &self.path) || self.path.starts_with('/') && ends_with(&self.path, path)
     }
 }
 
-/// Whether a path ends with the parts of another, whatever their case.
+/// Returns true if a path ends with the parts of another, regardless of case.
 fn ends_with(path: &str, end: &str) -> bool {
     let Some((before, last)) =
         path.len().checked_sub(end.len()).and_then(|at| path.split_at_checked(at))
@@ -226,12 +219,12 @@ fn ends_with(path: &str, end: &str) -> bool {
     last.eq_ignore_ascii_case(end) && (before.is_empty() || before.ends_with('/'))
 }
 
-/// The fewest bytes of a string that differs from chance.
+/// Minimum bytes of a string that hardly occurs by chance.
 const MIN_LITERAL: usize = 3;
-/// The fewest words of prose that hardly stand together by chance, and how much they count.
+/// Minimum words of a phrase that hardly occurs by chance, and its weight.
 const PHRASE: (usize, f32) = (3, 0.3);
-/// What parts in quotes count beside the query as a whole: in a sentence they are what is looked for,
-/// in code many lines may quote the same.
+/// Weight of quoted parts relative to the whole query. In a sentence they are the subject; in code,
+/// many lines may quote the same.
 const QUOTED: f32 = 0.7;
 const QUOTED_IN_CODE: f32 = 0.4;
 
@@ -245,8 +238,8 @@ impl QueryLiterals {
                 quotes.push(text);
             }
         }
-        let around: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
-        let weight = if reads_like_code(&around) { QUOTED_IN_CODE } else { QUOTED };
+        let unquoted: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
+        let weight = if reads_like_code(&unquoted) { QUOTED_IN_CODE } else { QUOTED };
         let literal = |text: &str| QueryLiteral { text: text.to_owned(), weight };
         Self {
             whole: parse_whole_literal(query, !quotes.is_empty()),
@@ -254,7 +247,7 @@ impl QueryLiterals {
         }
     }
 
-    /// Returns the most that a chunk can have of them, 0…1.
+    /// Returns the maximum weight that a chunk can have by them, 0…1.
     pub(super) fn max_weight(&self) -> f32 {
         let all = self.quoted.iter().chain(&self.whole);
         all.map(|literal| literal.weight).fold(0.0, f32::max)
@@ -264,7 +257,7 @@ impl QueryLiterals {
 /// Returns the query itself if it reads like code, quotes something or is a phrase.
 fn parse_whole_literal(query: &str, has_quotes: bool) -> Option<QueryLiteral> {
     let inner = query.trim_end_matches(['.', '?', '!']);
-    // A name alone is in every chunk that uses it.
+    // Every chunk that uses a name contains it, so a name alone does not count.
     let is_name = inner.chars().all(|c| c.is_alphanumeric() || c == '_');
     let words = inner.split_whitespace().count();
     let weight = match has_quotes || reads_like_code(inner) {
@@ -282,7 +275,7 @@ fn reads_like_code(text: &str) -> bool {
     text.contains(is_code)
 }
 
-/// Returns what stands between a `quote` before a word and the next one after a word.
+/// Returns the parts between a `quote` before a word and the next one after a word.
 fn find_quoted_parts(query: &str, quote: char) -> impl Iterator<Item = &str> {
     let mut rest = query;
     std::iter::from_fn(move || {
@@ -306,8 +299,8 @@ fn trim_token(token: &str) -> &str {
         .trim_end_matches('.')
 }
 
-/// Returns whether a token looks like a name in code rather than a word: it has an underscore, a
-/// capital after its first letter, a digit, or joins names.
+/// Returns true if a token looks like a name in code instead of a word: it has an underscore, a
+/// capital after its first letter, `()`, or joins names with `::` or dots.
 fn is_name(token: &str) -> bool {
     let joins = token.contains("::") || token.contains("()") || token.contains('_');
     let inner_capital = token.chars().skip(1).any(|c| c.is_ascii_uppercase())
@@ -316,7 +309,7 @@ fn is_name(token: &str) -> bool {
     joins || inner_capital || dotted
 }
 
-/// Returns whether a token before the number of a line looks like a file's name.
+/// Returns true if a token before a line number looks like the name of a file.
 fn is_file_like(token: &str) -> bool {
     let name = token.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.').is_some_and(|(stem, end)| {
@@ -324,7 +317,7 @@ fn is_file_like(token: &str) -> bool {
     })
 }
 
-/// Returns whether a token looks like a path or a file's name.
+/// Returns true if a token looks like a path or the name of a file.
 fn is_path(token: &str) -> bool {
     let has_folder =
         token.matches('/').count() >= 2 || (token.contains('/') && token.contains('.'));
@@ -375,8 +368,8 @@ mod tests {
     fn quotes_and_code_are_meant_literally() {
         let read = |query: &str| {
             let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
-            let quoted: Vec<String> = quoted.into_iter().map(|one| one.text).collect();
-            (whole.map(|one| one.text), quoted)
+            let texts: Vec<String> = quoted.into_iter().map(|literal| literal.text).collect();
+            (whole.map(|literal| literal.text), texts)
         };
         for (query, wanted) in [
             ("where is `foo::bar(` called", vec!["foo::bar("]),
@@ -398,7 +391,7 @@ mod tests {
     fn what_code_quotes_counts_less_than_what_a_sentence_quotes() {
         let weights = |query: &str| {
             let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
-            (whole.map(|one| one.weight), quoted.first().map(|one| one.weight))
+            (whole.map(|literal| literal.weight), quoted.first().map(|literal| literal.weight))
         };
         assert_eq!(weights("if kind == \"array\""), (Some(1.0), Some(QUOTED_IN_CODE)));
         assert_eq!(weights("where is \"array\" handled"), (Some(1.0), Some(QUOTED)));

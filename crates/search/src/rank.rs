@@ -1,11 +1,12 @@
-//! Re-ranks fused candidates by what a reader of code would look at.
+//! Re-ranks fused candidates by features that matter to a reader of code.
 //!
-//! Each feature is pure, and each is there because leaving it out loses on queries with known answers:
+//! Each feature is pure, and each is needed: without it, queries with known answers do worse.
 //! `benches/README.md` has the figures.
 //!
 //! A learned ranker (gradient-boosted trees over the same features) did worse on languages it had
-//! not seen. What a file adds counts for its best chunk, and for the others the more, the more
-//! words a query has: a few words ask for a file, a whole question for a place in one.
+//! not seen. The score of a file counts fully for its best chunk. For its other chunks it counts
+//! more the more words a query has: a few words look for a file, a whole question for a place in
+//! one.
 
 mod agreement;
 mod asked_path;
@@ -32,31 +33,30 @@ use super::{
     weights::SearchWeights,
 };
 
-/// Of more words than these, some are in names by chance, and names count less.
+/// Words of a query above which some occur in names by chance, so that names count less.
 const TELLING_WORDS: f32 = 5.0;
 
-/// How soon a query with more words counts as long: from 7 words on it is.
-const LONG: f32 = 3.75;
+/// Slope with which a query counts as long; from 7 words on it does so fully.
+const LONG_SLOPE: f32 = 3.75;
 
-/// How much less it counts in long queries that many chunks of a file were found: they have words of
-/// everything.
+/// Discount of the agreement of a file's chunks in long queries, which contain words that occur
+/// everywhere.
 const AGREEMENT_IN_LONG: f32 = 0.8;
 
-/// How much of what the role of its file takes from a chunk it gets back by defining what is asked for.
+/// Share of the role discount that a chunk recovers by defining the name of the query.
 const DEFINING: f32 = 0.85;
 
-/// The weights for one query.
 #[derive(Debug, Clone, Copy)]
 struct QueryWeights {
     shipped: SearchWeights,
     definition: f32,
     coverage: f32,
     file_agreement: f32,
-    /// How much the names of files and folders count, 0…1.
+    /// Weight of the names of files and folders, 0…1.
     names: f32,
-    /// Factor applied to what the file adds for every chunk after the file's best one.
+    /// Factor of the file's score for every chunk after the file's best one.
     further: f32,
-    /// The most that a candidate can attain.
+    /// Maximum score that a candidate can attain.
     attainable: f32,
 }
 
@@ -77,7 +77,7 @@ impl QueryWeights {
         let coverage = weights.coverage + weights.coverage_of_long * others;
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
-        let back = weights.per_file_discount_of_long * (LONG * others).min(1.0);
+        let back = weights.per_file_discount_of_long * (LONG_SLOPE * others).min(1.0);
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
         let literal = weights.literal * intent.literals.max_weight() + path;
         Self {
@@ -91,8 +91,9 @@ impl QueryWeights {
         }
     }
 
-    /// Returns what a file adds to a chunk: by its name, its folder's, and how well its chunks agree.
-    fn of_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
+    /// Returns the score of a file, which is added to its chunks: by its name, its folder's name,
+    /// and the agreement of its chunks.
+    fn score_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
         let SearchWeights { file, folder, exact_file, .. } = self.shipped;
         let names = file * names::score_file_name(path, intent)
             + folder * names::score_folder_name(path, intent);
@@ -102,8 +103,8 @@ impl QueryWeights {
     }
 }
 
-/// Returns how much each list counts. Names are found by their letters, descriptions rather by their
-/// meaning.
+/// Returns the weights of the two lists. Names are found by their letters, descriptions mainly by
+/// their meaning.
 pub(super) fn choose_list_weights(kind: QueryKind, weights: &SearchWeights) -> fuse::ListWeights {
     match kind {
         QueryKind::Symbol | QueryKind::Path => {
@@ -113,8 +114,8 @@ pub(super) fn choose_list_weights(kind: QueryKind, weights: &SearchWeights) -> f
     }
 }
 
-/// Scores candidates by all features, orders them best first, and keeps `limit`. Of several definitions in
-/// a chunk, the one that the query names gives it its symbol.
+/// Scores candidates by all features, orders them best first and keeps `limit`. If a chunk has
+/// several definitions, it takes the symbol of the one that the query names.
 pub(super) fn rank_candidates(
     candidates: Vec<SearchCandidate>,
     intent: &QueryIntent,
@@ -122,15 +123,15 @@ pub(super) fn rank_candidates(
     limit: usize,
 ) -> Vec<SearchCandidate> {
     let files = number_files(&candidates);
-    let agreement = agreement::of_files(&candidates, &files);
+    let agreement = agreement::score_files(&candidates, &files);
     let covered = coverage::score_coverage(&candidates, intent);
     let weights = QueryWeights::for_intent(intent, weights);
-    let mut of_files = HashMap::new();
+    let mut file_scores = HashMap::new();
     let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
-        let agreement = agreement.get(file).copied().unwrap_or_default();
-        let of_file = || weights.of_file(&candidate.record.path, agreement, intent);
-        let of_file = *of_files.entry(file).or_insert_with(of_file);
-        let surroundings = CandidateContext { file, of_file, coverage };
+        let file_agreement = agreement.get(file).copied().unwrap_or_default();
+        let score = || weights.score_file(&candidate.record.path, file_agreement, intent);
+        let file_score = *file_scores.entry(file).or_insert_with(score);
+        let surroundings = CandidateContext { file, file_score, coverage };
         RatedCandidate::new(candidate, surroundings, intent, &weights)
     };
     let surroundings = files.iter().copied().zip(covered);
@@ -156,7 +157,8 @@ pub(super) fn rank_candidates(
     ranked
 }
 
-/// Puts what has the most exact names of the query before what has fewer, and lifts its scores accordingly.
+/// Moves the candidates with the most exact names of the query to the front and raises their scores
+/// accordingly.
 fn put_exact_first(mut rated: Vec<RatedCandidate>, intent: &QueryIntent) -> Vec<RatedCandidate> {
     if intent.exact.is_empty() {
         return rated;
@@ -179,7 +181,6 @@ fn lift_scores(rated: &mut [RatedCandidate]) {
     }
 }
 
-/// Numbers the files of candidates, and returns for each candidate that of its file.
 fn number_files(candidates: &[SearchCandidate]) -> Vec<usize> {
     let mut numbers = HashMap::new();
     let files = candidates.iter().map(|SearchCandidate { record, .. }| (record.root, &record.path));
@@ -190,37 +191,35 @@ fn number_files(candidates: &[SearchCandidate]) -> Vec<usize> {
     files.map(number).collect()
 }
 
-/// What surrounds a candidate.
+/// File and coverage of a candidate.
 #[derive(Debug, Clone, Copy)]
 struct CandidateContext {
-    /// The number of its file.
     file: usize,
-    /// What its file adds.
-    of_file: f32,
-    /// How much of the query it contains, rare words among all candidates counting more.
+    file_score: f32,
+    /// Share of the query that it contains, weighted by the rarity of the words among all
+    /// candidates.
     coverage: f32,
 }
 
-/// A candidate and what its score is made of. Its own score is the share of what is attainable.
+/// A candidate with the components of its score. The score is the share of the attainable maximum.
 struct RatedCandidate {
     candidate: SearchCandidate,
-    /// The number of its file.
     file: usize,
-    /// What the chunk earns by containing what is asked for verbatim, or by being of a file that is named,
-    /// whatever its role.
+    /// Score for containing a string of the query verbatim, or for its file being named;
+    /// independent of the file's role.
     literal: f32,
-    /// What the chunk itself earns otherwise.
+    /// Score of the chunk itself otherwise.
     chunk: f32,
-    /// What its file adds: its name, its folder's, and its other chunks.
-    of_file: f32,
-    /// What the roles of file and chunk leave of both.
+    /// Score of its file: its name, its folder's name and its other chunks.
+    file_score: f32,
+    /// Factor of the roles of the file and of the name of the root, applied to both.
     factor: f32,
-    /// What is left of all where the folder of its root is gone.
+    /// Factor of everything if the folder of its root is gone.
     standing: f32,
-    /// What the chunk earns by defining what is asked for, and by having its words.
+    /// Parts of `chunk` for defining a name of the query and for containing its words.
     definition: f32,
     coverage: f32,
-    /// How much of what its file adds counts.
+    /// Factor of the file's score.
     further: f32,
 }
 
@@ -232,26 +231,26 @@ impl RatedCandidate {
         weights: &QueryWeights,
     ) -> Self {
         let record = &candidate.record;
-        let CandidateContext { file, of_file, coverage } = surroundings;
+        let CandidateContext { file, file_score, coverage } = surroundings;
         let literal = weights.shipped.literal;
-        let definition = definition::score_definition(record, intent);
-        let (of_definition, of_coverage) =
-            (weights.definition * definition, weights.coverage * coverage);
-        let chunk = candidate.score + of_definition + of_coverage;
+        let defined = definition::score_definition(record, intent);
+        let definition = weights.definition * defined;
+        let coverage = weights.coverage * coverage;
+        let chunk = candidate.score + definition + coverage;
         let roles = roles::compute_role_factor(&record.roles, intent, weights.shipped.purpose);
-        let roles = role_factor(roles, &record.roles, definition, intent);
+        let roles = role_factor(roles, &record.roles, defined, intent);
         let factor = roles.powf(weights.shipped.roles)
             * roots::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * literal::score_literals(record, intent)
             + weights.shipped.path * asked_path::score_query_path(record, intent);
-        let (definition, coverage) = (of_definition, of_coverage);
-        let (standing, further) = (roots::compute_missing_root_factor(record.root, intent), 1.0);
+        let standing = roots::compute_missing_root_factor(record.root, intent);
+        let further = 1.0;
         let mut rated = Self {
             candidate,
             file,
             literal,
             chunk,
-            of_file,
+            file_score,
             factor,
             standing,
             definition,
@@ -262,18 +261,18 @@ impl RatedCandidate {
         rated
     }
 
-    /// Sets the score of the chunk, given how many better ones its file has.
+    /// Computes the score of the chunk. `better` is the number of better chunks of its file.
     fn score_as_further(&mut self, better: i32, weights: &QueryWeights) {
         self.further = weights.further.powi(better);
-        let sum = self.chunk + self.of_file * self.further;
+        let sum = self.chunk + self.file_score * self.further;
         let earned = (sum * self.factor + self.literal) * self.standing;
         self.candidate.score = earned / weights.attainable;
     }
 
-    /// Returns the candidate with what its score is made of.
+    /// Returns the candidate with the components of its score.
     fn into_explained_candidate(mut self, weights: &QueryWeights) -> SearchCandidate {
         let share = |part: f32| part / weights.attainable;
-        let of_file = self.of_file * self.further;
+        let file_score = self.file_score * self.further;
         let candidate = &mut self.candidate;
         let found = candidate.parts;
         candidate.parts = ScoreParts {
@@ -281,9 +280,9 @@ impl RatedCandidate {
             words: share(found.words),
             definition: share(self.definition),
             coverage: share(self.coverage),
-            file: share(of_file),
+            file: share(file_score),
             verbatim: share(self.literal),
-            role: share((self.chunk + of_file) * (self.factor - 1.0)),
+            role: share((self.chunk + file_score) * (self.factor - 1.0)),
             others: 0.0,
         };
         candidate.parts.others = candidate.score - candidate.parts.sum();
@@ -291,9 +290,10 @@ impl RatedCandidate {
     }
 }
 
-/// Returns what the roles of its file, which leave `factor` of a chunk, leave of one that defines what is
-/// asked for. Where a name alone is asked for, a test that defines it is a good answer, too, but comes after
-/// source that does.
+/// Applies the role factor of a file, but less to a chunk that defines the name of the query.
+///
+/// If the query is only a name, a test that defines it is also a good answer, but comes after
+/// source that defines it.
 fn role_factor(factor: f32, roles: &[FileRole], definition: f32, intent: &QueryIntent) -> f32 {
     match intent.kind {
         QueryKind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
@@ -301,8 +301,8 @@ fn role_factor(factor: f32, roles: &[FileRole], definition: f32, intent: &QueryI
     }
 }
 
-/// Lowers the scores of all but the best chunk of each file, unless the query is long. Candidates come
-/// best first.
+/// Lowers the scores of all but the best chunk of each file, less so for long queries. Candidates
+/// come best first.
 fn discount_further(rated: &mut [RatedCandidate], weights: &QueryWeights) {
     let mut seen = HashMap::new();
     for rated in rated {
@@ -319,7 +319,8 @@ mod tests {
     use super::{super::fixture::record, *};
     use codeinfo_core::{ChunkRecord, ScoreParts};
 
-    /// Returns the files of the ranked chunks: the best file has three of them, the other one.
+    /// Returns the files of the ranked chunks. The best file has three of them, the other one has
+    /// one.
     fn files(query: &str) -> Vec<String> {
         let candidate = |(path, score, id): (&str, f32, u128)| SearchCandidate {
             id: Uuid::from_u128(id),
@@ -366,7 +367,8 @@ mod tests {
         let long = "what happens with queued request bodies after closing their connection";
         let weights =
             |query| QueryWeights::for_intent(&QueryIntent::parse(query), &SearchWeights::SHIPPED);
-        let (few, many) = (weights("retry a failed request"), weights(long));
+        let few = weights("retry a failed request");
+        let many = weights(long);
         assert!((few.coverage - SearchWeights::SHIPPED.coverage).abs() < 1e-6);
         assert!((weights("RetryPolicy").coverage - few.coverage).abs() < 1e-6);
         assert!(few.coverage < many.coverage);
@@ -437,8 +439,9 @@ mod tests {
             &SearchWeights::SHIPPED,
             3,
         );
-        let shown =
-            ranked.iter().map(|one| (one.record.path.as_str(), one.record.symbol.as_deref()));
+        let shown = ranked
+            .iter()
+            .map(|candidate| (candidate.record.path.as_str(), candidate.record.symbol.as_deref()));
         assert_eq!(
             shown.collect::<Vec<_>>(),
             [
@@ -456,7 +459,7 @@ mod tests {
             ("retry_policy", "retry/retry_policy.rs"),
         ] {
             let text = format!("fn retry_policy() {{}} // {query}");
-            // So many of a file that they agree as much as can be.
+            // Enough chunks of a file for the maximum agreement.
             let defines = vec!["retry_policy".to_owned()];
             let record = ChunkRecord { defines, ..record(path, Some("retry_policy"), &text) };
             let candidates = (0..25).map(|id| SearchCandidate {

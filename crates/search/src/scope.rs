@@ -1,9 +1,9 @@
-//! Inverse document frequencies of one repository among several.
+//! Computes inverse document frequencies of one repository among several.
 //!
-//! The engine weighs a term by how rare it is in the whole store. Asked about one repository, how
-//! rare it is there counts: `tokio` is everywhere in one and telling in the next. Both are estimated
-//! from a sample, whose size bounds the cost: ids are hashes, so that the chunks that come first in
-//! order of id are a random choice. The quotient corrects what the engine multiplies by.
+//! The engine weights a term by its rarity in the whole store. In a search of one repository, the
+//! rarity there counts: `tokio` is everywhere in one and distinctive in the next. Both rarities are
+//! estimated from a sample, whose size limits the cost. Ids are hashes, so the first chunks in the
+//! order of ids are a random sample. The quotient of both corrects the weights of the engine.
 
 use std::{
     collections::HashMap,
@@ -15,38 +15,39 @@ use codeinfo_embed::{EmbeddingDocument, lexical};
 use codeinfo_store::{StoreError, VectorStore};
 use futures_util::try_join;
 
-/// How many chunks are sampled: the first search of a repository waits for it. A term of one chunk in a
-/// hundred is then seen in about five; four times as many change no figure of the benchmark.
+/// Chunks per sample, which the first search of a repository waits for. A term of one chunk in a
+/// hundred then occurs in about five; four times as many chunks change no figure of the benchmark.
 const SAMPLE: usize = 500;
-/// Number of chunks after which other tasks get their turn.
+/// Chunks after which other tasks get their turn.
 const TURN: usize = 125;
-/// A sample is taken again when the number of chunks has changed by more than one in so many.
+/// A sample expires after the number of chunks has changed by more than one in this many.
 const TOLERANCE: u64 = 10;
-/// The most by which a term's weight is changed, either way.
-const MOST: f32 = 4.0;
+/// Maximum factor by which a term's weight changes, up or down.
+const MAX_FACTOR: f32 = 4.0;
 
-/// Samples of repositories, and of the whole store.
+/// Cache of samples of repositories and of the whole store.
 #[derive(Default)]
 pub(super) struct TermSampleCache {
     known: Mutex<HashMap<Option<RootId>, Arc<TermSample>>>,
 }
 
-/// In how many chunks of a sample each term is.
+/// Number of chunks in a sample that contain each term.
 struct TermSample {
-    /// How many chunks there were to choose from.
+    /// Number of chunks in the repository or store.
     population: u64,
-    /// How many were chosen.
+    /// Number of sampled chunks.
     size: usize,
     counts: HashMap<u32, usize>,
 }
 
 impl TermSampleCache {
-    /// Corrects the weights of a query's terms for a search in `root` alone, one of `roots`. The
+    /// Corrects the weights of a query's terms for a search in `root`, one of `roots`. The
     /// correction is raised to the power of `exponent`.
     pub(super) async fn correct_term_weights(
         &self,
         terms: &mut TermVector,
-        (root, roots): (&Root, &[Root]),
+        root: &Root,
+        roots: &[Root],
         store: &dyn VectorStore,
         exponent: f32,
     ) -> Result<(), StoreError> {
@@ -61,7 +62,7 @@ impl TermSampleCache {
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
             let quotient = here.inverse_document_frequency(*term)
                 / everywhere.inverse_document_frequency(*term);
-            *weight *= quotient.clamp(1.0 / MOST, MOST).powf(exponent);
+            *weight *= quotient.clamp(1.0 / MAX_FACTOR, MAX_FACTOR).powf(exponent);
         }
         Ok(())
     }
@@ -73,7 +74,7 @@ impl TermSampleCache {
         store: &dyn VectorStore,
     ) -> Result<Arc<TermSample>, StoreError> {
         let known = self.lock_samples().get(&root).map(Arc::clone);
-        if let Some(known) = known.filter(|known| known.is_of(population)) {
+        if let Some(known) = known.filter(|known| known.matches_population(population)) {
             return Ok(known);
         }
         let sample = Arc::new(TermSample::load_from_store(root, population, store).await?);
@@ -81,7 +82,8 @@ impl TermSampleCache {
         Ok(sample)
     }
 
-    /// Samples of roots that are gone stay until the process ends: they are small.
+    /// Locks the samples. Those of removed roots remain until the process ends, because they are
+    /// small.
     fn lock_samples(&self) -> MutexGuard<'_, HashMap<Option<RootId>, Arc<TermSample>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,11 +112,11 @@ impl TermSample {
         self.size += 1;
     }
 
-    fn is_of(&self, population: u64) -> bool {
+    fn matches_population(&self, population: u64) -> bool {
         self.population.abs_diff(population) <= self.population / TOLERANCE
     }
 
-    /// Returns the inverse document frequency of a term, as the engine computes it.
+    /// Returns the inverse document frequency of a term, with the formula of the engine.
     fn inverse_document_frequency(&self, term: u32) -> f32 {
         let with = self.counts.get(&term).copied().unwrap_or_default();
         codeinfo_core::inverse_document_frequency(with, self.size)
@@ -153,12 +155,12 @@ mod tests {
         assert!(idf("beta") < idf("delta"));
     }
 
-    /// Chunks of a root that all have one word, and one of them another.
-    fn chunks(of: &Root, everywhere: &str, once: &str) -> Vec<Chunk> {
+    /// Chunks of a root with a word in common, and one chunk with another word.
+    fn chunks(root: &Root, everywhere: &str, once: &str) -> Vec<Chunk> {
         let text = |n| if n == 7 { format!("{everywhere} {once}") } else { everywhere.to_owned() };
         let chunk = |n: u8| Chunk {
-            id: Uuid::new_v5(&of.id.0, &[n]),
-            record: ChunkRecord { root: of.id, ..record("a.rs", None, &text(n)) },
+            id: Uuid::new_v5(&root.id.0, &[n]),
+            record: ChunkRecord { root: root.id, ..record("a.rs", None, &text(n)) },
             vectors: Vectors { dense: vec![1.0], sparse: TermVector::default() },
         };
         (0..20).map(chunk).collect()
@@ -172,7 +174,8 @@ mod tests {
             background_merge: false,
             repairs: true,
         };
-        let (at, refuse) = (folder.path().join("store"), OnMismatch::Refuse);
+        let at = folder.path().join("store");
+        let refuse = OnMismatch::Refuse;
         let opened = Embedded::open(&at, "test@1", 1, refuse, &settings, Tasks::default());
         let store = opened.await.unwrap();
         let roots = ["/repositories/one", "/repositories/two"].map(root);
@@ -181,12 +184,12 @@ mod tests {
         let scopes = TermSampleCache::default();
         for (root, common, rare) in [(&roots[0], "wombat", "okapi"), (&roots[1], "okapi", "wombat")]
         {
-            // Both are in as many chunks of the store.
+            // Both words occur in equally many chunks of the store.
             let mut weights = Vec::new();
             for word in [common, rare] {
                 let mut terms = lexical::extract_query_terms(word);
                 let before = terms.values[0];
-                scopes.correct_term_weights(&mut terms, (root, &roots), &store, 1.0).await.unwrap();
+                scopes.correct_term_weights(&mut terms, root, &roots, &store, 1.0).await.unwrap();
                 weights.push(terms.values[0] / before);
             }
             assert!(weights[0] < 0.5 && weights[1] > 2.0, "{}: {weights:?}", root.name);
@@ -196,7 +199,11 @@ mod tests {
     #[test]
     fn a_sample_serves_until_the_number_of_chunks_is_another() {
         let sample = TermSample { population: 100, size: 100, counts: HashMap::new() };
-        assert!(sample.is_of(90) && sample.is_of(110));
-        assert!(!sample.is_of(89) && !sample.is_of(111) && !sample.is_of(0));
+        assert!(sample.matches_population(90) && sample.matches_population(110));
+        assert!(
+            !sample.matches_population(89)
+                && !sample.matches_population(111)
+                && !sample.matches_population(0)
+        );
     }
 }

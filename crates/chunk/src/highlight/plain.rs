@@ -1,5 +1,4 @@
-//! Marks a text of which no parser is there: comments, text in quotes, numbers, and the words that definitions
-//! start with.
+//! Classifies text without a parser: comments, strings, numbers and the keywords of definitions.
 
 use codeinfo_lang::{
     Language, StructureReader,
@@ -9,7 +8,7 @@ use codeinfo_lang::{
 
 use super::{ByteClasses, HighlightClass};
 
-/// Marks what of the text is in the lines.
+/// Sets the classes of the text in `paint`.
 pub(super) fn paint_plain_text(language: &Language, text: &str, paint: &mut ByteClasses) {
     let layout = match language.reader {
         StructureReader::Layout(layout) | StructureReader::Page { layout, .. } => Some(layout),
@@ -18,7 +17,7 @@ pub(super) fn paint_plain_text(language: &Language, text: &str, paint: &mut Byte
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let (bytes, class) = read_token(language, layout, (before, rest));
+        let (bytes, class) = read_token(language, layout, before, rest);
         if class.is_some() {
             paint.set_class(at..at + bytes, class);
         }
@@ -26,11 +25,13 @@ pub(super) fn paint_plain_text(language: &Language, text: &str, paint: &mut Byte
     }
 }
 
-/// Returns how many bytes belong together at the start of `rest`, at least one character, and what they are.
+/// Returns the length in bytes of the token at the start of `rest`, at least one character, and its
+/// class. `before` is the character before it.
 fn read_token(
     language: &Language,
     layout: Option<&LayoutRules>,
-    (before, rest): (Option<char>, &str),
+    before: Option<char>,
+    rest: &str,
 ) -> (usize, Option<HighlightClass>) {
     for (start, end) in language.comments.block {
         if let Some(inside) = rest.strip_prefix(start) {
@@ -38,7 +39,7 @@ fn read_token(
             return (bytes, Some(HighlightClass::Comment));
         }
     }
-    // Not in the middle of a word or an address.
+    // Marks inside a word or an address start no comment.
     let is_apart = before.is_none_or(|c| !c.is_alphanumeric() && !":$&\\".contains(c));
     if is_apart && language.comments.line.iter().any(|mark| rest.starts_with(mark)) {
         return (rest.find('\n').unwrap_or(rest.len()), Some(HighlightClass::Comment));
@@ -61,13 +62,13 @@ fn read_token(
     let is_keyword = layout.is_some_and(|layout| {
         CONTROL.contains(&word)
             || layout.modifiers.contains(&word)
-            || layout.words.iter().any(|one| one.text == word)
+            || layout.words.iter().any(|keyword| keyword.text == word)
     });
     (bytes, is_keyword.then_some(HighlightClass::Keyword))
 }
 
-/// Returns the bytes of a text in quotes; where no other ends it in its line, all of that, unmarked, so that no line
-/// is read again and again.
+/// Reads a string in quotes. Without a closing quote on the line, returns the rest of the line
+/// without a class, so that no line is read repeatedly.
 fn read_quoted(rest: &str, quote: char) -> (usize, Option<HighlightClass>) {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {

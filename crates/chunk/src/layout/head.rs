@@ -7,15 +7,15 @@ use codeinfo_lang::{
 
 use crate::symbol::tidy_name;
 
-/// No more of a line is read.
+/// Maximum bytes of a line that are read.
 const MAX_BYTES: usize = 400;
-/// No more words and attributes are skipped on the way to the word of a definition.
+/// Maximum modifiers and attributes that are skipped before the keyword of a definition.
 const MAX_WORDS: usize = 12;
 
-/// Where a line stands.
+/// Kind of the definition around a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EnclosingScope {
-    /// In no definition.
+    /// Outside every definition.
     Outside,
     /// Among the members of a type or section.
     Type,
@@ -28,11 +28,11 @@ pub(super) enum EnclosingScope {
 pub(super) struct DefinitionHead {
     pub(super) construct: ConstructKind,
     pub(super) name: String,
-    /// What is defined here, if anything: the name without what stands around it.
+    /// The defined name without the words around it; `None` if the line defines nothing.
     pub(super) defines: Option<String>,
 }
 
-/// Reads a line, without its indentation, as the first line of a definition.
+/// Parses a line, without its indentation, as the first line of a definition.
 pub(super) fn parse_head(
     layout: &LayoutRules,
     line: &str,
@@ -68,7 +68,7 @@ pub(super) fn parse_head(
     Some(DefinitionHead { construct, defines: Some(name.clone()), name })
 }
 
-/// A definition that a word starts, after attributes and modifiers.
+/// Parses a definition that a keyword starts, after attributes and modifiers.
 fn parse_worded_head(
     layout: &LayoutRules,
     line: &str,
@@ -118,7 +118,7 @@ fn parse_worded_head(
     None
 }
 
-/// `@Name.part(arguments)` or `#[name]`, if it ends on the line.
+/// Skips `@Name.part(arguments)`, or `#[name]` if it ends on the line.
 fn skip_attribute(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("#[") {
         return rest.split_once(']').map(|(_, after)| after);
@@ -134,7 +134,8 @@ fn split_word(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Whether the next word starts the definition: `class func make()`, `enum class Side`.
+/// Returns true if the next word also starts the definition: `class func make()`, `enum class
+/// Side`.
 fn is_chained(layout: &LayoutRules, after: &str) -> bool {
     let Some(after) = after.strip_prefix(' ') else { return false };
     let (word, after) = split_word(after);
@@ -142,7 +143,7 @@ fn is_chained(layout: &LayoutRules, after: &str) -> bool {
     is_named && layout.words.iter().any(|known| known.text == word)
 }
 
-/// Drops a group in brackets that a text starts with: `(set)`, `<T: Ord>`, `[this]`.
+/// Drops a bracketed group at the start of a text: `(set)`, `<T: Ord>`, `[this]`.
 fn without_group(text: &str) -> &str {
     let closing = match text.bytes().next() {
         Some(b'(') => ')',
@@ -169,7 +170,7 @@ fn is_part(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '$' | '"' | '\'' | '`')
 }
 
-/// The name after a word: an identifier with dots, strings, or an operator.
+/// Parses the name after a keyword: an identifier with dots, strings, or an operator.
 fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
     let text = without_group(text.trim_start()).trim_start();
     if text.starts_with(['"', '\'']) {
@@ -219,7 +220,7 @@ fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// `"a" "b"` is `a.b`.
+/// Joins `"a" "b"` to `a.b`.
 fn join_quoted_names(text: &str) -> Option<String> {
     let mut names = Vec::new();
     let mut rest = text.trim_start();
@@ -231,14 +232,14 @@ fn join_quoted_names(text: &str) -> Option<String> {
     Some(names.join("."))
 }
 
-/// `(Show a) => Pretty (Tree a) where` is `Pretty (Tree a)`.
+/// Reduces `(Show a) => Pretty (Tree a) where` to `Pretty (Tree a)`.
 fn rest_of(text: &str) -> Option<String> {
-    let text = text.split_once("=>").map_or(text, |(_, after)| after);
-    let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| text.find(end));
-    Some(text.get(..end.min().unwrap_or(text.len()))?.trim_end_matches(['{', ':']).to_owned())
+    let head = text.split_once("=>").map_or(text, |(_, after)| after);
+    let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| head.find(end));
+    Some(head.get(..end.min().unwrap_or(head.len()))?.trim_end_matches(['{', ':']).to_owned())
 }
 
-/// `Future<void> open(String path) async {` is `open`.
+/// Reads `open` from `Future<void> open(String path) async {`.
 fn parse_method_name(line: &str) -> Option<String> {
     let (before, _) = line.split_once('(')?;
     let is_statement = before.contains(['=', ';', '"', '\'']) || line.ends_with([';', ',']);
@@ -246,29 +247,30 @@ fn parse_method_name(line: &str) -> Option<String> {
     if is_statement || CONTROL.contains(&first) {
         return None;
     }
-    let before = before.trim_end();
-    let start = before
+    let declaration = before.trim_end();
+    let start = declaration
         .rfind(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '.' | '~'))
         .map_or(0, |at| {
-            at + before.get(at..).map_or(1, |rest| rest.chars().next().map_or(1, char::len_utf8))
+            at + declaration
+                .get(at..)
+                .map_or(1, |rest| rest.chars().next().map_or(1, char::len_utf8))
         });
-    let name = before.get(start..)?;
+    let name = declaration.get(start..)?;
     (!CONTROL.contains(&name)
         && name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '~'))
     .then(|| name.to_owned())
 }
 
-/// `local M.open = function(path)` is `M.open`.
+/// Reads `M.open` from `local M.open = function(path)`.
 fn parse_assigned_name(line: &str) -> Option<String> {
     let at = ["= function", "<- function", "= async function", ": function", "= class"]
         .iter()
         .find_map(|middle| line.find(middle))?;
-    let name = line.get(..at)?.trim();
-    let name = name.rsplit(char::is_whitespace).next()?;
+    let name = line.get(..at)?.trim().rsplit(char::is_whitespace).next()?;
     Some(name.trim_matches(['[', ']', '"', '\'', '.']).to_owned())
 }
 
-/// `open path mode = …` and `open :: Path -> …` are `open`.
+/// Reads `open` from `open path mode = …` and from `open :: Path -> …`.
 fn parse_equation_name(line: &str, has_body: bool) -> Option<String> {
     if let Some(rest) = line.strip_prefix('(') {
         let (name, after) = rest.split_once(')')?;
@@ -287,13 +289,13 @@ fn parse_equation_name(line: &str, has_body: bool) -> Option<String> {
         return (after.contains('=')).then(|| second.to_owned());
     }
     let starts = after.is_empty() || after.starts_with([' ', '(', ':']);
-    // An import or a directive has none of these.
+    // An import or a directive has none of these marks.
     let is_equation = ["=", "::", "->"].iter().any(|mark| after.contains(mark));
-    let goes_on = has_body && (after.is_empty() || second.starts_with('|'));
-    (starts && (is_equation || goes_on)).then(|| name.to_owned())
+    let is_continued = has_body && (after.is_empty() || second.starts_with('|'));
+    (starts && (is_equation || is_continued)).then(|| name.to_owned())
 }
 
-/// `"key": {`, `key:` and `- name: text` are `key` and `text`.
+/// Reads `key` from `"key": {` and `key:`, and `text` from `- name: text`.
 fn parse_key(line: &str) -> Option<String> {
     let (is_item, line) = match line.strip_prefix("- ") {
         Some(item) => (true, item.trim_start()),
@@ -310,27 +312,27 @@ fn parse_key(line: &str) -> Option<String> {
     if is_item {
         let names =
             matches!(key, "name" | "id" | "key" | "title" | "job_name" | "alert" | "record");
-        let value = value.trim().trim_matches(['"', '\'']);
-        return (names && !value.is_empty()).then(|| value.to_owned());
+        let text = value.trim().trim_matches(['"', '\'']);
+        return (names && !text.is_empty()).then(|| text.to_owned());
     }
     (!key.is_empty() && !key.starts_with(['{', '[', '#'])).then(|| key.to_owned())
 }
 
-/// `a:hover, b {` and `a:hover,` are `a:hover`.
+/// Reads `a:hover, b` from `a:hover, b {`, and `a:hover` from `a:hover,`.
 fn parse_selector(line: &str) -> Option<String> {
     let name = line.split('{').next()?.trim().trim_end_matches(',');
     let is_statement = name.is_empty() || name.ends_with(';') || name.starts_with('}');
     (!is_statement).then(|| name.to_owned())
 }
 
-/// `build: src/main.c | out` is `build`.
+/// Reads `build` from `build: src/main.c | out`.
 fn parse_target(line: &str) -> Option<String> {
     let (name, after) = line.split_once(':')?;
     let is_variable = after.starts_with('=') || name.contains('=') || after.starts_with(":=");
     (!is_variable && !name.contains('#')).then(|| name.trim().to_owned())
 }
 
-/// `(defn- name [x]` is `name`.
+/// Reads `name` from `(defn- name [x]`.
 fn parse_lisp_name(line: &str, words: &[&str]) -> Option<String> {
     let (word, after) = line.strip_prefix('(')?.split_once(char::is_whitespace)?;
     let defines = word.rsplit('/').next().is_some_and(|word| word.starts_with("def"));

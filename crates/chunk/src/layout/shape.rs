@@ -1,4 +1,4 @@
-//! How the lines of a text lie: how deep each is, and what belongs to it.
+//! Computes the depth of each line and the lines that belong to it.
 
 use codeinfo_lang::{
     comment::CommentSyntax,
@@ -7,19 +7,19 @@ use codeinfo_lang::{
 
 use crate::lines::LineIndex;
 
-/// No more of a line is searched for comments and strings that start there.
+/// Maximum bytes of a line that are searched for the start of a comment or string.
 const MAX_BYTES: usize = 2000;
-/// Columns that a tab counts.
+/// Columns per tab.
 const TAB: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LayoutLineKind {
     Plain,
-    /// Starts with what ends a block.
+    /// Starts with the end of a block.
     Closing,
     /// A comment or an attribute.
     Lead,
-    /// Within a comment or a string that started on a line above.
+    /// Inside a comment or string that started on a line above.
     Inner,
     Blank,
 }
@@ -27,14 +27,13 @@ pub(super) enum LayoutLineKind {
 #[derive(Debug, Clone, Copy)]
 struct LineShape {
     kind: LayoutLineKind,
-    /// Twice the columns of indentation, and one more for what goes on with a block at its own
-    /// depth: `} else {`, or an item below its key.
+    /// Twice the columns of indentation, plus one for a line that continues a block at the block's
+    /// own depth: `} else {`, or an item below its key.
     depth: usize,
     /// The last line that belongs to this one.
     last: usize,
 }
 
-/// The shape of a text.
 #[derive(Debug)]
 pub(super) struct TextShape {
     rows: Vec<LineShape>,
@@ -60,12 +59,12 @@ impl TextShape {
         self.rows.get(line).map_or(0, |row| row.depth)
     }
 
-    /// The last line that belongs to a line; itself if none does.
+    /// Returns the last line that belongs to a line, or the line itself.
     pub(super) fn last_line(&self, line: usize) -> usize {
         self.rows.get(line).map_or(line, |row| row.last.max(line))
     }
 
-    /// The last line of the comment or string that starts on a line.
+    /// Returns the last line of the comment or string that starts on a line.
     pub(super) fn inner_last(&self, line: usize) -> usize {
         let after = self.rows.get(line + 1..).unwrap_or_default();
         line + after.iter().take_while(|row| row.kind == LayoutLineKind::Inner).count()
@@ -80,7 +79,7 @@ fn build_rows(
     let mut rows = Vec::with_capacity(lines.count());
     let known = comments.block.iter().chain(layout.spans).copied().collect();
     let mut spans = SpanTracker { known, lines, unclosed: 0, last: None };
-    // The last byte of the line above that is not blank.
+    // Last byte, without blanks, of the last content line above.
     let mut before = b'\n';
     for line in 0..lines.count() {
         let text = lines.text(line..line + 1);
@@ -117,7 +116,7 @@ fn count_indent_columns(text: &str) -> usize {
     columns
 }
 
-/// What a line is, and whether it goes on with a block at its own depth.
+/// Returns the kind of a line, and true if it continues a block at the block's own depth.
 fn classify_line(
     layout: &LayoutRules,
     comments: &CommentSyntax,
@@ -126,7 +125,7 @@ fn classify_line(
 ) -> (LayoutLineKind, bool) {
     let goes_on = match layout.shows {
         DefinitionStyle::Keys => text.starts_with("- ") || text == "-",
-        // A selector may be a list over several lines.
+        // A list of selectors may span lines.
         DefinitionStyle::Selectors => before == b',',
         _ => false,
     };
@@ -147,8 +146,8 @@ fn classify_line(
     (if is_lead { LayoutLineKind::Lead } else { LayoutLineKind::Plain }, goes_on)
 }
 
-/// Comments, attributes and compiler directives may stand at any depth: they lie where the next
-/// line does, unless they are deeper.
+/// Gives each comment, attribute and compiler directive, which may have any indentation, the depth
+/// of the next line, unless its own is deeper.
 fn settle_leads(rows: &mut [LineShape]) {
     let mut next = 0;
     for row in rows.iter_mut().rev() {
@@ -161,7 +160,8 @@ fn settle_leads(rows: &mut [LineShape]) {
     }
 }
 
-/// Finds the last line of each block: the one before the next line that is not deeper.
+/// Finds the last line of each block: the last content line before the next line that is not
+/// deeper.
 fn find_ends(rows: &mut [LineShape]) {
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut content = 0;
@@ -190,26 +190,26 @@ fn close_block(rows: &mut [LineShape], first: usize, last: usize) {
     }
 }
 
-/// Follows comments and strings over lines.
+/// Tracks comments and strings over lines.
 struct SpanTracker<'a> {
-    /// What they begin and end with.
+    /// Pairs of opening and closing marks.
     known: Vec<(&'static str, &'static str)>,
     lines: &'a LineIndex<'a>,
-    /// Spans, one bit each, that were once found to have no end: looked for once only.
+    /// One bit per pair whose closing mark is missing, so that it is searched once only.
     unclosed: u32,
-    /// The last line of the span that is open.
+    /// Last line of the open comment or string.
     last: Option<usize>,
 }
 
 impl SpanTracker<'_> {
-    /// Looks for a span that starts on a line and does not end there.
+    /// Finds a comment or string that starts on a line and does not end there.
     fn start_on(&mut self, line: usize, text: &str) {
-        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+        let head = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         let mut from = 0;
-        while let Some((place, opening, closing)) = self.find_first_opening(text, from) {
+        while let Some((place, opening, closing)) = self.find_first_opening(head, from) {
             let after = place + opening.len();
-            let rest = text.get(after..).unwrap_or_default();
-            if is_quoted(text.get(from..place).unwrap_or_default()) {
+            let rest = head.get(after..).unwrap_or_default();
+            if is_quoted(head.get(from..place).unwrap_or_default()) {
                 from = after;
                 continue;
             }
@@ -248,7 +248,7 @@ impl SpanTracker<'_> {
     }
 }
 
-/// Whether what follows is inside a string or after a line comment.
+/// Returns true if the text after `before` is inside a string or a line comment.
 fn is_quoted(before: &str) -> bool {
     let mut quoted = false;
     let mut bytes = before.bytes().peekable();

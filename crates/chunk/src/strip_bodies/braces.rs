@@ -1,4 +1,4 @@
-//! Bodies in braces, in languages whose comments and strings have braces of their own.
+//! Finds bodies in braces, in languages whose comments and strings may contain braces.
 
 use std::ops::Range;
 
@@ -16,22 +16,22 @@ use super::{
 /// A brace that is not closed yet.
 struct OpenBrace {
     at: usize,
-    /// Whether what it holds may be definitions, with names of their own.
+    /// True if it may contain definitions with names of their own.
     is_container: bool,
-    /// What had been read of the statement it is in.
+    /// State of the statement around the brace.
     before: StatementState,
 }
 
-/// What was read so far of a statement.
+/// A statement read up to the current position.
 #[derive(Clone, Copy, Default)]
 struct StatementState {
-    /// Where it starts.
+    /// Byte offset of its start.
     start: usize,
-    /// Where what follows its last brace starts.
+    /// Byte offset after its last brace.
     head: usize,
-    /// Whether its last brace was a container, so that another may follow: `class A<B = {}> {`.
+    /// True if its last brace was a container, so that another may follow: `class A<B = {}> {`.
     is_container: bool,
-    /// How many parentheses and brackets are open.
+    /// Number of open parentheses and brackets.
     depth: usize,
     /// The last byte that is not blank.
     last: Option<u8>,
@@ -43,9 +43,11 @@ impl StatementState {
     }
 }
 
-/// Finds what the largest braces hold that need not be looked into, in order; `containers` are words by
-/// which definitions follow in some. `None` for texts whose braces do not match, and for PHP that may be
-/// anything: outside its tags, and in its longest strings.
+/// Finds the contents of the largest braces that the outline does not open, in order. In some
+/// languages, the words `containers` mark braces with definitions.
+///
+/// Returns `None` if the braces do not match, and for PHP with text outside its tags or with
+/// heredocs.
 pub(super) fn find_bodies(
     lexis: LexicalSyntax,
     containers: &[&str],
@@ -76,14 +78,14 @@ pub(super) fn find_bodies(
                 if !is_container && is_small_definition(bytes.get(before.start..at)?) {
                     insert_body(&mut bodies, start + 1..at);
                 }
-                let goes_on = match bytes.get(next..)?.trim_ascii_start() {
-                    // Parameters, types and tables go on after their braces.
+                let is_continued = match bytes.get(next..)?.trim_ascii_start() {
+                    // Parameters, types and tables continue after their braces.
                     [b'>' | b',' | b')' | b']' | b'&' | b'|' | b':' | b'=' | b'{', ..] => true,
-                    // An array of what the braces describe; elsewhere an attribute.
+                    // In scripts, an array of the type in braces; elsewhere an attribute.
                     [b'[', ..] => lexis == LexicalSyntax::Script,
                     _ => false,
                 };
-                statement = if goes_on {
+                statement = if is_continued {
                     StatementState { head: next, is_container, last: Some(byte), ..before }
                 } else {
                     StatementState { depth: before.depth, ..StatementState::new(next) }
@@ -91,7 +93,7 @@ pub(super) fn find_bodies(
             }
             b';' if statement.depth == 0 => statement = StatementState::new(next),
             b'\n' if statement.ends_here(lexis) => statement.start = next,
-            // A comment or directive that stands before it.
+            // A comment or directive before the statement.
             b'/' | b'#' if at + 1 < next && statement.last.is_none() => {
                 statement = StatementState { depth: statement.depth, ..StatementState::new(next) };
             }
@@ -114,7 +116,7 @@ impl StatementState {
         }
     }
 
-    /// Whether a line that ends here may end it, in languages that need no semicolon.
+    /// Returns true if a line end may end the statement, in languages that need no semicolon.
     fn ends_here(&self, lexis: LexicalSyntax) -> bool {
         matches!(lexis, LexicalSyntax::Go | LexicalSyntax::Script)
             && self.depth == 0
@@ -122,29 +124,31 @@ impl StatementState {
     }
 }
 
-/// Whether a text is PHP from its first line to its last, without strings that need another reader.
+/// Returns true if a text is PHP from its first line to its last, without heredocs.
 fn is_plain_php(text: &str) -> bool {
     text.starts_with("<?php") && !text.contains("?>") && !text.contains("<<<")
 }
 
-/// Whether what stands before a brace says that definitions follow. A wrong yes costs time only.
+/// Returns true if the text before a brace announces definitions. A false positive only costs time.
 fn is_container(lexis: LexicalSyntax, containers: &[&str], head: &[u8]) -> bool {
-    if WHOLE.1 < head.len() {
-        // It is not taken out either way.
+    if WHOLE.bytes < head.len() {
+        // A body this large is never taken out.
         return true;
     }
-    let head = head.trim_ascii_end();
+    let trimmed = head.trim_ascii_end();
     match lexis {
-        // `struct a *f(struct b *c) {` and `struct a b = {` hold none.
-        LexicalSyntax::C if head.ends_with(b")") || head.ends_with(b"=") => return false,
-        LexicalSyntax::Php if head.ends_with(b"\\") => return true,
+        // `struct a *f(struct b *c) {` and `struct a b = {` contain no definitions.
+        LexicalSyntax::C if trimmed.ends_with(b")") || trimmed.ends_with(b"=") => return false,
+        LexicalSyntax::Php if trimmed.ends_with(b"\\") => return true,
         // Names may be in braces: `let { a, b } = …`.
-        LexicalSyntax::Script if ends_with_word(head, &[b"const", b"let", b"var"]) => return true,
+        LexicalSyntax::Script if ends_with_word(trimmed, &[b"const", b"let", b"var"]) => {
+            return true;
+        }
         _ => {}
     }
     let mut found = false;
     let mut before = b' ';
-    let mut rest = head;
+    let mut rest = trimmed;
     while let Some((&first, after)) = rest.split_first() {
         if !is_word(first) {
             (before, rest) = (first, after);
@@ -155,7 +159,7 @@ fn is_container(lexis: LexicalSyntax, containers: &[&str], head: &[u8]) -> bool 
         if lexis == LexicalSyntax::Rust && word == b"fn" {
             return found;
         }
-        // `Thing.class` names one.
+        // `Thing.class` is an expression.
         found |= before != b'.' && containers.iter().any(|known| known.as_bytes() == word);
         (before, rest) = (b' ', after);
     }
@@ -166,8 +170,9 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || 0x7f < byte
 }
 
-/// Returns where the comment, string or directive that starts at `at` ends, or the next byte if none
-/// does. `None` if it has no end, so that what was taken for its start may not have been one.
+/// Returns the end of the comment, string or directive that starts at `at`, or the next byte if
+/// none starts there. Returns `None` if it has no end, because its start may have been something
+/// else.
 pub(in super::super) fn skip_text(lexis: LexicalSyntax, bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let before = |back: usize| at.checked_sub(back).and_then(|at| bytes.get(at)).copied();
@@ -203,14 +208,14 @@ pub(in super::super) fn skip_text(lexis: LexicalSyntax, bytes: &[u8], at: usize)
         [b'#', b'[', ..] if lexis == LexicalSyntax::Php => 1,
         [b'#', ..] if lexis == LexicalSyntax::Php => line_length(rest),
         [b'`', ..] if lexis == LexicalSyntax::Script => template_length(rest)?,
-        // What stands between tags has apostrophes.
+        // Text between tags has apostrophes.
         [b'\'', ..] if lexis == LexicalSyntax::Script => guess_length(string_length(rest, false)),
         [b'/', ..] if lexis == LexicalSyntax::Script && may_start(bytes.get(..at)?) => {
             guess_length(regex_length(rest))
         }
         [b'\'', b'\\', ..] => quoted_length(rest, false)?,
         [b'\'', ..] if lexis == LexicalSyntax::Rust => {
-            // A letter, or else a lifetime.
+            // A character, or else a lifetime.
             let width = rest.iter().skip(2).take_while(|byte| **byte & 0xc0 == 0x80).count() + 1;
             if rest.get(1 + width) == Some(&b'\'') { width + 2 } else { 1 }
         }
@@ -238,7 +243,7 @@ fn comment_length(rest: &[u8], nests: bool) -> Option<usize> {
     }
 }
 
-/// Length of a string in which a quote is escaped by another one.
+/// Returns the length in bytes of a string that escapes a quote by doubling it.
 fn verbatim_length(rest: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -250,7 +255,8 @@ fn verbatim_length(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// What ends the raw string whose quote is at `at`, if it is one: `r#"…"#`.
+/// Returns the end mark of the raw string whose quote is at `at`, such as `r#"…"#`; `None` for
+/// other strings.
 fn find_raw_string_end(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     let hashes = bytes.get(..at)?.iter().rev().take_while(|byte| **byte == b'#').count();
     let mut before = bytes.get(..at - hashes)?.iter().rev();
@@ -262,17 +268,17 @@ fn find_raw_string_end(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     is_raw.then(|| [b"\"".as_slice(), &b"#".repeat(hashes)].concat())
 }
 
-/// Whether a slash after such text starts a regular expression, and does not divide.
+/// Returns true if a slash after such text starts a regular expression instead of a division.
 fn may_start(before: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[b"case", b"else", b"in", b"of", b"return", b"throw", b"typeof"];
-    let before = before.trim_ascii_end();
-    match before.last() {
-        Some(last) if is_word(*last) => ends_with_word(before, WORDS),
+    let trimmed = before.trim_ascii_end();
+    match trimmed.last() {
+        Some(last) if is_word(*last) => ends_with_word(trimmed, WORDS),
         last => last.is_none_or(|last| b"(,=:[!&|?{;+-*%>~^".contains(last)),
     }
 }
 
-/// Whether a text ends with one of some words.
+/// Returns true if a text ends with one of some words.
 fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
     words.iter().any(|word| {
         text.strip_suffix(*word)
@@ -280,8 +286,9 @@ fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
     })
 }
 
-/// Length of a directive with the lines it goes on over: a macro need not have whole statements, and
-/// prose after `#error` may have apostrophes.
+/// Returns the length in bytes of a directive with its continuation lines. Directives are skipped
+/// because a macro need not contain whole statements, and prose after `#error` may have
+/// apostrophes.
 fn directive_length(bytes: &[u8], at: usize) -> usize {
     let mut before = bytes.get(..at).unwrap_or_default().iter().rev();
     let is_first =
@@ -291,13 +298,13 @@ fn directive_length(bytes: &[u8], at: usize) -> usize {
     }
     let rest = bytes.get(at..).unwrap_or_default();
     let mut length = line_length(rest);
-    while length < rest.len() && rest.get(..length).is_some_and(goes_on) {
+    while length < rest.len() && rest.get(..length).is_some_and(is_continued_line) {
         length += 1 + line_length(rest.get(length + 1..).unwrap_or_default());
     }
     length
 }
 
-/// Whether the last line of a directive goes on over the next one.
-fn goes_on(line: &[u8]) -> bool {
+/// Returns true if the last line of a directive continues on the next one.
+fn is_continued_line(line: &[u8]) -> bool {
     line.iter().rfind(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) == Some(&b'\\')
 }

@@ -1,4 +1,4 @@
-//! Bodies of functions by indentation: Python.
+//! Finds function bodies by indentation, for Python.
 
 use std::ops::Range;
 
@@ -7,49 +7,49 @@ use super::{
     scan::{line_length, quoted_length},
 };
 
-/// To which multiple of columns a tab goes, as in Python.
+/// A tab goes to the next multiple of this many columns, as in Python.
 const TAB: usize = 8;
 
-/// A function whose lines have not ended yet.
+/// A function whose end is not reached yet.
 struct OpenFunction {
     column: usize,
     start: usize,
-    /// Where its body starts: after the colon.
+    /// Byte offset of the body, after the colon.
     body: usize,
-    /// The column of its first statement.
+    /// Column of the first statement in the body.
     inside: Option<usize>,
 }
 
-/// A line with those it goes on over.
+/// A line with its continuation lines.
 struct LogicalLine {
     column: usize,
     start: usize,
     kind: LogicalLineKind,
-    /// Where its last line ends.
+    /// Byte offset of the end of the last line.
     end: usize,
 }
 
 enum LogicalLineKind {
     Blank,
     Comment,
-    /// The head of a function, and where its body starts.
+    /// The head of a function, with the byte offset of its body.
     Function(usize),
     Other,
 }
 
-/// What was read so far of the functions of a text.
+/// Functions of the text read up to the current position.
 #[derive(Default)]
 struct FunctionBodies {
     bodies: Vec<Range<usize>>,
     open: Vec<OpenFunction>,
-    /// Where the last statement ended.
+    /// Byte offset of the end of the last statement.
     end: usize,
-    /// In which columns comments stand after it, and where they end.
+    /// Column and end of each comment after the last statement.
     comments: Vec<(usize, usize)>,
 }
 
-/// Finds the bodies of the largest functions that need not be looked into, in order. `None` where brackets
-/// or quotes do not match.
+/// Finds the bodies of the largest functions that the outline does not open, in order. Returns
+/// `None` if brackets or quotes do not match.
 pub(super) fn find_bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut functions = FunctionBodies::default();
     let mut at = 0;
@@ -76,7 +76,7 @@ pub(super) fn find_bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
 }
 
 impl FunctionBodies {
-    /// Ends those that a statement in a column is not part of.
+    /// Closes the functions that do not contain a statement in this column.
     fn close_functions(&mut self, column: usize, bytes: &[u8]) {
         while let Some(function) = self.open.pop_if(|function| column <= function.column) {
             // The last lines of a function may be comments.
@@ -90,7 +90,7 @@ impl FunctionBodies {
     }
 }
 
-/// Reads the line that starts at `at` with those it goes on over, and moves `at` after it. `None` where
+/// Reads the line at `at` with its continuation lines and moves `at` behind it. Returns `None` if
 /// brackets or quotes do not match.
 fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
     let mut column = 0;
@@ -103,7 +103,7 @@ fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
         *at += 1;
     }
     let start = *at;
-    let mut said_end = start;
+    let mut code_end = start;
     let mut depth = 0_usize;
     let end = loop {
         let rest = bytes.get(*at..)?;
@@ -123,26 +123,26 @@ fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
         }
         *at += length;
         if !matches!(rest, [b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]) {
-            said_end = *at;
+            code_end = *at;
         }
     };
     *at = end + 1;
-    let said = bytes.get(start..said_end)?;
-    let kind = match said {
+    let code = bytes.get(start..code_end)?;
+    let kind = match code {
         [] if bytes.get(start) == Some(&b'#') => LogicalLineKind::Comment,
         [] => LogicalLineKind::Blank,
-        [.., b':'] if is_function(said) => LogicalLineKind::Function(start + said.len()),
+        [.., b':'] if is_function(code) => LogicalLineKind::Function(start + code.len()),
         _ => LogicalLineKind::Other,
     };
     Some(LogicalLine { column, start, kind, end })
 }
 
 fn is_function(statement: &[u8]) -> bool {
-    let statement = statement.strip_prefix(b"async ").unwrap_or(statement).trim_ascii_start();
-    statement.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" "))
+    let definition = statement.strip_prefix(b"async ").unwrap_or(statement).trim_ascii_start();
+    definition.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" "))
 }
 
-/// Length of a string, of one line or of several.
+/// Returns the length in bytes of a string of one or several lines.
 fn python_string_length(rest: &[u8]) -> Option<usize> {
     let [first, second, third, ..] = rest else { return quoted_length(rest, false) };
     if first != second || first != third {

@@ -1,5 +1,5 @@
-//! Where definitions start: the first line of each is in a chunk that knows its name, and a definition that
-//! is cut shares none with the one before it.
+//! Starts of definitions: the first line of each is in a chunk that has its name, and a cut
+//! definition shares no chunk with the one before it.
 
 use codeinfo_chunk::{Chunk, ChunkKind, chunk_text};
 use codeinfo_lang::{
@@ -8,12 +8,12 @@ use codeinfo_lang::{
     languages,
 };
 
-/// How definitions of a language look, with `{n}` for a number. Lines are repeated.
+/// Source patterns of definitions in a language, with `{n}` for a number. Lines are repeated.
 struct Style {
     file: &'static str,
     small: &'static str,
     head: &'static str,
-    /// A member, or a statement, up to the line that is repeated.
+    /// A member or a statement, up to the line that is repeated.
     member: &'static str,
     line: &'static str,
     end_of_member: &'static str,
@@ -256,7 +256,7 @@ const STYLES: &[Style] = &[
     ),
 ];
 
-/// A generated file, and the line that each definition starts on with its name.
+/// Generates a file, and returns the first line of each definition with its name.
 fn generated(
     style: &Style,
     mut random: impl FnMut(usize) -> usize,
@@ -292,7 +292,8 @@ fn last_name(symbol: &str) -> &str {
 
 #[test]
 fn every_definition_starts_in_a_chunk_that_knows_it() {
-    // A linear congruential generator (Knuth's MMIX constants): the same files each time.
+    // A linear congruential generator (Knuth's MMIX constants), so that the files are always the
+    // same.
     let mut state = 17_u64;
     let mut random = |below: usize| {
         state =
@@ -327,7 +328,7 @@ fn every_parsed_language_is_among_them() {
     }
 }
 
-/// What each chunk is and defines, a line each.
+/// Renders the kind and definitions of each chunk, one line each.
 fn facts(name: &str, text: &str) -> String {
     let fact = |chunk: Chunk<'_>| {
         let symbol = chunk.symbol.as_deref().unwrap_or("-");
@@ -367,7 +368,7 @@ fn macros_of_cpp_that_stand_alone_hide_no_type() {
     let class = "template <typename T>\nclass A : B {\n  void c() {}\n};\n";
     let text = format!("NS_BEGIN\n{class}  NS_END\nclass D {{\n  Q_OBJECT\n  int e() {{}}\n}};\n");
     insta::assert_snapshot!(facts("a.cpp", &text), @"Head A: A A::c D D::e");
-    // In C, what stands alone may be the type of the function below.
+    // In C, a word alone on a line may be the type of the function below.
     insta::assert_snapshot!(facts("a.c", "MY_TYPE\nf(void) {\n}\n"), @"Head f: f");
 }
 

@@ -1,4 +1,4 @@
-//! What is marked in lines of code, for each way of reading it.
+//! Highlight marks of code lines, for each way of reading a language.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use codeinfo_chunk::{HighlightMark, highlight_lines};
 use codeinfo_lang::detect::detect_language;
 use insta::assert_snapshot;
 
-/// Writes each line with the letters of its marks below it.
+/// Renders each line with the letters of its marks below it.
 fn marked(path: &str, text: &str) -> String {
     let lines = text.lines().count();
     let marks = highlight_lines(detect_language(path, text), text, 0..lines);
@@ -135,7 +135,7 @@ fn other_languages_are_marked_by_their_words() {
     quote: 'one' "two
            sssss
     "#);
-    // Text is none.
+    // Prose has no marks.
     assert_eq!(marked("a.md", "# One \"two\" 3\n"), "# One \"two\" 3\n\n");
     assert_eq!(highlight_lines(None, "let x = 1;\n", 0..1), [[]]);
 }

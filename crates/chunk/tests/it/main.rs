@@ -1,4 +1,4 @@
-//! Chunks follow the structure of each language, and whatever the text, nothing is lost.
+//! Chunks follow the structure of each language and contain every line.
 #![cfg(test)]
 
 mod bases;
@@ -210,7 +210,8 @@ fn noise_is_cut_in_every_language() {
     let pieces: Vec<&str> = "fn |class |def |{|}|(|)|\n|\n\n|    |\"|'|`|#|//|/*|*/|<<EOF\n|=> |= |; |x|é|<|>|\t|end\n|---\n"
         .split('|')
         .collect();
-    // A linear congruential generator (Knuth's MMIX constants): the same noise each time.
+    // A linear congruential generator (Knuth's MMIX constants), so that the noise is always the
+    // same.
     let mut state = 7_u64;
     let mut next = || {
         state =

@@ -1,9 +1,9 @@
-//! What words are where they stand, and from which line to which definitions go.
+//! Classes of words, and the lines and depths of definitions.
 
 use codeinfo_chunk::{SyntaxContext, classify_words, list_definitions, quick_places};
 use codeinfo_lang::detect::detect_language;
 
-/// Says of each `it` in a text what it is: `d`efinition, `c`ode or `a`side.
+/// Classifies each `it` in a text: `d`efinition, `c`ode or `a`side.
 fn read(path: &str, text: &str) -> String {
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
     shown(classify_words(detect_language(path, text), text, &words))

@@ -1,4 +1,4 @@
-//! Counts a word in one file, and says what it is where it stands. Pure; runs on blocking threads.
+//! Counts a word in one file and classifies its occurrences. Pure; runs on blocking threads.
 
 use std::{
     ops::Range,
@@ -10,72 +10,74 @@ use codeinfo_lang::role::FileRole;
 
 use super::{snapshot::FileSnapshot, word::WordMatcher};
 
-/// No more lines are shown.
+/// Maximum lines that are shown.
 pub const MAX_SHOWN: usize = 40;
-/// So much text is parsed for one request; more is read by the marks of comments and strings alone.
+/// Maximum bytes that are parsed for one request. Further text is scanned for comment and string
+/// marks only.
 const MAX_PARSED_BYTES: usize = 16 << 20;
-/// Parsing starts until then; it and what follows have time to end before the request is given up.
-const PARSING: Duration = Duration::from_secs(4);
-/// Reading and counting stops after this, before the request times out; the counts then say that files are missing.
+/// Time after which no parsing starts. Parsing and the steps after it then have time to end before
+/// the timeout.
+const PARSING_TIME: Duration = Duration::from_secs(4);
+/// Time after which reading and counting stops, before the request times out. The counts then
+/// report missing files.
 const DEADLINE: Duration = Duration::from_secs(8);
-/// So many places of one file are classified by the grammar; of others only the marks of comments and strings are read.
+/// Maximum occurrences in one file that are classified by the grammar. Others are classified by
+/// comment and string marks only.
 const MAX_PLACES: usize = 20_000;
-/// So many lines are kept for one request, of which few are shown.
+/// Maximum lines that are collected for one request, few of which are shown.
 const MAX_KEPT: usize = 20_000;
-/// The most bytes of a line that are kept, and how many of them before the word.
+/// Maximum bytes of a shown line, and those of them before the word.
 const LINE_BYTES: usize = 200;
 const LEAD_BYTES: usize = 80;
 
-/// What the places of a word have in common.
+/// Kind of an occurrence of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OccurrenceKind {
-    /// Names something that is defined there.
+    /// The name of a definition.
     Definitions,
     /// Code.
     Uses,
     /// Code of tests.
     Tests,
-    /// Text for people.
+    /// Documents.
     Documents,
-    /// Comments and strings of code.
+    /// Comments and strings in code.
     Asides,
 }
 
 impl OccurrenceKind {
-    /// All of them, in the order in which they are shown.
+    /// All kinds, in the order in which they are shown.
     pub const ALL: [Self; 5] =
         [Self::Definitions, Self::Uses, Self::Tests, Self::Documents, Self::Asides];
 }
 
-/// One line with a word.
+/// A line that contains a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OccurrenceLine {
     pub(super) number: u32,
     pub(super) text: String,
-    /// How often it stands there.
+    /// Number of occurrences in the line.
     pub(super) count: usize,
 }
 
-/// The word in one file.
 #[derive(Debug)]
 pub(super) struct FileOccurrences {
     pub(super) root: usize,
     pub(super) path: String,
-    /// Files that say less of a name have more.
+    /// Higher for files that are less important for a name.
     pub(super) rank: u8,
-    /// By the places of [`Group::ALL`].
+    /// By kind, in the order of [`OccurrenceKind::ALL`].
     pub(super) groups: [KindOccurrences; 5],
 }
 
-/// The word in one group of places.
 #[derive(Debug, Default)]
 pub(super) struct KindOccurrences {
     pub(super) count: usize,
-    /// The first of the lines, no more than can be shown.
+    /// First lines, at most [`MAX_SHOWN`].
     pub(super) lines: Vec<OccurrenceLine>,
 }
 
-/// What a request may still cost.
+/// Remaining time and work of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanBudget {
     began: Instant,
@@ -90,7 +92,7 @@ impl Default for ScanBudget {
 }
 
 impl ScanBudget {
-    /// Returns whether the request has used all its time.
+    /// Returns true if the request has used all its time.
     pub(super) fn is_spent(&self) -> bool {
         self.began.elapsed() > DEADLINE
     }
@@ -98,11 +100,11 @@ impl ScanBudget {
     fn reserve_parsed_bytes(&mut self, bytes: usize) -> bool {
         let left = self.parsed_bytes.checked_sub(bytes);
         self.parsed_bytes = left.unwrap_or(0);
-        left.is_some() && self.began.elapsed() < PARSING
+        left.is_some() && self.began.elapsed() < PARSING_TIME
     }
 }
 
-/// Counts a word in a file; `None` if it is not there.
+/// Counts a word in a file; `None` if the file does not contain it.
 pub(super) fn count_occurrences(
     root: usize,
     snapshot: &FileSnapshot,
@@ -112,14 +114,14 @@ pub(super) fn count_occurrences(
     let text = snapshot.text();
     let mut groups: [KindOccurrences; 5] = Default::default();
     let mut count = |place: &ClassifiedOccurrence<'_>, budget: &mut ScanBudget| {
-        let Some(of) = groups.get_mut(place.group as usize) else { return };
-        of.count += 1;
-        let has_room = budget.kept > 0 && of.lines.len() < MAX_SHOWN;
-        match of.lines.last_mut().filter(|last| last.number == place.line) {
+        let Some(group) = groups.get_mut(place.group as usize) else { return };
+        group.count += 1;
+        let has_room = budget.kept > 0 && group.lines.len() < MAX_SHOWN;
+        match group.lines.last_mut().filter(|last| last.number == place.line) {
             Some(last) => last.count += 1,
             None if has_room => {
                 budget.kept -= 1;
-                of.lines.push(OccurrenceLine {
+                group.lines.push(OccurrenceLine {
                     number: place.line,
                     text: place.line_text(),
                     count: 1,
@@ -129,31 +131,34 @@ pub(super) fn count_occurrences(
         }
     };
     group_places(snapshot, &text, word.find_places(&text), budget, &mut count);
-    let is_there = groups.iter().any(|of| of.count > 0);
-    let (path, rank) = (snapshot.record.path.clone(), rank_by_roles(snapshot.roles()));
-    is_there.then_some(FileOccurrences { root, path, rank, groups })
+    let is_there = groups.iter().any(|group| group.count > 0);
+    is_there.then(|| FileOccurrences {
+        root,
+        path: snapshot.record.path.clone(),
+        rank: rank_by_roles(snapshot.roles()),
+        groups,
+    })
 }
 
-/// A place of a name in a text.
+/// A classified occurrence of a name in a text.
 pub(super) struct ClassifiedOccurrence<'a> {
-    /// The name as it is spelled there.
+    /// The name as spelled there.
     pub(super) name: &'a str,
     pub(super) group: OccurrenceKind,
-    /// Number of the line.
     pub(super) line: u32,
     line_text: &'a str,
-    /// Where the name begins in the line, in bytes.
+    /// Byte offset of the name in the line.
     column: usize,
 }
 
 impl ClassifiedOccurrence<'_> {
-    /// Returns the line without its indentation, or, if it is long, what is around the name.
+    /// Returns the line without its indentation, or the part around the name if it is long.
     pub(super) fn line_text(&self) -> String {
         trim_line_around(self.line_text, self.column)
     }
 }
 
-/// Sorts the places of a text into groups and passes each to `take`. `places` are ascending.
+/// Classifies the occurrences of a text and passes each to `take`. `places` are ascending.
 pub(super) fn group_places<'a>(
     snapshot: &FileSnapshot,
     text: &'a str,
@@ -205,7 +210,7 @@ fn classify_places(
     classify(snapshot.language(), text, words)
 }
 
-/// Returns the group of a place in a file of these roles.
+/// Returns the kind of an occurrence in a file with these roles.
 fn choose_occurrence_kind(roles: &[FileRole], place: SyntaxContext) -> OccurrenceKind {
     match place {
         _ if roles.contains(&FileRole::Docs) => OccurrenceKind::Documents,
@@ -216,18 +221,19 @@ fn choose_occurrence_kind(roles: &[FileRole], place: SyntaxContext) -> Occurrenc
     }
 }
 
-/// Plain source says most of a name, and other people's code and data least.
+/// Returns the rank of a file with these roles: 0 for plain source, more for tests, and most for
+/// vendored code, generated code and data.
 pub(super) fn rank_by_roles(roles: &[FileRole]) -> u8 {
-    let of = |role: &FileRole| match role {
+    let rank = |role: &FileRole| match role {
         FileRole::Docs | FileRole::Page => 0,
         FileRole::Example | FileRole::Declaration | FileRole::Compatibility => 1,
         FileRole::Test => 2,
         FileRole::Vendored | FileRole::Generated | FileRole::Data => 3,
     };
-    roles.iter().map(of).max().unwrap_or(0)
+    roles.iter().map(rank).max().unwrap_or(0)
 }
 
-/// The numbers of lines, asked for in order.
+/// Line numbers of ascending byte offsets.
 struct LineNumbers<'a> {
     text: &'a str,
     at: usize,
@@ -237,7 +243,7 @@ struct LineNumbers<'a> {
 }
 
 impl LineNumbers<'_> {
-    /// Returns the number of the line that has this byte, and the bytes of that line.
+    /// Returns the number and byte range of the line with this byte.
     fn line_of(&mut self, byte: usize) -> (u32, Range<usize>) {
         let passed = self.text.as_bytes().get(self.at..byte).unwrap_or_default();
         for end in memchr::memchr_iter(b'\n', passed) {
@@ -253,16 +259,16 @@ impl LineNumbers<'_> {
     }
 }
 
-/// Returns a line without its indentation, or, if it is long, what is around its byte `at`.
+/// Returns a line without its indentation, or the part around byte `at` if it is long.
 fn trim_line_around(line: &str, at: usize) -> String {
     let indent = line.len() - line.trim_start().len();
     let inner = line.trim();
     if inner.len() <= LINE_BYTES {
         return inner.to_owned();
     }
-    let at = at.saturating_sub(indent).min(inner.len());
-    let from = inner.floor_char_boundary(at.saturating_sub(LEAD_BYTES));
-    let from = if from < LEAD_BYTES / 2 { 0 } else { from };
+    let inner_at = at.saturating_sub(indent).min(inner.len());
+    let start = inner.floor_char_boundary(inner_at.saturating_sub(LEAD_BYTES));
+    let from = if start < LEAD_BYTES / 2 { 0 } else { start };
     let to = inner.floor_char_boundary(from + LINE_BYTES);
     let before = if from > 0 { "⋯ " } else { "" };
     let after = if to < inner.len() { " ⋯" } else { "" };

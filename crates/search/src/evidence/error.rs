@@ -1,15 +1,15 @@
-//! Why there is no evidence.
+//! Errors of finding evidence.
 
 use codeinfo_core::{OmissionRule, UnknownRoot, error::ErrorCode, explain_omission, plain_name};
 use codeinfo_store::StoreError;
 
-/// The most characters of a path or name that are repeated.
+/// Maximum characters of a path or name in a message.
 const MAX_CHARS: usize = 200;
 
 /// A failure to find evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// It is no name that could stand in a line.
+    /// The name is blank, too long, or contains control characters.
     #[error("`name` {0}")]
     Name(&'static str),
     /// The pattern is invalid or too large.
@@ -23,33 +23,33 @@ pub enum EvidenceError {
         render_path_list("; similar: ", .similar)
     )]
     NotFound {
-        /// As it was given.
+        /// Path of the request.
         path: String,
-        /// Files of the same name, a few at most.
+        /// A few files with the same name.
         similar: Vec<String>,
-        /// Why it was left out, if that is so.
+        /// Reason if the path was left out of the index.
         omitted: Option<String>,
     },
-    /// Several files or folders may be meant.
+    /// Several files or folders match the path.
     #[error("`{}` may be one of {count}{}", sanitize_path(.path), render_path_list(": ", .several))]
     Ambiguous {
-        /// As it was given.
+        /// Path of the request.
         path: String,
-        /// Some of them.
+        /// Some of the matches.
         several: Vec<String>,
-        /// How many there are.
+        /// Number of matches.
         count: usize,
     },
-    /// It is a folder, which has no lines.
+    /// The path is a folder, which has no lines.
     #[error("`{}` is a folder", sanitize_path(.0))]
     IsFolder(String),
-    /// The index has nothing of the file's content.
+    /// The index has no content of the file.
     #[error("{}", .1.map_or_else(
         || format!("nothing of `{}` is indexed: it is empty", sanitize_path(.0)),
         |rule| explain_omission(rule, .0)
     ))]
     NoContent(String, Option<OmissionRule>),
-    /// The file is being indexed at this moment.
+    /// The file is being indexed.
     #[error("`{}` is being indexed again", sanitize_path(.0))]
     InProgress(String),
     /// No indexed repository has that name, id or path.
@@ -58,7 +58,7 @@ pub enum EvidenceError {
     /// Nothing is indexed.
     #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
-    /// A folder does not answer, or too many requests wait for one.
+    /// A folder does not respond, or too many requests wait for one.
     #[error("the files could not be read in time")]
     Stalled,
     /// The store failed.
@@ -67,7 +67,7 @@ pub enum EvidenceError {
 }
 
 impl EvidenceError {
-    /// Returns the kind of failure.
+    /// Returns the error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound { .. } => ErrorCode::FileNotFound,
@@ -84,7 +84,7 @@ impl EvidenceError {
     }
 }
 
-/// A path in one line.
+/// Returns a path in one line, without backticks.
 fn sanitize_path(path: &str) -> String {
     plain_name(path, MAX_CHARS).replace('`', "'")
 }

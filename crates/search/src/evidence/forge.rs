@@ -1,5 +1,6 @@
-//! Where a file can be seen on the forge that its repository comes from: read from the files of `.git`, which are
-//! whatever the repository says, without running git.
+//! Finds the web address of a file on the forge of its repository.
+//!
+//! It reads the files of `.git`, whose content is untrusted, without running git.
 
 use codeinfo_core::Root;
 use codeinfo_worktree::git::GitRepository;
@@ -8,25 +9,25 @@ use url::Url;
 /// A commit of a repository on a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ForgeCommit {
-    /// The address of the repository, without a name or a password.
+    /// Address of the repository, without user name and password.
     repository: Url,
     commit: String,
 }
 
-/// Where a file can be seen.
+/// Web address of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePermalink {
-    /// The address of the file in the commit.
+    /// Address of the file in the commit.
     pub address: String,
-    /// What to add for lines, with `{first}` and `{last}` in their places.
+    /// Suffix for a range of lines, with the placeholders `{first}` and `{last}`.
     pub lines: &'static str,
 }
 
-/// How the addresses of a forge are made.
+/// Format of the addresses of a forge.
 struct ForgeUrlStyle {
-    /// A part of the host's name.
+    /// Part of the host name.
     host: &'static str,
-    /// What stands between repository and commit, and between commit and path.
+    /// Path segments between repository and commit, and between commit and path.
     before: &'static [&'static str],
     between: &'static [&'static str],
     lines: &'static str,
@@ -56,13 +57,13 @@ const STYLES: [ForgeUrlStyle; 6] = [
     },
 ];
 const LINES: &str = "#L{first}-L{last}";
-/// Of all others: GitHub's, which many took over.
+/// Default: the format of GitHub, which many forges share.
 const USUAL: ForgeUrlStyle =
     ForgeUrlStyle { host: "", before: &["blob"], between: &[], lines: LINES };
 
 impl ForgeCommit {
-    /// Reads where the repository of a root comes from, and which commit is checked out, or indexed. Nothing where
-    /// it does not say so.
+    /// Reads the remote repository of a root and its checked-out or indexed commit. Returns `None`
+    /// if the repository has no remote or commit.
     pub(super) fn from_root(root: &Root) -> Option<Self> {
         let folder = match (&root.revision, &root.host) {
             (Some(revision), None) => &revision.folder,
@@ -77,7 +78,7 @@ impl ForgeCommit {
         Some(Self { repository, commit })
     }
 
-    /// Returns the address of a file, by its path below the root.
+    /// Returns the address of a file, given its path below the root.
     pub(super) fn build_permalink(&self, path: &str) -> Option<FilePermalink> {
         let host = self.repository.host_str()?;
         let style = STYLES.iter().find(|style| host.contains(style.host)).unwrap_or(&USUAL);

@@ -1,4 +1,4 @@
-//! Lines of a file as it is now, and which of them are not as they were indexed.
+//! Reads lines of a file as it is now and finds those that changed since it was indexed.
 
 use std::{
     io, iter,
@@ -20,68 +20,66 @@ use super::{
     snapshot::FileSnapshot,
 };
 
-/// The most lines of one reply, and how many there are unless more are asked for.
+/// Maximum lines of one reply, and their default number.
 const MAX_LINES: u32 = 200;
 const DEFAULT_LINES: u32 = 100;
-/// Larger files are not read again.
+/// Maximum bytes of a file that is read from disk.
 const MAX_FILE_BYTES: u64 = 8 << 20;
-/// Texts that differ in most lines are compared for so long; what is left then counts as changed.
-const COMPARING: Duration = Duration::from_secs(1);
+/// Maximum time of comparing texts that differ in most lines. The rest then counts as changed.
+const MAX_COMPARING: Duration = Duration::from_secs(1);
 
-/// Which lines are asked for.
+/// Requested lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestedLines {
-    /// The first; the file's first if left out.
+    /// First line, counted from 1; by default the first line of the file.
     pub first: Option<u32>,
-    /// The last.
+    /// Last line; by default so that a default number of lines is returned.
     pub last: Option<u32>,
 }
 
-/// Whether a file is as it was indexed.
+/// State of a file compared with the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexedFileState {
-    /// It is.
+    /// Unchanged.
     Indexed,
-    /// It is not; the lines are as they are now, and these of them are new or were changed.
+    /// Changed: the lines are the current ones, and these ranges are new or changed.
     Changed(Vec<LineRange>),
-    /// It is gone; the lines are as they were indexed.
+    /// Deleted: the lines are those of the index.
     Gone,
-    /// It is not text any more, a secret, a link, or too large; the lines are as they were indexed.
+    /// No longer text, a secret, a link, or too large: the lines are those of the index.
     Unreadable,
-    /// It is on the host of this name; the lines are as they were indexed.
+    /// On the named host: the lines are those of the index.
     Elsewhere(String),
 }
 
 /// Lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLines {
-    /// Which.
+    /// The file.
     pub file: IndexedFile,
-    /// How many lines the file has.
+    /// Number of lines of the file.
     pub total: u32,
     /// The lines, each with its number.
     pub lines: Vec<(u32, String)>,
-    /// The range that was asked for, within the file; more than `lines` if that would be too much.
+    /// Requested range within the file. It is longer than `lines` if it exceeds the maximum.
     pub asked: LineRange,
-    /// Whether they are as they were indexed.
+    /// State compared with the index.
     pub state: IndexedFileState,
-    /// What the file is written in, where it was read.
+    /// Encoding of the file on disk.
     pub encoding: TextEncoding,
 }
 
-/// A file that was read.
 pub(super) struct LoadedFile {
     pub(super) lines: FileLines,
-    /// All of it, without its secrets.
+    /// The whole text, without secrets.
     pub(super) text: String,
     pub(super) root: Root,
 }
 
-/// What a file has on disk now.
 enum DiskContent {
-    /// With how many lines it has.
+    /// Unchanged, with its number of lines.
     Same(u32, TextEncoding),
-    /// Without its secrets; and which of its lines are new or were changed.
+    /// Changed: the text without secrets, and its new or changed lines.
     Other(String, Vec<LineRange>, TextEncoding),
     Gone,
     Unreadable,
@@ -89,21 +87,22 @@ enum DiskContent {
 }
 
 impl Evidence {
-    /// Reads lines of a file. Bounds that the file does not have are moved into it.
+    /// Reads lines of a file. Bounds outside the file are clamped.
     pub async fn read_lines(
         &self,
         path: &str,
         asked: RequestedLines,
         within: RootFilter,
     ) -> Result<FileLines, EvidenceError> {
-        Ok(self.load_file(path, (asked, MAX_LINES), within).await?.lines)
+        Ok(self.load_file(path, asked, MAX_LINES, within).await?.lines)
     }
 
-    /// Reads a file, and of its lines those that are asked for, so many at most.
+    /// Reads a file and at most `max_lines` of its requested lines.
     pub(super) async fn load_file(
         &self,
         path: &str,
-        (asked, most): (RequestedLines, u32),
+        asked: RequestedLines,
+        max_lines: u32,
         within: RootFilter,
     ) -> Result<LoadedFile, EvidenceError> {
         let (root, record) = match self.resolve_path(path, within).await? {
@@ -138,13 +137,13 @@ impl Evidence {
         };
         let all: Vec<&str> = text.lines().collect();
         let total = to_line_number(all.len()).max(total);
-        let (asked, shown_last) = clamp_lines(asked, total, most);
-        // What is indexed ends with the last line that is not blank.
+        let (asked, shown_last) = clamp_lines(asked, total, max_lines);
+        // Indexed text ends with the last line that is not blank.
         let lines = (1..=shown_last).zip(all.into_iter().chain(iter::repeat("")));
         let shown = lines.filter(|(number, _)| asked.first <= *number);
         let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
-        let lines = FileLines { file, total, lines, asked, state, encoding };
-        Ok(LoadedFile { lines, text, root })
+        let found = FileLines { file, total, lines, asked, state, encoding };
+        Ok(LoadedFile { lines: found, text, root })
     }
 }
 
@@ -157,16 +156,19 @@ impl DiskContent {
     }
 }
 
-/// Returns the lines that are asked for, as far as there are such, and the last of them that one reply has.
+/// Clamps the requested lines to the file. Returns them, and the last line of at most `max_lines`.
 fn clamp_lines(
     RequestedLines { first, last }: RequestedLines,
     total: u32,
-    most: u32,
+    max_lines: u32,
 ) -> (LineRange, u32) {
-    let total = total.max(1);
-    let first = first.unwrap_or(1).clamp(1, total);
-    let last = last.unwrap_or(first.saturating_add(DEFAULT_LINES - 1)).clamp(first, total);
-    (LineRange { first, last }, last.min(first.saturating_add(most - 1)))
+    let end = total.max(1);
+    let start = first.unwrap_or(1).clamp(1, end);
+    let range = LineRange {
+        first: start,
+        last: last.unwrap_or(start.saturating_add(DEFAULT_LINES - 1)).clamp(start, end),
+    };
+    (range, range.last.min(start.saturating_add(max_lines - 1)))
 }
 
 /// Reads a file beneath its root, never through a link.
@@ -197,16 +199,16 @@ fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&FileSnapshot>) -> 
     DiskContent::Other(text, changed, encoding)
 }
 
-/// Returns which lines are not those that were indexed, in their order.
+/// Returns the ranges of lines that differ from the indexed ones, in order.
 fn find_changed_lines(text: &str, indexed: &str) -> Vec<LineRange> {
     let before: Vec<&str> = indexed.lines().map(str::trim_end).collect();
     let now: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let until = Instant::now() + COMPARING;
+    let until = Instant::now() + MAX_COMPARING;
     let parts = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &now, Some(until));
-    let other = parts.iter().filter(|part| part.tag() != DiffTag::Equal);
-    let other = other.flat_map(DiffOp::new_range);
+    let differing =
+        parts.iter().filter(|part| part.tag() != DiffTag::Equal).flat_map(DiffOp::new_range);
     let mut changed: Vec<LineRange> = Vec::new();
-    for at in other.filter(|at| now.get(*at).is_some_and(|line| !line.is_empty())) {
+    for at in differing.filter(|at| now.get(*at).is_some_and(|line| !line.is_empty())) {
         let number = to_line_number(at + 1);
         match changed.last_mut().filter(|range| range.last + 1 == number) {
             Some(range) => range.last = number,

@@ -1,4 +1,4 @@
-//! What a file or folder defines, and where.
+//! Returns the definitions of a file or folder.
 
 use codeinfo_core::{FileRecord, Root, RootFilter, hash, list_omissions};
 
@@ -8,51 +8,51 @@ use super::{
     place::{IndexedFile, ResolvedPath},
 };
 
-/// The first line of a definition may go on over so many lines until its name stands there.
+/// Maximum lines from the first line of a definition to its name.
 const HEAD_LINES: usize = 4;
-/// No more of a head is kept.
+/// Maximum bytes of the head of a definition.
 const MAX_HEAD_BYTES: usize = 200;
 
-/// What a path has.
+/// Outline of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outline {
-    /// It is a file.
+    /// The path is a file.
     File {
-        /// Which.
+        /// The file.
         file: IndexedFile,
         /// Lower-case name of its language.
         language: Option<String>,
-        /// The last line with something in it.
+        /// Number of the last line that is not blank.
         lines: u32,
-        /// In order of their lines.
+        /// Definitions in the order of their lines.
         definitions: Vec<OutlineEntry>,
     },
-    /// It is a folder.
+    /// The path is a folder.
     Folder(FolderOutline),
 }
 
 /// A definition, or a section under a heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineEntry {
-    /// Its first line.
+    /// First line, counted from 1.
     pub first: u32,
-    /// Its last.
+    /// Last line, inclusive.
     pub last: u32,
-    /// How many others it is in.
+    /// Number of definitions around it.
     pub depth: usize,
-    /// The line that it starts with, indented as in the file; more of them until its name stands there.
+    /// First line, indented as in the file, with further lines up to the name of the definition.
     pub head: String,
 }
 
 impl Evidence {
-    /// Returns what a file or folder defines, as it was indexed.
+    /// Returns the definitions of a file or folder as it was indexed.
     pub async fn load_outline(
         &self,
         path: &str,
         within: RootFilter,
     ) -> Result<Outline, EvidenceError> {
         match self.resolve_path(path, within).await? {
-            ResolvedPath::File(root, record) => self.of_file(path, &root, &record).await,
+            ResolvedPath::File(root, record) => self.outline_file(path, &root, &record).await,
             ResolvedPath::Folder(root, folder, files) => {
                 let shown = self.display_path(&root, &folder);
                 let wanted = folder::select_key_files(&files);
@@ -65,7 +65,7 @@ impl Evidence {
         }
     }
 
-    async fn of_file(
+    async fn outline_file(
         &self,
         asked: &str,
         root: &Root,
@@ -75,17 +75,19 @@ impl Evidence {
             let rule = hash::split_omitted(&record.version).1;
             return Err(EvidenceError::NoContent(asked.to_owned(), rule));
         }
-        let snapshot = self.load_snapshot(record).await?;
-        let snapshot = snapshot.ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
+        let snapshot = self
+            .load_snapshot(record)
+            .await?
+            .ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
         let file = self.to_indexed_file(root, &record.path);
         let outline = move || {
             let text = snapshot.text();
             let language = snapshot.language();
             let lines: Vec<&str> = text.lines().collect();
             let known = codeinfo_chunk::list_definitions(language, &text);
-            let entry = |one: codeinfo_chunk::Definition| {
-                let head = read_definition_head(&lines, &one);
-                let codeinfo_chunk::Definition { first, last, depth, .. } = one;
+            let entry = |definition: codeinfo_chunk::Definition| {
+                let head = read_definition_head(&lines, &definition);
+                let codeinfo_chunk::Definition { first, last, depth, .. } = definition;
                 OutlineEntry { first, last, depth, head }
             };
             Outline::File {
@@ -99,7 +101,7 @@ impl Evidence {
     }
 }
 
-/// Returns the first lines of a definition, as one, up to that with its name.
+/// Returns the first lines of a definition, joined, up to the one with its name.
 fn read_definition_head(lines: &[&str], definition: &codeinfo_chunk::Definition) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let name = definition.symbol.rsplit(|c: char| !is_word(c)).find(|part| !part.is_empty());

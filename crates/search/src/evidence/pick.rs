@@ -1,18 +1,19 @@
-//! Picks the lines to show of all that have a word: some of each group, and of each as many files as there are. Pure.
+//! Selects the lines to show of all occurrences: some of each kind, from as many files as possible.
+//! Pure.
 
 use super::{
     classify::{FileOccurrences, KindOccurrences, MAX_SHOWN, OccurrenceKind},
     place::IndexedFile,
 };
 
-/// One group of places of a word.
+/// Occurrences of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OccurrenceGroup {
-    /// Which.
+    /// The kind.
     pub group: OccurrenceKind,
-    /// How many places there are, shown or not.
+    /// Number of occurrences, shown or not.
     pub count: usize,
-    /// The files with lines to show, the most telling first.
+    /// Files with lines to show, most important first.
     pub files: Vec<UsedFile>,
 }
 
@@ -21,14 +22,16 @@ pub struct OccurrenceGroup {
 pub struct UsedFile {
     /// The file as clients see it.
     pub file: IndexedFile,
-    /// Line by line: its number, its text, and how often the word stands there.
+    /// Number, text and number of occurrences of each line.
     pub lines: Vec<(u32, String, usize)>,
 }
 
-/// How many lines a group gets in each round while there is room: by [`Group::ALL`].
+/// Lines that each kind gets per round while there is room, in the order of
+/// [`OccurrenceKind::ALL`].
 const SHARES: [usize; 5] = [8, 4, 2, 1, 1];
 
-/// Picks the lines to show. `files` are in order of path; `shown` returns one as clients see it.
+/// Selects the lines to show. `files` are ordered by path; `shown` converts one to the form that
+/// clients see.
 pub(super) fn pick_lines(
     mut files: Vec<FileOccurrences>,
     shown: impl Fn(&FileOccurrences) -> IndexedFile,
@@ -41,27 +44,27 @@ pub(super) fn pick_lines(
     let groups = OccurrenceKind::ALL.iter().zip(room).map(|(group, room)| OccurrenceGroup {
         group: *group,
         count: files.iter().map(|file| occurrences_of_kind(file, *group).count).sum(),
-        files: of_group(&files, *group, room, &shown),
+        files: select_files(&files, *group, room, &shown),
     });
     groups.filter(|group| group.count > 0).collect()
 }
 
-/// Shares the lines that may be shown among groups that have so many.
+/// Distributes the lines that may be shown over kinds with `available` lines.
 fn share_lines(available: [usize; 5]) -> [usize; 5] {
-    let mut given = [0; 5];
+    let mut shares = [0; 5];
     let mut room = MAX_SHOWN;
-    while room > 0 && given.iter().zip(&available).any(|(given, all)| given < all) {
-        for ((given, all), share) in given.iter_mut().zip(&available).zip(SHARES) {
-            let more = share.min(all - *given).min(room);
-            *given += more;
+    while room > 0 && shares.iter().zip(&available).any(|(share, all)| share < all) {
+        for ((share, all), per_round) in shares.iter_mut().zip(&available).zip(SHARES) {
+            let more = per_round.min(all - *share).min(room);
+            *share += more;
             room -= more;
         }
     }
-    given
+    shares
 }
 
-/// Takes lines of a group, from file to file, one of each in turn.
-fn of_group(
+/// Takes lines of one kind, in turn one from each file.
+fn select_files(
     files: &[FileOccurrences],
     group: OccurrenceKind,
     room: usize,

@@ -1,4 +1,4 @@
-//! Finds the indexed file or folder that a path means.
+//! Resolves a path to the indexed file or folder.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use regex_automata::meta::Regex;
 
 use super::{Evidence, EvidenceError, snapshot::with_content, unsearched};
 
-/// So many files are named where a path may mean several, or another.
+/// Maximum files in a message about an ambiguous or unknown path.
 const MAX_NAMED: usize = 3;
 
 /// A file as clients see it.
@@ -30,11 +30,10 @@ pub struct IndexedFile {
     pub repo: String,
 }
 
-/// What a path means.
 #[derive(Debug)]
 pub(super) enum ResolvedPath {
     File(Root, FileRecord),
-    /// A folder by its path below the root, which is empty for the root itself, and the files in it.
+    /// A folder with its path below the root, which is empty for the root itself, and its files.
     Folder(Root, String, Vec<FileRecord>),
 }
 
@@ -46,8 +45,8 @@ impl ResolvedPath {
     }
 }
 
-/// A path with lines after it, as models, compilers and forges write that: `a.rs:12-40`, `a.rs:12:5`, `a.rs#L12-L40`,
-/// `a.rs#L12C3-L14C1`, `a.rs (lines 12-40)`.
+/// A path with line numbers, as models, compilers and forges write it: `a.rs:12-40`, `a.rs:12:5`,
+/// `a.rs#L12-L40`, `a.rs#L12C3-L14C1`, `a.rs (lines 12-40)`.
 static PATH_WITH_LINES: LazyLock<Regex> = LazyLock::new(|| {
     let mark = r"(?:\?plain=1)?#L|`?:L?|`?,? \(?[Ll]ines? ";
     let number = "([0-9]{1,9})(?:[:C][0-9]{1,9})?";
@@ -56,20 +55,23 @@ static PATH_WITH_LINES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&whole).expect("a valid pattern")
 });
 
-/// Takes the lines off a path such as `src/a.rs:12-40` or `src/a.rs#L12`: the path, the first line and the last.
+/// Splits a path such as `src/a.rs:12-40` or `src/a.rs#L12` into the path, the first line and the
+/// last.
 pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
-    let path = path.trim();
+    let trimmed = path.trim();
     let mut captures = PATH_WITH_LINES.create_captures();
-    PATH_WITH_LINES.captures(path, &mut captures);
-    let group = |index| path.get(captures.get_group(index)?.range());
+    PATH_WITH_LINES.captures(trimmed, &mut captures);
+    let group = |index| trimmed.get(captures.get_group(index)?.range());
     let last = group(3).and_then(|last| last.parse().ok());
     Some((group(1)?, group(2)?.parse().ok()?, last))
 }
 
 impl Evidence {
-    /// Finds what a path means: absolute as clients see it or as the server does, or below a root, with the name of
-    /// the root before it or without; or the end of one path alone. Of other trees of a repository, a path is meant that is
-    /// absolute, or begins with the name of one.
+    /// Resolves a path.
+    ///
+    /// It may be absolute, as clients or the server see it; below a root, with or without the name
+    /// of the root; or the end of a single indexed path. In trees that `within` leaves out, only an
+    /// absolute path, or one that begins with the name of the tree, is found.
     pub(super) async fn resolve_path(
         &self,
         path: &str,
@@ -93,14 +95,14 @@ impl Evidence {
             return Err(unknown(None));
         };
         if asked.is_absolute()
-            && self.list_possible_paths(&asked, (&roots, &seen)).is_empty()
+            && self.list_possible_paths(&asked, &roots, &seen).is_empty()
             && let Some(real) = follow_link(&self.paths.to_server_path(&asked), &roots).await
         {
             asked = real;
         }
         let mut places = Vec::new();
         let mut omitted = None;
-        for (root, below) in self.list_possible_paths(&asked, (&roots, &seen)) {
+        for (root, below) in self.list_possible_paths(&asked, &roots, &seen) {
             omitted = omitted.or_else(|| unsearched::explain_unindexed_path(root, &below));
             let records = self.store.files_at(root.id, list_encodings(&below)).await?;
             if let Some(record) = root.retain_public_files(records).pop() {
@@ -116,7 +118,7 @@ impl Evidence {
                 places.push(ResolvedPath::Folder(root.clone(), below, inside));
             }
         }
-        // A path is that of the tree in which somebody stands, if it has one.
+        // A path in several trees means the client's own tree, if that contains it.
         if let RootFilter::Tree(tree) = within
             && places.iter().any(|place| place.root().id == tree)
         {
@@ -128,7 +130,7 @@ impl Evidence {
         }
         match places.len() {
             0 if asked.is_absolute() => Err(unknown(omitted)),
-            0 => self.resolve_path_end(path, (&asked, omitted), &seen).await,
+            0 => self.resolve_path_end(path, &asked, omitted, &seen).await,
             1 => places.pop().ok_or_else(|| unknown(None)),
             _ => Err(build_ambiguous_error(
                 path,
@@ -137,18 +139,22 @@ impl Evidence {
         }
     }
 
-    /// Returns the places that a path may mean as it is, each with its root. An absolute one has the inner of roots
-    /// that lie within one another; the name of a root is that root, and no folder in it of that name.
+    /// Returns the possible locations of a path, each with its root.
+    ///
+    /// If several nested roots contain an absolute path, the innermost is returned. The name of a
+    /// root means that root, never a folder of that name in it.
     fn list_possible_paths<'a>(
         &self,
         path: &Path,
-        (roots, seen): (&'a [Root], &'a [Root]),
+        roots: &'a [Root],
+        seen: &'a [Root],
     ) -> Vec<(&'a Root, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         if path.is_absolute() {
-            let meant = self.paths.to_server_path(path);
+            let server_path = self.paths.to_server_path(path);
             let below = roots.iter().filter_map(|root| {
-                let rest = strip_root(&meant, &root.path).or_else(|| strip_root(path, &root.path));
+                let rest =
+                    strip_root(&server_path, &root.path).or_else(|| strip_root(path, &root.path));
                 Some((root, text(&rest?)?))
             });
             return below
@@ -176,16 +182,19 @@ impl Evidence {
         asked
     }
 
-    /// Finds the one file or folder whose path ends like this.
+    /// Finds the single file or folder whose path ends with the parts of the path.
     async fn resolve_path_end(
         &self,
         given: &str,
-        (asked, omitted): (&Path, Option<String>),
+        asked: &Path,
+        omitted: Option<String>,
         roots: &[Root],
     ) -> Result<ResolvedPath, EvidenceError> {
         let end = normalize_nfc(asked.to_str().unwrap_or_default());
         let name = end.rsplit('/').next().unwrap_or(&end);
-        let (mut found, mut folders, mut similar) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut folders = BTreeSet::new();
+        let mut similar = Vec::new();
         for (at, root) in roots.iter().enumerate() {
             for file in with_content(self.store.files(root.id).await?, root) {
                 let path = normalize_nfc(&file.path);
@@ -224,8 +233,11 @@ impl Evidence {
     }
 
     pub(super) fn to_indexed_file(&self, root: &Root, path: &str) -> IndexedFile {
-        let (rel_path, repo) = (path.to_owned(), root.name.clone());
-        IndexedFile { path: self.display_path(root, path), rel_path, repo }
+        IndexedFile {
+            path: self.display_path(root, path),
+            rel_path: path.to_owned(),
+            repo: root.name.clone(),
+        }
     }
 
     fn display_resolved_path(&self, place: &ResolvedPath) -> String {
@@ -236,7 +248,7 @@ impl Evidence {
     }
 }
 
-/// Returns what follows the path of a root, whichever way its accents are encoded.
+/// Returns the path after the root, regardless of the encoding of accents.
 fn strip_root(path: &Path, root: &Path) -> Option<PathBuf> {
     let rest = path.strip_prefix(root).map(Path::to_owned);
     rest.or_else(|_| compose_path(path).strip_prefix(compose_path(root)).map(Path::to_owned)).ok()

@@ -1,4 +1,4 @@
-//! How much of a repository is indexed, folder by folder.
+//! Measures the indexed content of a repository by folder.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,18 @@ use codeinfo_core::{FileRecord, Root};
 
 use super::{Evidence, EvidenceError, snapshot::with_content};
 
-/// How much is in a folder, without the folders in it.
+/// Content of a folder, without its subfolders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FolderSize {
-    /// Files of which something is indexed.
+    /// Number of files with indexed content.
     pub files: usize,
-    /// Their bytes.
+    /// Bytes of these files.
     pub bytes: u64,
 }
 
 impl Evidence {
-    /// Measures the folders of a repository, each by its path below the root, which has the empty one.
+    /// Measures the folders of a repository by their paths below the root; the root itself has the
+    /// empty path.
     pub async fn measure_folders(
         &self,
         root: &Root,

@@ -1,4 +1,4 @@
-//! The text of files as they were indexed, put together from their chunks.
+//! Rebuilds the text of files as they were indexed from their chunks.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,13 @@ use super::{Evidence, EvidenceError};
 #[derive(Debug)]
 pub(super) struct FileSnapshot {
     pub(super) record: FileRecord,
-    /// In order of their lines.
+    /// Chunks in the order of their lines.
     pub(super) chunks: Vec<ChunkRecord>,
 }
 
 impl FileSnapshot {
-    /// Returns the text. Chunks hold every line that is not blank, and one line may be cut into several.
+    /// Returns the text. Chunks contain every line that is not blank, and one line may be cut into
+    /// several.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = 1;
@@ -34,19 +35,19 @@ impl FileSnapshot {
         text
     }
 
-    /// Returns what the file is for.
     pub(super) fn roles(&self) -> &[FileRole] {
         self.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default()
     }
 
-    /// Returns the language that the file was read as.
+    /// Returns the language with which the file was indexed.
     pub(super) fn language(&self) -> Option<&'static Language> {
         detect::find_language(self.chunks.first()?.language.as_deref()?)
     }
 }
 
 impl Evidence {
-    /// Reads files. One that is being replaced, so that not all of it is there, is not in the result.
+    /// Reads files. Leaves out those that are being replaced, because some of their chunks are
+    /// missing.
     pub(super) async fn load_snapshots(
         &self,
         records: Vec<FileRecord>,
@@ -61,26 +62,28 @@ impl Evidence {
             places.extend(ids.map(|(place, id)| (id, (file, place))));
         }
         let chunks = self.store.chunks_with(places.keys().copied().collect()).await?;
-        let mut of_file: Vec<Vec<(usize, ChunkRecord)>> =
+        let mut chunks_by_file: Vec<Vec<(usize, ChunkRecord)>> =
             records.iter().map(|_| Vec::new()).collect();
         for chunk in chunks {
             if let Some((file, place)) = places.get(&chunk.id)
-                && let Some(of_file) = of_file.get_mut(*file)
+                && let Some(file_chunks) = chunks_by_file.get_mut(*file)
             {
-                of_file.push((*place, chunk.record));
+                file_chunks.push((*place, chunk.record));
             }
         }
         let snapshot = |(record, mut chunks): (FileRecord, Vec<(usize, ChunkRecord)>)| {
             chunks.sort_unstable_by_key(|(place, _)| *place);
             chunks.dedup_by_key(|(place, _)| *place);
             let is_whole = chunks.len() == record.chunks as usize;
-            let chunks = chunks.into_iter().map(|(_, chunk)| chunk).collect();
-            is_whole.then_some(FileSnapshot { record, chunks })
+            is_whole.then(|| FileSnapshot {
+                record,
+                chunks: chunks.into_iter().map(|(_, chunk)| chunk).collect(),
+            })
         };
-        Ok(records.into_iter().zip(of_file).filter_map(snapshot).collect())
+        Ok(records.into_iter().zip(chunks_by_file).filter_map(snapshot).collect())
     }
 
-    /// Reads one file.
+    /// Reads one file; `None` if it is being replaced.
     pub(super) async fn load_snapshot(
         &self,
         record: &FileRecord,
@@ -89,7 +92,7 @@ impl Evidence {
     }
 }
 
-/// Leaves out the files that are known to be secrets, and those of which nothing is indexed.
+/// Removes files known to be secrets and files without indexed content.
 pub(super) fn with_content(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
     records.retain(|record| record.chunks > 0);
     root.retain_public_files(records)

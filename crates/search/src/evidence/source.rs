@@ -1,5 +1,4 @@
-//! Lines of a file as people look at them: with what is a keyword, a string or a comment, and where the file is on
-//! the web.
+//! Reads lines of a file for display: with highlight marks and the web address of the file.
 
 use codeinfo_chunk::{HighlightMark, highlight_lines};
 use codeinfo_core::RootFilter;
@@ -11,47 +10,47 @@ use super::{
     lines::{FileLines, IndexedFileState, LoadedFile, RequestedLines},
 };
 
-/// The most lines of one reply, and how many there are unless a last one is named.
+/// Maximum lines of one reply, and their default number.
 const MAX_LINES: u32 = 2000;
-/// In larger files nothing is marked.
+/// Maximum bytes of a file that is highlighted.
 const MAX_MARKED_BYTES: usize = 1 << 20;
-/// Of longer lines the start is shown.
+/// Maximum bytes of a line; longer ones are cut.
 const MAX_LINE_BYTES: usize = 10_000;
 
-/// Lines to look at.
+/// Lines for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HighlightedSource {
     /// The lines.
     pub lines: FileLines,
-    /// What is marked in each of them, in their order.
+    /// Highlight marks of each line, in the same order.
     pub marks: Vec<Vec<HighlightMark>>,
     /// Lower-case name of the language.
     pub language: Option<&'static str>,
-    /// Whether there is a file at its path: not one of a commit, nor one that is gone.
+    /// True if the file exists at its path: false for files of a commit and deleted ones.
     pub on_disk: bool,
-    /// Where the file is on the web, in the commit that is checked out.
+    /// Web address of the file in the checked-out commit.
     pub permalink: Option<FilePermalink>,
 }
 
 impl Evidence {
-    /// Reads lines of a file to look at. Bounds that the file does not have are moved into it.
+    /// Reads lines of a file for display. Bounds outside the file are clamped.
     pub async fn read_highlighted_source(
         &self,
         path: &str,
         RequestedLines { first, last }: RequestedLines,
         within: RootFilter,
     ) -> Result<HighlightedSource, EvidenceError> {
-        let last = last.or(Some(first.unwrap_or(1).saturating_add(MAX_LINES - 1)));
-        let whole =
-            self.load_file(path, (RequestedLines { first, last }, MAX_LINES), within).await?;
+        let default_last = first.unwrap_or(1).saturating_add(MAX_LINES - 1);
+        let asked = RequestedLines { first, last: last.or(Some(default_last)) };
+        let whole = self.load_file(path, asked, MAX_LINES, within).await?;
         self.run_blocking(move || highlight_loaded_file(whole)).await
     }
 }
 
 fn highlight_loaded_file(LoadedFile { mut lines, text, root }: LoadedFile) -> HighlightedSource {
     let language = detect::detect_language(&lines.file.rel_path, &text);
-    let range = lines.lines.first().zip(lines.lines.last());
-    let range = range.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
+    let ends = lines.lines.first().zip(lines.lines.last());
+    let range = ends.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
     let mut marks = Vec::new();
     if text.len() <= MAX_MARKED_BYTES {
         marks = highlight_lines(language, &text, range);

@@ -1,4 +1,4 @@
-//! Every use of a name in what is indexed, counted exactly.
+//! Finds and counts every use of a name in the index.
 
 use std::time::Duration;
 
@@ -14,44 +14,43 @@ use super::{
     word::WordMatcher,
 };
 
-/// Where a name is used.
+/// Uses of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameUses {
-    /// The name that was looked for.
+    /// The name that was searched.
     pub name: String,
-    /// The name that was asked for, if it was read as another one.
+    /// The requested name, if another reading of it was searched.
     pub asked: Option<String>,
-    /// The name without what it was written with, such as that of its type, if that was not looked for.
+    /// The name without its qualifier, such as that of its type, if it was not searched.
     pub bare: Option<String>,
-    /// How often it stands as a word of its own.
+    /// Number of occurrences as a separate word.
     pub count: usize,
-    /// In how many files.
+    /// Number of files with an occurrence.
     pub files: usize,
-    /// The groups that there are, in the order of [`super::Group::ALL`].
+    /// Non-empty groups in the order of [`OccurrenceKind::ALL`](super::OccurrenceKind::ALL).
     pub groups: Vec<OccurrenceGroup>,
-    /// What was searched.
+    /// Searched repositories.
     pub searched: Vec<SearchedRepository>,
-    /// Names of repositories that were not searched, since their folder is gone.
+    /// Names of repositories that were not searched because their folder is gone.
     pub gone: Vec<String>,
-    /// How many files that may hold it were not read, since there was no time or they are being indexed: 0 for exact
-    /// counts.
+    /// Number of possible files that were not read, because of the time limit or because they are
+    /// being indexed. The counts are exact if it is 0.
     pub unread: usize,
-    /// If it is nowhere: names that differ by case and underscores alone.
+    /// If there are no occurrences: names that differ only by case and underscores.
     pub spellings: Vec<String>,
-    /// If it is nowhere: what was not searched, since it was left out of the index.
+    /// If there are no occurrences: description of the paths left out of the index.
     pub unsearched: Option<String>,
 }
 
 /// A repository that was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedRepository {
-    /// Its name.
+    /// Name of the repository.
     pub name: String,
-    /// How long ago it was indexed.
+    /// Time since it was indexed.
     pub age: Option<Duration>,
 }
 
-/// Lists the repositories that were searched.
 pub(super) fn list_searched_repositories(roots: &[Root]) -> Vec<SearchedRepository> {
     let searched = |root: &Root| SearchedRepository {
         name: root.name.clone(),
@@ -61,8 +60,8 @@ pub(super) fn list_searched_repositories(roots: &[Root]) -> Vec<SearchedReposito
 }
 
 impl Evidence {
-    /// Finds the uses of a name: as it is written, without the arguments of a call, or, where it is nowhere so, of its
-    /// last part.
+    /// Finds the uses of a name: as written, without the arguments of a call, or, if neither
+    /// occurs, of its last part.
     pub async fn find_uses(
         &self,
         name: &str,
@@ -70,16 +69,16 @@ impl Evidence {
     ) -> Result<NameUses, EvidenceError> {
         WordMatcher::new(name)?;
         let readings = list_readings(name);
-        let mut uses = None;
+        let mut counts = None;
         for reading in &readings {
             let counted = self.count_uses(WordMatcher::new(reading)?, within).await?;
             if counted.count > 0 {
-                uses = Some(counted);
+                counts = Some(counted);
                 break;
             }
-            uses.get_or_insert(counted);
+            counts.get_or_insert(counted);
         }
-        let mut uses = uses.ok_or(EvidenceError::Name("is blank"))?;
+        let mut uses = counts.ok_or(EvidenceError::Name("is blank"))?;
         let bare = readings.last().filter(|bare| **bare != uses.name);
         uses.bare = bare.map(|bare| (*bare).to_owned());
         uses.asked = Some(name.trim().to_owned()).filter(|asked| *asked != uses.name);

@@ -1,4 +1,4 @@
-//! What a model is shown of hits, case by case.
+//! Excerpts of hits, case by case.
 
 use std::time::Duration;
 
@@ -306,7 +306,8 @@ fn no_limit_is_passed_and_nothing_is_lost_from_the_count() {
                 Hit { chunk: lines.join("\n"), ..hit(&format!("f{place}.rs"), 1..=9, 0.5) }
             })
             .collect();
-        let (count, max_bytes) = (hits.len(), next(1500));
+        let count = hits.len();
+        let max_bytes = next(1500);
         let excerpt = excerpt(hits, max_bytes);
         assert!(excerpt.text.len() <= max_bytes);
         assert_eq!(excerpt.files.len() + excerpt.left_out, count);

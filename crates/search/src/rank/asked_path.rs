@@ -1,13 +1,13 @@
-//! Whether a chunk is of a file that the query names.
+//! Scores chunks by the file and line that the query names.
 
 use codeinfo_core::ChunkRecord;
 
 use super::super::intent::QueryIntent;
 
-/// What a chunk without the line that is asked for has, beside 1 for the one with it.
+/// Score of a chunk in the named file without the named line; the chunk with it has 1.
 const OTHER_LINES: f32 = 0.5;
 
-/// Returns 1 where the query names the file of the chunk, and the line if it says one.
+/// Returns 1 if the query names the file of the chunk and, if it has a line, that line.
 pub(super) fn score_query_path(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
     let named = intent.paths.iter().filter(|asked| asked.matches_path(&record.path));
     let shares = named.map(|asked| match asked.line {

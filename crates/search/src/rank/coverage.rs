@@ -1,5 +1,7 @@
-//! How much of the query a chunk holds, word by word: what a comment or message says in other order,
-//! with some words more or less, or with other words for the same.
+//! Scores the share of the query's words that a chunk contains.
+//!
+//! Comments and messages may have these words in another order, with some more or fewer, or with
+//! similar words.
 
 use std::cmp::Reverse;
 
@@ -9,16 +11,17 @@ use codeinfo_lang::words::stem_word;
 
 use super::super::{candidate::SearchCandidate, intent::QueryIntent};
 
-/// Shorter words are in other words by chance.
-const SHORTEST: usize = 3;
-/// The same of words that only mean about the same.
-const SHORTEST_NEAR: usize = 4;
-/// How many words are looked for: what is longer was pasted, and its longest words stand for it.
-const MOST: usize = 64;
+/// Minimum bytes of a stem; shorter ones occur in other words by chance.
+const MIN_STEM_BYTES: usize = 3;
+/// Minimum bytes of the stem of a word with a similar meaning.
+const MIN_SIMILAR_STEM_BYTES: usize = 4;
+/// Maximum words that are searched. A longer query contains pasted text, of which the longest words
+/// are searched.
+const MAX_WORDS: usize = 64;
 
-/// Returns for each candidate how much of the query's words it holds in path, symbol or text,
-/// 0…1. A word that few candidates hold counts more. Where another word that means about the same is held
-/// instead, it counts as far as it does.
+/// Returns for each candidate the share of the query's words in its path, symbol or text, 0…1.
+/// Words that few candidates contain count more. A word of similar meaning counts by its
+/// similarity.
 pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryIntent) -> Vec<f32> {
     let words = QueryStems::from_intent(intent);
     let none = vec![0.0; candidates.len()];
@@ -42,13 +45,13 @@ pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryInten
     held.iter().map(share).collect()
 }
 
-/// What is looked for.
+/// Word stems to search.
 struct QueryStems<'a> {
-    /// How many words the query has.
+    /// Number of words of the query.
     count: usize,
-    /// Their stems, and those of words that mean about the same.
+    /// Stems of these words, and of words with a similar meaning.
     stems: Vec<&'a str>,
-    /// For each stem, which word of the query it stands for, and how much of it.
+    /// For each stem, the index of its word in the query and its weight.
     stand_for: Vec<(usize, f32)>,
 }
 
@@ -57,20 +60,21 @@ impl<'a> QueryStems<'a> {
         let mut asked: Vec<(&str, &str)> = intent
             .words
             .iter()
-            .filter_map(|word| Some((stem_of(word)?, word.as_str())))
-            .filter(|(stem, _)| stem.len() >= SHORTEST)
+            .filter_map(|word| Some((find_stem(word)?, word.as_str())))
+            .filter(|(stem, _)| stem.len() >= MIN_STEM_BYTES)
             .collect();
-        // In a fixed order, so that sums are always the same.
+        // Sorted, so that sums are always the same.
         asked.sort_unstable_by_key(|(stem, word)| (Reverse(stem.len()), *stem, *word));
         asked.dedup_by_key(|(stem, _)| *stem);
-        asked.truncate(MOST);
-        let (mut stems, mut stand_for) = (Vec::new(), Vec::new());
+        asked.truncate(MAX_WORDS);
+        let mut stems = Vec::new();
+        let mut stand_for = Vec::new();
         for (place, (stem, word)) in asked.iter().enumerate() {
             stems.push(*stem);
             stand_for.push((place, 1.0));
             for near in intent.near.get(*word).into_iter().flatten() {
-                let Some(other) = stem_of(near.word) else { continue };
-                if SHORTEST_NEAR <= other.len() && !other.contains(stem) {
+                let Some(other) = find_stem(near.word) else { continue };
+                if MIN_SIMILAR_STEM_BYTES <= other.len() && !other.contains(stem) {
                     stems.push(other);
                     stand_for.push((place, near.share));
                 }
@@ -79,7 +83,7 @@ impl<'a> QueryStems<'a> {
         Self { count: asked.len(), stems, stand_for }
     }
 
-    /// Returns how much of each word a candidate holds, whatever their case and ending.
+    /// Returns the weight with which a candidate contains each word, regardless of case and ending.
     fn score_words(&self, candidate: &SearchCandidate, finder: &AhoCorasick) -> Vec<f32> {
         let record = &candidate.record;
         let symbol = record.symbol.as_deref().unwrap_or_default();
@@ -98,7 +102,7 @@ impl<'a> QueryStems<'a> {
     }
 }
 
-fn stem_of(word: &str) -> Option<&str> {
+fn find_stem(word: &str) -> Option<&str> {
     str::from_utf8(stem_word(word.as_bytes())).ok()
 }
 

@@ -1,11 +1,11 @@
-//! Strings of the query that a chunk contains verbatim: log messages, operators, calls.
+//! Scores strings of the query that a chunk contains verbatim: log messages, operators, calls.
 
 use codeinfo_core::ChunkRecord;
 
 use super::super::intent::{QueryIntent, QueryLiteral};
 
-/// Returns how much of what the query says literally the chunk holds, 0…1: the whole query, or the
-/// parts that it quotes.
+/// Returns the score of the literals that the chunk contains, 0…1: of the whole query, or of its
+/// quoted parts.
 pub(super) fn score_literals(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
     let held = |literal: &QueryLiteral| {
         if record.text.contains(&literal.text) { literal.weight } else { 0.0 }

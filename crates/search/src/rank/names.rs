@@ -1,31 +1,31 @@
-//! How well names fit a query.
+//! Scores the names of files and folders against a query.
 
 use codeinfo_lang::words::split_words;
 
 use super::super::intent::QueryIntent;
 
-/// Returns how much of the file's name the query has, 0…1.
+/// Returns the share of the file's name that the query contains, 0…1.
 pub(super) fn score_file_name(path: &str, intent: &QueryIntent) -> f32 {
     if 0.0 < exact_file(path, intent) { 1.0 } else { score_name_words(file_stem(path), intent) }
 }
 
-/// Returns 1 where the file is named as a name in the query is.
+/// Returns 1 if the file has a name of the query.
 pub(super) fn exact_file(path: &str, intent: &QueryIntent) -> f32 {
     if intent.is_name(file_stem(path)) { 1.0 } else { 0.0 }
 }
 
-/// Returns the name of a file without what follows its first dot.
+/// Returns the name of a file up to its first dot.
 fn file_stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.split('.').find(|part| !part.is_empty()).unwrap_or_default()
 }
 
-/// Returns how much of the name of the file's folder the query has, 0…1.
+/// Returns the share of the folder's name that the query contains, 0…1.
 pub(super) fn score_folder_name(path: &str, intent: &QueryIntent) -> f32 {
     score_name_words(path.rsplit('/').nth(1).unwrap_or_default(), intent)
 }
 
-/// Returns the share of the words of `name` that the query has, 0…1.
+/// Returns the share of the words of `name` that the query contains, 0…1.
 pub(super) fn score_name_words(name: &str, intent: &QueryIntent) -> f32 {
     let mut words: Vec<String> = split_words(name).collect();
     words.sort_unstable();
@@ -40,8 +40,8 @@ pub(super) fn score_name_words(name: &str, intent: &QueryIntent) -> f32 {
     share
 }
 
-/// Returns whether two words are forms of one, such as `route` and `routing`: they begin with the
-/// same four letters or more, and these are most of the shorter one.
+/// Returns true if two words are forms of one, such as `route` and `routing`: they have four or
+/// more letters in common at the start, and these are at least three quarters of the shorter word.
 fn are_word_forms(a: &str, b: &str) -> bool {
     let common = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let shorter = a.len().min(b.len());

@@ -1,4 +1,4 @@
-//! Puts a definition in a base type before those that override it.
+//! Moves a definition in a base type before those that override it.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,17 @@ use super::{super::intent::QueryIntent, RatedCandidate, definition, lift_scores}
 struct MemberDefinition<'a> {
     at: usize,
     root: RootId,
-    /// How much the query asks for it.
+    /// Score of the name against the query.
     asked: f32,
-    /// What the role of its file leaves of it.
+    /// Factor of the role of its file.
     factor: f32,
     types: Vec<&'a str>,
     bases: &'a [String],
 }
 
-/// Moves each definition in a base type, if the query asks for it as much and its file is as good, right
-/// before the first that overrides it, whose score it takes. Candidates come and go best first.
+/// Moves each definition in a base type before the first one that overrides it, if it matches the
+/// query and its file's role as well. It then takes that one's score. Candidates are ordered best
+/// first before and after.
 pub(super) fn put_bases_first(
     rated: Vec<RatedCandidate>,
     intent: &QueryIntent,
@@ -30,14 +31,14 @@ pub(super) fn put_bases_first(
     for at in 0..rated.len() {
         place_after_bases(at, &overridden, &mut is_placed, &mut order);
     }
-    let mut rated: Vec<Option<RatedCandidate>> = rated.into_iter().map(Some).collect();
+    let mut unplaced: Vec<Option<RatedCandidate>> = rated.into_iter().map(Some).collect();
     let mut placed: Vec<RatedCandidate> =
-        order.into_iter().filter_map(|at| rated.get_mut(at)?.take()).collect();
+        order.into_iter().filter_map(|at| unplaced.get_mut(at)?.take()).collect();
     lift_scores(&mut placed);
     placed
 }
 
-/// Places a candidate after what it overrides. Types may extend one another in a circle.
+/// Places a candidate after those that it overrides. Types may extend one another in a circle.
 fn place_after_bases(
     at: usize,
     overridden: &HashMap<usize, Vec<usize>>,
@@ -55,13 +56,19 @@ fn place_after_bases(
 
 /// Returns the candidates that each candidate overrides, best first.
 fn find_overridden(rated: &[RatedCandidate], intent: &QueryIntent) -> HashMap<usize, Vec<usize>> {
-    let members = rated.iter().enumerate().filter_map(|(at, rated)| {
+    let defining = rated.iter().enumerate().filter_map(|(at, rated)| {
         let record = &rated.candidate.record;
         let (asked, types) = definition::asked_member(record, intent)?;
-        let (root, bases) = (record.root, record.bases.as_slice());
-        Some(MemberDefinition { at, root, asked, factor: rated.factor, types, bases })
+        Some(MemberDefinition {
+            at,
+            root: record.root,
+            asked,
+            factor: rated.factor,
+            types,
+            bases: &record.bases,
+        })
     });
-    let members: Vec<MemberDefinition<'_>> = members.collect();
+    let members: Vec<MemberDefinition<'_>> = defining.collect();
     let overridden = members.iter().map(|member| {
         let bases = members.iter().filter(|base| member.overrides(base));
         (member.at, bases.map(|base| base.at).collect())
@@ -96,15 +103,16 @@ mod tests {
     use codeinfo_core::ChunkRecord;
     use codeinfo_core::ScoreParts;
 
-    /// A chunk by its path, what it defines and the bases, with names parted by spaces.
+    /// A chunk by its path, its definitions and bases, with names separated by spaces.
     type Chunk = (&'static str, &'static str, &'static str);
 
-    /// Returns the order in which the chunks come, found best first, with falling scores.
+    /// Returns the order of the ranked chunks, which are found best first with falling scores.
     fn order(query: &str, found: &[Chunk]) -> String {
         let names = |names: &str| names.split_whitespace().map(str::to_owned).collect();
         let mut candidates = Vec::new();
         for ((path, defines, bases), at) in found.iter().zip(0_u8..) {
-            let (defines, bases) = (names(defines), names(bases));
+            let defines = names(defines);
+            let bases = names(bases);
             let root = RootId::from_path(Path::new(if path.starts_with("other/") {
                 "/other"
             } else {
@@ -112,7 +120,8 @@ mod tests {
             }));
             let record = ChunkRecord { root, defines, bases, ..record(path, None, "") };
             let id = Uuid::from_u128(u128::from(at));
-            let (score, parts) = (1.0 - f32::from(at) / 100.0, ScoreParts::default());
+            let score = 1.0 - f32::from(at) / 100.0;
+            let parts = ScoreParts::default();
             candidates.push(SearchCandidate {
                 id,
                 record,
@@ -163,7 +172,8 @@ mod tests {
 
     #[test]
     fn types_that_extend_one_another_in_a_circle_all_come_once() {
-        let (a, b) = (("a", "A.run_all", "B"), ("b", "B.run_all", "A"));
+        let a = ("a", "A.run_all", "B");
+        let b = ("b", "B.run_all", "A");
         assert_eq!(order("run_all", &[a, b]), "b a");
     }
 }

@@ -1,12 +1,11 @@
-//! What the role of a file says of its chunks: some files rarely answer a question unless it asks for
-//! them.
+//! Lowers files whose role rarely answers a question, unless the query asks for that role.
 
 use codeinfo_lang::role::FileRole;
 
 use super::super::intent::{QueryIntent, QueryKind};
 
-/// Returns the words of a query that asks for files of a role, and what remains of the score of their
-/// chunks otherwise.
+/// Returns the words of a query that ask for files of a role, and the factor of their chunks
+/// otherwise.
 fn find_role_discount(role: FileRole) -> (&'static [&'static str], f32) {
     match role {
         FileRole::Test => (&["test", "testing", "spec", "fixture", "mock"], TEST),
@@ -30,26 +29,27 @@ fn find_role_discount(role: FileRole) -> (&'static [&'static str], f32) {
     }
 }
 
-/// What remains of the score of tests that are not asked for.
+/// Factor of tests that the query does not ask for.
 const TEST: f32 = 0.35;
-/// What remains of code, and of tests, where documents surely answer.
+/// Factor of code and tests for a question that documents surely answer.
 const CODE_FOR_USERS: f32 = 0.8;
-/// How much of what that takes is taken where the query has a word of testing, but means other code.
+/// Exponent of the factor of tests if the query has a word of testing but means other code.
 const ABOUT_TESTING: f32 = 0.85;
 
-/// Returns what remains of a score: 1 for plain source, less for files of a role that the query does
-/// not ask for. The role that leaves least counts.
-/// `purpose` is how much it counts what a question is for.
+/// Returns the factor of a score: 1 for plain source, less for files of a role that the query does
+/// not ask for. The role with the lowest factor counts. `purpose` is the weight of the question's
+/// purpose.
 pub(super) fn compute_role_factor(roles: &[FileRole], intent: &QueryIntent, purpose: f32) -> f32 {
-    let factor = roles.iter().map(|role| of_role(*role, intent, purpose)).fold(1.0, f32::min);
+    let factor = roles.iter().map(|role| score_role(*role, intent, purpose)).fold(1.0, f32::min);
     let is_code = roles.iter().all(|role| *role == FileRole::Test);
     let surely = (2.0 * intent.purpose.is_about_using - 1.0).max(0.0);
     if is_code { factor * CODE_FOR_USERS.powf(purpose * surely) } else { factor }
 }
 
-fn of_role(role: FileRole, intent: &QueryIntent, weight_of_purpose: f32) -> f32 {
+fn score_role(role: FileRole, intent: &QueryIntent, weight_of_purpose: f32) -> f32 {
     let (asked_by, factor) = find_role_discount(role);
-    let (is_named, purpose) = (intent.asks_for(asked_by), intent.purpose);
+    let is_named = intent.asks_for(asked_by);
+    let purpose = intent.purpose;
     match role {
         FileRole::Test if intent.kind == QueryKind::Prose => match (is_named, purpose.is_for_tests)
         {

@@ -1,12 +1,12 @@
-//! Repositories that the query names, where several are searched at once.
+//! Scores repositories: those that the query names, and those whose folder is gone.
 
 use codeinfo_core::RootId;
 
 use super::super::intent::QueryIntent;
 
-/// Returns what to multiply the score of a chunk with: 1 for one of a repository that the query
-/// names, less for others if it names any. Chunks of one repository keep their order. `weight` is what
-/// the name of its repository adds to a chunk, as a share of its score.
+/// Returns the factor of a chunk's score: 1 for a repository that the query names, less for others
+/// if it names any. Chunks of one repository keep their order. `weight` is the bonus of a named
+/// repository as a share of the score.
 pub(super) fn compute_root_name_factor(root: RootId, intent: &QueryIntent, weight: f32) -> f32 {
     if intent.roots.is_empty() {
         return 1.0;
@@ -15,11 +15,11 @@ pub(super) fn compute_root_name_factor(root: RootId, intent: &QueryIntent, weigh
     (1.0 + weight * named) / (1.0 + weight)
 }
 
-/// What remains of the score of a chunk whose root has lost its folder, where other roots exist: less than of any
+/// Factor of a chunk whose root has lost its folder while other roots exist: lower than any chunk
 /// about as good.
 const OUTLIVED: f32 = 0.5;
 
-/// Returns what to multiply all that a chunk earns with, by whether its root exists.
+/// Returns the factor of all scores of a chunk, which is below 1 if the folder of its root is gone.
 pub(super) fn compute_missing_root_factor(root: RootId, intent: &QueryIntent) -> f32 {
     if intent.outlived.contains(&root) { OUTLIVED } else { 1.0 }
 }

@@ -47,8 +47,9 @@ pub(super) async fn list_hits(
     services: &ApiServices,
     ListingArguments { query, repository, limit, languages }: ListingArguments,
 ) -> Result<Response, ApiError> {
-    let asked = (limit.unwrap_or(DEFAULT_LIMIT), languages.unwrap_or_default());
-    let query = SearchQuery::for_listing(&query, repository.as_deref(), asked)?;
+    let limit = limit.unwrap_or(DEFAULT_LIMIT);
+    let languages = languages.unwrap_or_default();
+    let query = SearchQuery::for_listing(&query, repository.as_deref(), limit, languages)?;
     let found = services.search_and_count(&query).await?;
     // Marking a thousand pieces of code takes a while.
     let listing = services.turns.run_blocking(move || build_listing(found)).await?;
