@@ -52,7 +52,7 @@ pub(super) enum CitationVerdict {
 /// The text about a citation.
 #[derive(Clone, Copy)]
 pub(super) struct CitationContext<'a> {
-    pub(super) said: &'a AttributedText,
+    pub(super) attributed: &'a AttributedText,
     pub(super) statement: &'a CitedStatement,
 }
 
@@ -116,8 +116,9 @@ impl<'a> CitedLines<'a> {
             return CitationVerdict::Confirmed;
         }
         // Lines that are cited together share their names.
-        let mut group =
-            neighbours.iter().filter(|one| one.about.said.group == self.about.said.group);
+        let mut group = neighbours
+            .iter()
+            .filter(|one| one.about.attributed.group == self.about.attributed.group);
         if !is_far
             || own > MAX_DOUBT
             || self.has_name_in_definition()
@@ -136,7 +137,7 @@ impl<'a> CitedLines<'a> {
             self.lines.iter().any(|range| (range.first..=range.last).contains(&definition.first))
         };
         let mut names =
-            self.about.said.names.iter().filter(|name| name.weight != CitedNameWeight::Hint);
+            self.about.attributed.names.iter().filter(|name| name.weight != CitedNameWeight::Hint);
         names.any(|name| self.known.content.definitions_of(&name.word).iter().any(begins))
     }
 
@@ -145,7 +146,7 @@ impl<'a> CitedLines<'a> {
         let content = &self.known.content;
         let mut around = self.lines.iter().filter_map(|range| content.definition_around(*range));
         around.any(|range| {
-            self.about.said.names.iter().any(|name| content.mentions_word(&name.word, range))
+            self.about.attributed.names.iter().any(|name| content.mentions_word(&name.word, range))
         })
     }
 
@@ -156,7 +157,7 @@ impl<'a> CitedLines<'a> {
     /// Returns the names of code in the statement, without those of the file itself.
     fn placed_names(&self) -> impl Iterator<Item = &'a CitedName> {
         let content = &self.known.content;
-        let names = self.about.said.names.iter();
+        let names = self.about.attributed.names.iter();
         names.filter(|name| name.weight != CitedNameWeight::Hint && !content.is_in_path(&name.word))
     }
 
@@ -178,8 +179,9 @@ impl<'a> CitedLines<'a> {
     fn score_fit(&self, place: &CitedRegion<'_>, own: f32, neighbours: &[&Self]) -> f32 {
         let whole = place.measure_fit(&self.about.statement.whole);
         let RangeShape { unbalanced, blank, leads, closes } = place.mean_shape();
-        let others =
-            neighbours.iter().filter(|other| other.about.said.group != self.about.said.group);
+        let others = neighbours
+            .iter()
+            .filter(|other| other.about.attributed.group != self.about.attributed.group);
         let (mut statement, mut elsewhere) = (None::<f32>, None::<f32>);
         for other in others {
             let fit = content_fit(&place.measure_fit(&other.about.statement.clause));

@@ -119,14 +119,14 @@ pub(super) fn find_claims<'a>(
         if cited.is_empty() {
             continue;
         }
-        let said = if count_words(text, &range, cited) < MIN_WORDS {
+        let full_range = if count_words(text, &range, cited) < MIN_WORDS {
             // `It waits. (a.rs:3)`
             continued.map(|former| former.start..range.end)
         } else {
             Some(range.clone())
         };
-        let Some(said) = said else { continue };
-        let sentence = join_into_line(text.get(said).unwrap_or_default());
+        let Some(full_range) = full_range else { continue };
+        let sentence = join_into_line(text.get(full_range).unwrap_or_default());
         let mut excerpts: Vec<CitedExcerpt> = Vec::new();
         let mut is_whole = !sentence.ends_with(CUT);
         for (at, citation) in (first..).zip(cited) {

@@ -117,7 +117,7 @@ struct ParsedDocument<'a> {
 /// A citation with its names and its context.
 struct DocumentCitation<'a> {
     citation: &'a Citation,
-    said: &'a AttributedText,
+    attributed: &'a AttributedText,
     fits: bool,
     in_link: bool,
 }
@@ -202,21 +202,25 @@ impl DocumentChecker {
                 targets.push(target);
             }
         }
-        let said = said::attribute_text(text, &whole, &citations);
+        let attributed = said::attribute_text(text, &whole, &citations);
         let known: Vec<Option<Arc<CitedFile>>> =
             targets.iter().map(|target| self.load_target_file(target)).collect();
         let content = |at: usize| known.get(at)?.as_deref().map(|known| &known.content);
-        let fits = judge::find_fitting_groups(&citations, &said, content);
+        let fits = judge::find_fitting_groups(&citations, &attributed, content);
         let mut links = Vec::new();
-        for (((citation, said), target), known) in
-            citations.iter().zip(&said).zip(&targets).zip(&known)
+        for (((citation, attributed), target), known) in
+            citations.iter().zip(&attributed).zip(&targets).zip(&known)
         {
             let in_link = is_in_link(text, citation);
             if in_link {
                 links.push(citation.range.start);
             }
-            let case =
-                DocumentCitation { citation, said, fits: fits.contains(&said.group), in_link };
+            let case = DocumentCitation {
+                citation,
+                attributed,
+                fits: fits.contains(&attributed.group),
+                in_link,
+            };
             match (target, known) {
                 (PathTarget::File(path), Some(known)) => {
                     self.check_existing_file(reading, &case, path, known, examined);
@@ -259,7 +263,7 @@ impl DocumentChecker {
             settle::compare_with_lock_entries(&self.lock, reading.document, path, lines, content);
         let is_new = by_lock.is_none() && !lines.is_empty();
         let mut settled = by_lock
-            .unwrap_or_else(|| settle::judge_by_names(known, citation, case.said, case.fits));
+            .unwrap_or_else(|| settle::judge_by_names(known, citation, case.attributed, case.fits));
         let is_accepted = settled.state == DocumentCitationState::Changed
             && self.on_change == ChangedLinesPolicy::Accept
             && lines.iter().all(|range| content.has_lines(*range));

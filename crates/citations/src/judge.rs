@@ -96,14 +96,14 @@ fn out_of_bounds(content: &CitedFileText, lines: &[LineRange]) -> Option<Documen
 /// `content` returns the file that the citation at an index refers to.
 pub(super) fn find_fitting_groups<'a>(
     citations: &[Citation],
-    said: &[AttributedText],
+    attributed: &[AttributedText],
     content: impl Fn(usize) -> Option<&'a CitedFileText>,
 ) -> HashSet<usize> {
     let mut fits = HashSet::new();
-    for (at, (citation, said)) in citations.iter().zip(said).enumerate() {
-        let has_name = |content: &CitedFileText| has_name(content, &citation.lines, &said.names);
-        if said.names.is_empty() || content(at).is_some_and(has_name) {
-            fits.insert(said.group);
+    for (at, (citation, own)) in citations.iter().zip(attributed).enumerate() {
+        let has_name = |content: &CitedFileText| has_name(content, &citation.lines, &own.names);
+        if own.names.is_empty() || content(at).is_some_and(has_name) {
+            fits.insert(own.group);
         }
     }
     fits

@@ -138,12 +138,12 @@ pub struct CitationReport {
 ///
 /// Example: "`app.py:1003-1128`: `handle_exception` is at 960-1001".
 pub fn describe_faults(text: &str, report: &CitationReport) -> Vec<String> {
-    let mut said = HashSet::new();
+    let mut described = HashSet::new();
     let wrong = report.citations.iter().filter_map(|citation| {
         let written = text.get(citation.range.clone())?.replace('`', "");
         Some(format!("`{written}`: {}", citation.fault.as_ref()?))
     });
-    wrong.filter(|line| said.insert(line.clone())).collect()
+    wrong.filter(|line| described.insert(line.clone())).collect()
 }
 
 /// Checks answers. Clones share the limit on concurrent checks.
@@ -157,7 +157,7 @@ pub struct CitationChecker {
 /// A text with its parsed citations, before any lookup.
 struct ParsedCitations {
     citations: Vec<Citation>,
-    said: Vec<AttributedText>,
+    attributed: Vec<AttributedText>,
     statements: Vec<CitedStatement>,
 }
 
@@ -201,10 +201,11 @@ impl CitationChecker {
             .filter(|(_, meaning)| *meaning != PathMeaning::Unmeant)
             .unzip();
         let model = MODEL.as_ref().map_err(|_| CiteError::Model)?;
-        let said = said::attribute_text(text, &whole, &citations);
-        let read = |said| CitedStatement::from_attributed_text(text, &whole, said, model);
-        let statements = said.iter().map(read).collect();
-        let reading = ParsedCitations { citations, said, statements };
+        let attributed = said::attribute_text(text, &whole, &citations);
+        let read =
+            |attributed| CitedStatement::from_attributed_text(text, &whole, attributed, model);
+        let statements = attributed.iter().map(read).collect();
+        let reading = ParsedCitations { citations, attributed, statements };
         let files = self.read_cited_files(&meanings, &records, &roots).await?;
         let known = self.add_indexed_chunks(files, &records, &roots).await?;
         let paths = self.paths.clone();
@@ -289,8 +290,9 @@ impl CitationChecker {
         let places = named.flat_map(|((_, asked), _)| asked.as_slice());
         for place in places.take(MAX_LOOKUPS) {
             let Some(root) = roots.get(place.0) else { continue };
-            let of_root = wanted.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
-            of_root.1.push(place.clone());
+            let (_, root_places) =
+                wanted.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
+            root_places.push(place.clone());
         }
         if wanted.is_empty() {
             return Ok(HashSet::new());
@@ -330,8 +332,9 @@ impl CitationChecker {
             if let (Some(root), Some(record)) = (roots.get(place.0), records.get(place))
                 && seen.insert(place.clone())
             {
-                let of_root = places.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
-                of_root.1.push(FileReadRequest { place: place.clone(), record: record.clone() });
+                let (_, requests) =
+                    places.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
+                requests.push(FileReadRequest { place: place.clone(), record: record.clone() });
             }
         }
         self.run_blocking(move || read::read_files(places.into_values())).await
@@ -391,12 +394,12 @@ fn build_report(
 ) -> CitationReport {
     let until = Instant::now() + COMPARING;
     let is_late = || Instant::now() > until;
-    let ParsedCitations { citations, said, statements } = reading;
+    let ParsedCitations { citations, attributed, statements } = reading;
     let cited: Vec<Option<CitedLines<'_>>> = (citations.iter().zip(&meanings))
-        .zip(said.iter().zip(&statements))
-        .map(|((citation, meaning), (said, statement))| {
+        .zip(attributed.iter().zip(&statements))
+        .map(|((citation, meaning), (attributed, statement))| {
             let file = known.get(meaning.as_file()?)?.as_ref()?;
-            let about = CitationContext { said, statement };
+            let about = CitationContext { attributed, statement };
             (!is_late()).then(|| CitedLines::new(file, &citation.lines, about, model))
         })
         .collect();

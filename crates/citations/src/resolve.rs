@@ -148,9 +148,9 @@ impl PathCandidates {
         let whole = self.as_slice().first().map(|(_, path)| path.clone())?;
         let found: Vec<&RootFilePath> =
             self.as_slice().iter().filter(|place| is_indexed(place)).collect();
-        let of_whole: Vec<&RootFilePath> =
+        let below_root: Vec<&RootFilePath> =
             found.iter().copied().filter(|(_, path)| *path == whole).collect();
-        let mut best = if of_whole.is_empty() { found } else { of_whole };
+        let mut best = if below_root.is_empty() { found } else { below_root };
         best.dedup();
         PathMeaning::from_files(best.into_iter().cloned().collect())
     }
@@ -186,10 +186,11 @@ impl<'a> LookupRoots<'a> {
             let Some(clean) = clean.to_str() else { return PathCandidates::Outside };
             return PathCandidates::Below(self.expand_relative_path(clean));
         }
-        let meant = self.paths.to_server_path(&clean);
+        let server_path = self.paths.to_server_path(&clean);
         let mut below: Vec<((bool, usize), RootFilePath)> = Vec::new();
         for (at, root) in self.known.iter().enumerate() {
-            let rest = meant.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
+            let rest =
+                server_path.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
             if let Some(rest) = rest.ok().and_then(Path::to_str) {
                 let nearness = (root.host.is_none(), root.path.as_os_str().len());
                 below.push((nearness, (at, rest.to_owned())));
@@ -333,9 +334,9 @@ pub(super) fn narrow_meanings(meanings: &mut [PathMeaning], citations: &[Citatio
     let roots: HashSet<usize> = cited.iter().map(|(root, _)| *root).collect();
     for (meaning, citation) in meanings.iter_mut().zip(citations) {
         let PathMeaning::Several(several) = &*meaning else { continue };
-        let only = |is_meant: &dyn Fn(&RootFilePath) -> bool| {
-            let mut meant = several.iter().filter(|place| is_meant(place));
-            meant.next().filter(|_| meant.next().is_none()).cloned()
+        let only = |is_match: &dyn Fn(&RootFilePath) -> bool| {
+            let mut matches = several.iter().filter(|place| is_match(place));
+            matches.next().filter(|_| matches.next().is_none()).cloned()
         };
         let known = only(&|place| cited.contains(place))
             .or_else(|| only(&|(root, _)| roots.contains(root)));

@@ -88,7 +88,7 @@ pub(super) fn sentence_ranges(
 #[derive(Debug, Clone)]
 struct SentenceToken {
     range: Range<usize>,
-    what: SentenceTokenKind,
+    kind: SentenceTokenKind,
 }
 
 #[derive(Debug, Clone)]
@@ -110,13 +110,13 @@ enum SentenceTokenKind {
 
 impl SentenceToken {
     fn is_citation(&self) -> bool {
-        matches!(self.what, SentenceTokenKind::Citation { .. })
+        matches!(self.kind, SentenceTokenKind::Citation { .. })
     }
 
     /// Returns whether the token separates the citations before it from those after it.
     fn separates_citations(&self) -> bool {
         matches!(
-            self.what,
+            self.kind,
             SentenceTokenKind::Names(_) | SentenceTokenKind::Other | SentenceTokenKind::Aside
         )
     }
@@ -169,7 +169,7 @@ impl TokenizedSentence<'_> {
             let count = cited.iter().filter(|mark| mark.is_citation()).count();
             let place = gaps.len();
             if let (Some(SentenceTokenKind::Citation { begins }), Some(last)) = (
-                cited.first().map(|mark| &mark.what),
+                cited.first().map(|mark| &mark.kind),
                 cited.iter().rfind(|mark| mark.is_citation()),
             ) {
                 gaps.push(gap_start..(*begins).max(gap_start));
@@ -192,8 +192,8 @@ impl TokenizedSentence<'_> {
             at = end;
         }
         gaps.push(gap_start..self.range.end.max(gap_start));
-        for said in all.get_mut(begin..).unwrap_or_default() {
-            said.texts = weigh_texts(&said.texts, &gaps, context);
+        for attributed in all.get_mut(begin..).unwrap_or_default() {
+            attributed.texts = weigh_texts(&attributed.texts, &gaps, context);
         }
         gaps
     }
@@ -211,7 +211,7 @@ impl TokenizedSentence<'_> {
         let separator = between.strip_prefix("()").unwrap_or(between);
         let is_apart = separator.contains([',', ';', '、', ')', '）'])
             || separator.split_whitespace().any(|word| ADDING.contains(&word));
-        matches!(name.what, SentenceTokenKind::Names(_)) && !is_apart
+        matches!(name.kind, SentenceTokenKind::Names(_)) && !is_apart
     }
 
     /// Returns whether the first name after a group of citations is in brackets or after a colon.
@@ -220,7 +220,7 @@ impl TokenizedSentence<'_> {
         let (Some(last), Some(name)) = (last, tail.first()) else { return false };
         let between = self.text.get(last.range.end..name.range.start).unwrap_or_default();
         let mark = between.trim_matches(|c: char| c.is_whitespace() || "`*_".contains(c));
-        matches!(name.what, SentenceTokenKind::Names(_))
+        matches!(name.kind, SentenceTokenKind::Names(_))
             && ["(", "[", ":", "–", "—", "-", "=", "→", "->", "（", "：", "|"].contains(&mark)
     }
 
@@ -232,7 +232,7 @@ impl TokenizedSentence<'_> {
         tail: &'m [SentenceToken],
         next: Option<&SentenceToken>,
     ) -> &'m [SentenceToken] {
-        let is_name = |mark: &SentenceToken| matches!(mark.what, SentenceTokenKind::Names(_));
+        let is_name = |mark: &SentenceToken| matches!(mark.kind, SentenceTokenKind::Names(_));
         let last = cited.iter().rfind(|mark| mark.is_citation());
         if let (Some(last), Some(name)) = (last, tail.iter().find(|mark| is_name(mark)))
             && self
@@ -249,7 +249,7 @@ impl TokenizedSentence<'_> {
     }
 
     fn is_in_brackets(&self, citation: Option<&SentenceToken>) -> bool {
-        let Some(SentenceToken { what: SentenceTokenKind::Citation { begins }, .. }) = citation
+        let Some(SentenceToken { kind: SentenceTokenKind::Citation { begins }, .. }) = citation
         else {
             return false;
         };
@@ -295,21 +295,21 @@ fn is_pause(text: &str) -> bool {
 }
 
 fn last_names(marks: &[SentenceToken]) -> Option<&SentenceToken> {
-    marks.iter().rfind(|mark| matches!(mark.what, SentenceTokenKind::Names(_)))
+    marks.iter().rfind(|mark| matches!(mark.kind, SentenceTokenKind::Names(_)))
 }
 
 /// Returns whether the last words mark a citation as a comparison.
 fn is_aside(lead: &[SentenceToken]) -> bool {
     let words =
-        lead.iter().rev().take_while(|mark| !matches!(mark.what, SentenceTokenKind::Names(_)));
-    words.take(2).any(|mark| matches!(mark.what, SentenceTokenKind::Aside))
+        lead.iter().rev().take_while(|mark| !matches!(mark.kind, SentenceTokenKind::Names(_)));
+    words.take(2).any(|mark| matches!(mark.kind, SentenceTokenKind::Aside))
 }
 
 /// Returns the names among tokens without duplicates, those nearest to the end first.
 fn names_of(marks: &[SentenceToken]) -> Vec<CitedName> {
     let mut found = Vec::new();
     for mark in marks.iter().rev() {
-        if let SentenceTokenKind::Names(names) = &mark.what {
+        if let SentenceTokenKind::Names(names) = &mark.kind {
             add_names(&mut found, names.clone());
         }
     }
@@ -339,7 +339,7 @@ fn split_sentences(
 ) -> Vec<Range<usize>> {
     let stops = marks
         .iter()
-        .filter(|mark| matches!(mark.what, SentenceTokenKind::Stop))
+        .filter(|mark| matches!(mark.kind, SentenceTokenKind::Stop))
         .map(|mark| mark.range.end);
     let mut ends: Vec<usize> = whole.blocks.iter().copied().chain(stops).collect();
     ends.push(text.len());
@@ -379,8 +379,8 @@ fn tokenize_text(text: &str, whole: &MarkdownPieces, citations: &[Citation]) -> 
             if is_prose {
                 read_prose(text, piece.range.start.max(done)..start, &mut marks);
             }
-            let what = SentenceTokenKind::Citation { begins: citation.whole.start };
-            marks.push(SentenceToken { range: start..citation.whole.end.max(start), what });
+            let kind = SentenceTokenKind::Citation { begins: citation.whole.start };
+            marks.push(SentenceToken { range: start..citation.whole.end.max(start), kind });
             done = citation.range.end;
             has_citation = true;
         }
@@ -389,12 +389,12 @@ fn tokenize_text(text: &str, whole: &MarkdownPieces, citations: &[Citation]) -> 
             MarkdownPieceKind::Prose => read_prose(text, rest, &mut marks),
             MarkdownPieceKind::Code if !has_citation => {
                 let names = names_in_code(text.get(rest).unwrap_or_default());
-                let what = if names.is_empty() {
+                let kind = if names.is_empty() {
                     SentenceTokenKind::Other
                 } else {
                     SentenceTokenKind::Names(names)
                 };
-                marks.push(SentenceToken { range: piece.range.clone(), what });
+                marks.push(SentenceToken { range: piece.range.clone(), kind });
             }
             MarkdownPieceKind::Code | MarkdownPieceKind::Fenced => {}
         }
@@ -411,17 +411,17 @@ fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<SentenceToken>) {
         let bare = inner.trim_matches(['(', ')']);
         if bare.contains(char::is_alphanumeric) && !bare.contains("://") {
             let name = name_in_prose(inner.trim_start_matches('('));
-            let what = name
+            let kind = name
                 .map_or_else(|| classify_word(bare), |name| SentenceTokenKind::Names(vec![name]));
             let start = at + word.find(bare).unwrap_or_default();
-            marks.push(SentenceToken { range: start..start + bare.len(), what });
+            marks.push(SentenceToken { range: start..start + bare.len(), kind });
         }
         let tail = word.trim_end();
         if is_last(tail, bare, text.get(at + word.len()..).unwrap_or_default()) {
             let end = at + tail.len();
             marks.push(SentenceToken {
                 range: end.saturating_sub(1)..end,
-                what: SentenceTokenKind::Stop,
+                kind: SentenceTokenKind::Stop,
             });
         }
         at += word.len();
@@ -454,17 +454,17 @@ mod tests {
         let whole = MarkdownPieces::parse(text);
         let mut citations = find_citations_in_pieces(text, &whole, 100);
         citations.retain(|citation| !citation.is_bare());
-        let said = attribute_text(text, &whole, &citations);
-        assert_eq!(said.len(), citations.len());
-        let names = |said: &AttributedText| {
-            let names = said.names.iter().map(|name| match name.weight {
+        let attributed = attribute_text(text, &whole, &citations);
+        assert_eq!(attributed.len(), citations.len());
+        let names = |attributed: &AttributedText| {
+            let names = attributed.names.iter().map(|name| match name.weight {
                 CitedNameWeight::Name => name.word.clone(),
                 CitedNameWeight::Word => format!("{}?", name.word),
                 CitedNameWeight::Hint => format!("{}~", name.word),
             });
             names.collect::<Vec<String>>().join(" ")
         };
-        said.iter().map(names).collect()
+        attributed.iter().map(names).collect()
     }
 
     #[test]

@@ -29,12 +29,12 @@ impl CitedStatement {
     pub(super) fn from_attributed_text(
         text: &str,
         pieces: &MarkdownPieces,
-        said: &AttributedText,
+        attributed: &AttributedText,
         model: &StaticModel,
     ) -> Self {
         let mut spans = Vec::new();
         let mut whole = Vec::new();
-        for (range, weight) in &said.texts {
+        for (range, weight) in &attributed.texts {
             for piece in pieces.pieces_within(range) {
                 let start = piece.range.start.max(range.start);
                 let end = piece.range.end.min(range.end);

@@ -61,11 +61,11 @@ impl CallRegistry {
     /// Cancels the call of `sender` with this id. Does nothing if several calls match.
     pub(super) fn cancel_call(&self, sender: &MessageSender, id: &JsonRpcId) {
         let table = self.lock_table();
-        let mut meant = table
+        let mut matches = table
             .running
             .values()
             .filter(|call| call.id == *id && call.sender.is_same_client(sender));
-        if let (Some(call), None) = (meant.next(), meant.next()) {
+        if let (Some(call), None) = (matches.next(), matches.next()) {
             call.cancelled.notify_one();
         }
     }

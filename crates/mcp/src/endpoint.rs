@@ -83,8 +83,9 @@ pub trait Endpoint: Send + Sync + 'static {
         self.gate_calls()
     }
 
-    /// Calls the tool named `tool`, one of [`About::tools`], with arguments not yet validated, and what
-    /// the client says beside them in `_meta`.
+    /// Calls `tool`, one of [`EndpointInfo::tools`].
+    ///
+    /// `arguments` are not validated yet. `meta` has the members of the request's `_meta`.
     fn call_tool<'a>(
         &'a self,
         tool: &'a McpTool,

@@ -33,7 +33,7 @@ pub(super) fn find_login_password(
     // Addresses have their own rule.
     let is_address = password.starts_with("//");
     let is_login = !is_address
-        && is_secret(password, SecretKind::Password, reading.of_argument())
+        && is_secret(password, SecretKind::Password, reading.for_argument())
         && !is_number(password);
     is_login.then_some(end - password.len()..end)
 }

@@ -43,7 +43,7 @@ pub(super) fn find_assigned_secrets(
     if name.is_statement(bytes) {
         // SQL in a file of any language.
         if let Some(value) = cursor.read_sql_literal() {
-            into.extend(cursor.range_if_secret(text, &value, family, reading.of_argument()));
+            into.extend(cursor.range_if_secret(text, &value, family, reading.for_argument()));
         }
         return;
     }
@@ -71,7 +71,7 @@ fn find_following_values(
     let is_code = reading == DetectionMode::Code;
     let reading = match reading {
         _ if is_query => DetectionMode::Loose,
-        _ if is_argument => reading.of_argument(),
+        _ if is_argument => reading.for_argument(),
         reading => reading,
     };
     let reading = match reading {

@@ -60,7 +60,7 @@ pub(super) fn find_option_password(
     let length = rest.iter().take(NEAR).position(ends).unwrap_or(rest.len().min(NEAR));
     let value = text.get(start..text.floor_char_boundary(start + length))?;
     let is_password =
-        !value.starts_with('-') && is_secret(value, SecretKind::Password, reading.of_argument());
+        !value.starts_with('-') && is_secret(value, SecretKind::Password, reading.for_argument());
     is_password.then_some(start..start + value.len())
 }
 

@@ -41,7 +41,7 @@ impl DetectionMode {
     /// Returns the mode for arguments of a command or statement.
     ///
     /// In a script they can only be values; elsewhere they may be values in an example of a script.
-    pub(super) fn of_argument(self) -> Self {
+    pub(super) fn for_argument(self) -> Self {
         match self {
             Self::Data | Self::Script => Self::Data,
             Self::Loose | Self::Code => Self::Loose,

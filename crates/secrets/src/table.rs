@@ -76,7 +76,7 @@ pub(super) fn find_insert_secrets(
     let near = text.get(at..text.floor_char_boundary(at + MAX_HEADING)).unwrap_or_default();
     let Some((_, heading)) = near.split_once('(') else { return at };
     let Some((names, after)) = heading.split_once(')') else { return at };
-    let columns = find_secret_columns(names, b',', reading.of_argument());
+    let columns = find_secret_columns(names, b',', reading.for_argument());
     let mut end = at + near.len() - after.trim_start().len();
     let is_values = |rest: &str| rest.get(..6).is_some_and(|w| w.eq_ignore_ascii_case("values"));
     if columns.is_empty() || !text.get(end..).is_some_and(is_values) {

@@ -87,11 +87,11 @@ pub(super) fn compare_with_lock_entries(
 pub(super) fn judge_by_names(
     known: &CitedFile,
     citation: &Citation,
-    said: &AttributedText,
+    attributed: &AttributedText,
     fits: bool,
 ) -> CitationOutcome {
     let (state, fault, moved_to) =
-        match judge::judge_lines(known, &citation.lines, &said.names, fits) {
+        match judge::judge_lines(known, &citation.lines, &attributed.names, fits) {
             DocumentVerdict::Right => return verified_outcome(),
             DocumentVerdict::Wrong(fault) => (DocumentCitationState::Missing, fault, Vec::new()),
             DocumentVerdict::Moved(fault, to) => (DocumentCitationState::Moved, fault, to),

@@ -71,7 +71,7 @@ fn next_item(
     value.is_argument = is_option;
     let reading = match reading {
         DetectionMode::Code => DetectionMode::Code,
-        other if is_option => other.of_argument(),
+        other if is_option => other.for_argument(),
         _ => DetectionMode::Loose,
     };
     is_apart.then(|| cursor.range_if_secret(text, &value, family, reading)).flatten()
