@@ -2,7 +2,7 @@
 //! out.
 //!
 //! The crate has no I/O, no HTTP types and no tools. An edge passes headers and a body, provides
-//! its tools through [`Endpoint`], and sends the result of [`answer`].
+//! its tools through [`Endpoint`], and sends the result of [`answer_post`].
 
 mod accept;
 mod answer;

@@ -69,7 +69,7 @@ impl<'a> McpPost<'a> {
     /// must be unique to the stream.
     ///
     /// A client may cancel a call by a later frame, so frames must be answered in order: poll each
-    /// [`answer`](super::answer) once before starting the next one.
+    /// [`answer_post`](super::answer_post) once before starting the next one.
     pub fn from_frame(session: &str, body: &'a [u8]) -> Self {
         Self::sent_in(Some(session), None, body)
     }
