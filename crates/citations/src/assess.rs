@@ -37,7 +37,6 @@ const ALONE: f32 = 1.0;
 /// it.
 const MAX_DOUBT: f32 = -0.5;
 
-/// Result of judging one citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CitationVerdict {
     Confirmed,

@@ -217,7 +217,6 @@ pub fn find_words(text: &str) -> HashSet<String> {
     long.map(str::to_lowercase).collect()
 }
 
-/// Counts the words of a sentence outside of its citations.
 fn count_words(text: &str, range: &Range<usize>, cited: &[Citation]) -> usize {
     let (mut at, mut count) = (range.start, 0);
     let ends =

@@ -32,7 +32,6 @@ const FIRST_DIGITS: usize = 4;
 /// Minimum bytes of moved lines: short lines may occur anywhere and are not searched for.
 const MIN_BYTES: usize = 16;
 
-/// The text of a file.
 #[derive(Debug)]
 pub(super) struct CitedFileText {
     path: String,

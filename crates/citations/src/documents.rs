@@ -98,7 +98,6 @@ pub enum ChangedLinesPolicy {
 pub struct DocumentChecker {
     tree: DocumentTree,
     lock: CitationLock,
-    /// Lock file as it is on disk.
     stored: CitationLock,
     links: LinkChecker,
     on_change: ChangedLinesPolicy,
@@ -241,7 +240,6 @@ impl DocumentChecker {
         }
     }
 
-    /// Checks a citation of an existing file.
     fn check_existing_file(
         &self,
         reading: &ParsedDocument<'_>,

@@ -94,7 +94,6 @@ struct StatementTerm {
     near: Vec<(String, f32)>,
 }
 
-/// Terms of the text about some lines.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatementTerms {
     terms: Vec<StatementTerm>,
@@ -104,7 +103,6 @@ pub(super) struct StatementTerms {
 }
 
 impl StatementTerms {
-    /// Builds the terms of a statement.
     pub(super) fn new<'a>(
         texts: impl IntoIterator<Item = WeightedText<'a>>,
         spans: Vec<String>,

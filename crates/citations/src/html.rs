@@ -132,7 +132,6 @@ fn render_markdown(text: &str, links: VecDeque<CitationLink>) -> String {
     out
 }
 
-/// State of the current link of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenLinkKind {
     Nothing,

@@ -20,7 +20,6 @@ pub(super) struct CitedFile {
     pub(super) indexed: Option<Vec<ChunkRecord>>,
 }
 
-/// Result of judging one citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DocumentVerdict {
     Right,

@@ -300,7 +300,6 @@ impl CitationChecker {
         self.run_blocking(move || read::find_existing_paths(wanted.into_values())).await
     }
 
-    /// Loads the index records of files.
     async fn load_file_records(
         &self,
         places: HashSet<RootFilePath>,
@@ -384,7 +383,6 @@ impl CitationChecker {
     }
 }
 
-/// Judges every citation, in order.
 fn build_report(
     reading: ParsedCitations,
     meanings: Vec<PathMeaning>,

@@ -7,7 +7,6 @@ use codeinfo_core::LineRange;
 /// Maximum ranges read after one path.
 const MAX_RANGES: usize = 16;
 
-/// Line numbers after a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineReference {
     /// Ranges as written; one may end before it starts.

@@ -12,7 +12,6 @@ const IGNORE: &str = "<!-- codeinfo: ignore -->";
 /// Comment that excludes the whole document from checks.
 const IGNORE_ALL: &str = "<!-- codeinfo: ignore all -->";
 
-/// A parsed Markdown document.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownPage {
     /// Links in the order of the text.

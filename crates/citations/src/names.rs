@@ -35,7 +35,6 @@ const PLAIN: [&str; 26] = [
     "import",
     "use",
 ];
-/// Evidence that a name gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CitedNameWeight {
     /// One of several words of a command or an expression. It counts in the cited lines, but never
@@ -47,7 +46,6 @@ pub(super) enum CitedNameWeight {
     Name,
 }
 
-/// A name that a sentence gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CitedName {
     /// Name as displayed.

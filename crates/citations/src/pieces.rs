@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, ops::Range};
 
-/// Kind of a run of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkdownPieceKind {
     Prose,
@@ -21,7 +20,6 @@ pub(super) struct MarkdownPiece {
     pub(super) ticks: usize,
 }
 
-/// A text split into pieces.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownPieces {
     /// Non-empty pieces in order.
@@ -93,7 +91,6 @@ impl MarkdownPieces {
     }
 }
 
-/// Returns the runs of backticks of a line.
 fn tick_runs(line: &str) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, _) in line.match_indices('`') {

@@ -19,14 +19,12 @@ pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
 /// Maximum bytes read for one answer.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// A file to read.
 #[derive(Debug)]
 pub(super) struct FileReadRequest {
     pub(super) place: RootFilePath,
     pub(super) record: FileRecord,
 }
 
-/// The current state of a file.
 #[derive(Debug)]
 pub(super) struct CurrentFile {
     /// `None` if it is not a regular text file any more.

@@ -21,7 +21,6 @@ const MAX_NAMED: usize = 3;
 /// A file by the index of its root and its path.
 pub(super) type RootFilePath = (usize, String);
 
-/// Result of resolving a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathMeaning {
     File(RootFilePath),
@@ -34,7 +33,6 @@ pub(super) enum PathMeaning {
     Unmeant,
 }
 
-/// Roots in which files are looked up.
 pub(super) struct LookupRoots<'a> {
     pub(super) known: &'a [Root],
     /// Folder of each root as clients see it.
@@ -176,7 +174,6 @@ impl<'a> LookupRoots<'a> {
         }
     }
 
-    /// Returns the files to look up for a path.
     pub(super) fn find_candidates(&self, path: &str) -> PathCandidates {
         let below_home = path.strip_prefix("~/");
         let Some(clean) = normalize_path(Path::new(below_home.unwrap_or(path))) else {
@@ -248,7 +245,6 @@ impl<'a> LookupRoots<'a> {
 /// Indexed files that have the file name of a citation.
 #[derive(Debug, Default)]
 pub(super) struct FilesByName {
-    /// Files by file name.
     files: HashMap<String, Vec<RootFilePath>>,
     /// Top-level folders of all paths.
     folders: HashSet<String>,

@@ -104,7 +104,6 @@ enum SentenceTokenKind {
     Joining,
     /// One of [`ASIDE`].
     Aside,
-    /// The end of a sentence.
     Stop,
 }
 
@@ -449,7 +448,6 @@ mod tests {
     use super::*;
     use crate::{names::CitedNameWeight, parse::find_citations_in_pieces};
 
-    /// Returns the names of each citation.
     fn given(text: &str) -> Vec<String> {
         let whole = MarkdownPieces::parse(text);
         let mut citations = find_citations_in_pieces(text, &whole, 100);

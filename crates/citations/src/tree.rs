@@ -75,7 +75,6 @@ impl DocumentTree {
         })
     }
 
-    /// Returns the name of the root folder.
     pub(super) fn folder_name(&self) -> Option<String> {
         self.root.file_name().map(|name| name.to_string_lossy().into_owned())
     }
@@ -85,7 +84,6 @@ impl DocumentTree {
         self.files.binary_search_by(|file| file.as_str().cmp(path)).is_ok()
     }
 
-    /// Returns whether a path exists, listed or not.
     pub(super) fn path_exists(&self, path: &str) -> bool {
         self.folder.may_contain(Path::new(path))
     }

@@ -75,7 +75,6 @@ impl CallRegistry {
     }
 }
 
-/// Guard of a running call.
 #[derive(Debug)]
 pub(super) struct CallGuard {
     calls: CallRegistry,

@@ -17,7 +17,6 @@ const MAX_WAYS: u64 = 1_000_000;
 const REFUSED: [&str; 5] =
     ["$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
 
-/// Recursion of a schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SchemaRecursion {
     /// Number of references from the whole schema into parts that contain themselves.

@@ -109,7 +109,6 @@ impl JsonRpcRequest {
     }
 }
 
-/// A JSON-RPC message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JsonRpcMessage {
     Request(JsonRpcRequest),
@@ -122,7 +121,6 @@ pub(super) enum JsonRpcMessage {
     Invalid(Option<JsonRpcId>, JsonRpcError),
 }
 
-/// Content of a body.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JsonRpcPayload {
     One(JsonRpcMessage),
@@ -138,7 +136,6 @@ pub(super) fn parse_payload(body: &[u8]) -> Result<JsonRpcPayload, JsonRpcError>
     }
 }
 
-/// Parses one message of a body.
 pub(super) fn parse_message(value: Value) -> JsonRpcMessage {
     let Value::Object(mut members) = value else {
         return invalid_message(None, "a message must be an object");
@@ -195,7 +192,6 @@ fn invalid_message(id: Option<JsonRpcId>, reason: &str) -> JsonRpcMessage {
     JsonRpcMessage::Invalid(id, JsonRpcError::invalid_request(reason))
 }
 
-/// Builds the response to a request.
 pub(super) fn build_response(
     id: &JsonRpcId,
     outcome: Result<Map<String, Value>, JsonRpcError>,

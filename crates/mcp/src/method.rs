@@ -13,7 +13,6 @@ use super::{
 
 type JsonMembers = Map<String, Value>;
 
-/// Answer to a valid request.
 pub(super) enum MethodAnswer {
     Now(Result<JsonMembers, JsonRpcError>),
     /// A long-running call with its updates.

@@ -5,8 +5,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// Replaces secrets by their folders, the fullest first, until at most `max` paths remain or
-/// nothing is left to fold.
+/// Replaces secrets by their folders, the fullest first, until at most `max` paths remain or no more
+/// can be folded.
 ///
 /// Only folders that `may_stand` accepts replace their contents.
 pub fn fold_paths(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) {

@@ -57,7 +57,6 @@ pub(super) fn find_authorization_secret(
 const SCHEMES: &[&[u8]] =
     &[b"apikey", b"basic", b"bearer", b"bot", b"key", b"token", b"splunk", b"ssws"];
 
-/// Returns the range of the value that starts at `start`.
 fn value_range(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(byte);
     let length = bytes.get(start..)?.iter().take_while(|byte| is_part(byte)).count();

@@ -74,7 +74,6 @@ pub(super) fn find_body(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Returns the length of the base64 at `at`.
 fn line_length(text: &[u8], at: usize) -> usize {
     text.get(at..).unwrap_or_default().iter().take_while(|byte| is_base64(**byte)).count()
 }

@@ -52,8 +52,8 @@ pub struct CensoredText<'a> {
     pub is_private: bool,
 }
 
-/// Returns `text`, the content of the file at `path`, without its secrets; `None` if nobody may
-/// read it.
+/// Returns `text`, the content of the file at `path`, without its secrets; `None` if no part of it
+/// may be read.
 ///
 /// Every reader of files must call this function.
 pub fn censor_text<'a>(

@@ -34,7 +34,6 @@ pub(super) fn is_nothing_else(text: &str) -> bool {
     !found.is_empty() && kinds.all(|(_, kind)| matches!(kind, "Secret" | "SecretList" | "List"))
 }
 
-/// A line of YAML.
 struct YamlLine<'a> {
     /// Byte offset in the text.
     start: usize,

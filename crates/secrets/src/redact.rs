@@ -176,7 +176,6 @@ fn find_secrets(path: &str, text: &str, reading: DetectionMode) -> Vec<Range<usi
     merge_ranges(text, found)
 }
 
-/// Adds the secrets that a clue leads to.
 fn follow_clue(
     clue: SecretClue,
     text: &str,

@@ -295,7 +295,6 @@ const ROW: usize = 8;
 /// Maximum bytes of a value that are examined.
 const EXAMINED: usize = 256;
 
-/// Returns the examined prefix of a value.
 fn examined_prefix(value: &[u8]) -> &[u8] {
     value.split_at(value.len().min(EXAMINED)).0
 }

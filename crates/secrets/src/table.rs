@@ -18,7 +18,6 @@ const MAX_ROW: usize = 4096;
 const ACCOUNTS: &[&str] =
     &["account", "email", "host", "login", "name", "server", "user", "username"];
 
-/// A column with the heading of a secret.
 struct SecretColumn {
     at: usize,
     family: SecretKind,

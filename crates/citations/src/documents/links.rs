@@ -12,13 +12,11 @@ use crate::{markdown::MarkdownPage, tree::DocumentTree};
 /// Anchors of the documents that links lead to, by path.
 type AnchorCache = RefCell<HashMap<String, Rc<HashSet<String>>>>;
 
-/// Checks the links of documents in a tree.
 #[derive(Default)]
 pub(super) struct LinkChecker {
     anchors: AnchorCache,
 }
 
-/// Target of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkTarget {
     /// A file or folder, by its path relative to the root.
@@ -30,7 +28,6 @@ pub(super) enum LinkTarget {
 }
 
 impl LinkChecker {
-    /// Resolves the target of a link.
     pub(super) fn follow_link(
         &self,
         tree: &DocumentTree,

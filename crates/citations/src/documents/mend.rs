@@ -51,7 +51,6 @@ impl FixLock {
     }
 }
 
-/// Hashes the text of a document.
 pub(super) fn hash_text(text: &str) -> String {
     let mut name = String::with_capacity(HASH_DIGITS);
     for byte in Sha256::digest(text).iter().take(HASH_DIGITS / 2) {

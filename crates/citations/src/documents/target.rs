@@ -14,7 +14,6 @@ const PLACEHOLDERS: [&str; 4] = ["foo", "bar", "baz", "example"];
 const CAPITALS: [&str; 8] =
     ["README", "LICENSE", "CHANGELOG", "CONTRIBUTING", "SECURITY", "NOTICE", "COPYING", "AGENTS"];
 
-/// Target of a path in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathTarget {
     /// A listed file, by its path relative to the root.

@@ -47,7 +47,6 @@ impl CodeListing<'_> {
     }
 }
 
-/// Splits the number off a line of code.
 fn split_line_number(line: &str) -> Option<(&str, &str)> {
     let (number, code) = line.split_once('|')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -17,7 +17,6 @@ const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 const MAX_BATCH: usize = 8;
 
-/// Headers that an endpoint reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Headers {
     pub(crate) accept: Option<String>,

@@ -77,10 +77,8 @@ const NUMBERS: [&str; 12] = [
     "123456789012345678901234567890123456789012345678901234567890",
 ];
 
-/// Bytes that damage JSON.
 const PIECES: [&[u8]; 9] = [b"\"", b"{", b"}", b"[", b"]", b",", b":", b"\\u0000", b"\xff"];
 
-/// A POST as sent.
 #[derive(Debug, Clone)]
 struct Sent {
     headers: Headers,
@@ -209,7 +207,6 @@ fn sent(body: impl Strategy<Value = String>) -> impl Strategy<Value = Sent> {
     })
 }
 
-/// Generates replacements of bytes.
 fn edits() -> impl Strategy<Value = Vec<(Index, Index, Vec<u8>)>> {
     let bytes = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..4),

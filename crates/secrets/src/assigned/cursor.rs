@@ -227,7 +227,6 @@ impl ValueCursor<'_> {
         }
     }
 
-    /// Reads the value at the cursor.
     pub(super) fn read_value(&mut self, is_query: bool) -> Option<AssignedValue> {
         if let Some(value) = self.read_quoted() {
             return Some(value);

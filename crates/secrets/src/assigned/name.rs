@@ -29,7 +29,6 @@ impl<'a> AssignedName<'a> {
         self.before.rsplit_once('\n').map_or(self.before, |(_, line)| line)
     }
 
-    /// Returns the indentation of its line.
     pub(super) fn indent_width(&self) -> usize {
         indent_width(self.line_before())
     }
