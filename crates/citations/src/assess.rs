@@ -1,8 +1,9 @@
-//! Judges a citation by the file that it means: confirmed, unconfirmed, or wrong. Pure.
+//! Judges a citation by the file that it refers to: confirmed, unconfirmed, or wrong. Does no I/O.
 //!
-//! A citation is confirmed if its statement fits these very lines: it names what is defined in them, or its
-//! words fit them better than the rest of the file. It is wrong only if a name of its own stands nowhere in
-//! the file, or only far from the lines, and its other words do not fit them. Everything else is unconfirmed.
+//! A citation is confirmed if its statement fits these very lines: it names a definition in them,
+//! or its words fit them better than the rest of the file. It is wrong only if a name of its own is
+//! missing from the file, or only far from the lines, and its other words do not fit them.
+//! Everything else is unconfirmed.
 
 use codeinfo_core::LineRange;
 use codeinfo_embed::StaticModel;
@@ -17,54 +18,56 @@ use super::{
     statement::CitedStatement,
 };
 
-/// Lines on either side of a range in which a name accuses nobody.
+/// Lines on either side of a range in which a name still counts as near.
 const TOLERANCE: u32 = 10;
-/// Longer ranges are not confirmed by what stands somewhere in them.
+/// Maximum lines of a range that a match of words can confirm.
 const MAX_CONFIRMED_LINES: u32 = 150;
-/// Bound of what a neighbour's statement, or place, counts.
+/// Bound of the contribution of a neighbour's statement or place to the score.
 const MAX_MARGIN: f32 = 3.0;
-/// Least fit of confirmed lines. See `benches/README.md`.
+/// Minimum fit of confirmed lines. See `benches/README.md`.
 const MIN_FIT: f32 = -0.6;
-/// The same where the names of the statement, which may be plain words, stand elsewhere, or nowhere.
+/// Minimum fit if the names of the statement, which may be ordinary words, are elsewhere or
+/// missing.
 const MIN_FIT_OF_OTHERS: f32 = 1.0;
-/// Least fit of the words alone of confirmed lines, however well they are cut out.
+/// Minimum fit by words alone of confirmed lines, regardless of their shape.
 const MIN_CONTENT: f32 = -1.8;
-/// What a statement counts that no other one is near to compare with.
+/// Margin of a statement without neighbours to compare with.
 const ALONE: f32 = 1.0;
-/// Greatest fit of the words of a statement whose name is elsewhere, with that name and without it.
+/// Maximum fit of a statement with a misplaced name that makes it wrong, with that name and without
+/// it.
 const MAX_DOUBT: f32 = -0.5;
 
-/// What became of one citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CitationVerdict {
     Confirmed,
     /// Nothing ties the statement to these lines.
     Unconfirmed,
-    /// The place, or what is said of it, is wrong; these lines may be meant.
+    /// The place or the statement is wrong; these lines may be the right ones.
     Wrong(CitationFault, Vec<LineRange>),
-    /// The lines are not as they were indexed; what was indexed is in these now.
+    /// The lines have changed since they were indexed; the indexed content is now at these lines.
     Changed(CitationFault, Vec<LineRange>),
 }
 
-/// What is said of a citation.
+/// The text about a citation.
 #[derive(Clone, Copy)]
 pub(super) struct CitationContext<'a> {
-    pub(super) said: &'a AttributedText,
+    pub(super) attributed: &'a AttributedText,
     pub(super) statement: &'a CitedStatement,
 }
 
-/// Lines of a file, with what is said of them.
+/// Lines of a file with the text about them.
 pub(super) struct CitedLines<'a> {
     known: &'a CitedFile,
-    /// The lines, as far as the file has them.
+    /// The lines, limited to those of the file.
     lines: Vec<LineRange>,
     about: CitationContext<'a>,
     place: Option<CitedRegion<'a>>,
 }
 
 impl<'a> CitedLines<'a> {
-    /// Reads the lines, if the file has them. A range that ends behind the end of its file ends with it, and
-    /// one that is written backwards is turned around.
+    /// Reads the lines, if the file has them.
+    ///
+    /// A range beyond the end of the file is cut there, and a reversed range is turned around.
     pub(super) fn new(
         known: &'a CitedFile,
         lines: &[LineRange],
@@ -78,7 +81,7 @@ impl<'a> CitedLines<'a> {
         Self { known, lines, about, place }
     }
 
-    /// Judges the citation. `neighbours` are those before and after it in the text.
+    /// Judges the citation. `neighbours` are the citations before and after it in the text.
     pub(super) fn judge_citation(&self, neighbours: &[&Self]) -> CitationVerdict {
         let content = &self.known.content;
         if self.lines.iter().any(|range| !content.has_lines(*range)) {
@@ -111,9 +114,10 @@ impl<'a> CitedLines<'a> {
         if self.defines_a_name() || is_tied() {
             return CitationVerdict::Confirmed;
         }
-        // Lines that are cited together have their names in common.
-        let mut group =
-            neighbours.iter().filter(|one| one.about.said.group == self.about.said.group);
+        // Lines that are cited together share their names.
+        let mut group = neighbours
+            .iter()
+            .filter(|one| one.about.attributed.group == self.about.attributed.group);
         if !is_far
             || own > MAX_DOUBT
             || self.has_name_in_definition()
@@ -132,7 +136,7 @@ impl<'a> CitedLines<'a> {
             self.lines.iter().any(|range| (range.first..=range.last).contains(&definition.first))
         };
         let mut names =
-            self.about.said.names.iter().filter(|name| name.weight != CitedNameWeight::Hint);
+            self.about.attributed.names.iter().filter(|name| name.weight != CitedNameWeight::Hint);
         names.any(|name| self.known.content.definitions_of(&name.word).iter().any(begins))
     }
 
@@ -141,7 +145,7 @@ impl<'a> CitedLines<'a> {
         let content = &self.known.content;
         let mut around = self.lines.iter().filter_map(|range| content.definition_around(*range));
         around.any(|range| {
-            self.about.said.names.iter().any(|name| content.mentions_word(&name.word, range))
+            self.about.attributed.names.iter().any(|name| content.mentions_word(&name.word, range))
         })
     }
 
@@ -149,14 +153,14 @@ impl<'a> CitedLines<'a> {
         self.placed_names().any(|name| name.weight == CitedNameWeight::Name)
     }
 
-    /// Returns the names of the statement, of code and not of the file itself.
+    /// Returns the names of code in the statement, without those of the file itself.
     fn placed_names(&self) -> impl Iterator<Item = &'a CitedName> {
         let content = &self.known.content;
-        let names = self.about.said.names.iter();
+        let names = self.about.attributed.names.iter();
         names.filter(|name| name.weight != CitedNameWeight::Hint && !content.is_in_path(&name.word))
     }
 
-    /// Returns whether the statement has names of code, and none of them stands near the lines.
+    /// Returns whether the statement has names of code, none of which is near the lines.
     fn has_names_far_away(&self) -> bool {
         let mut names = self.placed_names();
         let content = &self.known.content;
@@ -167,13 +171,16 @@ impl<'a> CitedLines<'a> {
         first.is_some_and(|first| !is_near(first) && !names.any(is_near))
     }
 
-    /// Returns how well the statement fits its lines, also compared with the other statements and places of
-    /// the text. The weights are fitted: see `benches/README.md`.
+    /// Scores how well the statement fits its lines, also compared with the neighbouring statements
+    /// and places.
+    ///
+    /// The weights are fitted: see `benches/README.md`.
     fn score_fit(&self, place: &CitedRegion<'_>, own: f32, neighbours: &[&Self]) -> f32 {
         let whole = place.measure_fit(&self.about.statement.whole);
         let RangeShape { unbalanced, blank, leads, closes } = place.mean_shape();
-        let others =
-            neighbours.iter().filter(|other| other.about.said.group != self.about.said.group);
+        let others = neighbours
+            .iter()
+            .filter(|other| other.about.attributed.group != self.about.attributed.group);
         let (mut statement, mut elsewhere) = (None::<f32>, None::<f32>);
         for other in others {
             let fit = content_fit(&place.measure_fit(&other.about.statement.clause));
@@ -203,7 +210,7 @@ impl<'a> CitedLines<'a> {
     }
 }
 
-/// Returns how well words fit lines by their content alone, as fitted weights have it.
+/// Scores how well words fit lines by their content alone, with fitted weights.
 fn content_fit(measures: &FitMeasures) -> f32 {
     -2.562 + 2.405 * measures.ratio - 0.971 * measures.local_ratio
         + 3.109 * measures.local_rank
@@ -213,7 +220,7 @@ fn content_fit(measures: &FitMeasures) -> f32 {
         - 0.912 * measures.has_spans
 }
 
-/// Ends ranges with their file, and turns those around that are written backwards.
+/// Cuts ranges at the end of their file and turns reversed ranges around.
 fn fit_into_file(content: &CitedFileText, lines: &[LineRange]) -> Vec<LineRange> {
     let fitted = |range: &LineRange| {
         let (first, last) = (range.first.min(range.last), range.first.max(range.last));
@@ -224,8 +231,10 @@ fn fit_into_file(content: &CitedFileText, lines: &[LineRange]) -> Vec<LineRange>
     lines.iter().map(fitted).collect()
 }
 
-/// Finds a name that the statement gives for the lines, and that stands far from them or nowhere in the file,
-/// while no other name of it stands near them. Plain words accuse nobody. Returns where it is nearest.
+/// Finds a name of the statement that is far from the lines or missing from the file, while none of
+/// its names is near.
+///
+/// Ordinary words are ignored. Returns the nearest occurrence of the name.
 fn find_misplaced_name(
     content: &CitedFileText,
     lines: &[LineRange],
@@ -263,7 +272,7 @@ fn ranges_overlap(a: LineRange, b: LineRange) -> bool {
     a.first <= b.last && b.first <= a.last
 }
 
-/// Compares the lines of a file that has changed since it was indexed; `None` where they are the same.
+/// Compares lines with their indexed chunks; `None` if they are unchanged.
 fn find_change(known: &CitedFile, lines: &[LineRange]) -> Option<CitationVerdict> {
     let indexed = known.indexed.as_ref()?;
     let content = &known.content;

@@ -1,7 +1,8 @@
-//! Checks documents of a work tree: the lines and files that they cite, and where their links lead.
+//! Checks the documents of a work tree: the lines and files that they cite, and the targets of
+//! their links.
 //!
-//! Works on files alone, without an index. What cited lines stood for is in a lock file of the work tree, so
-//! that lines which moved are distinguished from those that changed.
+//! Works on files alone, without an index. A lock file in the work tree records the content of
+//! cited lines, which distinguishes moved lines from changed ones.
 
 mod edit;
 mod error;
@@ -39,64 +40,64 @@ use super::{
     tree::DocumentTree,
 };
 
-/// Further citations of one document are not read.
+/// Maximum citations read of one document.
 const MAX_CITATIONS: usize = 10_000;
 
-/// A citation or a link of a document that was checked. Field names are a wire promise.
+/// A checked citation or link of a document. Its field names are part of the wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DocumentFinding {
-    /// Path of the document below the root.
+    /// Path of the document relative to the root.
     pub document: String,
-    /// Its line there, counted from 1.
+    /// Line in the document, counted from 1.
     pub line: usize,
-    /// Its column in characters, counted from 1.
+    /// Column in characters, counted from 1.
     pub column: usize,
-    /// What was found out.
+    /// Result of the check.
     #[serde(flatten)]
     pub checked: CheckedCitation<DocumentCitationState>,
-    /// What is wrong, in words.
+    /// Description of the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether mending the document or the lock file puts it right.
+    /// Set if rewriting the document or the lock file fixes the fault.
     #[serde(skip)]
     pub is_mendable: bool,
-    /// As it stands in the document.
+    /// Citation or link target as written in the document.
     #[serde(skip)]
     pub written: String,
 }
 
-/// A document that was checked.
+/// A checked document.
 #[derive(Debug)]
 pub struct CheckedDocument {
-    /// In order of the text.
+    /// Findings in the order of the text.
     pub findings: Vec<DocumentFinding>,
-    /// How many citations are of files that are there and not read.
+    /// Number of citations of files that exist but are not read.
     pub unchecked: usize,
-    /// How many citations the lock file lacks.
+    /// Number of citations missing from the lock file.
     pub unlocked: usize,
     document: String,
     text: String,
     edits: Vec<DocumentEdit>,
-    /// What the lock is to have of it when it was mended.
+    /// Lock entries of the document after the fixes.
     entries: BTreeMap<CitationLockKey, String>,
-    /// What it keeps of lines that people have to look at, whatever moved to the same lines.
+    /// Lock entries of lines that people have to review. They win over entries of lines that moved
+    /// to the same place.
     kept: BTreeMap<CitationLockKey, String>,
 }
 
-/// Whether changed lines are accepted as they are.
+/// Policy for changed lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangedLinesPolicy {
-    /// People have to look.
+    /// Report them for review.
     Report,
-    /// They have.
+    /// Accept them as reviewed.
     Accept,
 }
 
-/// The documents of a work tree.
+/// Checks the documents of a work tree.
 pub struct DocumentChecker {
     tree: DocumentTree,
     lock: CitationLock,
-    /// As it is on disk.
     stored: CitationLock,
     links: LinkChecker,
     on_change: ChangedLinesPolicy,
@@ -104,7 +105,7 @@ pub struct DocumentChecker {
     _alone: Option<FixLock>,
 }
 
-/// A document that was read, before anything is looked up.
+/// A parsed document, before any lookup.
 struct ParsedDocument<'a> {
     document: &'a str,
     text: &'a str,
@@ -112,16 +113,16 @@ struct ParsedDocument<'a> {
     places: LineColumnIndex,
 }
 
-/// A citation with what is known of it.
+/// A citation with its names and its context.
 struct DocumentCitation<'a> {
     citation: &'a Citation,
-    said: &'a AttributedText,
+    attributed: &'a AttributedText,
     fits: bool,
     in_link: bool,
 }
 
 impl DocumentChecker {
-    /// Reads the lock file of a tree, if it has one.
+    /// Opens a tree and reads its lock file, if it has one.
     pub fn open(tree: DocumentTree, on_change: ChangedLinesPolicy) -> Result<Self, DocumentError> {
         let lock = match tree.read_text(LOCK_FILE) {
             Ok(text) => CitationLock::parse(&text).map_err(|line| DocumentError::Lock { line })?,
@@ -133,7 +134,7 @@ impl DocumentChecker {
         Ok(Self { tree, lock, stored, links, on_change, with_hashes: false, _alone: None })
     }
 
-    /// The same to mend them afterwards, which is for one at a time.
+    /// Opens a tree to fix its documents afterwards. Fails if another process does so.
     pub fn open_to_mend(
         tree: DocumentTree,
         on_change: ChangedLinesPolicy,
@@ -142,17 +143,17 @@ impl DocumentChecker {
         Ok(Self { _alone: alone, ..Self::open(tree, on_change)? })
     }
 
-    /// Has what stands in cited lines named.
+    /// Adds content hashes to the findings.
     #[must_use]
     pub fn with_hashes(self) -> Self {
         Self { with_hashes: true, ..self }
     }
 
-    /// Checks a document, by its path below the root.
+    /// Checks the document at a path relative to the root.
     pub fn check_document(&mut self, document: &str) -> Result<CheckedDocument, DocumentError> {
         let path = document.to_owned();
-        let text = self.tree.read_text(document);
-        let text = text.map_err(|source| DocumentError::Read { path, source })?;
+        let text =
+            self.tree.read_text(document).map_err(|source| DocumentError::Read { path, source })?;
         self.lock.settle_pending_rewrite(document, &mend::hash_text(&text));
         let reading = ParsedDocument {
             document,
@@ -177,17 +178,19 @@ impl DocumentChecker {
         Ok(examined)
     }
 
-    /// Checks the citations; returns where those stand that are targets of links, in order.
+    /// Checks the citations. Returns the offsets of those that are link targets, in order.
     fn check_citations(
         &self,
         reading: &ParsedDocument<'_>,
         examined: &mut CheckedDocument,
     ) -> Vec<usize> {
-        let (text, whole) = (reading.text, MarkdownPieces::parse(reading.text));
-        let (mut citations, mut targets) = (Vec::new(), Vec::new());
+        let text = reading.text;
+        let whole = MarkdownPieces::parse(text);
+        let mut citations = Vec::new();
+        let mut targets = Vec::new();
         for citation in parse::find_citations_in_pieces(text, &whole, MAX_CITATIONS) {
             let in_link = is_in_link(text, &citation);
-            // A link to a whole file is followed as others are.
+            // A link to a whole file is checked with the other links.
             if reading.page.leaves_out(citation.range.start) || in_link && citation.lines.is_empty()
             {
                 continue;
@@ -198,24 +201,28 @@ impl DocumentChecker {
                 targets.push(target);
             }
         }
-        let said = said::attribute_text(text, &whole, &citations);
+        let attributed = said::attribute_text(text, &whole, &citations);
         let known: Vec<Option<Arc<CitedFile>>> =
             targets.iter().map(|target| self.load_target_file(target)).collect();
         let content = |at: usize| known.get(at)?.as_deref().map(|known| &known.content);
-        let fits = judge::find_fitting_groups(&citations, &said, content);
+        let fits = judge::find_fitting_groups(&citations, &attributed, content);
         let mut links = Vec::new();
-        for (((citation, said), target), known) in
-            citations.iter().zip(&said).zip(&targets).zip(&known)
+        for (((citation, attributed), target), known) in
+            citations.iter().zip(&attributed).zip(&targets).zip(&known)
         {
             let in_link = is_in_link(text, citation);
             if in_link {
                 links.push(citation.range.start);
             }
-            let case =
-                DocumentCitation { citation, said, fits: fits.contains(&said.group), in_link };
+            let case = DocumentCitation {
+                citation,
+                attributed,
+                fits: fits.contains(&attributed.group),
+                in_link,
+            };
             match (target, known) {
                 (PathTarget::File(path), Some(known)) => {
-                    self.check_existing_file(reading, &case, (path, known), examined);
+                    self.check_existing_file(reading, &case, path, known, examined);
                 }
                 (PathTarget::Gone(paths), _) => {
                     self.check_missing_file(reading, &case, paths, examined);
@@ -233,15 +240,16 @@ impl DocumentChecker {
         }
     }
 
-    /// Checks a citation of a file that is there.
     fn check_existing_file(
         &self,
         reading: &ParsedDocument<'_>,
         case: &DocumentCitation<'_>,
-        (path, known): (&str, &CitedFile),
+        path: &str,
+        known: &CitedFile,
         examined: &mut CheckedDocument,
     ) {
-        let (citation, content) = (case.citation, &known.content);
+        let citation = case.citation;
+        let content = &known.content;
         let lines = &citation.lines;
         let is_hashed = self.with_hashes || !lines.is_empty();
         if is_hashed && !self.tree.reserve_hash_bytes(content.byte_len_of_ranges(lines)) {
@@ -250,10 +258,10 @@ impl DocumentChecker {
             return;
         }
         let by_lock =
-            settle::compare_with_lock_entries(&self.lock, (reading.document, path), lines, content);
+            settle::compare_with_lock_entries(&self.lock, reading.document, path, lines, content);
         let is_new = by_lock.is_none() && !lines.is_empty();
         let mut settled = by_lock
-            .unwrap_or_else(|| settle::judge_by_names(known, citation, case.said, case.fits));
+            .unwrap_or_else(|| settle::judge_by_names(known, citation, case.attributed, case.fits));
         let is_accepted = settled.state == DocumentCitationState::Changed
             && self.on_change == ChangedLinesPolicy::Accept
             && lines.iter().all(|range| content.has_lines(*range));
@@ -284,7 +292,7 @@ impl DocumentChecker {
         ));
     }
 
-    /// Checks a citation of a file that is not there: what it stood for may be elsewhere.
+    /// Checks a citation of a missing file, whose content may have moved to another one.
     fn check_missing_file(
         &self,
         reading: &ParsedDocument<'_>,
@@ -292,13 +300,14 @@ impl DocumentChecker {
         paths: &[String],
         examined: &mut CheckedDocument,
     ) {
-        let (citation, lines) = (case.citation, &case.citation.lines);
+        let citation = case.citation;
+        let lines = &citation.lines;
         let entries = |path: &&String| -> Option<Vec<&str>> {
             lines.iter().map(|range| self.lock.get(reading.document, path, *range)).collect()
         };
-        let locked = paths.iter().find(|path| !lines.is_empty() && entries(path).is_some());
-        let end = || self.lock.find_path_with_suffix(reading.document, &citation.path, lines);
-        let locked = locked.cloned().or_else(end);
+        let exact = paths.iter().find(|path| !lines.is_empty() && entries(path).is_some());
+        let by_suffix = || self.lock.find_path_with_suffix(reading.document, &citation.path, lines);
+        let locked = exact.cloned().or_else(by_suffix);
         if locked.is_none()
             && !target::is_repository_path(&self.tree, reading.document, citation, case.in_link)
         {
@@ -313,7 +322,7 @@ impl DocumentChecker {
         if let Some(path) = &locked {
             let moved = self.find_moved_lines(path, lines, &entries(&path).unwrap_or_default());
             if let Some((to, ranges)) = moved {
-                let mended = self.redirect_citation(reading, case, (path, &to, &ranges), examined);
+                let mended = self.redirect_citation(reading, case, path, &to, &ranges, examined);
                 let place = format!("moved to {to}:{}", super::fault::join_lines(&ranges));
                 settled = CitationOutcome {
                     state: DocumentCitationState::Moved,
@@ -333,7 +342,7 @@ impl DocumentChecker {
         ));
     }
 
-    /// Finds the one file that has now what stood in the lines of another.
+    /// Finds the only file that now has the content of lines of another.
     fn find_moved_lines(
         &self,
         path: &str,
@@ -356,12 +365,15 @@ impl DocumentChecker {
         Some((to, ranges))
     }
 
-    /// Has a citation name another file and lines there; returns whether it can.
+    /// Rewrites a citation to name another file and its lines. Returns `false` if it cannot be
+    /// rewritten.
     fn redirect_citation(
         &self,
         reading: &ParsedDocument<'_>,
         case: &DocumentCitation<'_>,
-        (from, to, ranges): (&str, &str, &[LineRange]),
+        from: &str,
+        to: &str,
+        ranges: &[LineRange],
         examined: &mut CheckedDocument,
     ) -> bool {
         let citation = case.citation;
@@ -387,12 +399,12 @@ impl DocumentChecker {
         true
     }
 
-    /// Keeps what the lock has of lines that people have to look at.
+    /// Keeps the lock entries of lines that people have to review.
     fn keep_lock_entries(&self, path: &str, lines: &[LineRange], examined: &mut CheckedDocument) {
         for range in lines {
             if let Some(entry) = self.lock.get(&examined.document, path, *range) {
-                let entry = entry.to_owned();
-                examined.kept.insert(examined.lock_key(path, *range), entry);
+                let key = examined.lock_key(path, *range);
+                examined.kept.insert(key, entry.to_owned());
             }
         }
     }
@@ -438,7 +450,7 @@ impl DocumentChecker {
         }
     }
 
-    /// Writes the documents whose citations moved, and the lock file; returns what could not be written.
+    /// Writes the documents with moved citations and the lock file. Returns the failures.
     pub fn apply_fixes(self, examined: Vec<CheckedDocument>) -> Vec<DocumentError> {
         let change = |CheckedDocument { document, text, edits, mut entries, kept, .. }| {
             entries.extend(kept);
@@ -450,7 +462,7 @@ impl DocumentChecker {
 }
 
 impl ParsedDocument<'_> {
-    /// Says where something that was found out stands in the document.
+    /// Builds a finding with its position in the document.
     fn build_finding(
         &self,
         found: CheckedCitation<DocumentCitationState>,
@@ -480,7 +492,7 @@ impl CheckedDocument {
         CitationLockKey { document: self.document.clone(), path: path.to_owned(), lines }
     }
 
-    /// Takes what lines have now for what they stand for.
+    /// Records the current fingerprints of lines in the lock entries.
     fn record_lock_entries(&mut self, path: &str, content: &CitedFileText, lines: &[LineRange]) {
         for range in lines {
             if let Some(fingerprint) = content.fingerprint_lines(*range) {
@@ -491,12 +503,12 @@ impl CheckedDocument {
     }
 }
 
-/// Whether a citation is the target of a link.
+/// Returns whether a citation is the target of a link.
 fn is_in_link(text: &str, citation: &Citation) -> bool {
     text.get(..citation.written.start).is_some_and(|before| before.ends_with("]("))
 }
 
-/// Returns a citation before anything is known of it.
+/// Returns a citation in its initial state, as if its file were missing.
 fn build_missing_citation(citation: &Citation) -> CheckedCitation<DocumentCitationState> {
     CheckedCitation {
         path: citation.path.clone(),

@@ -1,8 +1,10 @@
-//! Measures how well a statement fits lines of a file, compared with the other lines of that file. Pure.
+//! Measures how well a statement fits lines of a file, compared with the other lines of that file.
+//! Does no I/O.
 //!
-//! Words are compared by their stems, whole names as such, and words of about the same meaning in part. Each
-//! counts by how few lines of the file have it (inverse document frequency: Robertson and Zaragoza, "The
-//! Probabilistic Relevance Framework", 2009). Meanings are compared by the cosine of sums of word vectors.
+//! Words are compared by their stems, and names also as a whole. Words of similar meaning count in
+//! part. Each word is weighted by its inverse document frequency over the lines of the file
+//! (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). Meanings are compared
+//! by the cosine of sums of word vectors.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -15,7 +17,7 @@ use codeinfo_lang::words::{STOP_WORDS, find_identifiers, fold_name, split_identi
 
 /// Lines on either side of a range that count as its surroundings.
 const SURROUNDINGS: usize = 60;
-/// Weight of a word that means about the same as one of the statement.
+/// Weight of a word with a meaning similar to one of the statement.
 const NEAR_WEIGHT: f32 = 0.7;
 /// Weight of a whole name of several words.
 const NAME_WEIGHT: f32 = 1.6;
@@ -23,9 +25,9 @@ const NAME_WEIGHT: f32 = 1.6;
 const CODE_WEIGHT: f32 = 1.25;
 /// Maximum terms of a statement; further ones are ignored.
 const MAX_TERMS: usize = 60;
-/// Scores that differ by less are the same.
+/// Scores that differ by less are equal.
 const EPSILON: f32 = 1e-6;
-/// Further words that say nothing about code, beside those of questions.
+/// Stop words about code, in addition to those of questions.
 const MORE_STOP_WORDS: [&str; 40] = [
     "not", "no", "only", "also", "so", "but", "than", "other", "same", "each", "every", "one",
     "two", "both", "first", "last", "does", "such", "after", "before", "either", "more", "most",
@@ -35,14 +37,15 @@ const MORE_STOP_WORDS: [&str; 40] = [
 
 type MeaningVector = [f32; DIMENSIONS];
 
-/// A stem, or a whole name after `=`; with the word itself, where it is one.
+/// A stem with its word, or a whole name after `=` without one.
 type TermOfText = (String, Option<String>);
 
 fn read_terms(text: &str) -> impl Iterator<Item = TermOfText> + '_ {
     find_identifiers(text).flat_map(|identifier| {
         let is_word = |part: &&[u8]| part.len() > 1 || part.first().is_some_and(u8::is_ascii_digit);
-        let words = split_identifier(identifier).filter(is_word);
-        let words = words.map(|part| (fold_name(stem_word(part)), Some(fold_name(part))));
+        let words = split_identifier(identifier)
+            .filter(is_word)
+            .map(|part| (fold_name(stem_word(part)), Some(fold_name(part))));
         let whole = split_identifier(identifier)
             .nth(1)
             .map(|_| (format!("={}", fold_name(identifier)), None));
@@ -50,12 +53,12 @@ fn read_terms(text: &str) -> impl Iterator<Item = TermOfText> + '_ {
     })
 }
 
-/// The lines of each term of a file, by place from 0.
+/// Line indexes of each term of a file, counted from 0.
 #[derive(Debug, Default)]
 pub(super) struct TermLines(HashMap<String, Vec<usize>>);
 
 impl TermLines {
-    /// Reads the terms of every line.
+    /// Collects the terms of every line.
     pub(super) fn from_text(text: &str) -> Self {
         let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, line) in text.lines().enumerate() {
@@ -74,7 +77,7 @@ impl TermLines {
     }
 }
 
-/// A part of a text, with how much its words count.
+/// A part of a text with the weight of its words.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WeightedText<'a> {
     pub(super) text: &'a str,
@@ -87,21 +90,19 @@ struct StatementTerm {
     stem: String,
     word: Option<String>,
     weight: f32,
-    /// Stems of words that mean about the same, each with its weight.
+    /// Stems of words with similar meaning, each with its weight.
     near: Vec<(String, f32)>,
 }
 
-/// What is said of some lines.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatementTerms {
     terms: Vec<StatementTerm>,
     vector: Option<Box<MeaningVector>>,
-    /// Code spans, without white space.
+    /// Code spans without white space.
     spans: Vec<String>,
 }
 
 impl StatementTerms {
-    /// Reads a statement.
     pub(super) fn new<'a>(
         texts: impl IntoIterator<Item = WeightedText<'a>>,
         spans: Vec<String>,
@@ -114,7 +115,7 @@ impl StatementTerms {
             model.add_query_word(word, term.weight, &mut sum);
             let near = model.similar_words(word).into_iter();
             let near = near
-                .map(|one| (fold_name(stem_word(one.word.as_bytes())), one.share * NEAR_WEIGHT));
+                .map(|near| (fold_name(stem_word(near.word.as_bytes())), near.share * NEAR_WEIGHT));
             term.near = near.filter(|(stem, _)| *stem != term.stem).collect();
         }
         Self { terms, vector: to_unit(sum).map(Box::new), spans }
@@ -152,54 +153,55 @@ fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word) || MORE_STOP_WORDS.contains(&word)
 }
 
-/// How well a statement fits a place. All but `similarity` and `local_margin` are shares, 0…1.
+/// Measures of how well a statement fits a place. All but `similarity` and `local_margin` are
+/// shares from 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FitMeasures {
-    /// Score of the lines, of the best score of as many lines anywhere in the file.
+    /// Score of the lines divided by the best score of equally many lines of the file.
     pub(super) ratio: f32,
-    /// The same, of the best score nearby.
+    /// Score of the lines divided by the best score nearby.
     pub(super) local_ratio: f32,
-    /// Share of the places nearby that have a lower score.
+    /// Share of the places nearby with a lower score.
     pub(super) local_rank: f32,
     /// Cosine of the meanings of the statement and of the lines.
     pub(super) similarity: f32,
-    /// How much less similar the most similar lines nearby are; 0 or less.
+    /// Similarity of the lines minus that of the most similar lines nearby; 0 or less.
     pub(super) local_margin: f32,
-    /// Share of the statement's code spans that stand in the lines.
+    /// Share of the statement's code spans that occur in the lines.
     pub(super) exact: f32,
-    /// 1 if the statement has code spans.
+    /// 1 if the statement has code spans, else 0.
     pub(super) has_spans: f32,
 }
 
-/// How lines are cut out of their file.
+/// Measures of how lines are cut out of their file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RangeShape {
-    /// How often brackets are open at the start, and at the end.
+    /// Number of open brackets at the start and at the end.
     pub(super) unbalanced: f32,
-    /// How many of the first and the last line are blank.
+    /// Number of blank lines among the first and the last one.
     pub(super) blank: f32,
-    /// 1 if no line is less indented than the first.
+    /// 1 if no line is indented less than the first, else 0.
     pub(super) leads: f32,
-    /// 1 if the first line closes what began before.
+    /// 1 if the first line closes a block opened before it, else 0.
     pub(super) closes: f32,
 }
 
-/// Lines of a file that are cited.
+/// Cited lines of a file.
 pub(super) struct CitedRegion<'a> {
     terms: &'a TermLines,
     lines: Vec<&'a str>,
-    /// Places of the cited lines, from 0.
+    /// Index ranges of the cited lines, from 0.
     ranges: Vec<Range<usize>>,
     count: usize,
-    /// Sums of the vectors of lines up to each of the surroundings, and the place of the first.
+    /// Prefix sums of the vectors of the surrounding lines, and the index of the first of them.
     sums: Vec<MeaningVector>,
     start: usize,
-    /// The cited text without white space.
+    /// Cited text without white space.
     compact: String,
 }
 
 impl<'a> CitedRegion<'a> {
-    /// Reads the lines of `ranges`, which the file has, and those around them.
+    /// Builds the region of `ranges`, which the file must have, with the lines around them.
     pub(super) fn new(
         terms: &'a TermLines,
         text: &'a str,
@@ -225,7 +227,6 @@ impl<'a> CitedRegion<'a> {
         Self { terms, lines, ranges, count, sums, start, compact }
     }
 
-    /// Measures how well a statement fits.
     pub(super) fn measure_fit(&self, statement: &StatementTerms) -> FitMeasures {
         let windows = (self.lines.len() + 1).saturating_sub(self.count);
         let (own, scores) = self.score_windows(statement, windows);
@@ -253,7 +254,7 @@ impl<'a> CitedRegion<'a> {
         }
     }
 
-    /// Returns the score of the cited lines, and of each run of as many lines of the file.
+    /// Returns the score of the cited lines, and of each run of equally many lines of the file.
     fn score_windows(&self, statement: &StatementTerms, windows: usize) -> (f32, Vec<f32>) {
         let mut scores = vec![0.0_f32; windows];
         let mut own = 0.0_f32;
@@ -273,7 +274,8 @@ impl<'a> CitedRegion<'a> {
             if !is_there {
                 continue;
             }
-            let (total, frequency) = (count_of(self.lines.len()), values.iter().sum::<f32>());
+            let total = count_of(self.lines.len());
+            let frequency = values.iter().sum::<f32>();
             let rarity = (1.0 + (total - frequency + 0.5) / (frequency + 0.5)).ln();
             let cited = self.ranges.iter().filter_map(|range| values.get(range.clone())).flatten();
             own += term.weight * rarity * cited.copied().fold(0.0, f32::max);
@@ -282,8 +284,8 @@ impl<'a> CitedRegion<'a> {
         (own, scores)
     }
 
-    /// Returns how similar the lines are to a statement, and by how much more than the most similar lines
-    /// nearby.
+    /// Returns the similarity of the lines to a statement, and its margin over the most similar
+    /// lines nearby.
     fn compare_meanings(&self, statement: &StatementTerms) -> (f32, f32) {
         let Some(query) = &statement.vector else { return (0.0, 0.0) };
         let add_lines = |from: usize, to: usize, sum: &mut MeaningVector| {
@@ -309,7 +311,7 @@ impl<'a> CitedRegion<'a> {
         (own, own - best)
     }
 
-    /// Returns how the lines are cut out: the mean over their ranges.
+    /// Returns the shape of the lines: the mean over their ranges.
     pub(super) fn mean_shape(&self) -> RangeShape {
         let mut sum = RangeShape::default();
         let share = 1.0 / count_of(self.ranges.len());
@@ -324,7 +326,7 @@ impl<'a> CitedRegion<'a> {
     }
 }
 
-/// Returns the first place of some ranges, and the end of the last.
+/// Returns the first index of the ranges and the end of the last one.
 fn find_outer_bounds(ranges: &[Range<usize>]) -> (usize, usize) {
     let first = ranges.iter().map(|range| range.start).min().unwrap_or_default();
     (first, ranges.iter().map(|range| range.end).max().unwrap_or_default())
@@ -356,8 +358,9 @@ fn read_shape(lines: &[&str]) -> RangeShape {
     }
 }
 
-/// Adds to the score of each run of `count` lines the greatest value of one of its lines, times `weight`.
-/// The maxima come from a queue of the lines that may still be the greatest, in one pass.
+/// Adds to the score of each run of `count` lines the greatest value of its lines, times `weight`.
+///
+/// Finds the maxima in one pass with a queue of the lines that may still be the greatest.
 fn add_window_maxima(values: &[f32], count: usize, weight: f32, scores: &mut [f32]) {
     let mut queue: VecDeque<(usize, f32)> = VecDeque::new();
     for (at, value) in values.iter().copied().enumerate() {
@@ -386,7 +389,7 @@ fn to_unit(mut vector: MeaningVector) -> Option<MeaningVector> {
     Some(vector)
 }
 
-/// Returns a count to divide by: at least 1.
+/// Returns a count as a divisor: at least 1.
 #[expect(clippy::cast_precision_loss, reason = "a share needs not be exact")]
 fn count_of(count: usize) -> f32 {
     count.max(1) as f32

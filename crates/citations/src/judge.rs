@@ -1,4 +1,4 @@
-//! Compares a citation with the file that it means. Pure.
+//! Judges a citation of a document by the file that it refers to. Does no I/O.
 
 use std::collections::HashSet;
 
@@ -12,26 +12,27 @@ use super::{
     said::AttributedText,
 };
 
-/// A file as it is now, beside what was indexed of it.
+/// The current text of a file beside its indexed chunks.
 #[derive(Debug)]
 pub(super) struct CitedFile {
     pub(super) content: CitedFileText,
-    /// The chunks that were indexed, where the file has changed since.
+    /// Indexed chunks, if the file has changed since.
     pub(super) indexed: Option<Vec<ChunkRecord>>,
 }
 
-/// What became of one citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DocumentVerdict {
     Right,
     Wrong(CitationFault),
-    /// It names the right lines in a wrong way, or the right name at wrong lines: these are right.
+    /// The lines are written in a wrong form, or the name is at other lines: these lines are right.
     Moved(CitationFault, Vec<LineRange>),
     Changed(CitationFault),
 }
 
-/// Judges a citation of a file that was read. `fits` says whether what is said of it stands in its lines, or
-/// in those of one that it is named together with.
+/// Judges a citation of a file that was read.
+///
+/// `fits` tells that the lines of the citation, or of another one in its group, have a name that
+/// the sentence gives.
 pub(super) fn judge_lines(
     known: &CitedFile,
     lines: &[LineRange],
@@ -43,7 +44,7 @@ pub(super) fn judge_lines(
         return DocumentVerdict::Right;
     }
     match out_of_bounds(content, lines) {
-        // The lines that may be meant have nothing of what is said.
+        // The corrected lines have none of the names.
         Some(DocumentVerdict::Moved(_, fixed))
             if !names.is_empty() && !has_name(content, &fixed, names) =>
         {
@@ -62,7 +63,7 @@ pub(super) fn judge_lines(
     }
 }
 
-/// Says what is wrong with lines that the file does not have as they are written.
+/// Returns the fault of lines that the file does not have as written.
 fn out_of_bounds(content: &CitedFileText, lines: &[LineRange]) -> Option<DocumentVerdict> {
     let fault = |range: &LineRange| {
         let is_reversed = range.last < range.first;
@@ -89,31 +90,30 @@ fn out_of_bounds(content: &CitedFileText, lines: &[LineRange]) -> Option<Documen
     })
 }
 
-/// Returns the groups of citations of which one has a name that is given for them, or that are given none.
-/// `content` is that of the file which the citation at a place means.
+/// Returns the groups with a citation whose lines have one of its names, or that has no names.
+///
+/// `content` returns the file that the citation at an index refers to.
 pub(super) fn find_fitting_groups<'a>(
     citations: &[Citation],
-    said: &[AttributedText],
+    attributed: &[AttributedText],
     content: impl Fn(usize) -> Option<&'a CitedFileText>,
 ) -> HashSet<usize> {
     let mut fits = HashSet::new();
-    for (at, (citation, said)) in citations.iter().zip(said).enumerate() {
-        let has_name = |content: &CitedFileText| has_name(content, &citation.lines, &said.names);
-        if said.names.is_empty() || content(at).is_some_and(has_name) {
-            fits.insert(said.group);
+    for (at, (citation, own)) in citations.iter().zip(attributed).enumerate() {
+        let has_name = |content: &CitedFileText| has_name(content, &citation.lines, &own.names);
+        if own.names.is_empty() || content(at).is_some_and(has_name) {
+            fits.insert(own.group);
         }
     }
     fits
 }
 
-/// Whether one of the names stands in the lines.
+/// Returns whether one of the names occurs in the lines.
 pub(super) fn has_name(content: &CitedFileText, lines: &[LineRange], names: &[CitedName]) -> bool {
-    let mut names = names.iter();
-    names.any(|name| lines.iter().any(|range| content.mentions_word(&name.word, *range)))
+    names.iter().any(|name| lines.iter().any(|range| content.mentions_word(&name.word, *range)))
 }
 
-/// Says where the names are that stand in no line of the citations they were given for; nothing if they
-/// may be plain words.
+/// Finds the names that no cited line has; `None` if they may be ordinary words.
 fn find_misplaced_name(content: &CitedFileText, names: &[CitedName]) -> Option<DocumentVerdict> {
     let elsewhere = |name: &CitedName, at: Vec<LineRange>| {
         DocumentVerdict::Moved(
@@ -136,7 +136,7 @@ fn find_misplaced_name(content: &CitedFileText, names: &[CitedName]) -> Option<D
         .map(|name| DocumentVerdict::Wrong(CitationFault::Absent { name: name.shown.clone() }))
 }
 
-/// Compares the lines of a file that has changed since it was indexed.
+/// Compares lines with their indexed chunks, if the file has changed since it was indexed.
 fn compare_with_indexed(known: &CitedFile, lines: &[LineRange]) -> DocumentVerdict {
     let Some(indexed) = &known.indexed else { return DocumentVerdict::Right };
     let content = &known.content;

@@ -1,10 +1,12 @@
-//! Checks the citations of an answer: the file is there, the lines are in it, what is said of them stands
-//! there, and it is as it was indexed.
+//! Checks the citations of an answer against the indexed files.
 //!
-//! Mechanical, without a model, in milliseconds. Files are opened beneath their roots, never through a
-//! link, and only those that the index has a record of: what it leaves out may be a secret, so that no more
-//! is found out about it than whether it is there, and a citation of it is no fault.
-//! Deliberately absent: asking the model again, and striking out; those belong to the turn.
+//! The checks: the file exists, it has the lines, the sentence fits the lines, and the lines are
+//! unchanged since they were indexed. They run without a model call, in milliseconds.
+//!
+//! Files are opened beneath their roots, never through a link, and only if the index has a record
+//! of them. A file without a record may be a secret: only its existence is checked, and a citation
+//! of it is not a fault. Correction turns and struck-out citations belong to the turn, not to this
+//! crate.
 #![warn(missing_docs)]
 
 mod assess;
@@ -71,79 +73,80 @@ pub use resolve::LookupScope;
 pub use state::{CitationState, DocumentCitationState};
 pub use tree::{DocumentTree, IgnoreCheck};
 
-/// So many answers are checked at a time: each takes a thread, for ever if a folder hangs.
+/// Maximum answers checked at a time. Each takes a thread, which stays blocked if a folder hangs.
 const MAX_CHECKS: usize = 16;
-/// More files are not looked for outside of the index: a text may name many, and there may be many roots.
+/// Maximum files looked up outside of the index: a text may name many, and there may be many roots.
 const MAX_LOOKUPS: usize = 4096;
-/// So many citations of an answer are counted, and so many of them checked.
+/// Maximum citations of an answer that are counted, and that are checked.
 const MAX_FOUND: usize = 10_000;
 const MAX_CHECKED: usize = 1000;
-/// A check is given up after this; a folder on a network may hang.
+/// Timeout of a check; a folder on a network may hang.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Comparing stops after this; citations that are left are unchecked.
+/// Time after which comparing stops. The remaining citations are left unchecked.
 const COMPARING: Duration = Duration::from_secs(5);
 
-/// Citations before and after one that its lines are compared with.
+/// Number of citations before and after one whose lines are compared with its own.
 const NEIGHBOURS: usize = 2;
 
-/// The vectors of words, from the binary.
+/// Word vectors built into the binary.
 static MODEL: LazyLock<Result<StaticModel, EmbedError>> = LazyLock::new(StaticModel::load);
 
-/// A citation that was checked. Field names are a wire promise.
+/// A checked citation. Its field names are part of the wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckedCitation<S = CitationState> {
-    /// Absolute path as the client sees it; as it is written where no file is meant.
+    /// Absolute path as the client sees it, or the path as written if no file was found.
     pub path: String,
-    /// Path below the root.
+    /// Path relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rel_path: Option<String>,
     /// Name of the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// As they are written; none for a whole file.
+    /// Line ranges as written; empty for a whole file.
     pub lines: Vec<LineRange>,
-    /// What became of it.
+    /// Result of the check.
     pub state: S,
-    /// The right lines of what has moved.
+    /// Current line ranges of moved content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved_to: Vec<LineRange>,
-    /// Names what stands in these lines now, or in the file.
+    /// Hash of the current content of the lines, or of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Its bytes in the text.
+    /// Byte range in the text.
     #[serde(skip)]
     pub range: Range<usize>,
-    /// The same with the code span or link around it.
+    /// Byte range including the code span or link around it.
     #[serde(skip)]
     pub whole: Range<usize>,
-    /// What is wrong with it.
+    /// Fault found by the check.
     #[serde(skip)]
     pub fault: Option<CitationFault>,
 }
 
-/// What was found out about the citations of a text.
+/// Result of checking the citations of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CitationReport {
-    /// In order of the text.
+    /// Citations in the order of the text.
     pub citations: Vec<CheckedCitation>,
-    /// How many were left out: their files are there and not in the index, or checking the others took all
-    /// that one answer may cost.
+    /// Number of citations left out: the file exists but is not indexed, or the limits of one
+    /// answer were reached.
     pub unchecked: usize,
 }
 
-/// Says for the model what is wrong with each faulty citation of `text`, one a line, such as
-/// "`app.py:1003-1128`: `handle_exception` is at 960-1001".
+/// Describes each faulty citation of `text` for the model, one a line, without duplicates.
+///
+/// Example: "`app.py:1003-1128`: `handle_exception` is at 960-1001".
 pub fn describe_faults(text: &str, report: &CitationReport) -> Vec<String> {
-    let mut said = HashSet::new();
-    let wrong = report.citations.iter().filter_map(|one| {
-        let written = text.get(one.range.clone())?.replace('`', "");
-        Some(format!("`{written}`: {}", one.fault.as_ref()?))
+    let mut described = HashSet::new();
+    let wrong = report.citations.iter().filter_map(|citation| {
+        let written = text.get(citation.range.clone())?.replace('`', "");
+        Some(format!("`{written}`: {}", citation.fault.as_ref()?))
     });
-    wrong.filter(|line| said.insert(line.clone())).collect()
+    wrong.filter(|line| described.insert(line.clone())).collect()
 }
 
-/// Checks answers. Clones share how many are checked at a time.
+/// Checks answers. Clones share the limit on concurrent checks.
 #[derive(Clone)]
 pub struct CitationChecker {
     store: Arc<dyn VectorStore>,
@@ -151,15 +154,15 @@ pub struct CitationChecker {
     room: Arc<Semaphore>,
 }
 
-/// A text whose citations have been read, before anything is looked up.
+/// A text with its parsed citations, before any lookup.
 struct ParsedCitations {
     citations: Vec<Citation>,
-    said: Vec<AttributedText>,
+    attributed: Vec<AttributedText>,
     statements: Vec<CitedStatement>,
 }
 
 impl CitationChecker {
-    /// Makes a checker of answers about what `store` holds.
+    /// Creates a checker for answers about the contents of `store`.
     pub fn new(store: Arc<dyn VectorStore>, paths: PathMap) -> Self {
         Self { store, paths, room: Arc::new(Semaphore::new(MAX_CHECKS)) }
     }
@@ -173,7 +176,7 @@ impl CitationChecker {
         self.check_text_with_claims(text, scope, None).await
     }
 
-    /// Checks them, and sends the claims of the text once its files are read, before they are judged.
+    /// Checks the citations of a text and sends its claims before the citations are judged.
     pub async fn check_text_with_claims(
         &self,
         text: &str,
@@ -191,17 +194,18 @@ impl CitationChecker {
             roots.retain(|root| root.id == only);
         }
         let (meanings, records) = self.resolve_citations(&citations, &roots, scope).await?;
-        // What is no citation may be a name.
+        // Paths that are not citations may be names.
         let (citations, meanings): (Vec<Citation>, Vec<PathMeaning>) = citations
             .into_iter()
             .zip(meanings)
             .filter(|(_, meaning)| *meaning != PathMeaning::Unmeant)
             .unzip();
         let model = MODEL.as_ref().map_err(|_| CiteError::Model)?;
-        let said = said::attribute_text(text, &whole, &citations);
-        let read = |said| CitedStatement::from_attributed_text(text, &whole, said, model);
-        let statements = said.iter().map(read).collect();
-        let reading = ParsedCitations { citations, said, statements };
+        let attributed = said::attribute_text(text, &whole, &citations);
+        let read =
+            |attributed| CitedStatement::from_attributed_text(text, &whole, attributed, model);
+        let statements = attributed.iter().map(read).collect();
+        let reading = ParsedCitations { citations, attributed, statements };
         let files = self.read_cited_files(&meanings, &records, &roots).await?;
         let known = self.add_indexed_chunks(files, &records, &roots).await?;
         let paths = self.paths.clone();
@@ -213,7 +217,7 @@ impl CitationChecker {
                     Some(&known.get(place)?.as_ref()?.content)
                 };
                 let found = claims::find_claims(&text, &whole, &reading.citations, content);
-                // The caller may wait for the report alone by now.
+                // The caller may have stopped waiting for the claims.
                 drop(claims.send(found));
             }
             build_report(reading, meanings, &known, &LookupRoots::new(&roots, &paths), model)
@@ -223,7 +227,7 @@ impl CitationChecker {
         Ok(report)
     }
 
-    /// Finds out which files are meant, and what the index has of them.
+    /// Resolves citations to files and loads the index records of these files.
     async fn resolve_citations(
         &self,
         citations: &[Citation],
@@ -233,7 +237,7 @@ impl CitationChecker {
         let known = LookupRoots::new(roots, &self.paths);
         let order = LookupOrder::new(scope, &known);
         let asked: Vec<PathCandidates> =
-            citations.iter().map(|one| known.find_candidates(&one.path)).collect();
+            citations.iter().map(|citation| known.find_candidates(&citation.path)).collect();
         let places = asked.iter().flat_map(PathCandidates::as_slice).cloned();
         let mut records = self.load_file_records(places.collect(), roots).await?;
         let is_indexed = |place: &RootFilePath| records.contains_key(place);
@@ -266,13 +270,13 @@ impl CitationChecker {
             })
             .collect();
         resolve::narrow_meanings(&mut meanings, citations);
-        let missing = meanings.iter().filter_map(PathMeaning::as_file);
-        let missing = missing.filter(|place| !records.contains_key(*place)).cloned().collect();
+        let files = meanings.iter().filter_map(PathMeaning::as_file);
+        let missing = files.filter(|place| !records.contains_key(*place)).cloned().collect();
         records.extend(self.load_file_records(missing, roots).await?);
         Ok((meanings, records))
     }
 
-    /// Returns the files that are there among those which citations mean, and the index has no record of.
+    /// Returns the cited files that exist but have no record in the index.
     async fn find_left_out_files(
         &self,
         citations: &[Citation],
@@ -286,8 +290,9 @@ impl CitationChecker {
         let places = named.flat_map(|((_, asked), _)| asked.as_slice());
         for place in places.take(MAX_LOOKUPS) {
             let Some(root) = roots.get(place.0) else { continue };
-            let of_root = wanted.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
-            of_root.1.push(place.clone());
+            let (_, root_places) =
+                wanted.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
+            root_places.push(place.clone());
         }
         if wanted.is_empty() {
             return Ok(HashSet::new());
@@ -295,7 +300,6 @@ impl CitationChecker {
         self.run_blocking(move || read::find_existing_paths(wanted.into_values())).await
     }
 
-    /// Reads the records of files.
     async fn load_file_records(
         &self,
         places: HashSet<RootFilePath>,
@@ -327,14 +331,15 @@ impl CitationChecker {
             if let (Some(root), Some(record)) = (roots.get(place.0), records.get(place))
                 && seen.insert(place.clone())
             {
-                let of_root = places.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
-                of_root.1.push(FileReadRequest { place: place.clone(), record: record.clone() });
+                let (_, requests) =
+                    places.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
+                requests.push(FileReadRequest { place: place.clone(), record: record.clone() });
             }
         }
         self.run_blocking(move || read::read_files(places.into_values())).await
     }
 
-    /// Adds what was indexed of files that have changed since.
+    /// Adds the indexed chunks of files that have changed since.
     async fn add_indexed_chunks(
         &self,
         files: HashMap<RootFilePath, CurrentFile>,
@@ -366,19 +371,18 @@ impl CitationChecker {
     ) -> Result<T, CiteError> {
         let room = Arc::clone(&self.room);
         let working = async {
-            let room = room.acquire_owned().await.map_err(|_| CiteError::Stalled)?;
-            let held = move || {
-                let done = work();
-                drop(room);
-                done
+            let permit = room.acquire_owned().await.map_err(|_| CiteError::Stalled)?;
+            let work_with_permit = move || {
+                let result = work();
+                drop(permit);
+                result
             };
-            spawn_blocking(held).await.map_err(|_| CiteError::Stalled)
+            spawn_blocking(work_with_permit).await.map_err(|_| CiteError::Stalled)
         };
         timeout(TIMEOUT, working).await.map_err(|_| CiteError::Stalled)?
     }
 }
 
-/// Judges every citation, in order.
 fn build_report(
     reading: ParsedCitations,
     meanings: Vec<PathMeaning>,
@@ -388,13 +392,13 @@ fn build_report(
 ) -> CitationReport {
     let until = Instant::now() + COMPARING;
     let is_late = || Instant::now() > until;
-    let ParsedCitations { citations, said, statements } = reading;
+    let ParsedCitations { citations, attributed, statements } = reading;
     let cited: Vec<Option<CitedLines<'_>>> = (citations.iter().zip(&meanings))
-        .zip(said.iter().zip(&statements))
-        .map(|((citation, meaning), (said, statement))| {
-            let known = known.get(meaning.as_file()?)?.as_ref()?;
-            let about = CitationContext { said, statement };
-            (!is_late()).then(|| CitedLines::new(known, &citation.lines, about, model))
+        .zip(attributed.iter().zip(&statements))
+        .map(|((citation, meaning), (attributed, statement))| {
+            let file = known.get(meaning.as_file()?)?.as_ref()?;
+            let about = CitationContext { attributed, statement };
+            (!is_late()).then(|| CitedLines::new(file, &citation.lines, about, model))
         })
         .collect();
     let mut report = CitationReport::default();
@@ -444,7 +448,7 @@ fn build_report(
     report
 }
 
-/// Returns the citations before and after the one at a place.
+/// Returns the citations before and after the one at index `at`.
 fn find_neighbours<'a, 'b>(
     cited: &'a [Option<CitedLines<'b>>],
     at: usize,

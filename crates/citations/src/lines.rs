@@ -1,24 +1,23 @@
-//! Reads the lines that follow a path: `:12-40`, `#L12-L40`, `` ` (lines 12-40)``. Pure.
+//! Parses the line numbers after a path: `:12-40`, `#L12-L40`, `` ` (lines 12-40)``. Does no I/O.
 
 use std::ops::Range;
 
 use codeinfo_core::LineRange;
 
-/// More ranges after one path are not read.
+/// Maximum ranges read after one path.
 const MAX_RANGES: usize = 16;
 
-/// What stands after a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineReference {
-    /// As they are written, so that one may end before it starts.
+    /// Ranges as written; one may end before it starts.
     pub(super) ranges: Vec<LineRange>,
-    /// Where their numbers stand, from the end of the path.
+    /// Byte ranges of the numbers, relative to the end of the path.
     pub(super) numbers: Vec<NumberSpans>,
-    /// How many bytes they take, from the end of the path.
+    /// Length in bytes, from the end of the path.
     pub(super) length: usize,
 }
 
-/// Where the first and the last line of a range are written; a line alone has no last one.
+/// Byte ranges of the first and the last line number of a range; a single line has no `last`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NumberSpans {
     pub(super) first: Range<usize>,
@@ -26,15 +25,16 @@ pub(super) struct NumberSpans {
 }
 
 impl NumberSpans {
-    /// Moves them by where the path ends.
+    /// Shifts the byte ranges by the end of the path.
     pub(super) fn offset_by(self, end: usize) -> Self {
         let moved = |at: Range<usize>| at.start + end..at.end + end;
         Self { first: moved(self.first), last: self.last.map(moved) }
     }
 }
 
-/// Reads lines at the start of `rest`, which stands after a path. `ticks` backticks end the path's code
-/// span, if it is in one.
+/// Parses line numbers at the start of `rest`, the text after a path.
+///
+/// `ticks` is the number of backticks that end the code span of the path, 0 outside of code.
 pub(super) fn parse_line_reference(rest: &str, ticks: usize) -> Option<LineReference> {
     let mut reader = LineReferenceParser { rest, start: rest.len(), words: false };
     if ticks > 0 && reader.rest.starts_with('`') {
@@ -48,14 +48,14 @@ pub(super) fn parse_line_reference(rest: &str, ticks: usize) -> Option<LineRefer
 #[derive(Clone)]
 struct LineReferenceParser<'a> {
     rest: &'a str,
-    /// The length of the rest at the start.
+    /// Length of the text at the start.
     start: usize,
-    /// Whether words stand before the numbers, as in `lines 12 to 40`.
+    /// Set if words precede the numbers, as in `lines 12 to 40`.
     words: bool,
 }
 
 impl LineReferenceParser<'_> {
-    /// Reads `:12`, `:L12`, `#L12` and `?plain=1#L12`.
+    /// Parses `:12`, `:L12`, `#L12` and `?plain=1#L12`.
     fn parse_after_marker(mut self) -> Option<LineReference> {
         if self.eat_prefix("?plain=1#L") || self.eat_prefix("#L") {
             return self.parse_ranges(false);
@@ -66,7 +66,7 @@ impl LineReferenceParser<'_> {
         self.parse_ranges(false)
     }
 
-    /// Reads ` (lines 12-40)`, `, line 12` and ` (12-40)`.
+    /// Parses ` (lines 12-40)`, `, line 12` and ` (12-40)`.
     fn parse_in_words(mut self) -> Option<LineReference> {
         self.eat_prefix(",");
         let is_apart = self.eat_prefix(" ");
@@ -90,7 +90,8 @@ impl LineReferenceParser<'_> {
         Some(found)
     }
 
-    /// Reads one range or several; `only_spans` where a number alone may be anything.
+    /// Parses one or several ranges. With `only_spans`, single numbers are rejected, as they may
+    /// mean anything.
     fn parse_ranges(mut self, only_spans: bool) -> Option<LineReference> {
         let (range, written) = self.parse_range(only_spans)?;
         let (mut ranges, mut numbers) = (vec![range], vec![written]);
@@ -135,19 +136,19 @@ impl LineReferenceParser<'_> {
             .then_some((LineRange { first, last: first }, numbers))
     }
 
-    /// Whether a number is over here, and not part of a word, a version or a share.
+    /// Returns whether the number ends here and is not part of a word, a version or a percentage.
     fn is_number_complete(&self) -> bool {
         let mut after = self.rest.chars();
         match after.next() {
             Some(c) if c.is_alphanumeric() || c == '%' => false,
-            // What ends emphasis is no part of a word.
+            // An underscore that ends emphasis is not part of a word.
             Some('_') => !after.as_str().trim_start_matches('_').starts_with(char::is_alphanumeric),
             Some('.') => !after.next().is_some_and(|c| c.is_ascii_digit()),
             _ => true,
         }
     }
 
-    /// Whether a third number follows, as in a date.
+    /// Returns whether a third number follows, as in a date.
     fn has_third_number(&self) -> bool {
         let after = self.rest.strip_prefix('-');
         after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()))
@@ -161,7 +162,7 @@ impl LineReferenceParser<'_> {
         }
     }
 
-    /// Reads a number, and says where it stands.
+    /// Parses a number and returns it with its byte range.
     fn parse_number(&mut self) -> Option<(u32, Range<usize>)> {
         let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
         let (digits, after) = self.rest.split_at_checked(end)?;
@@ -170,7 +171,7 @@ impl LineReferenceParser<'_> {
         }
         let start = self.start - self.rest.len();
         self.rest = after;
-        // What is too large for a number is beyond the end of every file.
+        // Numbers that overflow are beyond the end of every file.
         Some((digits.parse().unwrap_or(u32::MAX), start..start + digits.len()))
     }
 

@@ -1,5 +1,6 @@
-//! What the citations of documents stood for when people last agreed with them: a small file of a line for
-//! each, in order, so that changes of it are small and merge. Pure.
+//! Lock file with the fingerprint of each citation as people last accepted it. Does no I/O.
+//!
+//! It has one line for each citation, in order, so that changes of it are small and merge.
 
 use std::{
     collections::BTreeMap,
@@ -8,12 +9,12 @@ use std::{
 
 use codeinfo_core::LineRange;
 
-/// The name of the file, at the root of a work tree.
+/// Name of the lock file, at the root of a work tree.
 pub const LOCK_FILE: &str = "citations.lock";
 const HEAD: &str =
     "# Written by `codeinfo check --fix`: what each citation of a document stands for.\n";
 
-/// Lines of a file that a document cites. Paths are below the root.
+/// Key of a lock entry: lines of a file that a document cites. Paths are relative to the root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CitationLockKey {
     pub(super) document: String,
@@ -21,7 +22,7 @@ pub(super) struct CitationLockKey {
     pub(super) lines: LineRange,
 }
 
-/// The fingerprint of what each citation stands for.
+/// The accepted fingerprint of each citation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CitationLock {
     pub(super) entries: BTreeMap<CitationLockKey, String>,
@@ -29,27 +30,27 @@ pub(super) struct CitationLock {
     pub(super) pending: BTreeMap<String, PendingRewrite>,
 }
 
-/// What a document is to stand for once it is rewritten.
+/// Lock entries of a document once it is rewritten.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PendingRewrite {
-    /// Names its text before that.
+    /// Hash of its text before.
     pub(super) before: String,
-    /// Names its text after that.
+    /// Hash of its text after.
     pub(super) after: String,
     pub(super) entries: BTreeMap<CitationLockKey, String>,
 }
 
-/// The fingerprint of no lines: people have to look at those that have it.
+/// Fingerprint that matches no lines, so that people have to review them.
 const UNKNOWN: &str = "0";
 
 impl CitationLock {
-    /// Reads a lock file. Fails with the number of the first line that is none of it.
+    /// Parses a lock file. Fails with the number of the first invalid line.
     pub(super) fn parse(text: &str) -> Result<Self, usize> {
         let mut lock = Self::default();
         for (number, line) in (1_usize..).zip(text.lines()) {
-            let line = line.trim();
-            if !line.is_empty() && !line.starts_with('#') {
-                let (key, fingerprint, texts) = parse_entry(line).ok_or(number)?;
+            let entry = line.trim();
+            if !entry.is_empty() && !entry.starts_with('#') {
+                let (key, fingerprint, texts) = parse_entry(entry).ok_or(number)?;
                 let Some((before, after)) = texts else {
                     lock.entries.insert(key, fingerprint);
                     continue;
@@ -62,8 +63,10 @@ impl CitationLock {
         Ok(lock)
     }
 
-    /// Finds out whether a document that was about to be rewritten was, by the name of its text. Where that
-    /// is neither of the two, lines that stand for one thing before and another after are unknown.
+    /// Decides from the hash `text` of a document whether its pending rewrite took place.
+    ///
+    /// If the hash is neither the one before nor the one after, lines with two different
+    /// fingerprints become [`UNKNOWN`].
     pub(super) fn settle_pending_rewrite(&mut self, document: &str, text: &str) {
         let Some(pending) = self.pending.remove(document) else { return };
         if text == pending.before {
@@ -82,13 +85,13 @@ impl CitationLock {
         }
     }
 
-    /// Returns what was cited of a file's lines.
+    /// Returns the fingerprint of lines of a file that a document cites.
     pub(super) fn get(&self, document: &str, path: &str, lines: LineRange) -> Option<&str> {
-        let (document, path) = (document.to_owned(), path.to_owned());
-        self.entries.get(&CitationLockKey { document, path, lines }).map(String::as_str)
+        let key = CitationLockKey { document: document.to_owned(), path: path.to_owned(), lines };
+        self.entries.get(&key).map(String::as_str)
     }
 
-    /// Returns the path that a document cited all of these lines of, and that has this end.
+    /// Returns the only path with this suffix of which the document cites all these lines.
     pub(super) fn find_path_with_suffix(
         &self,
         document: &str,
@@ -124,7 +127,7 @@ impl fmt::Display for CitationLock {
     }
 }
 
-/// A line of the file; one of a document that is to be rewritten also has the names of its two texts.
+/// A line of the lock file. A pending one also has the hashes of the document before and after.
 type CitationLockEntry = (CitationLockKey, String, Option<(String, String)>);
 
 fn parse_entry(line: &str) -> Option<CitationLockEntry> {
@@ -142,7 +145,7 @@ fn parse_entry(line: &str) -> Option<CitationLockEntry> {
     (is_whole && are_hex && words.next().is_none()).then(|| (key, fingerprint.to_owned(), texts))
 }
 
-/// Writes a path without what parts the words of a line.
+/// Escapes the characters of a path that would split a line into words.
 fn escape_path(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for c in path.chars() {
@@ -218,12 +221,12 @@ mod tests {
         let lock = CitationLock::parse(&lock.to_string()).unwrap();
         let neither = entries(&[(6, "aa"), (11, UNKNOWN), (16, "bb")]);
         for (text, expected) in [("01", old), ("02", new), ("03", neither)] {
-            let mut lock = lock.clone();
-            lock.settle_pending_rewrite("b.md", text);
-            assert_eq!(lock.pending.len(), 1);
-            lock.settle_pending_rewrite("a.md", text);
+            let mut settled = lock.clone();
+            settled.settle_pending_rewrite("b.md", text);
+            assert_eq!(settled.pending.len(), 1);
+            settled.settle_pending_rewrite("a.md", text);
             assert_eq!(
-                lock,
+                settled,
                 CitationLock { entries: expected, ..CitationLock::default() },
                 "{text}"
             );

@@ -1,4 +1,4 @@
-//! Reads what a Markdown document links to, what can be linked to in it, and what of it is not checked. Pure.
+//! Finds the links, the anchors and the unchecked parts of a Markdown document. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,19 +7,18 @@ use std::{
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-/// Has what stands on its line, or in the block after it, left unchecked.
+/// Comment that excludes its line, or the block after it, from checks.
 const IGNORE: &str = "<!-- codeinfo: ignore -->";
-/// Has the whole document left unchecked.
+/// Comment that excludes the whole document from checks.
 const IGNORE_ALL: &str = "<!-- codeinfo: ignore all -->";
 
-/// A document in Markdown.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownPage {
-    /// In order of the text.
+    /// Links in the order of the text.
     pub(super) links: Vec<MarkdownLink>,
-    /// What can stand after `#` in a link to it.
+    /// Fragments that can follow `#` in a link to the document.
     pub(super) anchors: HashSet<String>,
-    /// Code blocks and what is asked to be left unchecked, in order and apart.
+    /// Ranges of code blocks and excluded parts, in order and without overlap.
     left_out: Vec<Range<usize>>,
 }
 
@@ -27,7 +26,7 @@ pub(super) struct MarkdownPage {
 #[derive(Debug)]
 pub(super) struct MarkdownLink {
     pub(super) range: Range<usize>,
-    /// Where it leads, without escapes.
+    /// Target without escapes.
     pub(super) target: String,
 }
 
@@ -56,18 +55,18 @@ impl MarkdownPage {
         page
     }
 
-    /// Whether what stands at a place is left unchecked.
+    /// Returns whether a position is excluded from checks.
     pub(super) fn leaves_out(&self, at: usize) -> bool {
         let next = self.left_out.partition_point(|range| range.end <= at);
         self.left_out.get(next).is_some_and(|range| range.contains(&at))
     }
 
-    /// Takes the links and the anchors of HTML tags.
+    /// Adds the links and the anchors of HTML tags.
     fn take_html(&mut self, html: &str, range: &Range<usize>) {
         for (name, is_link) in [("href", true), ("src", true), ("id", false), ("name", false)] {
             for (at, _) in html.match_indices(&format!(" {name}=\"")) {
-                let value = html.get(at + name.len() + 3..).and_then(|rest| rest.split('"').next());
-                let value = value.unwrap_or_default().to_owned();
+                let rest = html.get(at + name.len() + 3..).unwrap_or_default();
+                let value = rest.split('"').next().unwrap_or_default().to_owned();
                 if is_link {
                     let start = range.start + at + 1;
                     self.links.push(MarkdownLink { range: start..range.end, target: value });
@@ -78,7 +77,7 @@ impl MarkdownPage {
         }
     }
 
-    /// Returns the lines that have the mark, with the blocks after lines that have nothing else.
+    /// Returns the lines with the mark. If a line has nothing else, the block after it is included.
     fn find_ignored_ranges(&self, text: &str) -> Vec<Range<usize>> {
         if self.is_marked(text, IGNORE_ALL) {
             return std::iter::once(0..text.len()).collect();
@@ -94,12 +93,12 @@ impl MarkdownPage {
             let mut lines = rest.split_inclusive('\n');
             let mut end = start + lines.next().map_or(0, str::len);
             if text.get(start..end).is_some_and(|line| line.trim() == IGNORE) {
-                let mut lines = lines.skip_while(|line| {
+                let mut block = lines.skip_while(|line| {
                     let is_blank = line.trim().is_empty();
                     end += if is_blank { line.len() } else { 0 };
                     is_blank
                 });
-                end += lines
+                end += block
                     .by_ref()
                     .take_while(|line| !line.trim().is_empty())
                     .map(str::len)
@@ -110,7 +109,7 @@ impl MarkdownPage {
         marked
     }
 
-    /// Whether a mark stands in a text, and not in a code block.
+    /// Returns whether a text has a mark outside of code.
     fn is_marked(&self, text: &str, mark: &str) -> bool {
         let mut marks = text.match_indices(mark);
         marks.any(|(at, _)| {
@@ -119,7 +118,7 @@ impl MarkdownPage {
     }
 }
 
-/// Returns ranges in order, those that meet as one.
+/// Returns the ranges in order, with touching ones merged.
 fn merge_ranges(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.extend(more);
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
@@ -133,12 +132,12 @@ fn merge_ranges(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<R
     merged
 }
 
-/// Makes the anchors of headings, as GitHub does.
+/// Builds the anchors of headings as GitHub does.
 #[derive(Debug, Default)]
 struct HeadingAnchors {
-    /// The words of the heading that is being read.
+    /// Text of the heading being read.
     title: Option<String>,
-    /// How often each anchor was made.
+    /// Number of headings per anchor.
     made: HashMap<String, u32>,
 }
 
@@ -167,8 +166,8 @@ impl HeadingAnchors {
 }
 
 fn make_heading_anchor(title: &str) -> String {
-    let title = title.trim().to_lowercase().replace(' ', "-");
-    title.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+    let lower = title.trim().to_lowercase().replace(' ', "-");
+    lower.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
 }
 
 #[cfg(test)]
@@ -212,7 +211,7 @@ Title é
         let mut anchors: Vec<&String> = page.anchors.iter().collect();
         anchors.sort();
         assert_eq!(anchors, ["again", "again-1", "mine", "one-two-three-four", "own", "title-é"]);
-        // In time proportional to the text.
+        // Takes linear time.
         assert!(
             MarkdownPage::parse(&"<!-- codeinfo: ignore -->\n".repeat(40_000))
                 .leaves_out(1_000_000)

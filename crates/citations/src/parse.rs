@@ -1,4 +1,5 @@
-//! Finds the citations of a Markdown text: paths of files, most of them with lines. Pure, in linear time.
+//! Finds the citations of a Markdown text: paths of files, most of them with lines.
+//! Does no I/O and takes linear time.
 
 use std::ops::Range;
 
@@ -10,52 +11,53 @@ use super::{
     pieces::{MarkdownPiece, MarkdownPieceKind, MarkdownPieces},
 };
 
-/// Further citations of a text are not read: a model decides how many there are.
+/// Maximum citations read from a text, whose number a model decides.
 pub const MAX_CITATIONS: usize = 200;
-/// Longer paths are none.
+/// Maximum bytes of a path.
 const MAX_PATH_BYTES: usize = 1024;
-/// A link's text is looked for so far before its target.
+/// Maximum bytes before a link's target that are searched for the start of the link.
 const MAX_LINK_BYTES: usize = 512;
 
-/// How sure it is that a file of a repository is meant.
+/// Certainty that a path refers to a file of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CitationCertainty {
-    /// Only if there is such a file: a name in backticks, a path that no language has, or one in a fenced
-    /// block.
+    /// Certain only if the file exists: a name in backticks, a path without the extension of a
+    /// language, or a path in a fenced block.
     IfFound,
-    /// Without lines: also if its name or its folder is known.
+    /// A path without lines; certain if its file name or its folder is known.
     Path,
-    /// With lines.
+    /// A path with lines.
     Location,
 }
 
-/// A place that a text names.
+/// A place in a file that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation {
-    /// Path and lines in the text.
+    /// Byte range of path and lines in the text.
     pub range: Range<usize>,
-    /// The same with the code span or the link around it that holds nothing else: what is struck out.
+    /// Byte range including the code span or link around it that holds nothing else; this range is
+    /// struck out.
     pub whole: Range<usize>,
-    /// As it is written, without escapes.
+    /// Path as written, without escapes.
     pub path: String,
-    /// As they are written: one may end before it starts. None for a whole file.
+    /// Line ranges as written, of which one may end before it starts; empty for a whole file.
     pub lines: Vec<LineRange>,
-    /// How sure it is that this is a citation.
+    /// Certainty that this is a citation.
     pub certainty: CitationCertainty,
-    /// The path alone in the text.
+    /// Byte range of the path alone.
     pub(super) written: Range<usize>,
-    /// Where the numbers of its lines stand in the text.
+    /// Byte ranges of the line numbers.
     pub(super) numbers: Vec<NumberSpans>,
 }
 
 impl Citation {
-    /// Whether it is only a name that a file may have.
+    /// Returns whether it is only a name that a file may have.
     pub(super) fn is_bare(&self) -> bool {
         self.certainty == CitationCertainty::IfFound && self.lines.is_empty()
     }
 }
 
-/// Returns the citations of a text in their order, at most [`MAX_CITATIONS`].
+/// Returns the citations of a text in order, at most [`MAX_CITATIONS`].
 pub fn find_citations(text: &str) -> Vec<Citation> {
     find_citations_in_pieces(text, &MarkdownPieces::parse(text), MAX_CITATIONS)
 }
@@ -83,7 +85,7 @@ struct CitationScanner<'a> {
     text: &'a str,
     piece: &'a MarkdownPiece,
     at: usize,
-    /// Whether brackets are part of paths here.
+    /// Set if brackets are part of paths in this piece.
     has_brackets: bool,
 }
 
@@ -103,7 +105,7 @@ impl CitationScanner<'_> {
         None
     }
 
-    /// Returns the next run of characters that paths have.
+    /// Returns the next run of path characters.
     fn next_run(&self) -> Option<Range<usize>> {
         let rest = self.text.get(self.at..self.piece.range.end)?;
         let is_part = self.is_part();
@@ -112,10 +114,12 @@ impl CitationScanner<'_> {
         Some(start..start + run.find(|c| !is_part(c)).unwrap_or(run.len()))
     }
 
-    /// Returns what tells the characters of paths: brackets are among them in code alone, and letters of
-    /// scripts that put no spaces between words.
+    /// Returns the predicate for path characters.
+    ///
+    /// Brackets and letters of scripts without spaces between words count only in code.
     fn is_part(&self) -> impl Fn(char) -> bool + use<> {
-        let (is_code, brackets) = (self.piece.kind == MarkdownPieceKind::Code, self.has_brackets);
+        let is_code = self.piece.kind == MarkdownPieceKind::Code;
+        let brackets = self.has_brackets;
         move |c: char| match c {
             '_' | '-' | '.' | '/' | '~' | '@' | '+' | '%' | '$' | '\\' => true,
             '[' | ']' | '(' | ')' => brackets,
@@ -124,7 +128,8 @@ impl CitationScanner<'_> {
         }
     }
 
-    /// Skips the rest of a URL. A path that is written as one is read on.
+    /// Skips the rest of a URL. Of a `file://` URL only the scheme is skipped, so that its path is
+    /// read.
     fn skips_address(&mut self, scheme: &Range<usize>) -> bool {
         self.at += "://".len();
         if self.text.get(scheme.clone()) == Some("file") {
@@ -146,22 +151,25 @@ impl CitationScanner<'_> {
         }
         let ends_code = end == self.piece.range.end && self.piece.kind == MarkdownPieceKind::Code;
         let ticks = if ends_code { self.piece.ticks } else { 0 };
-        let read =
+        let parsed =
             (end == run.end).then(|| parse_line_reference(self.text_from(end), ticks)).flatten();
-        // A fenced line and what stands on the next one are apart.
-        let read = read.filter(|read| ends_code || end + read.length <= self.piece.range.end);
-        let start = match &read {
-            Some(read) if !in_link => self.after_emphasis(&path, end + read.length),
+        // Lines of a fenced block are read separately.
+        let reference =
+            parsed.filter(|lines| ends_code || end + lines.length <= self.piece.range.end);
+        let start = match &reference {
+            Some(lines) if !in_link => self.after_emphasis(&path, end + lines.length),
             _ => path.start,
         };
         let path = unescape_path(self.text.get(start..end)?, in_link)?;
-        let certainty = rate_certainty(&path, read.is_some(), self.piece.kind, in_link)?;
-        let (written, mut range) = (start..end, start..end);
-        let (mut ranges, mut numbers) = (Vec::new(), Vec::new());
-        if let Some(read) = read {
-            range.end += read.length;
-            ranges = read.ranges;
-            numbers = read.numbers.into_iter().map(|read| read.offset_by(end)).collect();
+        let certainty = rate_certainty(&path, reference.is_some(), self.piece.kind, in_link)?;
+        let written = start..end;
+        let mut range = written.clone();
+        let mut ranges = Vec::new();
+        let mut numbers = Vec::new();
+        if let Some(reference) = reference {
+            range.end += reference.length;
+            ranges = reference.ranges;
+            numbers = reference.numbers.into_iter().map(|spans| spans.offset_by(end)).collect();
         }
         if range.end > self.piece.range.end {
             range.start = self.find_span_start(start);
@@ -170,8 +178,10 @@ impl CitationScanner<'_> {
         Some(Citation { range, whole, path, lines: ranges, certainty, written, numbers })
     }
 
-    /// Returns where the path of a run stands: without full stops after it, and without the marks of Markdown
-    /// around it in prose, such as those that strike it out. `~/` at its start is a folder.
+    /// Returns the range of the path in a run.
+    ///
+    /// Drops trailing full stops and, in prose, the Markdown marks around the path, such as those
+    /// of strikethrough. `~/` at its start is the home folder.
     fn without_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
         let written = self.text.get(run.clone()).unwrap_or_default();
         let trimmed = written.trim_end_matches(['.', '-', '+', '~', '\\']);
@@ -194,7 +204,8 @@ impl CitationScanner<'_> {
         }
     }
 
-    /// Returns where a path starts after the underscores of emphasis that ends after its lines.
+    /// Returns the start of a path after opening underscores of emphasis that closes after the
+    /// lines.
     fn after_emphasis(&self, path: &Range<usize>, end: usize) -> usize {
         let written = self.text.get(path.clone()).unwrap_or_default();
         let opening = written.len() - written.trim_start_matches('_').len();
@@ -204,8 +215,7 @@ impl CitationScanner<'_> {
         path.start + if is_prose { opening.min(closing) } else { 0 }
     }
 
-    /// Whether a run is what stands after or before the star of a pattern or the bracket of a
-    /// placeholder: `src/*.rs`.
+    /// Returns whether a run is the remainder of a pattern or a placeholder, such as `src/*.rs`.
     fn is_rest_of_pattern(&self, run: &Range<usize>) -> bool {
         let written = self.text.get(run.clone()).unwrap_or_default();
         let after_mark = self.text_before(run.start).ends_with(['*', '>', '}', '{']);
@@ -223,7 +233,7 @@ impl CitationScanner<'_> {
         self.text.get(..to).unwrap_or_default()
     }
 
-    /// Returns where the code span starts whose end is passed.
+    /// Returns the start of the code span that ends before the line numbers.
     fn find_span_start(&self, start: usize) -> usize {
         let is_alone = start == self.piece.range.start;
         if is_alone { start.saturating_sub(self.piece.ticks) } else { start }
@@ -250,7 +260,7 @@ impl CitationScanner<'_> {
     }
 }
 
-/// Whether a code span is a path that has brackets, such as `app/[id]/page.tsx`.
+/// Returns whether a code span is a path with brackets, such as `app/[id]/page.tsx`.
 fn has_brackets(text: &str, piece: &MarkdownPiece) -> bool {
     let own = text.get(piece.range.clone()).unwrap_or_default();
     piece.kind == MarkdownPieceKind::Code
@@ -258,7 +268,7 @@ fn has_brackets(text: &str, piece: &MarkdownPiece) -> bool {
         && !own.contains(char::is_whitespace)
 }
 
-/// Returns a path without escapes of Markdown, or those of a link's target.
+/// Removes the Markdown escapes of a path, or the percent escapes of a link target.
 fn unescape_path(written: &str, in_link: bool) -> Option<String> {
     let mut path = String::with_capacity(written.len());
     let mut rest = written.chars();
@@ -267,8 +277,8 @@ fn unescape_path(written: &str, in_link: bool) -> Option<String> {
             '\\' => path.push(rest.next().filter(char::is_ascii_punctuation)?),
             '%' if in_link => {
                 let code = rest.as_str().get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-                let code = code.filter(|code| (b' '..0x7f).contains(code))?;
-                path.push(char::from(code));
+                let byte = code.filter(|code| (b' '..0x7f).contains(code))?;
+                path.push(char::from(byte));
                 rest.nth(1);
             }
             c => path.push(c),
@@ -277,16 +287,15 @@ fn unescape_path(written: &str, in_link: bool) -> Option<String> {
     Some(path)
 }
 
-/// Returns how sure it is that a path is one, or `None` where it is something else.
+/// Rates how certainly a path refers to a file; `None` if it is something else.
 fn rate_certainty(
     path: &str,
     has_lines: bool,
     kind: MarkdownPieceKind,
     in_link: bool,
 ) -> Option<CitationCertainty> {
-    let (folder, name) =
-        path.rsplit_once('/').map_or((None, path), |(folder, name)| (Some(folder), name));
-    let is_path = folder.is_some();
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_path = path.contains('/');
     let is_odd = path.starts_with(['$', '-', '%'])
         || path.split('/').skip(1).any(str::is_empty)
         || path.starts_with("www.");
@@ -300,7 +309,7 @@ fn rate_certainty(
             && extension.chars().all(char::is_alphanumeric)
     });
     match (kind, has_lines) {
-        // What a program printed may be of other files.
+        // Output of programs may name files of other projects.
         (MarkdownPieceKind::Fenced, true) if is_known || is_path || has_extension => {
             Some(CitationCertainty::IfFound)
         }
@@ -330,7 +339,7 @@ mod tests {
     use super::*;
     use crate::fault::join_lines;
 
-    /// Returns path, lines and what is struck out of each citation.
+    /// Returns path, lines and struck-out text of each citation.
     fn read(text: &str) -> Vec<(String, String, &str)> {
         let read = find_citations(text).into_iter();
         read.map(|one| (one.path, join_lines(&one.lines), text.get(one.whole).unwrap())).collect()
@@ -425,7 +434,8 @@ mod tests {
             let text = hostile.repeat((1 << 20) / hostile.len());
             let begun = Instant::now();
             find_citations(&text);
-            // Linear, also without optimisation; a square of a million would take an hour.
+            // Linear time, also without optimisation; quadratic time for a million bytes would be
+            // an hour.
             assert!(begun.elapsed().as_secs() < 20, "{hostile}");
         }
     }
@@ -439,8 +449,8 @@ mod tests {
         ) {
             let mut done = 0;
             for one in find_citations(&text) {
-                let (own, whole) = (text.get(one.range.clone()), text.get(one.whole.clone()));
-                let (own, whole) = (own.unwrap(), whole.unwrap());
+                let own = text.get(one.range.clone()).unwrap();
+                let whole = text.get(one.whole.clone()).unwrap();
                 prop_assert!(whole.contains(own));
                 prop_assert!(done <= one.range.start, "{text:?}");
                 let is_written = own.trim_start_matches('`').starts_with(&one.path);

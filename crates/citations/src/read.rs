@@ -1,4 +1,4 @@
-//! Reads the files that are cited, beneath their roots; runs on blocking threads.
+//! Reads cited files beneath their roots, on blocking threads.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,27 +14,25 @@ use codeinfo_worktree::{
 
 use super::{content::CitedFileText, resolve::RootFilePath};
 
-/// Larger files are not read.
+/// Maximum bytes of a file that is read.
 pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
-/// The files of one answer are read up to this, and then no more.
+/// Maximum bytes read for one answer.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// A file to read.
 #[derive(Debug)]
 pub(super) struct FileReadRequest {
     pub(super) place: RootFilePath,
     pub(super) record: FileRecord,
 }
 
-/// A file as it is now.
 #[derive(Debug)]
 pub(super) struct CurrentFile {
-    /// `None` where it is no regular file with text any more.
+    /// `None` if it is not a regular text file any more.
     pub(super) content: Option<CitedFileText>,
     pub(super) is_changed: bool,
 }
 
-/// Reads the files of each root. Those that may not be read, or would be too much, are not in the result.
+/// Reads the files of each root. Omits files that may not be read or would exceed the limits.
 pub(super) fn read_files(
     roots: impl Iterator<Item = (Root, Vec<FileReadRequest>)>,
 ) -> HashMap<RootFilePath, CurrentFile> {
@@ -55,7 +53,7 @@ pub(super) fn read_files(
     files
 }
 
-/// Returns which of some places below each root are there, whatever they are. No content is read.
+/// Returns the places below each root that exist, of any file type. Reads no content.
 pub(super) fn find_existing_paths(
     roots: impl Iterator<Item = (Root, Vec<RootFilePath>)>,
 ) -> HashSet<RootFilePath> {
@@ -69,13 +67,13 @@ pub(super) fn find_existing_paths(
     found
 }
 
-/// Reads one file; `None` if it may not be read, or is too large.
+/// Reads one file; `None` if it may not be read or is too large.
 fn read_file(folder: &RootDir, record: &FileRecord) -> Option<CurrentFile> {
     const GONE: CurrentFile = CurrentFile { content: None, is_changed: true };
     let (opened, facts) = match folder.open_file(Path::new(&record.path)) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
-        // It is gone, or became a link.
+        // The file is gone or became a link.
         Err(_) => return Some(GONE),
     };
     let bytes = beneath::read_to_limit(opened, MAX_FILE_BYTES + 1, || ()).ok()?;

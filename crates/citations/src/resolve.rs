@@ -1,4 +1,4 @@
-//! Finds the indexed file that a citation means. Pure.
+//! Resolves the path of a citation to an indexed file. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,38 +15,35 @@ use super::{
     parse::{Citation, CitationCertainty},
 };
 
-/// So many files are named where a path may mean several, or another.
+/// Maximum files named in a fault.
 const MAX_NAMED: usize = 3;
 
-/// A file of a root.
+/// A file by the index of its root and its path.
 pub(super) type RootFilePath = (usize, String);
 
-/// What a path means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathMeaning {
-    /// This file.
     File(RootFilePath),
-    /// One of these.
+    /// One of several files.
     Several(Vec<RootFilePath>),
     Nothing(CitationFault),
-    /// A file that is there, and that the index leaves out: it may be a secret, and is not read.
+    /// The file exists but is not indexed. It may be a secret and is not read.
     LeftOut,
-    /// It is no citation.
+    /// The path is not a citation.
     Unmeant,
 }
 
-/// The roots in which files are looked for.
 pub(super) struct LookupRoots<'a> {
     pub(super) known: &'a [Root],
-    /// The folder of each root as clients see it.
+    /// Folder of each root as clients see it.
     shown: Vec<PathBuf>,
     paths: &'a PathMap,
 }
 
-/// What a citation's path is, without `.`, `..` and `~`.
+/// Files that a cited path may refer to, without `.`, `..` and `~`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathCandidates {
-    /// Below a root, or, for a relative path, below each of them.
+    /// Files below one root, or, for a relative path, below each of them.
     Below(Vec<RootFilePath>),
     /// An absolute path outside of all roots, or one that leads out.
     Outside,
@@ -60,7 +57,7 @@ impl PathMeaning {
         }
     }
 
-    /// Returns what a path means that these files have; `None` if there are none.
+    /// Returns the meaning of a path that matches these files; `None` if there are none.
     fn from_files(mut files: Vec<RootFilePath>) -> Option<Self> {
         let last = files.pop()?;
         if files.is_empty() {
@@ -71,21 +68,21 @@ impl PathMeaning {
     }
 }
 
-/// Where the files that citations mean are looked for.
+/// Files and repositories among which cited files are looked up.
 #[derive(Debug, Clone, Default)]
 pub struct LookupScope {
-    /// The only repository that may be meant, or the tree in which the client stands.
+    /// The only repository to search, or the work tree of the client.
     pub within: RootFilter,
-    /// Absolute paths, as clients see them, of the files that the model was shown.
+    /// Absolute paths, as clients see them, of the files that the model has read.
     pub shown: HashSet<String>,
 }
 
-/// The files and trees among which a path is looked for first, since the model was shown them.
+/// Files and trees that are searched first, because the model has read them.
 #[derive(Debug, Default)]
 pub(super) struct LookupOrder {
     shown: HashSet<RootFilePath>,
     shown_roots: HashSet<usize>,
-    /// The tree in which the client stands.
+    /// Work tree of the client.
     tree: Option<usize>,
 }
 
@@ -100,8 +97,7 @@ impl LookupOrder {
         Self { shown, shown_roots, tree: roots.known.iter().position(is_tree) }
     }
 
-    /// Returns what a path means among the files that the model was shown, or by its whole length in
-    /// their trees.
+    /// Resolves a path among the files that the model has read, or exactly in their trees.
     pub(super) fn find_shown(
         &self,
         path: &str,
@@ -117,18 +113,19 @@ impl LookupOrder {
         found.or_else(in_trees).filter(|meaning| meaning.as_file().is_some())
     }
 
-    /// Returns what is found in the trees that the model was shown, else in that of the client, else
-    /// anywhere: one file if one of these has only that.
+    /// Searches the trees that the model has read, then that of the client, then all.
+    ///
+    /// Returns the first result with a single file, or else the first result.
     fn find_in_order(
         &self,
         look: impl Fn(&dyn Fn(usize) -> bool) -> Option<PathMeaning>,
     ) -> Option<PathMeaning> {
         let is_shown = |root| self.shown_roots.contains(&root);
         let is_tree = |root| self.tree == Some(root);
-        let found = [look(&is_shown), look(&is_tree), look(&|_| true)];
-        let mut found: Vec<PathMeaning> = found.into_iter().flatten().collect();
-        let one = found.iter().position(|meaning| meaning.as_file().is_some());
-        (!found.is_empty()).then(|| found.swap_remove(one.unwrap_or_default()))
+        let results = [look(&is_shown), look(&is_tree), look(&|_| true)];
+        let mut found: Vec<PathMeaning> = results.into_iter().flatten().collect();
+        let single_file = found.iter().position(|meaning| meaning.as_file().is_some());
+        (!found.is_empty()).then(|| found.swap_remove(single_file.unwrap_or_default()))
     }
 }
 
@@ -140,8 +137,8 @@ impl PathCandidates {
         }
     }
 
-    /// Returns what is meant if a file has the very path. A path below a root counts before one that
-    /// starts with folders above it.
+    /// Resolves a path that files match exactly. A path below a root is preferred to one that
+    /// starts with folders above the root.
     pub(super) fn resolve_exact(
         &self,
         is_indexed: impl Fn(&RootFilePath) -> bool,
@@ -149,14 +146,14 @@ impl PathCandidates {
         let whole = self.as_slice().first().map(|(_, path)| path.clone())?;
         let found: Vec<&RootFilePath> =
             self.as_slice().iter().filter(|place| is_indexed(place)).collect();
-        let of_whole: Vec<&RootFilePath> =
+        let below_root: Vec<&RootFilePath> =
             found.iter().copied().filter(|(_, path)| *path == whole).collect();
-        let mut best = if of_whole.is_empty() { found } else { of_whole };
+        let mut best = if below_root.is_empty() { found } else { below_root };
         best.dedup();
         PathMeaning::from_files(best.into_iter().cloned().collect())
     }
 
-    /// Returns those of `places` whose path ends with this one, if it is relative.
+    /// Returns the files whose path ends with this one, if it is relative.
     fn filter_by_suffix<'p>(
         &self,
         path: &str,
@@ -177,7 +174,6 @@ impl<'a> LookupRoots<'a> {
         }
     }
 
-    /// Returns the files that are to be looked up for a path.
     pub(super) fn find_candidates(&self, path: &str) -> PathCandidates {
         let below_home = path.strip_prefix("~/");
         let Some(clean) = normalize_path(Path::new(below_home.unwrap_or(path))) else {
@@ -187,21 +183,22 @@ impl<'a> LookupRoots<'a> {
             let Some(clean) = clean.to_str() else { return PathCandidates::Outside };
             return PathCandidates::Below(self.expand_relative_path(clean));
         }
-        let meant = self.paths.to_server_path(&clean);
+        let server_path = self.paths.to_server_path(&clean);
         let mut below: Vec<((bool, usize), RootFilePath)> = Vec::new();
         for (at, root) in self.known.iter().enumerate() {
-            let rest = meant.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
+            let rest =
+                server_path.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
             if let Some(rest) = rest.ok().and_then(Path::to_str) {
                 let nearness = (root.host.is_none(), root.path.as_os_str().len());
                 below.push((nearness, (at, rest.to_owned())));
             }
         }
-        // Of roots within one another, the inner one; of hosts, this one.
+        // Of nested roots, takes the inner one; of several hosts, this one.
         let inner = below.into_iter().max_by_key(|(nearness, _)| *nearness);
         inner.map_or(PathCandidates::Outside, |(_, place)| PathCandidates::Below(vec![place]))
     }
 
-    /// A relative path may start with the folders above its root.
+    /// Expands a relative path below each root. The path may start with the folders above a root.
     fn expand_relative_path(&self, path: &str) -> Vec<RootFilePath> {
         let mut asked = Vec::new();
         for (at, shown) in self.shown.iter().enumerate() {
@@ -210,11 +207,11 @@ impl<'a> LookupRoots<'a> {
             for (end, _) in path.match_indices('/') {
                 let (above, below) = (path.get(..end), path.get(end + 1..));
                 let (Some(above), Some(below)) = (above, below) else { continue };
-                let above: Vec<&str> = above.split('/').collect();
-                if above.len() >= folders.len() {
+                let prefix: Vec<&str> = above.split('/').collect();
+                if prefix.len() >= folders.len() {
                     break;
                 }
-                if folders.ends_with(&above) || above == [self.root_name(at)] {
+                if folders.ends_with(&prefix) || prefix == [self.root_name(at)] {
                     asked.push((at, below.to_owned()));
                 }
             }
@@ -222,7 +219,7 @@ impl<'a> LookupRoots<'a> {
         asked
     }
 
-    /// Says which files a path may mean, each with the name of its tree where there are several.
+    /// Builds the fault for a path that several files match. Names the trees if there are several.
     pub(super) fn build_ambiguous_fault(&self, several: &[RootFilePath]) -> CitationFault {
         let roots: HashSet<usize> = several.iter().map(|(root, _)| *root).collect();
         let shown = |(root, path): &RootFilePath| match roots.len() {
@@ -245,17 +242,16 @@ impl<'a> LookupRoots<'a> {
     }
 }
 
-/// The indexed files that have the names which citations end with.
+/// Indexed files that have the file name of a citation.
 #[derive(Debug, Default)]
 pub(super) struct FilesByName {
-    /// Files by the last part of their path.
     files: HashMap<String, Vec<RootFilePath>>,
-    /// The first folders of all paths.
+    /// Top-level folders of all paths.
     folders: HashSet<String>,
 }
 
 impl FilesByName {
-    /// Keeps the names to be looked for.
+    /// Creates the table for the file names of `paths`.
     pub(super) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let files = paths.map(|path| (file_name(path).to_owned(), Vec::new())).collect();
         Self { files, folders: HashSet::new() }
@@ -265,7 +261,7 @@ impl FilesByName {
         self.files.is_empty()
     }
 
-    /// Takes what is of use of the files of a root.
+    /// Adds the files of a root that have one of the names.
     pub(super) fn add_root_files(&mut self, root: usize, records: &[FileRecord]) {
         for FileRecord { path, .. } in records {
             if let Some(files) = self.files.get_mut(file_name(path)) {
@@ -279,7 +275,7 @@ impl FilesByName {
         }
     }
 
-    /// Returns what the path of a citation means that is not that of a file which the model was shown.
+    /// Resolves the path of a citation that matches no file which the model has read.
     pub(super) fn resolve_citation(
         &self,
         citation: &Citation,
@@ -305,7 +301,7 @@ impl FilesByName {
         })
     }
 
-    /// What only looks like a path is no citation.
+    /// Decides whether an unknown path is a faulty citation or no citation.
     fn classify_unknown_path(
         &self,
         citation: &Citation,
@@ -324,17 +320,19 @@ impl FilesByName {
     }
 }
 
-/// Of several files that a path may mean, takes the one that is cited elsewhere, or that is of a repository
-/// which is. A name alone that is that of several files is none of them in particular.
+/// Narrows a path with several matches to the file that is also cited elsewhere, or that is in a
+/// cited repository.
+///
+/// A bare name that still matches several files is not a citation.
 pub(super) fn narrow_meanings(meanings: &mut [PathMeaning], citations: &[Citation]) {
     let cited: HashSet<RootFilePath> =
         meanings.iter().filter_map(PathMeaning::as_file).cloned().collect();
     let roots: HashSet<usize> = cited.iter().map(|(root, _)| *root).collect();
     for (meaning, citation) in meanings.iter_mut().zip(citations) {
         let PathMeaning::Several(several) = &*meaning else { continue };
-        let only = |is_meant: &dyn Fn(&RootFilePath) -> bool| {
-            let mut meant = several.iter().filter(|place| is_meant(place));
-            meant.next().filter(|_| meant.next().is_none()).cloned()
+        let only = |is_match: &dyn Fn(&RootFilePath) -> bool| {
+            let mut matches = several.iter().filter(|place| is_match(place));
+            matches.next().filter(|_| matches.next().is_none()).cloned()
         };
         let known = only(&|place| cited.contains(place))
             .or_else(|| only(&|(root, _)| roots.contains(root)));

@@ -1,4 +1,4 @@
-//! Reads the statement that a text makes about a citation. Pure.
+//! Builds the statement that a text makes about a citation. Does no I/O.
 
 use codeinfo_embed::StaticModel;
 
@@ -8,36 +8,36 @@ use super::{
     said::{AttributedText, OWN_WEIGHT},
 };
 
-/// Shorter code spans tie a sentence to no lines.
+/// Minimum bytes of a code span that can tie a sentence to lines.
 const MIN_SPAN_BYTES: usize = 3;
-/// Words by which a sentence speaks of a file as a whole.
+/// Words that mark a sentence about a whole file.
 const WHOLE_WORDS: [&str; 5] = ["whole", "entire", "entirely", "throughout", "overall"];
 
-/// The statement about a citation: with its surroundings, and its own clause alone.
+/// Statement about a citation: its own clause with its surroundings, and alone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CitedStatement {
     pub(super) whole: StatementTerms,
     pub(super) clause: StatementTerms,
     /// Its own clause without code spans.
     pub(super) prose: StatementTerms,
-    /// Whether it is about a file as a whole.
+    /// Set if the statement is about a whole file.
     pub(super) speaks_of_whole: bool,
 }
 
 impl CitedStatement {
-    /// Reads what `text`, cut into `pieces`, says of a citation.
+    /// Builds the statement about a citation from its texts. `text` is cut into `pieces`.
     pub(super) fn from_attributed_text(
         text: &str,
         pieces: &MarkdownPieces,
-        said: &AttributedText,
+        attributed: &AttributedText,
         model: &StaticModel,
     ) -> Self {
         let mut spans = Vec::new();
         let mut whole = Vec::new();
-        for (range, weight) in &said.texts {
+        for (range, weight) in &attributed.texts {
             for piece in pieces.pieces_within(range) {
-                let (start, end) =
-                    (piece.range.start.max(range.start), piece.range.end.min(range.end));
+                let start = piece.range.start.max(range.start);
+                let end = piece.range.end.min(range.end);
                 let Some(part) = text.get(start..end) else { continue };
                 let is_code = piece.kind == MarkdownPieceKind::Code;
                 if is_code && *weight >= OWN_WEIGHT {
@@ -59,7 +59,7 @@ impl CitedStatement {
     }
 }
 
-/// Returns a code span without white space and arguments, as it is looked for in lines.
+/// Returns a code span without white space and arguments, for a search in lines.
 fn normalize_code_span(code: &str) -> Option<String> {
     let head = code.split('(').next().unwrap_or(code).trim_matches('.');
     let span: String = head.chars().filter(|c| !c.is_whitespace()).collect();

@@ -1,5 +1,6 @@
-//! A work tree whose documents are checked: which files it has, and their text. Files are opened beneath its
-//! root, never through a link, and only those that are listed are read.
+//! Work tree whose documents are checked: its files and their text.
+//!
+//! Files are opened beneath its root, never through a link, and only listed ones are read.
 
 use std::{
     cell::{Cell, RefCell},
@@ -21,38 +22,39 @@ use super::{
     read::{MAX_BYTES, MAX_FILE_BYTES},
 };
 
-/// A search through all files leaves so much room to those that are cited.
+/// Bytes that a search through all files leaves for cited files.
 const RESERVE: u64 = MAX_BYTES / 2;
 
-/// Cited lines are compared up to so many bytes in all: citations may be many, and of the same lines.
+/// Maximum bytes of cited lines hashed in all: a text may cite the same lines many times.
 const MAX_HASHED_BYTES: u64 = MAX_BYTES;
 
-/// Says of a path that is not there whether the repository's ignore files leave it out.
+/// Predicate that tells whether ignore files of the repository exclude a missing path.
 pub type IgnoreCheck = Box<dyn Fn(&str) -> bool>;
 
 /// The files of a repository as they are on disk.
 pub struct DocumentTree {
     pub(super) root: PathBuf,
     folder: RootDir,
-    /// Files that are read, by their paths below the root, in order.
+    /// Paths of readable files relative to the root, sorted.
     files: Vec<String>,
-    /// All folders that those are in.
+    /// All folders of `files`.
     folders: HashSet<String>,
-    /// Places in `files` by the last part of the path.
+    /// Indexes into `files` by file name.
     by_name: HashMap<String, Vec<usize>>,
     is_ignored: IgnoreCheck,
     read: RefCell<HashMap<String, Option<Arc<CitedFile>>>>,
-    /// How many more bytes are read.
+    /// Bytes that may still be read.
     room: Cell<u64>,
-    /// How many more bytes are hashed.
+    /// Bytes that may still be hashed.
     unhashed: Cell<u64>,
 }
 
 impl DocumentTree {
-    /// Opens a root, of which `files` may be read.
+    /// Opens a root whose `files` may be read.
     pub fn open(root: &Path, mut files: Vec<String>, is_ignored: IgnoreCheck) -> io::Result<Self> {
         files.sort_unstable();
-        let (mut folders, mut by_name) = (HashSet::new(), HashMap::<String, Vec<usize>>::new());
+        let mut folders = HashSet::new();
+        let mut by_name = HashMap::<String, Vec<usize>>::new();
         for (at, file) in files.iter().enumerate() {
             let name = file.rsplit('/').next().unwrap_or(file);
             by_name.entry(name.to_owned()).or_default().push(at);
@@ -73,22 +75,20 @@ impl DocumentTree {
         })
     }
 
-    /// The name of its folder.
     pub(super) fn folder_name(&self) -> Option<String> {
         self.root.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Whether a file is listed.
+    /// Returns whether a file is listed.
     pub(super) fn has_file(&self, path: &str) -> bool {
         self.files.binary_search_by(|file| file.as_str().cmp(path)).is_ok()
     }
 
-    /// Whether anything is there, listed or not.
     pub(super) fn path_exists(&self, path: &str) -> bool {
         self.folder.may_contain(Path::new(path))
     }
 
-    /// Whether a listed file is in this folder, or in one below it.
+    /// Returns whether a folder contains a listed file, directly or below it.
     pub(super) fn has_folder(&self, path: &str) -> bool {
         self.folders.contains(path)
     }
@@ -97,7 +97,7 @@ impl DocumentTree {
         (self.is_ignored)(path)
     }
 
-    /// Returns the listed files with the last part of a path.
+    /// Returns the listed files with the file name of a path.
     pub(super) fn files_named_like<'a>(
         &'a self,
         path: &str,
@@ -107,7 +107,8 @@ impl DocumentTree {
         places.iter().filter_map(|at| self.files.get(*at)).map(String::as_str)
     }
 
-    /// Reads any file, up to a bound; for documents, which are named by who asks.
+    /// Reads any text file up to [`MAX_FILE_BYTES`]. Documents are named by the caller and need not
+    /// be listed.
     pub(super) fn read_text(&self, path: &str) -> io::Result<String> {
         String::from_utf8(self.read_bytes(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
     }
@@ -122,14 +123,14 @@ impl DocumentTree {
         Ok(bytes)
     }
 
-    /// Whether so many bytes more may be hashed; they count as hashed then.
+    /// Reserves bytes to be hashed. Returns `false` if they exceed the limit.
     pub(super) fn reserve_hash_bytes(&self, bytes: u64) -> bool {
         let left = self.unhashed.get().checked_sub(bytes);
         self.unhashed.set(left.unwrap_or_default());
         left.is_some()
     }
 
-    /// Returns a file that is listed, read once; `None` if it is no text of a size that is read.
+    /// Returns a listed file, which is read once; `None` if it is not text or exceeds the limits.
     pub(super) fn load_file(&self, path: &str) -> Option<Arc<CitedFile>> {
         if let Some(known) = self.read.borrow().get(path) {
             return known.clone();
@@ -148,8 +149,10 @@ impl DocumentTree {
         known
     }
 
-    /// Returns the only place among all listed files that has a fingerprint; those of the same name come
-    /// first. There is none where not all can be read: a place may then not be the only one.
+    /// Returns the only place among all listed files with a fingerprint, first among files of the
+    /// same name.
+    ///
+    /// Returns `None` if not all files can be read, because another place may then exist.
     pub(super) fn find_by_fingerprint(
         &self,
         path: &str,

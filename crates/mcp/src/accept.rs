@@ -1,6 +1,6 @@
-//! Reads the `Accept` header.
+//! Parses the `Accept` header.
 
-/// Which kinds of reply a client takes. No header, or `*/*`, means JSON.
+/// Reply formats that a client accepts. No header, or `*/*`, means JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AcceptedFormats {
     Json,

@@ -1,4 +1,4 @@
-//! The answer to one POST: which status, which form of reply.
+//! Answers one POST: chooses the status and the form of the reply.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,34 +23,34 @@ use super::{
     method::{self, MethodAnswer},
     modern,
     post::McpPost,
-    progress::{self, ReplyTarget},
+    progress::{self, ReplyTarget, RunningCall},
 };
 
-/// What holds for all messages to an edge.
+/// Limits and state shared by all messages to an edge.
 #[derive(Debug, Clone)]
 pub struct McpContext {
-    /// Most messages in one batch.
+    /// Maximum messages in one batch.
     pub max_batch: usize,
-    /// How often a call that takes long reports that it goes on.
+    /// Interval between progress messages of a long-running call.
     pub keep_alive: Duration,
-    /// The calls under way, each of which its client may cancel.
+    /// Running calls, which their clients may cancel.
     pub calls: CallRegistry,
 }
 
-/// What to send back.
+/// A reply to send.
 pub enum McpReply {
-    /// 202 without a body.
+    /// Status 202 without a body.
     Accepted,
-    /// JSON, status 200: the answer to `initialize`, where an edge may hand out a session, and the name that the
-    /// client gives itself.
+    /// Status 200 with the JSON answer to `initialize` and the client's name. The edge may start a
+    /// session.
     Greeting { text: String, client: Option<String> },
-    /// JSON that is there.
+    /// Complete JSON with its status.
     Json { status: u16, text: String },
-    /// JSON that will be there, status 200.
+    /// Status 200 with JSON that is computed later.
     Deferred(BoxFuture<'static, String>),
-    /// Server-sent events, one message each, status 200.
+    /// Status 200 with server-sent events, one message each.
     Events(BoxStream<'static, String>),
-    /// The same, of a client that listens for changes and waits for nothing.
+    /// Status 200 with server-sent events for a client that only listens for changes.
     Listening(BoxStream<'static, String>),
 }
 
@@ -64,8 +64,10 @@ impl McpReply {
     }
 }
 
-/// Answers a POST. Faults of shape and of headers have a status of their own; whatever a
-/// well-formed legacy request leads to travels on 200, which its clients rely on.
+/// Answers a POST.
+///
+/// Malformed messages and invalid headers have their own status. Any result of a well-formed legacy
+/// request has status 200, on which its clients rely.
 pub async fn answer_post(
     endpoint: &Arc<dyn Endpoint>,
     post: McpPost<'_>,
@@ -80,7 +82,7 @@ pub async fn answer_post(
         Err(error) => McpReply::from_error(400, &error),
         Ok(JsonRpcPayload::Batch(elements)) => answer_batch(endpoint, elements, &post, bounds),
         Ok(JsonRpcPayload::One(message)) => {
-            answer_message(endpoint, message, &post, (accepts, bounds)).await
+            answer_message(endpoint, message, &post, accepts, bounds).await
         }
     };
     match reply {
@@ -100,14 +102,15 @@ async fn answer_message(
     endpoint: &Arc<dyn Endpoint>,
     message: JsonRpcMessage,
     post: &McpPost<'_>,
-    form: (AcceptedFormats, &McpContext),
+    accepts: AcceptedFormats,
+    bounds: &McpContext,
 ) -> McpReply {
     match message {
         JsonRpcMessage::Invalid(id, error) => {
             McpReply::from_json(400, &build_error_response(id.as_ref(), &error))
         }
         JsonRpcMessage::Cancelled(id) => {
-            form.1.calls.cancel_call(&post.sender, &id);
+            bounds.calls.cancel_call(&post.sender, &id);
             accept_notification(post)
         }
         JsonRpcMessage::Notification => accept_notification(post),
@@ -123,7 +126,7 @@ async fn answer_message(
                 Err(error) => {
                     McpReply::from_json(400, &build_error_response(Some(&request.id), &error))
                 }
-                Ok(era) => answer_request(endpoint, (era, request), post, form).await,
+                Ok(era) => answer_request(endpoint, era, request, post, accepts, bounds).await,
             }
         }
     }
@@ -141,9 +144,11 @@ fn accept_notification(post: &McpPost<'_>) -> McpReply {
 
 async fn answer_request(
     endpoint: &Arc<dyn Endpoint>,
-    (era, mut request): (ProtocolEra, JsonRpcRequest),
+    era: ProtocolEra,
+    mut request: JsonRpcRequest,
     post: &McpPost<'_>,
-    (accepts, bounds): (AcceptedFormats, &McpContext),
+    accepts: AcceptedFormats,
+    bounds: &McpContext,
 ) -> McpReply {
     if era == ProtocolEra::Modern
         && let Err(error) = modern::check_request(&request, post)
@@ -153,7 +158,7 @@ async fn answer_request(
     let operation: String = request.method.chars().take(64).collect();
     Span::current().record("operation", operation.as_str());
     if era == ProtocolEra::Modern && request.method == "subscriptions/listen" {
-        return answer_subscription(&**endpoint, &request, (post, accepts), bounds);
+        return answer_subscription(&**endpoint, &request, post, accepts, bounds);
     }
     let is_greeting = era == ProtocolEra::Legacy && operation == "initialize";
     let client = request.client_name();
@@ -178,18 +183,19 @@ async fn answer_request(
         ),
         MethodAnswer::Later(updates) => match accepts {
             AcceptedFormats::JsonAndEvents | AcceptedFormats::EventsOnly => {
-                let call = (updates, underway);
+                let call = RunningCall { updates, guard: underway };
                 McpReply::Events(progress::stream_messages(caller, call, bounds.keep_alive).boxed())
             }
             AcceptedFormats::Json | AcceptedFormats::Neither => {
-                let ended = progress::wait_for_answer(caller, (updates, underway));
+                let call = RunningCall { updates, guard: underway };
+                let ended = progress::wait_for_answer(caller, call);
                 McpReply::Deferred(ended.map(|message| message.to_string()).boxed())
             }
         },
     }
 }
 
-/// Returns the status of an error that answers a well-formed request.
+/// Returns the status of an error in reply to a well-formed request.
 fn error_status(era: ProtocolEra, error: &JsonRpcError) -> u16 {
     if era == ProtocolEra::Modern && error.code == -32601 { 404 } else { 200 }
 }
@@ -197,7 +203,8 @@ fn error_status(era: ProtocolEra, error: &JsonRpcError) -> u16 {
 fn answer_subscription(
     endpoint: &dyn Endpoint,
     request: &JsonRpcRequest,
-    (post, accepts): (&McpPost<'_>, AcceptedFormats),
+    post: &McpPost<'_>,
+    accepts: AcceptedFormats,
     bounds: &McpContext,
 ) -> McpReply {
     let refused = |status, error: &JsonRpcError| {
@@ -214,7 +221,8 @@ fn answer_subscription(
     }
 }
 
-/// Ends a call that its client has cancelled. It expects no answer, but HTTP does where there is no stream.
+/// Replies to a cancelled call. The client expects no answer, but HTTP requires one if there is no
+/// stream.
 fn reply_to_cancelled(caller: &ReplyTarget, accepts: AcceptedFormats) -> McpReply {
     match accepts {
         AcceptedFormats::JsonAndEvents | AcceptedFormats::EventsOnly => {
@@ -258,13 +266,14 @@ fn answer_batch(
     if messages.iter().all(is_silent) {
         return McpReply::Accepted;
     }
-    let (endpoint, sender) = (Arc::clone(endpoint), post.sender.clone());
+    let endpoint = Arc::clone(endpoint);
+    let sender = post.sender.clone();
     let calls = bounds.calls.clone();
     McpReply::Deferred(
         async move {
             let mut answers = Vec::new();
             for message in messages {
-                answers.extend(answer_batch_element(&*endpoint, message, (&calls, &sender)).await);
+                answers.extend(answer_batch_element(&*endpoint, message, &calls, &sender).await);
             }
             Value::Array(answers).to_string()
         }
@@ -272,12 +281,13 @@ fn answer_batch(
     )
 }
 
-/// Answers one message of a batch, one after the other so that a batch is no more work at a time
-/// than a request.
+/// Answers one message of a batch. Messages are answered one after the other, so that a batch uses
+/// no more resources at a time than a request.
 async fn answer_batch_element(
     endpoint: &dyn Endpoint,
     message: JsonRpcMessage,
-    (calls, sender): (&CallRegistry, &MessageSender),
+    calls: &CallRegistry,
+    sender: &MessageSender,
 ) -> Option<Value> {
     let request = match message {
         JsonRpcMessage::Notification | JsonRpcMessage::Cancelled(_) | JsonRpcMessage::Response => {
@@ -303,7 +313,8 @@ async fn answer_batch_element(
     Some(match answer {
         MethodAnswer::Now(outcome) => message::build_response(&caller.id, outcome),
         MethodAnswer::Later(updates) => {
-            progress::wait_for_answer(caller, (updates, underway)).await
+            let call = RunningCall { updates, guard: underway };
+            progress::wait_for_answer(caller, call).await
         }
     })
 }

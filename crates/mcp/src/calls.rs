@@ -1,4 +1,4 @@
-//! The calls under way, so that `notifications/cancelled` finds the one it means.
+//! Registry of running calls, by which `notifications/cancelled` finds its call.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,8 @@ use tokio::sync::Notify;
 
 use super::message::JsonRpcId;
 
-/// Who sent a message. Ids of requests repeat between clients, so an id alone names no call.
+/// Sender of a message. Request ids repeat between clients, so an id alone does not identify a
+/// call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct MessageSender {
     pub(super) session: Option<String>,
@@ -19,7 +20,8 @@ pub(super) struct MessageSender {
 }
 
 impl MessageSender {
-    /// Whether `other` is the same client, as far as that is known. A session is one wherever it comes from.
+    /// Returns whether `other` is the same client, as well as can be told. A session is the same
+    /// from any address.
     fn is_same_client(&self, other: &Self) -> bool {
         let is_one_session = self.session == other.session;
         let is_named = self.session.is_some() || self.address == other.address;
@@ -27,13 +29,13 @@ impl MessageSender {
     }
 }
 
-/// The calls under way at one edge. Clones share them; nothing else is remembered of a session.
+/// Running calls of one edge. Clones share them. Nothing else of a session is stored.
 #[derive(Debug, Clone, Default)]
 pub struct CallRegistry(Arc<Mutex<CallTable>>);
 
 #[derive(Debug, Default)]
 struct CallTable {
-    /// How many calls there have been.
+    /// Number of calls begun.
     count: u64,
     running: BTreeMap<u64, CallEntry>,
 }
@@ -46,7 +48,7 @@ struct CallEntry {
 }
 
 impl CallRegistry {
-    /// Takes note of a call until the guard is dropped.
+    /// Registers a call until the guard is dropped.
     pub(super) fn begin_call(&self, sender: MessageSender, id: JsonRpcId) -> CallGuard {
         let cancelled = Arc::new(Notify::new());
         let mut table = self.lock_table();
@@ -56,14 +58,14 @@ impl CallRegistry {
         CallGuard { calls: self.clone(), number, cancelled }
     }
 
-    /// Cancels the call of `sender` with this id. Where there are two, nobody knows which one is meant.
+    /// Cancels the call of `sender` with this id. Does nothing if several calls match.
     pub(super) fn cancel_call(&self, sender: &MessageSender, id: &JsonRpcId) {
         let table = self.lock_table();
-        let mut meant = table
+        let mut matches = table
             .running
             .values()
             .filter(|call| call.id == *id && call.sender.is_same_client(sender));
-        if let (Some(call), None) = (meant.next(), meant.next()) {
+        if let (Some(call), None) = (matches.next(), matches.next()) {
             call.cancelled.notify_one();
         }
     }
@@ -73,7 +75,6 @@ impl CallRegistry {
     }
 }
 
-/// A call under way.
 #[derive(Debug)]
 pub(super) struct CallGuard {
     calls: CallRegistry,
@@ -117,8 +118,8 @@ mod tests {
     fn a_session_and_an_id_name_one_call() {
         let calls = CallRegistry::default();
         let of = |session| sender(Some(session), "127.0.0.1", "ada");
-        let (one, other) =
-            (calls.begin_call(of("a"), id(&json!(2))), calls.begin_call(of("b"), id(&json!(2))));
+        let one = calls.begin_call(of("a"), id(&json!(2)));
+        let other = calls.begin_call(of("b"), id(&json!(2)));
         for not_meant in [
             (of("a"), json!(3)),
             (of("a"), json!("2")),
@@ -129,7 +130,7 @@ mod tests {
             calls.cancel_call(&not_meant.0, &id(&not_meant.1));
         }
         assert_eq!(one.wait_until_cancelled().now_or_never(), None);
-        // Wherever the session speaks from.
+        // A session is the same from any address.
         calls.cancel_call(&sender(Some("a"), "127.0.0.2", "ada"), &id(&json!(2)));
         assert_eq!(one.wait_until_cancelled().now_or_never(), Some(()));
         assert_eq!(other.wait_until_cancelled().now_or_never(), None);

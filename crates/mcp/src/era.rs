@@ -1,4 +1,4 @@
-//! Two eras of the protocol on one endpoint, distinguished message by message, without state.
+//! Detects the protocol era of each message, without state.
 
 use serde_json::{Value, json};
 
@@ -7,16 +7,16 @@ use super::message::{JsonRpcError, JsonRpcRequest};
 /// Revisions that begin with `initialize`, latest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The only revision that allows batches; also what a missing header stands for.
+/// The only revision with batches, and the default for a missing header.
 const BATCHES: &str = "2025-03-26";
 
-/// The revision whose requests carry their metadata themselves.
+/// The revision whose requests carry their own metadata.
 pub(super) const MODERN: &str = "2026-07-28";
 
-/// Where a modern request names its revision, within `params._meta`.
+/// Member of `params._meta` with the revision of a modern request.
 pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// How a request is to be answered.
+/// Era of the protocol, which decides the form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProtocolEra {
     /// Revisions with the `initialize` handshake.
@@ -26,8 +26,9 @@ pub(super) enum ProtocolEra {
 }
 
 impl ProtocolEra {
-    /// Goes by the body, with the header `MCP-Protocol-Version` as a cross-check. Whether a modern
-    /// request is well formed is for [`super::modern`] to say.
+    /// Detects the era from the body, and checks it against the header `MCP-Protocol-Version`.
+    ///
+    /// Whether a modern request is well formed is decided in [`super::modern`].
     pub(super) fn detect_era(
         request: &JsonRpcRequest,
         header: Option<&str>,
@@ -35,7 +36,7 @@ impl ProtocolEra {
         if request.meta_value(VERSION_KEY).is_some() {
             return Ok(Self::Modern);
         }
-        // The handshake finds the version; until then a header can only be a guess.
+        // The handshake negotiates the version; the header before it can only be a guess.
         if request.method == "initialize" {
             return Ok(Self::Legacy);
         }
@@ -46,13 +47,13 @@ impl ProtocolEra {
     }
 }
 
-/// Whether a version is, or looks like, one of the modern era.
+/// Returns whether a version is, or looks like, one of the modern era.
 pub(super) fn is_modern(version: &str) -> bool {
     MODERN <= version && version.starts_with("20")
 }
 
-/// Refuses a legacy header that names no version we speak. A missing one is fine: some clients
-/// never send it.
+/// Refuses a legacy header with an unsupported version. It may be missing, since some clients never
+/// send it.
 pub(super) fn check_header(header: Option<&str>) -> Result<(), JsonRpcError> {
     match header {
         Some(version) if !LEGACY.contains(&version) => Err(unsupported_version_error(version)),
@@ -70,19 +71,19 @@ pub(super) fn check_batch(header: Option<&str>) -> Result<(), JsonRpcError> {
     }
 }
 
-/// Returns the version that `initialize` settles on: the one asked for, else our latest.
+/// Returns the version for `initialize`: the requested one if supported, else the latest.
 pub(super) fn negotiate_version(wanted: Option<&Value>) -> &'static str {
-    let wanted = wanted.and_then(Value::as_str);
+    let version = wanted.and_then(Value::as_str);
     let [latest, ..] = LEGACY;
-    LEGACY.into_iter().find(|version| Some(*version) == wanted).unwrap_or(latest)
+    LEGACY.into_iter().find(|known| Some(*known) == version).unwrap_or(latest)
 }
 
-/// Lists every version, latest first.
+/// Returns all supported versions, latest first.
 pub(super) fn supported_versions() -> Vec<&'static str> {
     std::iter::once(MODERN).chain(LEGACY).collect()
 }
 
-/// Names the versions to a client that asked for another one.
+/// Builds the error for an unsupported version, with the supported ones.
 pub(super) fn unsupported_version_error(version: &str) -> JsonRpcError {
     let requested: String = version.chars().take(40).collect();
     JsonRpcError::new(-32022, "Unsupported protocol version")

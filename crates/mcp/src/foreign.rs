@@ -1,35 +1,35 @@
-//! How long checks against a schema of somebody else may take, before there is one.
+//! Bounds the time of validation against third-party schemas before it starts.
 //!
-//! A few lines that refer to each other twice stand for millions, and a part that refers to itself twice doubles
-//! the work with each level of a value. So references are followed and counted here; what cannot be followed is
-//! refused. A schema is of its author, values are of a model.
+//! A few lines that reference each other twice expand to millions, and a part that references
+//! itself twice doubles the work with each level of a value. Therefore references are followed and
+//! counted here, and a schema whose references cannot be followed is refused. Schemas come from
+//! their authors, values from a model.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// Most parts of a schema, each counted as often as it is referred to.
+/// Maximum parts of a schema, counting each part once per reference.
 const MAX_PARTS: u64 = 20_000;
-/// Most ways through a schema that refers to itself, for one value.
+/// Maximum paths through a recursive schema for one value.
 const MAX_WAYS: u64 = 1_000_000;
-/// Members by which parts are referred to otherwise than by where they stand.
+/// Members that reference parts other than by their position.
 const REFUSED: [&str; 5] =
     ["$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
 
-/// How a schema refers to itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SchemaRecursion {
-    /// How often the whole leads into a part that contains itself.
+    /// Number of references from the whole schema into parts that contain themselves.
     starts: u64,
-    /// The most ways by which such a part leads back into itself, or into another.
+    /// Maximum references of such a part back into itself or another one.
     ways: u64,
 }
 
-/// What one part stands for.
+/// Size of a part with its references expanded.
 #[derive(Debug, Clone, Copy, Default)]
 struct SchemaSize {
     parts: u64,
-    /// References to parts around it.
+    /// References to enclosing parts.
     back: u64,
 }
 
@@ -43,10 +43,10 @@ impl SchemaSize {
 }
 
 impl SchemaRecursion {
-    /// Measures a schema, or says why it is refused.
+    /// Measures a schema, or returns the reason for refusing it.
     pub(super) fn measure_schema(schema: &Value) -> Result<Self, String> {
         let mut known = HashMap::new();
-        let whole = measure_part(schema, (schema, 0), &mut known)?;
+        let whole = measure_part(schema, schema, 0, &mut known)?;
         if whole.parts > MAX_PARTS {
             return Err(format!("with its references it has more than {MAX_PARTS} parts"));
         }
@@ -54,7 +54,7 @@ impl SchemaRecursion {
         Ok(Self { starts: whole.back, ways })
     }
 
-    /// Whether a check of `value` ends soon.
+    /// Returns whether validation of `value` stays within [`MAX_WAYS`].
     pub(super) fn allows_value(self, value: &Value) -> bool {
         if self.ways < 2 {
             return true;
@@ -67,34 +67,35 @@ impl SchemaRecursion {
 
 fn measure_part<'a>(
     part: &'a Value,
-    (whole, level): (&'a Value, usize),
+    whole: &'a Value,
+    level: usize,
     known: &mut HashMap<&'a str, SchemaSize>,
 ) -> Result<SchemaSize, String> {
-    let mut size_of = SchemaSize { parts: 1, back: 0 };
+    let mut size = SchemaSize { parts: 1, back: 0 };
     match part {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str() {
                     Some(address) if name == "$ref" => {
-                        size_of = size_of.add(measure_reference(address, whole, known)?);
+                        size = size.add(measure_reference(address, whole, known)?);
                     }
                     Some(_) if REFUSED.contains(&name.as_str()) || name == "$id" && level > 0 => {
                         return Err(format!("`{name}` is not supported"));
                     }
                     Some(_) | None => {
-                        size_of = size_of.add(measure_part(value, (whole, level + 1), known)?);
+                        size = size.add(measure_part(value, whole, level + 1, known)?);
                     }
                 }
             }
         }
         Value::Array(values) => {
             for value in values {
-                size_of = size_of.add(measure_part(value, (whole, level + 1), known)?);
+                size = size.add(measure_part(value, whole, level + 1, known)?);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-    Ok(size_of)
+    Ok(size)
 }
 
 fn measure_reference<'a>(
@@ -108,14 +109,14 @@ fn measure_reference<'a>(
     let pointer = address.strip_prefix('#').filter(|pointer| !pointer.contains('%'));
     let part = pointer.and_then(|pointer| Some((whole.pointer(pointer)?, pointer)));
     let (part, pointer) = part.ok_or("a `$ref` leads out of it")?;
-    // While it is being measured, a reference to it leads back.
+    // References to the part inside of itself are recursive.
     known.insert(address, SchemaSize { parts: 1, back: 1 });
-    let found = measure_part(part, (whole, usize::from(!pointer.is_empty())), known)?;
+    let found = measure_part(part, whole, usize::from(!pointer.is_empty()), known)?;
     known.insert(address, found);
     Ok(found)
 }
 
-/// How deep a value is nested. The parser bounds it.
+/// Returns the nesting depth of a value, which the parser bounds.
 fn nesting_depth(value: &Value) -> usize {
     match value {
         Value::Object(members) => 1 + members.values().map(nesting_depth).max().unwrap_or_default(),

@@ -1,7 +1,8 @@
-//! JSON-RPC 2.0 and the wire rules of the Model Context Protocol, both eras: a POST in, a reply out.
+//! JSON-RPC 2.0 and the wire rules of the Model Context Protocol in both eras: a POST in, a reply
+//! out.
 //!
-//! Deliberately absent: I/O, HTTP types and tools. An edge hands over headers and a body, names its tools
-//! through [`Endpoint`], and sends what [`answer`] returns.
+//! The crate has no I/O, no HTTP types and no tools. An edge passes headers and a body, provides
+//! its tools through [`Endpoint`], and sends the result of [`answer_post`].
 
 mod accept;
 mod answer;

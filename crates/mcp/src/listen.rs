@@ -1,5 +1,5 @@
-//! Streams by which a client hears that the tools have changed: what `GET` opens in the first era, and what
-//! `subscriptions/listen` opens in the second.
+//! Streams of tool changes: opened by `GET` in the first era, and by `subscriptions/listen` in the
+//! second.
 
 use futures_util::{
     FutureExt, StreamExt,
@@ -18,11 +18,12 @@ use super::{
 };
 
 const CHANGED: &str = "notifications/tools/list_changed";
-/// Where all messages of a subscription name the request that opened it.
+/// Member of `_meta` with the id of the request that opened a subscription.
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Returns what a client hears on the stream that a `GET` opens; `None` if it is offered none, as it
-/// takes no events, is of the second era, or the tools never change.
+/// Opens the stream of change notifications that a `GET` asks for.
+///
+/// Returns `None` if the client accepts no events, is of the second era, or the tools never change.
 pub fn open_change_stream(
     endpoint: &dyn Endpoint,
     get: &McpPost<'_>,
@@ -37,12 +38,13 @@ pub fn open_change_stream(
     Some(endpoint.watch_tool_changes()?.map(|()| tools_changed_message()).boxed())
 }
 
-/// Says that the tools have changed, to a client of the first era.
+/// Builds the notification that the tools have changed, for a client of the first era.
 pub fn tools_changed_message() -> String {
     json!({ "jsonrpc": "2.0", "method": CHANGED }).to_string()
 }
 
-/// Opens the stream of a subscription: what it was granted, each change, and at the end of the server its result.
+/// Opens the stream of a subscription: the acknowledgement, each change, and the result when the
+/// server stops.
 pub(super) fn open_subscription(
     endpoint: &dyn Endpoint,
     request: &JsonRpcRequest,

@@ -1,14 +1,14 @@
-//! JSON-RPC 2.0 messages, read strictly.
+//! Parses and builds JSON-RPC 2.0 messages, strictly.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value, json};
 
-/// Where a request of the second era names its client in `_meta`; one of the first era is given the name that
-/// its greeting had.
+/// Member of `_meta` with the name of the client. Requests of the first era get it from
+/// `initialize`.
 pub const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
-/// The id of a request: text or a whole number of at most 64 bits, echoed as it came.
+/// Request id: text or an integer of at most 64 bits, echoed unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum JsonRpcId {
     Text(String),
@@ -19,7 +19,7 @@ impl JsonRpcId {
     pub(super) fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Some(Self::Text(text.clone())),
-            // A fraction, or a number too large to echo exactly, is kept as a float by the parser.
+            // The parser stores fractions, and numbers too large to echo exactly, as floats.
             Value::Number(number) if !number.is_f64() => Some(Self::Number(number.clone())),
             _ => None,
         }
@@ -61,27 +61,27 @@ impl JsonRpcError {
     }
 
     pub(super) fn method_not_found(method: &str) -> Self {
-        let method: String = method.chars().take(100).collect();
-        Self::new(-32601, format!("Method not found: `{method}`"))
+        let shortened: String = method.chars().take(100).collect();
+        Self::new(-32601, format!("Method not found: `{shortened}`"))
     }
 
-    /// Refuses arguments; each fault is one sentence that names its argument.
+    /// Builds the error for invalid arguments. Each fault is one sentence that names its argument.
     pub fn invalid_params(faults: &[String]) -> Self {
         Self::new(-32602, "Invalid params").with_data(json!({ "faults": faults }))
     }
 
-    /// Answers a call that its client has cancelled, where something has to be answered.
+    /// Builds the error for a call that its client has cancelled, where an answer is required.
     pub(super) fn request_cancelled() -> Self {
         Self::new(-32800, "Request cancelled")
     }
 
-    /// Hides a bug of ours; the log has the details.
+    /// Builds the error for a bug of the server, without details. The log has them.
     pub fn internal_error() -> Self {
         Self::new(-32603, "Internal error")
     }
 }
 
-/// A request: something that is answered.
+/// A request, which must be answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JsonRpcRequest {
     pub(super) id: JsonRpcId,
@@ -95,12 +95,12 @@ impl JsonRpcRequest {
         self.params.get("_meta")?.get(key)
     }
 
-    /// Returns the name that a client gives in its greeting.
+    /// Returns the client name in the parameters of `initialize`.
     pub(super) fn client_name(&self) -> Option<String> {
         self.params.get("clientInfo")?.get("name")?.as_str().map(str::to_owned)
     }
 
-    /// Has `_meta` name the client, unless it does so by itself.
+    /// Sets the client name in `_meta`, unless the request has one.
     pub(super) fn name_client(&mut self, name: &str) {
         let meta = self.params.entry("_meta").or_insert_with(|| json!({}));
         if let Some(members) = meta.as_object_mut() {
@@ -109,28 +109,26 @@ impl JsonRpcRequest {
     }
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JsonRpcMessage {
     Request(JsonRpcRequest),
-    /// The client does not wait for the answer to this request any more.
+    /// Cancellation of the request with this id.
     Cancelled(JsonRpcId),
-    /// Never answered, not even when it makes no sense.
+    /// A notification, never answered, even if it is malformed.
     Notification,
-    /// An answer to a request that we never send.
+    /// A response to a request. The server sends none, so it has no use.
     Response,
     Invalid(Option<JsonRpcId>, JsonRpcError),
 }
 
-/// What one body holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JsonRpcPayload {
     One(JsonRpcMessage),
-    /// Not taken apart yet, since there may be more than anybody will answer.
+    /// Unparsed messages of a batch, which may exceed the limit of messages.
     Batch(Vec<Value>),
 }
 
-/// Reads a body. Text that is not JSON, or nested deeper than the parser goes, is a parse error.
+/// Parses a body. Invalid JSON, or nesting beyond the parser's limit, is a parse error.
 pub(super) fn parse_payload(body: &[u8]) -> Result<JsonRpcPayload, JsonRpcError> {
     match serde_json::from_slice(body).map_err(|error| JsonRpcError::parse_error(&error))? {
         Value::Array(elements) => Ok(JsonRpcPayload::Batch(elements)),
@@ -138,7 +136,6 @@ pub(super) fn parse_payload(body: &[u8]) -> Result<JsonRpcPayload, JsonRpcError>
     }
 }
 
-/// Reads one message of a body.
 pub(super) fn parse_message(value: Value) -> JsonRpcMessage {
     let Value::Object(mut members) = value else {
         return invalid_message(None, "a message must be an object");
@@ -168,8 +165,10 @@ pub(super) fn parse_message(value: Value) -> JsonRpcMessage {
     }
 }
 
-/// Returns the members of `params`: none of `null` and `[]`, which some clients send for nothing, and `None` for
-/// values that are no object.
+/// Returns the members of `params`.
+///
+/// `null` and `[]`, which some clients send for no parameters, have none. Returns `None` for other
+/// values that are not objects.
 fn read_params(params: Option<Value>) -> Option<Map<String, Value>> {
     match params {
         None | Some(Value::Null) => Some(Map::new()),
@@ -193,7 +192,6 @@ fn invalid_message(id: Option<JsonRpcId>, reason: &str) -> JsonRpcMessage {
     JsonRpcMessage::Invalid(id, JsonRpcError::invalid_request(reason))
 }
 
-/// Writes the answer to a request.
 pub(super) fn build_response(
     id: &JsonRpcId,
     outcome: Result<Map<String, Value>, JsonRpcError>,
@@ -204,7 +202,7 @@ pub(super) fn build_response(
     }
 }
 
-/// Writes an error; without a readable id it is `null`.
+/// Builds an error response. Its id is `null` if the request had no readable id.
 pub(super) fn build_error_response(id: Option<&JsonRpcId>, error: &JsonRpcError) -> Value {
     let mut object = json!({ "code": error.code, "message": error.message });
     if let (Some(data), Some(members)) = (&error.data, object.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! The methods of both eras and what they return.
+//! Implements the methods of both eras.
 
 use futures_util::stream::BoxStream;
 use serde_json::{Map, Value, json};
@@ -13,14 +13,13 @@ use super::{
 
 type JsonMembers = Map<String, Value>;
 
-/// A request that was understood.
 pub(super) enum MethodAnswer {
     Now(Result<JsonMembers, JsonRpcError>),
-    /// A long-running call; its progress comes on the stream.
+    /// A long-running call with its updates.
     Later(BoxStream<'static, CallUpdate>),
 }
 
-/// Answers a request, or starts to.
+/// Answers a request, or starts a long-running call.
 pub(super) async fn answer_method(
     endpoint: &dyn Endpoint,
     era: ProtocolEra,
@@ -36,7 +35,7 @@ pub(super) async fn answer_method(
             MethodAnswer::Now(Ok(build_initialize_result(endpoint, &request.params).await))
         }
         (ProtocolEra::Modern, "server/discover") => {
-            // What changes by itself changes the instructions, too.
+            // Endpoints with changing tools have changing instructions.
             let keep = if endpoint.watch_tool_changes().is_some() {
                 CacheScope::Never
             } else {
@@ -51,7 +50,7 @@ pub(super) async fn answer_method(
     }
 }
 
-/// Answers what depends on nothing but the program.
+/// Answers methods whose result depends only on the program.
 fn answer_fixed_method(
     era: ProtocolEra,
     request: &JsonRpcRequest,
@@ -96,7 +95,8 @@ async fn build_discover_result(endpoint: &dyn Endpoint) -> JsonMembers {
     ])
 }
 
-/// Resources and prompts are declared, and empty: some clients ask anyway and give up on an error.
+/// Declares capabilities, including empty resources and prompts: some clients request them in any
+/// case and give up on an error.
 fn build_capabilities(endpoint: &dyn Endpoint) -> Value {
     let tools = if endpoint.watch_tool_changes().is_some() {
         json!({ "listChanged": true })
@@ -126,7 +126,7 @@ fn build_list_result(
     build_list_page(era, params, (name, entries), CacheScope::Public)
 }
 
-/// Returns the only page of a list.
+/// Builds the only page of a list.
 fn build_list_page(
     era: ProtocolEra,
     params: &JsonMembers,
@@ -189,13 +189,13 @@ fn find_tool<'a>(
     };
     about.tools.iter().find(|tool| tool.name() == name).ok_or_else(|| {
         let known: Vec<&str> = about.tools.iter().map(McpTool::name).collect();
-        let name: String = name.chars().take(80).collect();
-        let fault = format!("there is no tool `{name}`; there is {}", known.join(", "));
+        let shortened: String = name.chars().take(80).collect();
+        let fault = format!("there is no tool `{shortened}`; there is {}", known.join(", "));
         JsonRpcError::invalid_params(&[fault])
     })
 }
 
-/// Puts what a call ended with into the form of its era.
+/// Converts the result of a call into the form of its era.
 pub(super) fn convert_call_result(
     era: ProtocolEra,
     ended: Result<McpToolResult, ToolCallError>,
@@ -208,7 +208,7 @@ pub(super) fn convert_call_result(
         (ProtocolEra::Legacy, Err(ToolCallError::Arguments(faults))) => {
             Err(JsonRpcError::invalid_params(&faults))
         }
-        // A model can correct what it reads; it never sees protocol errors.
+        // A model can correct faults that it reads, but it never sees protocol errors.
         (ProtocolEra::Modern, Err(ToolCallError::Arguments(faults))) => {
             let text = format!("Invalid params: {}", faults.join("; "));
             Ok(modern::complete_result(

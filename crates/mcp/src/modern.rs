@@ -1,4 +1,4 @@
-//! What the revision 2026-07-28 asks of a request and adds to a result.
+//! Checks requests of the revision 2026-07-28 and completes its results.
 
 use base64::{
     Engine, alphabet,
@@ -12,34 +12,34 @@ use super::{
     post::{McpHeaders, McpPost},
 };
 
-/// How both endpoints introduce themselves.
+/// Server name of both endpoints.
 pub(super) const NAME: &str = "codeinfo";
-/// Where a request names the abilities of its client.
+/// Member of `_meta` with the capabilities of the client.
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Where a result names its server.
+/// Member of `_meta` with the server of a result.
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
-/// How long lists may be kept: they change only with the program.
+/// Cache time of lists, which change only with the program.
 const LIST_TTL_MS: u64 = 300_000;
 
-/// Standard base64 (RFC 4648 section 4), padded or not.
+/// Standard base64 (RFC 4648 section 4), with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Whether a result may be cached by anyone who sees it.
+/// Caching allowed for a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CacheScope {
     /// A list, the same for every client.
     Public,
     /// A list for this client that may change at any time.
     Never,
-    /// Not a list: nothing is said about keeping it.
+    /// Not a list; the result has no caching member.
     Unsaid,
 }
 
-/// Checks metadata and headers in the order that clients rely on. Every fault means status 400.
+/// Checks metadata and headers in the order that clients rely on. Every fault has status 400.
 pub(super) fn check_request(
     request: &JsonRpcRequest,
     post: &McpPost<'_>,
@@ -78,7 +78,7 @@ fn check_headers(request: &JsonRpcRequest, headers: &McpHeaders<'_>) -> Result<(
     Ok(())
 }
 
-/// Adds what every result of this revision carries.
+/// Adds the members that every result of this revision has.
 pub(super) fn complete_result(result: Map<String, Value>, keep: CacheScope) -> Map<String, Value> {
     let mut members = Map::new();
     members.insert("resultType".to_owned(), json!("complete"));
@@ -116,11 +116,11 @@ fn header_mismatch_error(header: &str, member: &str) -> JsonRpcError {
     )
 }
 
-/// Decodes a header value: trimmed, and `=?base64?…?=` when it holds more than plain text.
+/// Decodes a header value: trims it, and decodes the form `=?base64?…?=` of other than plain text.
 fn decode_header_value(value: &str) -> Option<String> {
-    let value = value.trim_matches([' ', '\t']);
-    match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        None => Some(value.to_owned()),
+    let trimmed = value.trim_matches([' ', '\t']);
+    match trimmed.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        None => Some(trimmed.to_owned()),
         Some(text) => String::from_utf8(BASE64.decode(text).ok()?).ok(),
     }
 }

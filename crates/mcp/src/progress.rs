@@ -1,4 +1,4 @@
-//! Long-running calls: progress notifications, then the result.
+//! Streams long-running calls: progress notifications, then the result.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use super::{
     method::convert_call_result,
 };
 
-/// The longest token repeated in each notification.
+/// Maximum bytes of a progress token, which each notification repeats.
 const MAX_TOKEN_BYTES: usize = 1024;
 
-/// Whom the answer is for and how it is to look.
+/// Request to reply to, with the form of the reply.
 #[derive(Debug, Clone)]
 pub(super) struct ReplyTarget {
     pub(super) id: JsonRpcId,
     pub(super) era: ProtocolEra,
-    /// What the client wants progress notifications marked with, if it wants them.
+    /// Progress token of the client, if it wants progress notifications.
     token: Option<Value>,
 }
 
@@ -49,19 +49,19 @@ impl ReplyTarget {
     }
 }
 
-/// What a call does, and whether its client still waits for it.
-pub(super) type RunningCall = (BoxStream<'static, CallUpdate>, CallGuard);
+/// A running call with its updates, and the guard that tells whether its client still waits.
+pub(super) struct RunningCall {
+    pub(super) updates: BoxStream<'static, CallUpdate>,
+    pub(super) guard: CallGuard,
+}
 
-/// Waits for the end and returns the answer.
-pub(super) async fn wait_for_answer(
-    caller: ReplyTarget,
-    (mut updates, underway): RunningCall,
-) -> Value {
+/// Waits for the end of a call and returns its response.
+pub(super) async fn wait_for_answer(caller: ReplyTarget, mut call: RunningCall) -> Value {
     loop {
         let update = tokio::select! {
             biased;
-            () = underway.wait_until_cancelled() => return build_response(&caller.id, Err(JsonRpcError::request_cancelled())),
-            update = updates.next() => update,
+            () = call.guard.wait_until_cancelled() => return build_response(&caller.id, Err(JsonRpcError::request_cancelled())),
+            update = call.updates.next() => update,
         };
         match update {
             Some(CallUpdate::Progress(_)) => {}
@@ -73,9 +73,10 @@ pub(super) async fn wait_for_answer(
     }
 }
 
-/// Returns the messages of a running call: progress if it is wanted, with a sign of life every
-/// `keep_alive`, and the answer as the last one, unless the client cancels the call. Many clients give up on a call after a minute
-/// without progress, whatever else they receive.
+/// Returns the messages of a running call: progress, if the client wants it, then the response.
+///
+/// A progress message is repeated every `keep_alive`, since many clients give up on a call after a
+/// minute without progress. The stream ends without a response if the client cancels the call.
 pub(super) fn stream_messages(
     caller: ReplyTarget,
     call: RunningCall,
@@ -84,8 +85,15 @@ pub(super) fn stream_messages(
     let mut ticks = interval_at(Instant::now() + keep_alive, keep_alive);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let started = Instant::now();
-    let (latest, sent, over) = ("working".to_owned(), 0, false);
-    let running = ProgressStream { caller, call, ticks, started, latest, sent, over };
+    let running = ProgressStream {
+        caller,
+        call,
+        ticks,
+        started,
+        latest: "working".to_owned(),
+        sent: 0,
+        over: false,
+    };
     stream::unfold(running, |mut running| async move {
         let message = running.next().await?;
         Some((message, running))
@@ -97,9 +105,9 @@ struct ProgressStream {
     call: RunningCall,
     ticks: Interval,
     started: Instant,
-    /// What it reported last.
+    /// Text of the last progress update.
     latest: String,
-    /// Progress notifications so far; their numbers must rise.
+    /// Number of progress notifications sent. Their numbers must increase.
     sent: u64,
     over: bool,
 }
@@ -109,8 +117,8 @@ impl ProgressStream {
         while !self.over {
             let text = tokio::select! {
                 biased;
-                () = self.call.1.wait_until_cancelled() => return None,
-                update = self.call.0.next() => match update {
+                () = self.call.guard.wait_until_cancelled() => return None,
+                update = self.call.updates.next() => match update {
                     Some(CallUpdate::Progress(text)) => {
                         self.latest.clone_from(&text);
                         text

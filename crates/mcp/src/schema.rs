@@ -1,4 +1,4 @@
-//! JSON schemas that are published and validate: one value for both.
+//! JSON schemas for both publication and validation.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::foreign::SchemaRecursion;
 
-/// Most faults reported of one value, and most characters of a name in them.
+/// Maximum faults reported for one value, and maximum characters of a name in them.
 const MAX_FAULTS: usize = 20;
 const MAX_NAME_CHARS: usize = 80;
 
-/// Most memory of one pattern of a schema of somebody else.
+/// Maximum bytes of a compiled pattern of a third-party schema.
 const MAX_PATTERN_BYTES: usize = 256 * 1024;
 
-/// A schema is none: where it is ours a bug, found when the server starts.
+/// An invalid schema. In the program's own schemas it is a bug, found at startup.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema is invalid: {0}")]
 pub struct SchemaError(String);
@@ -24,7 +24,7 @@ pub struct SchemaError(String);
 pub struct Schema {
     value: Value,
     validator: Validator,
-    /// Of a schema of somebody else.
+    /// Recursion of a third-party schema.
     recursion: SchemaRecursion,
 }
 
@@ -35,8 +35,8 @@ impl Schema {
         Ok(Self { value, validator, recursion: SchemaRecursion::default() })
     }
 
-    /// Takes over a schema of somebody else. Its patterns are matched in linear time, and what it refers to
-    /// elsewhere is not fetched.
+    /// Creates a third-party schema. Its patterns are matched in linear time, and external
+    /// references are not fetched.
     pub fn from_untrusted(value: Value) -> Result<Self, SchemaError> {
         let recursion = SchemaRecursion::measure_schema(&value).map_err(SchemaError)?;
         let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
@@ -45,13 +45,15 @@ impl Schema {
         Ok(Self { value, validator, recursion })
     }
 
-    /// Returns the schema as it is published.
+    /// Returns the schema as published.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Validates and reads `instance`. Each fault is a sentence that names the offending member;
-    /// none repeats the value, which may be long or private.
+    /// Validates and deserialises `instance`.
+    ///
+    /// Each fault is a sentence that names the offending member, without its value, which may be
+    /// long or private.
     pub fn validate_and_parse<T: DeserializeOwned>(
         &self,
         instance: Value,
@@ -59,12 +61,13 @@ impl Schema {
         if !self.recursion.allows_value(&instance) {
             return Err(vec!["the value is nested too deep for its schema".to_owned()]);
         }
-        let faults = self.validator.iter_errors(&instance).flat_map(|error| describe_error(&error));
-        let faults: Vec<String> = faults.take(MAX_FAULTS).collect();
+        let errors = self.validator.iter_errors(&instance);
+        let faults: Vec<String> =
+            errors.flat_map(|error| describe_error(&error)).take(MAX_FAULTS).collect();
         if !faults.is_empty() {
             return Err(faults);
         }
-        // What a schema lets pass and a type does not is a number such as `5.0` for `5`.
+        // A schema may accept numbers that a type rejects, such as `5.0` for `5`.
         serde_json::from_value(instance).map_err(|error| vec![error.to_string()])
     }
 }
@@ -124,7 +127,7 @@ mod tests {
         let text = format!("{}b", "a".repeat(100_000));
         assert!(slow.validate_and_parse::<Value>(json!(text)).is_err());
         assert!(Schema::from_untrusted(json!({ "pattern": "(a{900}){900}" })).is_err());
-        // What refers to itself without going into a value ends.
+        // References that recurse without descending into a value terminate.
         for endless in [
             json!({ "allOf": [{ "$ref": "#" }] }),
             json!({ "$defs": { "a": { "not": { "$ref": "#/$defs/a" } } }, "$ref": "#/$defs/a" }),

@@ -1,28 +1,28 @@
-//! Tools as they are listed, and what calling one returns.
+//! Tools as listed, and the results of calls.
 
 use serde_json::{Map, Value, json};
 
 use super::{Schema, SchemaError};
 
-/// Whether a repeated call gives the same: a search does, a conversation does not.
+/// Idempotence of a tool: a search is idempotent, a conversation is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolIdempotence {
     Idempotent,
     Changing,
 }
 
-/// What a client may expect of calls, as `annotations` say it. The default is that of the protocol for a
-/// tool that says nothing.
+/// Behaviour of calls that a client may rely on, listed as `annotations`. The default is that of
+/// the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has these four")]
 pub struct ToolHints {
-    /// Changes nothing.
+    /// Calls change nothing.
     pub read_only: bool,
-    /// May destroy what is there.
+    /// Calls may destroy existing data.
     pub destructive: bool,
     /// A repeated call changes nothing more.
     pub idempotent: bool,
-    /// Acts on more than this machine.
+    /// Calls affect more than this machine.
     pub open_world: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct McpTool {
 }
 
 impl McpTool {
-    /// Returns a tool that only reads.
+    /// Creates a read-only tool.
     pub fn new(
         name: &str,
         title: &str,
@@ -52,12 +52,13 @@ impl McpTool {
         let idempotent = idempotence == ToolIdempotence::Idempotent;
         let hints =
             ToolHints { read_only: true, destructive: false, idempotent, open_world: false };
-        Ok(Self::with_hints((name, title), description, Schema::new(arguments)?, hints))
+        Ok(Self::with_hints(name, title, description, Schema::new(arguments)?, hints))
     }
 
-    /// Returns a tool with `hints`; `name` and `title` go together.
+    /// Creates a tool with `hints`.
     pub fn with_hints(
-        (name, title): (&str, &str),
+        name: &str,
+        title: &str,
         description: &str,
         arguments: Schema,
         hints: ToolHints,
@@ -67,7 +68,7 @@ impl McpTool {
             "title": title,
             "description": description,
             "inputSchema": arguments.value(),
-            // All four are spelled out: the defaults of the protocol say "destructive".
+            // All four hints are explicit, because the protocol's default is "destructive".
             "annotations": {
                 "title": title,
                 "readOnlyHint": hints.read_only,
@@ -79,7 +80,7 @@ impl McpTool {
         Self { name: name.to_owned(), arguments, listed }
     }
 
-    /// Lists another description.
+    /// Replaces the listed description.
     #[must_use]
     pub fn with_listed_description(mut self, description: &str) -> Self {
         if let Some(listed) = self.listed.get_mut("description") {
@@ -88,7 +89,8 @@ impl McpTool {
         self
     }
 
-    /// Lists another schema than the one that validates: what clients take of it.
+    /// Replaces the listed schema by the part that clients support; validation keeps the original
+    /// one.
     #[must_use]
     pub fn with_listed_schema(mut self, schema: Value) -> Self {
         if let Some(listed) = self.listed.get_mut("inputSchema") {
@@ -97,7 +99,7 @@ impl McpTool {
         self
     }
 
-    /// Adds a member to `_meta` of the entry.
+    /// Adds a member to `_meta` of the list entry.
     #[must_use]
     pub fn with_listed_meta(mut self, key: &str, value: Value) -> Self {
         if let Some(listed) = self.listed.as_object_mut() {
@@ -121,7 +123,7 @@ impl McpTool {
     }
 }
 
-/// What a call returns: one text, for a model to read.
+/// Result of a call: one text for a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpToolResult {
     text: String,
@@ -134,26 +136,26 @@ impl McpToolResult {
         Self { text, is_error: false, meta: None }
     }
 
-    /// Reports a failure that the calling model can act on.
+    /// Creates the result of a failure that the calling model can act on.
     pub fn error(text: String) -> Self {
         Self { text, is_error: true, meta: None }
     }
 
-    /// Changes the text.
+    /// Replaces the text.
     #[must_use]
     pub fn map_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.text = change(self.text);
         self
     }
 
-    /// Adds `_meta` members, which clients see and models do not.
+    /// Adds a member to `_meta`, which clients see and models do not.
     #[must_use]
     pub fn with_meta(mut self, key: &str, value: Value) -> Self {
         self.meta.get_or_insert_default().insert(key.to_owned(), value);
         self
     }
 
-    /// Whether it reports a failure.
+    /// Returns whether the result reports a failure.
     pub fn is_error(&self) -> bool {
         self.is_error
     }

@@ -1,4 +1,5 @@
-//! Passwords in addresses, such as `scheme://user:password@host`, and in the options of programs.
+//! Finds passwords in addresses, such as `scheme://user:password@host`, and in login options of
+//! programs.
 
 use std::ops::Range;
 
@@ -7,10 +8,10 @@ use super::{
     shape::{is_drawn, is_placeholder, is_random, is_wordy},
 };
 
-/// Longest name and password together, in bytes.
+/// Maximum bytes of name and password together.
 const NEAR: usize = 512;
 
-/// Returns where the password stands of `-u name:password`, whose option is given.
+/// Returns the password in `-u name:password`, where `option` is the range of the option.
 pub(super) fn find_login_password(
     text: &str,
     option: Range<usize>,
@@ -29,20 +30,20 @@ pub(super) fn find_login_password(
     let login = text.get(start..text.floor_char_boundary(start + length))?;
     let (_, password) = login.split_once(':')?;
     let end = start + login.len();
-    // An address is judged as one.
+    // Addresses have their own rule.
     let is_address = password.starts_with("//");
     let is_login = !is_address
-        && is_secret(password, SecretKind::Password, reading.of_argument())
+        && is_secret(password, SecretKind::Password, reading.for_argument())
         && !is_number(password);
     is_login.then_some(end - password.len()..end)
 }
 
-/// Whether a value is the number of a group, as in `docker run -u 1000:1000`.
+/// Returns whether a value is the number of a group, as in `docker run -u 1000:1000`.
 fn is_number(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns where the password stands of the address whose `://` starts at `at`.
+/// Returns the password in the address whose `://` starts at `at`.
 pub(super) fn find_address_password(
     text: &str,
     at: usize,
@@ -59,7 +60,7 @@ pub(super) fn find_address_password(
     }
     let password = who.split_once(':').map(|(_, password)| password);
     let Some(password) = password else {
-        // A token alone.
+        // A token without a user name.
         let is_token = who.len() >= 20 && is_random(who.as_bytes()) && !is_placeholder(who);
         return is_token.then_some(start..start + who.len());
     };

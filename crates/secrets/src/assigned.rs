@@ -1,4 +1,4 @@
-//! Secrets that are known by the name of what they are assigned to, such as `password: hunter2`.
+//! Finds secrets known by the name that they are assigned to, such as `password: hunter2`.
 
 mod cursor;
 mod name;
@@ -15,17 +15,17 @@ use super::{
     shape::is_placeholder,
 };
 
-/// How far names, types and spaces are gone over, in bytes.
+/// Maximum bytes of names, types and spaces that are skipped.
 const NEAR: usize = 48;
-/// How much of a value is judged, in bytes; the rest of it is a secret when that is. Small, as a hostile
-/// text is full of names.
+/// Maximum bytes of a value that are judged; the rest shares the verdict. The limit is small
+/// because a hostile text may be full of names.
 const FAR: usize = 128;
-/// How many lines a value in a block has at most.
+/// Maximum lines of a block value.
 const BLOCK_LINES: usize = 200;
-/// How much of a block is judged, in bytes; further lines of it are secrets whatever they say.
+/// Maximum bytes of a block that are judged; its further lines count as secrets.
 const BLOCK_BYTES: usize = 16 * 1024;
 
-/// Adds where the values stand that are assigned to the name that holds `word`, a word of `family`.
+/// Adds the values assigned to the name that contains `word`, a word of `family`.
 pub(super) fn find_assigned_secrets(
     text: &str,
     word: Range<usize>,
@@ -41,9 +41,9 @@ pub(super) fn find_assigned_secrets(
     }
     let mut cursor = ValueCursor { bytes, at: name.range.end };
     if name.is_statement(bytes) {
-        // SQL, in whatever language it is written.
+        // SQL in a file of any language.
         if let Some(value) = cursor.read_sql_literal() {
-            into.extend(cursor.range_if_secret(text, &value, family, reading.of_argument()));
+            into.extend(cursor.range_if_secret(text, &value, family, reading.for_argument()));
         }
         return;
     }
@@ -54,7 +54,7 @@ pub(super) fn find_assigned_secrets(
     }
 }
 
-/// Adds where the values stand that follow `name`, after a sign or alone.
+/// Adds the values that follow `name`, with or without a sign between.
 fn find_following_values(
     text: &str,
     name: &AssignedName<'_>,
@@ -64,14 +64,14 @@ fn find_following_values(
 ) {
     let bytes = text.as_bytes();
     let mut cursor = ValueCursor { bytes, at: name.range.end };
-    // Connection strings and queries have literal values wherever they stand.
+    // Values in connection strings and queries are literal in any language.
     let follows = byte_at(bytes, name.range.end);
     let is_query = follows == b'=' && name.before.ends_with([';', '?', '&']);
     let is_argument = name.is_argument() && b"= ".contains(&follows);
     let is_code = reading == DetectionMode::Code;
     let reading = match reading {
         _ if is_query => DetectionMode::Loose,
-        _ if is_argument => reading.of_argument(),
+        _ if is_argument => reading.for_argument(),
         reading => reading,
     };
     let reading = match reading {
@@ -109,7 +109,7 @@ fn find_following_values(
     }
 }
 
-/// Goes over what stands between a name and its value; returns how the value is to be read.
+/// Skips the syntax between a name and its value. Returns the mode for the value.
 fn skip_separator(
     cursor: &mut ValueCursor<'_>,
     name: &AssignedName<'_>,
@@ -162,7 +162,7 @@ fn byte_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
 
-/// Whether another name and value start at a comma, as in `password=a,user=b`.
+/// Returns whether another name and value start at a comma, as in `password=a,user=b`.
 fn starts_next(value: &[u8], at: usize) -> bool {
     let name = value.iter().skip(at + 1).take(NEAR);
     let length = name.take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -171,14 +171,16 @@ fn starts_next(value: &[u8], at: usize) -> bool {
         && b"=:".contains(&byte_at(value, at + 1 + length))
 }
 
-/// Whether a word at the end of which `at` is goes on as a sentence.
+/// Returns whether the word that ends at `at` continues as a sentence.
 fn starts_sentence(bytes: &[u8], at: usize) -> bool {
     let mut next = bytes.iter().skip(at).take(NEAR).filter(|byte| !b" \t".contains(byte));
     next.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"('\"`".contains(byte))
 }
 
-/// Returns how a value is to be read that follows its name after a space, if one may: that of an option of
-/// a command, a setting of a Dockerfile, a directive of a configuration, a login.
+/// Returns the mode for a value that follows its name after a space, if the context allows one.
+///
+/// Contexts are an option of a command, a setting of a Dockerfile, a directive of a configuration,
+/// and a login.
 fn mode_after_space(name: &AssignedName<'_>, reading: DetectionMode) -> Option<DetectionMode> {
     let line = name.line_before().trim();
     if name.is_argument() || (line.is_empty() && reading == DetectionMode::Data) {
@@ -188,12 +190,12 @@ fn mode_after_space(name: &AssignedName<'_>, reading: DetectionMode) -> Option<D
     (matches!(line, "ENV" | "ARG") || is_given()).then_some(DetectionMode::Loose)
 }
 
-/// Returns how far a line is indented, the dash of a list included.
+/// Returns the indentation of a line, including the dash of a list item.
 fn indent_width(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t', '-']).len()
 }
 
-/// Returns the lines below that of `name` that are indented more, each without its indent.
+/// Returns the lines below that of `name` that are indented more, without their indentation.
 fn find_block_lines(text: &str, name: &AssignedName<'_>) -> Vec<Range<usize>> {
     let own = name.indent_width();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Secrets in the headers and the addresses of requests: `Authorization: Basic …`, `Bearer …`, `sig=…`.
+//! Finds secrets in request headers and addresses: `Authorization: Basic …`, `Bearer …`, `sig=…`.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use super::{
     shape,
 };
 
-/// How far names, signs and schemes are gone over, in bytes.
+/// Maximum bytes of names, signs and schemes before a value.
 const NEAR: usize = 24;
-/// How much of a value is judged, in bytes.
+/// Maximum bytes of a value that are judged.
 const FAR: usize = 256;
-/// The shortest session of a cookie.
+/// Minimum bytes of a session cookie.
 const COOKIE: usize = 24;
-/// The shortest signature of an address.
+/// Minimum bytes of a signature in an address.
 const SIGNATURE: usize = 40;
 
-/// Returns where the secret stands of the header whose name ends at `at`.
+/// Returns the secret of the header whose name ends at `at`.
 pub(super) fn find_authorization_secret(
     text: &str,
     at: usize,
@@ -53,18 +53,17 @@ pub(super) fn find_authorization_secret(
     is_known.then_some(value)
 }
 
-/// What stands before the secret, lower case.
+/// Schemes before a secret, in lower case.
 const SCHEMES: &[&[u8]] =
     &[b"apikey", b"basic", b"bearer", b"bot", b"key", b"token", b"splunk", b"ssws"];
 
-/// Returns where the value stands that starts at `start`.
 fn value_range(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(byte);
     let length = bytes.get(start..)?.iter().take_while(|byte| is_part(byte)).count();
     Some(start..start + length)
 }
 
-/// Whether a value is a name and a password that is none of an example.
+/// Returns whether a value is a name and a password that is not an example.
 fn is_login(value: &str) -> bool {
     let (near, _) = value.split_at(value.floor_char_boundary(FAR));
     let decoded = STANDARD_NO_PAD.decode(near.trim_end_matches('='));
@@ -76,7 +75,7 @@ fn is_login(value: &str) -> bool {
         || is_secret(password, SecretKind::Token, DetectionMode::Loose)
 }
 
-/// Whether what follows a scheme, or stands in its place, is a token.
+/// Returns whether the text after a scheme, or in its place, is a token.
 fn is_token(value: &str, has_scheme: bool, reading: DetectionMode) -> bool {
     let (near, _) = value.split_at(value.floor_char_boundary(FAR));
     let reading = if reading == DetectionMode::Code || !has_scheme {
@@ -90,7 +89,7 @@ fn is_token(value: &str, has_scheme: bool, reading: DetectionMode) -> bool {
         || (is_plain && near.len() >= 12 && shape::is_drawn(near) && !shape::is_placeholder(near))
 }
 
-/// Adds where the values of cookies stand that follow the name of their header.
+/// Adds the values of cookies after the name of their header.
 pub(super) fn find_cookie_values(text: &[u8], name: Range<usize>, into: &mut Vec<Range<usize>>) {
     let before = text.get(..name.start).unwrap_or_default();
     let is_part =
@@ -99,9 +98,9 @@ pub(super) fn find_cookie_values(text: &[u8], name: Range<usize>, into: &mut Vec
     let at = name.end;
     let Some(rest) = text.get(at..).filter(|_| is_known || !is_part) else { return };
     let gap = rest.iter().take(NEAR).take_while(|byte| b"\\\"'`]) \t:,".contains(byte)).count();
-    let Some(line) = rest.get(gap..) else { return };
-    let line = line.split_at(line.len().min(2 * FAR)).0;
-    let line = line.split(|byte| b"\r\n\"'`".contains(byte)).next().unwrap_or_default();
+    let Some(value) = rest.get(gap..) else { return };
+    let near = value.split_at(value.len().min(2 * FAR)).0;
+    let line = near.split(|byte| b"\r\n\"'`".contains(byte)).next().unwrap_or_default();
     let mut start = at + gap;
     for pair in line.split(|byte| *byte == b';').filter(|_| gap > 0) {
         if let Some(sign) = pair.iter().position(|byte| *byte == b'=') {
@@ -112,7 +111,7 @@ pub(super) fn find_cookie_values(text: &[u8], name: Range<usize>, into: &mut Vec
     }
 }
 
-/// Returns where the token stands that follows `Bearer `, if it is one.
+/// Returns the token after `Bearer `, if there is one.
 pub(super) fn find_bearer_token(text: &[u8], at: usize) -> Option<Range<usize>> {
     let token = value_range(text, at)?;
     let near = text.get(at..token.end.min(at + FAR))?;
@@ -120,7 +119,7 @@ pub(super) fn find_bearer_token(text: &[u8], at: usize) -> Option<Range<usize>> 
     (near.len() >= 20 && has_digit && shape::is_random(near)).then_some(token)
 }
 
-/// Returns where the signature stands that follows `sig=` in an address or a connection string.
+/// Returns the signature after `sig=` in an address or a connection string.
 pub(super) fn find_signature(text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
     let before = name.start.checked_sub(1).and_then(|before| text.get(before));
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)) {

@@ -1,4 +1,5 @@
-//! Secrets of Kubernetes: objects of YAML or JSON whose values are secrets, whatever their names.
+//! Finds the values of Kubernetes secrets, objects in YAML or JSON whose values are secrets under
+//! any name.
 
 mod json;
 
@@ -6,7 +7,7 @@ use std::ops::Range;
 
 use super::shape::is_placeholder;
 
-/// Adds where the values of secrets stand, alone, among other documents or in a list.
+/// Adds the values of secrets, in single documents, among other documents or in a list.
 pub(super) fn find_manifest_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     if !text.contains("kind") || !text.contains("Secret") {
         return;
@@ -23,7 +24,7 @@ pub(super) fn find_manifest_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether a text is nothing but secrets, and at least one has a value that is written out.
+/// Returns whether a text consists only of secrets, at least one of which has a literal value.
 pub(super) fn is_nothing_else(text: &str) -> bool {
     let mut found = Vec::new();
     find_manifest_secrets(text, &mut found);
@@ -33,14 +34,13 @@ pub(super) fn is_nothing_else(text: &str) -> bool {
     !found.is_empty() && kinds.all(|(_, kind)| matches!(kind, "Secret" | "SecretList" | "List"))
 }
 
-/// A line of YAML.
 struct YamlLine<'a> {
-    /// Where it starts in the text.
+    /// Byte offset in the text.
     start: usize,
-    /// How far it is indented, dashes of lists included, and not included.
+    /// Indentation, including and not including dashes of lists.
     column: usize,
     indent: usize,
-    /// What stands there, without its end.
+    /// Content without indentation and line end.
     content: &'a str,
 }
 
@@ -53,10 +53,10 @@ impl<'a> YamlLine<'a> {
         self.indent < self.column
     }
 
-    /// Splits `name: value # comment`, both without their quotes.
+    /// Splits `name: value # comment` into name and value without quotes.
     fn split_field(&self) -> Option<(&'a str, &'a str)> {
-        let (name, value) = self.content.split_once(':')?;
-        let value = value.split(" #").next().unwrap_or_default();
+        let (name, rest) = self.content.split_once(':')?;
+        let value = rest.split(" #").next().unwrap_or_default();
         let bare = |text: &'a str| text.trim().trim_matches(['"', '\'']);
         Some((bare(name), bare(value)))
     }
@@ -67,7 +67,7 @@ fn parse_lines(text: &str) -> Vec<YamlLine<'_>> {
     text.split_inclusive('\n')
         .map(|whole| {
             let indent = whole.len() - whole.trim_start_matches(' ').len();
-            // A line of dashes parts documents.
+            // A line of dashes separates documents.
             let is_parting = whole.starts_with("---");
             let content = if is_parting { whole } else { whole.trim_start_matches([' ', '-']) };
             let column = whole.len() - content.len();
@@ -120,9 +120,9 @@ fn find_object_values(
         if !is_data {
             continue;
         }
-        // A line without a name is one of a block.
+        // A line without a name belongs to a block.
         let value = line.content.split_once(':').map_or(line.content, |(_, value)| value);
-        // What is written in one line is a secret as a whole.
+        // A value on one line is a secret as a whole.
         let is_around = |c: char| c.is_whitespace() || (is_top && "{}".contains(c));
         let started = value.trim_start_matches(is_around);
         let value = started.trim_end_matches(is_around);

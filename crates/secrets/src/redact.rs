@@ -1,7 +1,6 @@
-//! Finds the secrets in a text, in one pass, and puts a mark in place of each.
+//! Replaces the secrets in a text by a mark, in one pass.
 //!
-//! What a literal leads to is read for a bounded number of bytes, so that the time grows with the
-//! text, whatever the text.
+//! Each literal is followed for a bounded number of bytes, so that the time is linear for any text.
 
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
@@ -17,17 +16,18 @@ use super::{
     token::{self, InfixPattern, JOINTS, PrefixPattern, TOKENS},
 };
 
-/// A text without its secrets, and how many it had.
+/// A text without its secrets, and the number of secrets it had.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RedactedText<'a> {
     pub text: Cow<'a, str>,
     pub count: u64,
 }
 
-/// Marks change what stands beside a value, which may make another one seen. That ends soon.
+/// Maximum passes. A mark changes the context of neighbouring values, which may reveal another
+/// secret.
 const MAX_PASSES: usize = 8;
 
-/// What a literal may be part of.
+/// Kind of secret that a literal may indicate.
 #[derive(Clone, Copy)]
 enum SecretClue {
     Token(PrefixPattern),
@@ -39,7 +39,7 @@ enum SecretClue {
     Address,
     /// `-u` and `--user`, the options of a login.
     Login,
-    /// What stands before the token of a bot.
+    /// The text before the token of a bot.
     Bot,
     /// `Bearer `
     Bearer,
@@ -51,11 +51,11 @@ enum SecretClue {
     Twilio,
     /// ` -p` and other short options that take a password.
     Option,
-    /// `credentials` and the like, over several values.
+    /// `credentials` and other names of several values.
     Group,
-    /// The first line of a block in PEM.
+    /// The first line of a PEM block.
     Key,
-    /// The start of such a block without its first line.
+    /// The start of a PEM body without its first line.
     KeyBody,
     /// `Cookie`, and the option of curl.
     Cookie,
@@ -63,7 +63,7 @@ enum SecretClue {
     Insert,
 }
 
-/// Every clue, in the order of the literals of the finder.
+/// All clues, in the order of the literals of the finder.
 static CLUES: LazyLock<Vec<(&'static str, SecretClue)>> = LazyLock::new(|| {
     let others = [
         ("eyJ", SecretClue::Signed),
@@ -94,7 +94,7 @@ static CLUES: LazyLock<Vec<(&'static str, SecretClue)>> = LazyLock::new(|| {
     tokens.chain(joints).chain(words).chain(groups).chain(bodies).chain(others).collect()
 });
 
-/// Finds all literals at once, in time that grows with the text only.
+/// Finds all literals in one pass, in linear time.
 static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
     let literals = CLUES.iter().map(|(literal, _)| literal);
     AhoCorasick::builder()
@@ -103,8 +103,9 @@ static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
         .build(literals)
 });
 
-/// Returns `text`, the content of the file at `path`, with `[secret]` in place of each secret. Lines
-/// stay lines. Doing so once more changes nothing.
+/// Returns `text`, the content of the file at `path`, with `[secret]` in place of each secret.
+///
+/// Keeps the lines. Applying it again changes nothing.
 pub fn redact_secrets<'a>(
     path: &str,
     language: Option<&Language>,
@@ -123,7 +124,8 @@ pub fn redact_secrets<'a>(
     redacted
 }
 
-/// Puts the mark in place of secrets that are whole characters of `text`, in order and apart.
+/// Replaces secrets by the mark. Their ranges are on character boundaries, in order and without
+/// overlap.
 fn replace_with_marks(text: &str, secrets: &[Range<usize>]) -> String {
     let mut marked = String::with_capacity(text.len());
     let (mut rest, mut at) = (text, 0);
@@ -138,7 +140,7 @@ fn replace_with_marks(text: &str, secrets: &[Range<usize>]) -> String {
     marked
 }
 
-/// Returns where secrets stand: whole characters, in order and apart from each other.
+/// Returns the ranges of secrets on character boundaries, in order and without overlap.
 fn find_secrets(path: &str, text: &str, reading: DetectionMode) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     service::discord_anywhere(text, &mut found);
@@ -153,10 +155,11 @@ fn find_secrets(path: &str, text: &str, reading: DetectionMode) -> Vec<Range<usi
             table::find_table_secrets(text, &mut found);
         }
     }
-    // How far what was found reaches, so that no byte is gone over for each literal in a secret.
+    // End of the secrets found. Skips literals inside of them, so that no byte is read again for
+    // each.
     let mut reached = 0;
     let mut inserted = 0;
-    // A list of short literals can always be searched for.
+    // Building a finder of short literals cannot fail.
     let hits = FINDER.iter().flat_map(|finder| finder.find_overlapping_iter(text));
     for hit in hits {
         let clue = CLUES.get(hit.pattern().as_usize()).map(|(_, clue)| *clue);
@@ -173,7 +176,6 @@ fn find_secrets(path: &str, text: &str, reading: DetectionMode) -> Vec<Range<usi
     merge_ranges(text, found)
 }
 
-/// Adds the secrets that a clue leads to.
 fn follow_clue(
     clue: SecretClue,
     text: &str,
@@ -210,7 +212,7 @@ fn follow_clue(
         SecretClue::Group if reading == DetectionMode::Data => {
             group::find_group_secrets(text, hit, into);
         }
-        // Rows of a statement are read at once.
+        // The rows of a statement are read at once.
         SecretClue::Group | SecretClue::Insert => {}
         SecretClue::Key => key::find_key_parts(text, hit.start, into),
         SecretClue::KeyBody => key::find_body(bytes, hit.start, into),

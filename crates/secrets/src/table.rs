@@ -1,4 +1,4 @@
-//! Columns of tables that are headed by the name of a secret: CSV, and tables of Markdown.
+//! Finds secrets in table columns with the heading of a secret: CSV and Markdown tables.
 
 use std::ops::Range;
 
@@ -7,29 +7,29 @@ use super::{
     judge::{DetectionMode, SecretKind, is_secret},
 };
 
-/// Rows that are read below a heading, so that a hostile text is gone over once.
+/// Maximum columns read of a row.
 const MAX_COLUMNS: usize = 64;
-/// How far the names of columns in a statement of SQL are read, in bytes.
+/// Maximum bytes of the column names of an SQL statement.
 const MAX_HEADING: usize = 1024;
-/// How long a row of such a statement is at most, in bytes.
+/// Maximum bytes of a row of an SQL statement.
 const MAX_ROW: usize = 4096;
-/// Headings beside which a column of passwords is a list of accounts, and no description of options.
+/// Headings of accounts. Next to one of them, a column of passwords lists accounts instead of
+/// describing options.
 const ACCOUNTS: &[&str] =
     &["account", "email", "host", "login", "name", "server", "user", "username"];
 
-/// A column that is headed by the name of a secret.
 struct SecretColumn {
     at: usize,
     family: SecretKind,
     reading: DetectionMode,
 }
 
-/// Adds where secrets stand in a file of values between commas, semicolons or tabs.
+/// Adds the secrets of a file whose values are separated by commas, semicolons, tabs or bars.
 pub(super) fn find_csv_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     let mut lines = lines_with_offsets(text);
     let Some((_, heading)) = lines.find(|(_, line)| !line.trim().is_empty()) else { return };
     let Some(separator) =
-        [b',', b';', b'\t', b'|'].into_iter().find(|it| heading.as_bytes().contains(it))
+        [b',', b';', b'\t', b'|'].into_iter().find(|byte| heading.as_bytes().contains(byte))
     else {
         return;
     };
@@ -42,12 +42,13 @@ pub(super) fn find_csv_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Adds where secrets stand in the tables of a text.
+/// Adds the secrets of the Markdown tables of a text.
 pub(super) fn find_table_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     if !text.contains("--") || !text.contains('|') {
         return;
     }
-    let (mut before, mut columns) = ("", Vec::new());
+    let mut before = "";
+    let mut columns = Vec::new();
     for (start, line) in lines_with_offsets(text) {
         let is_rule = line.contains('|')
             && line.contains('-')
@@ -63,8 +64,8 @@ pub(super) fn find_table_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Adds where secrets stand in the rows that a statement of SQL inserts, whose first words end at `at`; returns
-/// how far it was read.
+/// Adds the secrets of the rows of an SQL `INSERT` whose first words end at `at`. Returns the end
+/// of the text read.
 pub(super) fn find_insert_secrets(
     text: &str,
     at: usize,
@@ -74,7 +75,7 @@ pub(super) fn find_insert_secrets(
     let near = text.get(at..text.floor_char_boundary(at + MAX_HEADING)).unwrap_or_default();
     let Some((_, heading)) = near.split_once('(') else { return at };
     let Some((names, after)) = heading.split_once(')') else { return at };
-    let columns = find_secret_columns(names, b',', reading.of_argument());
+    let columns = find_secret_columns(names, b',', reading.for_argument());
     let mut end = at + near.len() - after.trim_start().len();
     let is_values = |rest: &str| rest.get(..6).is_some_and(|w| w.eq_ignore_ascii_case("values"));
     if columns.is_empty() || !text.get(end..).is_some_and(is_values) {
@@ -93,7 +94,7 @@ pub(super) fn find_insert_secrets(
     end
 }
 
-/// Returns lines without their ends, and where each starts.
+/// Returns lines without their ends, each with its byte offset.
 fn lines_with_offsets(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
     text.split('\n').map(move |line| {
@@ -104,9 +105,9 @@ fn lines_with_offsets(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn find_secret_columns(heading: &str, separator: u8, reading: DetectionMode) -> Vec<SecretColumn> {
-    let names =
+    let cells =
         split_row(heading, separator, b'"').map(|(_, name)| trim_cell(name).1.to_ascii_lowercase());
-    let names: Vec<String> = names.take(MAX_COLUMNS).collect();
+    let names: Vec<String> = cells.take(MAX_COLUMNS).collect();
     let is_list = names.iter().any(|name| ACCOUNTS.contains(&name.as_str()));
     let reading = if is_list { DetectionMode::Data } else { reading };
     let column = |(at, name): (usize, &String)| {
@@ -118,7 +119,7 @@ fn find_secret_columns(heading: &str, separator: u8, reading: DetectionMode) -> 
     names.iter().enumerate().filter_map(column).collect()
 }
 
-/// Adds the cells of a row that are secrets; `signs` are what parts cells, and what stands around text.
+/// Adds the secret cells of a row. `signs` are the separator and the quote of cells.
 fn find_secret_cells(
     start: usize,
     row: &str,
@@ -137,7 +138,7 @@ fn find_secret_cells(
     }
 }
 
-/// Splits a row at its separators; those between quotes are none.
+/// Splits a row at its separators outside of quotes. Returns each cell with its offset.
 fn split_row(row: &str, separator: u8, quote: u8) -> impl Iterator<Item = (usize, &str)> {
     let mut next = Some(0);
     std::iter::from_fn(move || {
@@ -153,7 +154,8 @@ fn split_row(row: &str, separator: u8, quote: u8) -> impl Iterator<Item = (usize
     })
 }
 
-/// Returns a cell without spaces, quotes and marks of code, and how much stands before.
+/// Trims spaces, quotes and code marks off a cell. Returns the length of the trimmed start, and the
+/// value.
 fn trim_cell(cell: &str) -> (usize, &str) {
     let is_mark = |c: char| c.is_whitespace() || "\"'`*".contains(c);
     let value = cell.trim_start_matches(is_mark);

@@ -1,10 +1,11 @@
-//! Secrets that are known by how they begin: keys of clouds, tokens of forges, registries and services.
+//! Finds secrets known by their prefixes: keys of clouds, and tokens of forges, registries and
+//! services.
 
 use std::ops::Range;
 
 use super::shape;
 
-/// What a token consists of after its prefix.
+/// Alphabet of a token after its prefix.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TokenAlphabet {
     Digit,
@@ -18,13 +19,13 @@ pub(super) enum TokenAlphabet {
     Signed,
     /// Letters, digits, `_`, `-`, `.` and `=`.
     Url,
-    /// The same and `~`.
+    /// Letters, digits, `_`, `-`, `.`, `=` and `~`.
     Tilde,
     /// Letters, digits, `+`, `/` and `=`.
     Base64,
-    /// What may stand in a path or query of a web address.
+    /// Characters of a path or query of a web address.
     Path,
-    /// What the hash of a password is written in.
+    /// Characters of a password hash.
     Hash,
 }
 
@@ -46,20 +47,21 @@ impl TokenAlphabet {
     }
 }
 
-/// A prefix, what follows it, and at least how many bytes of that.
+/// A prefix, the alphabet after it, and the minimum length of the rest in bytes.
 pub(super) type PrefixPattern = (&'static str, TokenAlphabet, usize);
 
-/// A part that some tokens have in common, with what stands before it (at least and at most so many
-/// bytes) and after it (at least so many).
+/// A middle part, the alphabet before it with minimum and maximum length, and the alphabet after it
+/// with minimum length.
 pub(super) type InfixPattern =
     (&'static str, (TokenAlphabet, usize, usize), (TokenAlphabet, usize));
 
-/// Returns where the token stands whose prefix is at `at`.
+/// Returns the token whose prefix is at `at`.
 pub(super) fn find_prefixed_token(
     text: &[u8],
     at: usize,
-    (prefix, body, least): PrefixPattern,
+    pattern: PrefixPattern,
 ) -> Option<Range<usize>> {
+    let (prefix, body, least) = pattern;
     let (before, here) = text.split_at_checked(at)?;
     let rest = here.strip_prefix(prefix.as_bytes())?;
     if follows_word(before) {
@@ -74,17 +76,18 @@ pub(super) fn find_prefixed_token(
         _ => shape::is_token(value),
     };
     let is_token = length >= least && is_drawn;
-    // Of an address, the host is no secret.
+    // The host of an address is not secret.
     let from = if prefix.ends_with('/') { start } else { at };
     is_token.then(|| from..start + run_length(rest, body))
 }
 
-/// Returns where the token stands whose joint is at `at`.
+/// Returns the token whose middle part is at `at`.
 pub(super) fn find_infix_token(
     text: &[u8],
     at: usize,
-    (joint, left, right): InfixPattern,
+    pattern: InfixPattern,
 ) -> Option<Range<usize>> {
+    let (joint, left, right) = pattern;
     let (before, least, most) = left;
     let (after, right_least) = right;
     let (above, here) = text.split_at_checked(at)?;
@@ -97,13 +100,15 @@ pub(super) fn find_infix_token(
     is_apart.then(|| start..at + joint.len() + run_length(rest, after))
 }
 
-/// Adds where the lines of the signed token (JWT) stand that starts at `at`.
+/// Adds the lines of the signed token (JWT) that starts at `at`.
 pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     let Some((before, rest)) = text.split_at_checked(at) else { return };
     if !rest.starts_with(b"eyJ") || before.ends_with(b"-") || follows_word(before) {
         return;
     }
-    let (mut token, mut lines, mut start) = (Vec::new(), Vec::new(), at);
+    let mut token = Vec::new();
+    let mut lines = Vec::new();
+    let mut start = at;
     while lines.len() < LINES {
         let length = run_length(text.get(start..).unwrap_or_default(), TokenAlphabet::Signed);
         let line = start..start + length;
@@ -126,8 +131,9 @@ pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>
     }
 }
 
-/// Returns where the text of the next line starts that goes on with what ends at `end`, over quotes and signs that
-/// join literals.
+/// Returns the start of the next line's text that continues the text before `end`.
+///
+/// Skips quotes and signs that join literals.
 pub(super) fn next_line(text: &[u8], end: usize) -> Option<usize> {
     let rest = text.get(end..)?;
     let gap = rest.iter().take(INDENT).take_while(|byte| b"\"'` \t\r\n+,\\".contains(byte)).count();
@@ -135,15 +141,15 @@ pub(super) fn next_line(text: &[u8], end: usize) -> Option<usize> {
     (lines == 2).then_some(end + gap)
 }
 
-/// How many lines a signed token has at most, and how long one is at least that goes on in the next, in bytes.
+/// Maximum lines of a signed token, and minimum bytes of a line that continues on the next one.
 const LINES: usize = 64;
 const LINE: usize = 40;
-/// The shortest part of a signed token.
+/// Minimum bytes of a part of a signed token.
 const LEAST: usize = 12;
-/// How far lines are indented at most, in bytes.
+/// Maximum bytes of indentation.
 const INDENT: usize = 64;
 
-/// How far a token is read before it is judged, in bytes: a hostile text is full of prefixes.
+/// Maximum bytes of a token that are judged, because a hostile text may be full of prefixes.
 const NEAR: usize = 256;
 
 fn bounded_run_length(rest: &[u8], body: TokenAlphabet) -> usize {
@@ -154,8 +160,8 @@ fn run_length(rest: &[u8], body: TokenAlphabet) -> usize {
     rest.iter().take_while(|byte| body.contains(**byte)).count()
 }
 
-/// Whether the last byte before a token belongs to the same word. The end of an escape, such as `\n` or
-/// `%3D`, does not.
+/// Returns whether the last byte before a token belongs to the same word. The end of an escape,
+/// such as `\n` or `%3D`, does not.
 fn follows_word(before: &[u8]) -> bool {
     match before {
         [] | [.., b'\\', b'n' | b'r' | b't'] => false,
@@ -164,10 +170,10 @@ fn follows_word(before: &[u8]) -> bool {
     }
 }
 
-/// Prefixes that names in code begin with as well, so that the rest must look drawn by lot.
+/// Prefixes that are also common in names of code, so that the rest must look random.
 const COMMON: &[&str] = &["sk-", "key-", "SG.", "cio", "EAAA", "1//0", "glc_", "tskey-"];
 
-/// Every kind of token that is known by its middle.
+/// All tokens known by their middle part.
 pub(super) const JOINTS: &[InfixPattern] = &[
     // Telegram.
     (":AA", (TokenAlphabet::Digit, 8, 10), (TokenAlphabet::Url, 30)),
@@ -179,7 +185,8 @@ pub(super) const JOINTS: &[InfixPattern] = &[
     ("-us", (TokenAlphabet::Hex, 32, 32), (TokenAlphabet::Digit, 1)),
 ];
 
-/// Every kind of token. Facts of the services' own descriptions; lengths are a little below theirs.
+/// All tokens known by their prefix. The data come from the services' own descriptions, with
+/// slightly shorter lengths.
 pub(super) const TOKENS: &[PrefixPattern] = &[
     // Clouds.
     ("AKIA", TokenAlphabet::Upper, 16),

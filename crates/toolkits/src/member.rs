@@ -287,7 +287,8 @@ impl Inner {
             open_world: tool.open_world,
         };
         let listed = codeinfo_mcp::McpTool::with_hints(
-            (&tool.name, &format!("{toolkit}: {title}")),
+            &tool.name,
+            &format!("{toolkit}: {title}"),
             &quote::quote_description(toolkit, &tool.description),
             schema,
             hints,

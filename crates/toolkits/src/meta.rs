@@ -232,7 +232,7 @@ fn define_tool(
     } else {
         ToolHints { read_only: true, destructive: false, idempotent: true, open_world: false }
     };
-    Ok(McpTool::with_hints((name, title), description, Schema::new(arguments)?, hints))
+    Ok(McpTool::with_hints(name, title, description, Schema::new(arguments)?, hints))
 }
 
 fn build_object_schema(required: &[&str], properties: &Value) -> Value {

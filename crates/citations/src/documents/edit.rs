@@ -1,4 +1,4 @@
-//! Changes documents: a few bytes of a text.
+//! Edits a few bytes of a document.
 
 use std::ops::Range;
 
@@ -6,15 +6,16 @@ use codeinfo_core::LineRange;
 
 use crate::parse::Citation;
 
-/// Other bytes for some of a text.
+/// A replacement of a byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentEdit {
     pub(super) range: Range<usize>,
     pub(super) text: String,
 }
 
-/// Returns what has a citation name other lines, as many as it does, and those that it names then: one that
-/// names a single line goes on to.
+/// Builds the edits that change the lines of a citation. Returns them with the new lines.
+///
+/// The number of ranges stays the same, and a single line number stays single.
 pub(super) fn edit_line_numbers(
     citation: &Citation,
     to: &[LineRange],
@@ -32,7 +33,7 @@ pub(super) fn edit_line_numbers(
     (edits, named)
 }
 
-/// Applies edits that do not meet.
+/// Applies edits that do not overlap.
 pub(super) fn apply_edits(text: &str, mut edits: Vec<DocumentEdit>) -> String {
     edits.sort_unstable_by_key(|edit| edit.range.start);
     let (mut changed, mut done) = (String::with_capacity(text.len()), 0);

@@ -1,4 +1,4 @@
-//! Checks where the links of a document lead: to files, folders and headings of its repository.
+//! Checks the targets of links of a document: files, folders and headings of its repository.
 
 use std::{
     cell::RefCell,
@@ -9,28 +9,25 @@ use std::{
 use super::target::find_candidate_paths;
 use crate::{markdown::MarkdownPage, tree::DocumentTree};
 
-/// The anchors of documents that were linked to.
+/// Anchors of the documents that links lead to, by path.
 type AnchorCache = RefCell<HashMap<String, Rc<HashSet<String>>>>;
 
-/// Links of documents in a tree.
 #[derive(Default)]
 pub(super) struct LinkChecker {
     anchors: AnchorCache,
 }
 
-/// What a link leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkTarget {
-    /// To this file or folder, by its path below the root.
+    /// A file or folder, by its path relative to the root.
     To(String),
-    /// To nothing, for this reason.
+    /// A missing target, with the reason.
     Nowhere(String),
-    /// Out of the repository, or to what is made or left out.
+    /// A target out of the repository, generated or ignored.
     Elsewhere,
 }
 
 impl LinkChecker {
-    /// Follows a link of a document.
     pub(super) fn follow_link(
         &self,
         tree: &DocumentTree,
@@ -95,7 +92,7 @@ impl LinkChecker {
     }
 }
 
-/// Says that a file is not there, and which one has its name.
+/// Describes a missing file, with the path of the only file of the same name.
 pub(super) fn describe_missing_file(tree: &DocumentTree, path: &str) -> String {
     let mut similar = tree.files_named_like(path);
     match (similar.next(), similar.next()) {
@@ -104,13 +101,13 @@ pub(super) fn describe_missing_file(tree: &DocumentTree, path: &str) -> String {
     }
 }
 
-/// Whether one of these paths is that of a page which a site makes of a document there.
+/// Returns whether one of these paths is a page that a site generator makes of a document.
 fn is_generated_page(tree: &DocumentTree, paths: &[String]) -> bool {
     let mut pages = paths.iter().filter_map(|path| path.strip_suffix(".html"));
     pages.any(|stem| tree.has_file(&format!("{stem}.md")))
 }
 
-/// Whether a file is a document in Markdown, by its name.
+/// Returns whether a file name is that of a Markdown document.
 pub fn is_markdown(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     matches!(extension.as_deref(), Some("md" | "markdown"))
@@ -123,18 +120,18 @@ fn has_scheme(target: &str) -> bool {
     })
 }
 
-/// Whether a fragment names lines, as in `#L12-L40`.
+/// Returns whether a fragment names lines, as in `#L12-L40`.
 fn is_line(fragment: &str) -> bool {
     fragment.strip_prefix('L').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Decodes `%20` and the like, where that gives text.
+/// Decodes percent escapes such as `%20`, if the result is text.
 fn decode_percent(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         plain.push(code.unwrap_or(*byte));
         at += if code.is_some() { 3 } else { 1 };
     }

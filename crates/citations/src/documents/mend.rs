@@ -1,4 +1,5 @@
-//! Writes documents whose citations moved, and the lock file, so that a stop in between does no harm.
+//! Writes documents with moved citations and the lock file, safely in case of a crash between
+//! writes.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -19,29 +20,29 @@ use crate::{
     tree::DocumentTree,
 };
 
-/// So many digits tell two texts of a document apart.
+/// Digits that distinguish two texts of a document.
 const HASH_DIGITS: usize = 16;
 
-/// What is to become of one document.
+/// Planned change of one document.
 #[derive(Debug)]
 pub(super) struct DocumentChange {
     pub(super) document: String,
     pub(super) text: String,
     pub(super) edits: Vec<DocumentEdit>,
-    /// What the lock is to have of it then.
+    /// Lock entries after the change.
     pub(super) entries: BTreeMap<CitationLockKey, String>,
 }
 
-/// Keeps others from mending the documents of a root, for as long as it lives.
+/// Lock that keeps other processes from fixing documents of a root until it is dropped.
 #[derive(Debug)]
 pub(super) struct FixLock {
     _root: Option<File>,
 }
 
 impl FixLock {
-    /// Fails where somebody else mends documents there.
+    /// Takes the lock. Fails if another process holds it.
     pub(super) fn new(root: &Path) -> Result<Self, DocumentError> {
-        // Where folders cannot be opened or locked, nobody else can lock this one either.
+        // If folders cannot be opened or locked, no other process can lock this one either.
         let Ok(folder) = File::open(root) else { return Ok(Self { _root: None }) };
         match folder.try_lock() {
             Err(TryLockError::WouldBlock) => Err(DocumentError::Busy),
@@ -50,7 +51,6 @@ impl FixLock {
     }
 }
 
-/// Names the text of a document.
 pub(super) fn hash_text(text: &str) -> String {
     let mut name = String::with_capacity(HASH_DIGITS);
     for byte in Sha256::digest(text).iter().take(HASH_DIGITS / 2) {
@@ -60,10 +60,10 @@ pub(super) fn hash_text(text: &str) -> String {
     name
 }
 
-/// Writes documents and the lock file, which is `stored` now; returns what could not be written.
+/// Writes documents and the lock file, whose content is `stored`. Returns the failures.
 ///
-/// The lock file first gets what each document will stand for, under the names of its text before and after:
-/// whichever texts are there after a stop, it has the entries of each.
+/// The lock file first gets the new entries of each document with the hashes of its text before and
+/// after. After a crash it therefore has the entries of either text.
 pub(super) fn write_fixes(
     tree: &DocumentTree,
     stored: &CitationLock,
@@ -88,7 +88,9 @@ pub(super) fn write_fixes(
     let mut wanted = lock.clone();
     wanted.entries.retain(|key, _| tree.path_exists(&key.document));
     wanted.pending.retain(|document, _| tree.path_exists(document));
-    let (mut failures, mut done, mut entered) = (Vec::new(), HashSet::new(), BTreeMap::new());
+    let mut failures = Vec::new();
+    let mut done = HashSet::new();
+    let mut entered = BTreeMap::new();
     for DocumentChange { document, text, entries, .. } in changes {
         if let Some(mended) = texts.get(&document)
             && let Err(error) = rewrite_document(tree, &document, &text, mended)
@@ -124,11 +126,11 @@ fn write_file(tree: &DocumentTree, path: &str, text: &str) -> Result<(), Documen
         .map_err(|source| DocumentError::Write { path: path.to_owned(), source })
 }
 
-/// Removes what was being written when somebody stopped.
+/// Removes temporary files left by a crash.
 fn remove_temporaries(tree: &DocumentTree, changes: &[DocumentChange]) {
     let documents = changes.iter().map(|change| change.document.as_str());
     for path in documents.chain([LOCK_FILE]) {
-        // What cannot be removed cannot be written either, which is reported then.
+        // A file that cannot be removed cannot be written either; that failure is reported.
         drop(fs::remove_file(atomic::temporary_path(&tree.root.join(path))));
     }
 }

@@ -1,13 +1,14 @@
-//! Finds the line and the column of a place in a text, in little time wherever it is. Pure.
+//! Converts byte offsets into lines and columns in constant time, apart from a search for the line.
+//! Does no I/O.
 
-/// Characters are counted in advance up to each multiple of so many bytes.
+/// Distance in bytes between precomputed character counts.
 const STEP: usize = 1024;
 
-/// The lines and the characters of a text.
+/// Line starts and character counts of a text.
 pub(super) struct LineColumnIndex {
-    /// Where each line but the first starts.
+    /// Offsets of all lines but the first.
     starts: Vec<usize>,
-    /// How many characters stand before each multiple of [`STEP`].
+    /// Number of characters before each multiple of [`STEP`].
     counts: Vec<usize>,
 }
 
@@ -23,7 +24,7 @@ impl LineColumnIndex {
         Self { starts, counts }
     }
 
-    /// Returns line and column of a byte, both counted from 1; the column in characters.
+    /// Returns line and column of a byte offset, counted from 1; the column in characters.
     pub(super) fn line_and_column(&self, text: &str, at: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= at);
         let start = line.checked_sub(1).and_then(|line| self.starts.get(line)).copied();

@@ -1,4 +1,4 @@
-//! Compares the lines that a document cites with what they stood for, or with what it says of them. Pure.
+//! Judges cited lines of a document by its lock entries, or by the names that it gives. Does no I/O.
 
 use codeinfo_core::LineRange;
 
@@ -12,30 +12,31 @@ use crate::{
     said::AttributedText,
 };
 
-/// What became of a citation with lines of a file that is there.
+/// Result of judging a citation with lines of an existing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CitationOutcome {
     pub(super) state: DocumentCitationState,
     pub(super) message: Option<String>,
-    /// Where its lines are now, if they are known.
+    /// Current lines, if they are known.
     pub(super) moved_to: Vec<LineRange>,
-    /// Whether the document may say so from now on.
+    /// Set if the document can be rewritten to name the current lines.
     pub(super) is_mendable: bool,
 }
 
-/// One range beside what the lock has of it.
+/// Comparison of one range with its lock entry.
 enum RangeComparison {
     Same,
     Moved(LineRange),
     Changed(&'static str),
-    /// Nothing is known of it, and the file has no such lines.
+    /// The range has no lock entry, and the file has no such lines.
     Beyond,
 }
 
-/// Settles a citation by what it stood for; `None` where the lock has nothing of it.
+/// Judges a citation by its lock entries; `None` if it has none.
 pub(super) fn compare_with_lock_entries(
     lock: &CitationLock,
-    (document, path): (&str, &str),
+    document: &str,
+    path: &str,
     lines: &[LineRange],
     content: &CitedFileText,
 ) -> Option<CitationOutcome> {
@@ -66,31 +67,31 @@ pub(super) fn compare_with_lock_entries(
     if let Some(why) = changed {
         return Some(settled(DocumentCitationState::Changed, why.to_owned()));
     }
-    let right = lines.iter().zip(&now).map(|(range, now)| match now {
+    let by_range = lines.iter().zip(&now).map(|(range, now)| match now {
         RangeComparison::Moved(to) => *to,
         RangeComparison::Same | RangeComparison::Changed(_) | RangeComparison::Beyond => *range,
     });
-    let right: Vec<LineRange> = right.collect();
-    if right == lines {
+    let current_lines: Vec<LineRange> = by_range.collect();
+    if current_lines == lines {
         return Some(verified_outcome());
     }
-    let message = format!("moved to {}", join_lines(&right));
+    let message = format!("moved to {}", join_lines(&current_lines));
     Some(CitationOutcome {
-        moved_to: right,
+        moved_to: current_lines,
         is_mendable: true,
         ..settled(DocumentCitationState::Moved, message)
     })
 }
 
-/// Settles a citation by the names that its sentence gives.
+/// Judges a citation by the names in its sentence.
 pub(super) fn judge_by_names(
     known: &CitedFile,
     citation: &Citation,
-    said: &AttributedText,
+    attributed: &AttributedText,
     fits: bool,
 ) -> CitationOutcome {
     let (state, fault, moved_to) =
-        match judge::judge_lines(known, &citation.lines, &said.names, fits) {
+        match judge::judge_lines(known, &citation.lines, &attributed.names, fits) {
             DocumentVerdict::Right => return verified_outcome(),
             DocumentVerdict::Wrong(fault) => (DocumentCitationState::Missing, fault, Vec::new()),
             DocumentVerdict::Moved(fault, to) => (DocumentCitationState::Moved, fault, to),

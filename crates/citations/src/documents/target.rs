@@ -1,4 +1,5 @@
-//! Finds the file of a work tree that a path in a document means, and whether one that is not there surely was.
+//! Resolves a path in a document to a file of the work tree, and decides whether a missing one
+//! belongs to it.
 
 use codeinfo_core::paths::ends_with;
 
@@ -7,26 +8,25 @@ use crate::{
     tree::DocumentTree,
 };
 
-/// Parts of paths that stand for others, such as `foo/bar.rs`.
+/// Path segments used as placeholders, such as `foo/bar.rs`.
 const PLACEHOLDERS: [&str; 4] = ["foo", "bar", "baz", "example"];
-/// Names in capitals that are those of files.
+/// File names in capitals that are not placeholders.
 const CAPITALS: [&str; 8] =
     ["README", "LICENSE", "CHANGELOG", "CONTRIBUTING", "SECURITY", "NOTICE", "COPYING", "AGENTS"];
 
-/// What a path in a document means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathTarget {
-    /// This listed file, by its path below the root.
+    /// A listed file, by its path relative to the root.
     File(String),
-    /// Something that is there and is not read.
+    /// An existing path that is not read.
     LeftOut,
-    /// Nothing that is there; the paths at which it may have been.
+    /// A missing path, with the places where it may have been.
     Gone(Vec<String>),
-    /// It is no path of the repository.
+    /// Not a path of the repository.
     Unmeant,
 }
 
-/// Says what a citation means. One in the target of a link is relative to the document, as links are.
+/// Resolves a citation. One in a link target is relative to the document, as links are.
 pub(super) fn resolve_target(
     tree: &DocumentTree,
     document: &str,
@@ -62,7 +62,8 @@ pub(super) fn resolve_target(
     PathTarget::Gone(candidates)
 }
 
-/// Whether a path that is not there surely is one of the repository: its folder is, and it is no example.
+/// Returns whether a missing path certainly belongs to the repository: its folder exists, and it is
+/// not an example.
 pub(super) fn is_repository_path(
     tree: &DocumentTree,
     document: &str,
@@ -83,8 +84,10 @@ pub(super) fn is_repository_path(
     find_candidate_paths(document, first).iter().any(|folder| tree.has_folder(folder))
 }
 
-/// Returns where a path may lead, below the root: from the document, then from the root. One that leads out
-/// of the repository leads nowhere.
+/// Returns the paths relative to the root that a path may mean: from the document, then from the
+/// root.
+///
+/// A path that leads out of the repository has no candidates.
 pub(super) fn find_candidate_paths(document: &str, path: &str) -> Vec<String> {
     let folder = parent_folder(document);
     let below = path.strip_prefix('/').map(|path| join_clean_path("", path));
@@ -99,12 +102,12 @@ pub(super) fn find_candidate_paths(document: &str, path: &str) -> Vec<String> {
     found
 }
 
-/// Returns the folder of a path; that of the root is empty.
+/// Returns the folder of a path; empty for the root.
 pub(super) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Writes a path below the root as seen from a folder there.
+/// Converts a path relative to the root into one relative to a folder.
 pub(super) fn make_relative_path(folder: &str, path: &str) -> String {
     let mut from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let mut to: Vec<&str> = path.split('/').collect();
@@ -115,7 +118,7 @@ pub(super) fn make_relative_path(folder: &str, path: &str) -> String {
     "../".repeat(from.len()) + &to.join("/")
 }
 
-/// Joins a path to a folder, without `.` and `..`; `None` where that leads out.
+/// Joins a path to a folder and removes `.` and `..`; `None` if it leads out.
 fn join_clean_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(path.split('/')) {
@@ -128,7 +131,7 @@ fn join_clean_path(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Whether a path has parts that stand for others, such as `FILE.md` or `path/to/x`.
+/// Returns whether a path has placeholders, such as `FILE.md` or `path/to/x`.
 fn is_placeholder(path: &str) -> bool {
     path.contains("path/to/")
         || path.split('/').any(|part| {

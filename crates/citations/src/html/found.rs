@@ -1,12 +1,13 @@
-//! Writes what our tools found as HTML: lines of code after their numbers, in the colours of their language.
+//! Renders the results of our tools as HTML: numbered lines of code with syntax highlighting.
 
 use codeinfo_chunk::highlight_lines;
 use codeinfo_lang::{Language, detect};
 
 use super::{escape_html, highlight_line};
 
-/// Writes a text of lines such as `12|fn open() {` below a line that begins with the path of their file: nothing if it
-/// has none.
+/// Renders lines such as `12|fn open() {` below a line that begins with the path of their file.
+///
+/// Returns `None` for a text without numbered lines.
 pub fn render_code_listing(text: &str) -> Option<String> {
     let mut found =
         CodeListing { html: "<pre><code>".to_owned(), language: None, block: Vec::new() };
@@ -29,31 +30,30 @@ pub fn render_code_listing(text: &str) -> Option<String> {
 
 struct CodeListing<'a> {
     html: String,
-    /// Of the file whose lines come.
+    /// Language of the file of the lines that follow.
     language: Option<&'static Language>,
-    /// Numbers and lines that follow one another.
+    /// Numbers and text of consecutive lines.
     block: Vec<(&'a str, &'a str)>,
 }
 
 impl CodeListing<'_> {
     fn end_block(&mut self) {
         let code: Vec<&str> = self.block.iter().map(|(_, line)| *line).collect();
-        let marks = highlight_lines(self.language, &code.join("\n"), 0..code.len());
-        let marks = marks.into_iter().chain(std::iter::repeat(Vec::new()));
-        for ((number, line), marks) in self.block.drain(..).zip(marks) {
+        let highlighted = highlight_lines(self.language, &code.join("\n"), 0..code.len());
+        let padded = highlighted.into_iter().chain(std::iter::repeat(Vec::new()));
+        for ((number, line), marks) in self.block.drain(..).zip(padded) {
             self.html.extend([number, "|", &highlight_line(line, marks), "\n"]);
         }
     }
 }
 
-/// Takes the number off a line of code.
 fn split_line_number(line: &str) -> Option<(&str, &str)> {
     let (number, code) = line.split_once('|')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then_some((number, code))
 }
 
-/// Returns the path that a line begins with, before its lines: `src/a.rs:1-4 …`.
+/// Returns the path at the start of a line such as `src/a.rs:1-4 …`.
 fn parse_listed_path(line: &str) -> Option<&str> {
     let (path, lines) = line.rsplit_once(':')?;
     lines.starts_with(|c: char| c.is_ascii_digit()).then_some(path)

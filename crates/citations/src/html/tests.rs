@@ -1,4 +1,4 @@
-//! What becomes of texts of models: links to what they cite, and no tags of theirs.
+//! Tests that texts of models become links to their citations, and never tags.
 
 use codeinfo_core::LineRange;
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> CheckedCit
     }
 }
 
-/// Returns what is shown as a link of a citation, with its state and where it leads.
+/// Returns text, state and target of each citation link.
 fn links(html: &str) -> Vec<String> {
     let link = |piece: &str| {
         let (tag, rest) = piece.split_once('>').unwrap();
@@ -117,7 +117,7 @@ fn nothing_of_a_text_becomes_a_tag_and_links_lead_to_the_web_alone() {
     }
 }
 
-/// Whether each tag is one that is written here, and closed in order.
+/// Returns whether each tag is one that the renderer writes, and no other markup remains.
 fn is_plain(html: &str) -> bool {
     const TAGS: [&str; 27] = [
         "p",
@@ -200,7 +200,7 @@ fn tags_take_no_more_than_a_few_times_the_text_and_much_code_is_not_marked() {
     let written = render_html(&quotes);
     assert!(written.len() < quotes.len() * 5, "{}", written.len());
     assert!(written.starts_with("<pre><code>&gt; &gt; ") && is_plain(&written));
-    // Ordinary nesting is written.
+    // Ordinary nesting is rendered.
     let list = "- a\n  - b\n    > c\n".repeat(500);
     assert!(render_html(&list).starts_with("<ul>\n<li>"), "{}", render_html(&list));
     let block = format!("```rust\n{}```\n\n", "let a = 1;\n".repeat(10_000));

@@ -1,4 +1,4 @@
-//! Messages that are frames of a stream: no headers, events wanted, and calls that a later frame cancels.
+//! Tests of stream frames: no headers, events wanted, calls cancelled by a later frame.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-/// One tool that never ends, and rings when it is dropped.
+/// A tool that never ends, and notifies when it is dropped.
 struct Endless {
     about: EndpointInfo,
     dropped: Arc<Notify>,
@@ -65,7 +65,7 @@ impl Endpoint for Endless {
     }
 }
 
-/// A request of a client with a session.
+/// Returns a request of a client with a session.
 fn post(text: &[u8]) -> McpPost<'_> {
     McpPost::new(|name| (name == "mcp-session-id").then(|| "s".into()), text)
 }
@@ -103,7 +103,7 @@ async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
         let McpReply::Events(mut events) = frame("a", &call(7, version)).await else {
             panic!("no events")
         };
-        // What it is answered with meanwhile comes with its progress.
+        // The progress of the call arrives in the meantime.
         let news: Value = serde_json::from_str(&events.next().await.unwrap()).unwrap();
         assert_eq!(news["method"], "notifications/progress");
         for not_meant in [("b", 7), ("a", 8)] {
@@ -121,12 +121,11 @@ async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
     let ((endpoint, dropped), bounds) = (Endless::start(), bounds());
     let (one, batch) = (call(1, None), format!("[{}]", call(2, None)));
     for (text, id) in [(&one, 1), (&batch, 2)] {
-        let McpReply::Deferred(reply) =
+        let McpReply::Deferred(mut reply) =
             answer_post(&endpoint, post(text.as_bytes()), &bounds).await
         else {
             panic!("not deferred")
         };
-        let mut reply = reply;
         assert_eq!((&mut reply).now_or_never(), None);
         let cancelled = format!("[{}]", cancel(id));
         assert!(matches!(

@@ -1,4 +1,4 @@
-//! Puts a POST to an MCP endpoint and judges what comes back, whatever went in. Shared with `fuzz/`.
+//! Sends a POST to an MCP endpoint and checks the reply to any input. Shared with `fuzz/`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,6 @@ const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 const MAX_BATCH: usize = 8;
 
-/// The headers that an endpoint reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Headers {
     pub(crate) accept: Option<String>,
@@ -38,7 +37,7 @@ impl Headers {
     }
 }
 
-/// What a client hears.
+/// Reply as a client receives it.
 #[derive(Debug, PartialEq)]
 enum Heard {
     Nothing,
@@ -46,7 +45,7 @@ enum Heard {
     Events(Vec<String>),
 }
 
-/// An endpoint with one tool of each kind, open or gated, and a runtime to ask it on.
+/// Endpoints with one tool of each kind, open and gated, and a runtime to call them.
 pub(crate) struct Judge {
     runtime: tokio::runtime::Runtime,
     open: Arc<dyn Endpoint>,
@@ -68,7 +67,7 @@ impl Judge {
         }
     }
 
-    /// Panics unless both endpoints answer as they must, and twice the same.
+    /// Panics unless both endpoints answer correctly, and identically when asked again.
     pub(crate) fn check(&self, headers: &Headers, body: &[u8]) {
         for endpoint in [&self.open, &self.gated] {
             let heard = self.hear(endpoint, headers, body);
@@ -93,11 +92,11 @@ impl Judge {
     }
 }
 
-/// What a message is, found without the code under test.
+/// Kind of a message, determined without the code under test.
 #[derive(Debug, PartialEq)]
 enum Kind {
     Request(Value),
-    /// A notification or a response: nothing is answered.
+    /// A notification or a response, which has no answer.
     Silent,
     Invalid(Value),
 }
@@ -106,8 +105,8 @@ impl Kind {
     fn of(message: &Value) -> Self {
         let Value::Object(members) = message else { return Self::Invalid(Value::Null) };
         let given = members.get("id");
-        let id = given.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
-        let id = id.cloned().unwrap_or_default();
+        let valid_id = given.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+        let id = valid_id.cloned().unwrap_or_default();
         if members.get("jsonrpc") != Some(&json!("2.0")) {
             return Self::Invalid(id);
         }
@@ -131,7 +130,7 @@ impl Kind {
 fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
     if let Heard::Json(406, text) = heard {
         let message: Value = serde_json::from_slice(body).unwrap_or_default();
-        // A subscription has no other form than a stream.
+        // A subscription can only be answered with a stream.
         let listens = message["method"] == "subscriptions/listen"
             && text.contains("must allow text/event-stream");
         let id = if listens { message["id"].clone() } else { Value::Null };
@@ -153,7 +152,7 @@ fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
     }
 }
 
-/// Notifications are never answered; only a header that no server understands is.
+/// Checks that a notification has no answer, except for a header with an unsupported version.
 fn judge_silent(headers: &Headers, message: &Value, heard: &Heard) {
     let version = headers.version.as_deref();
     match heard {
@@ -261,7 +260,7 @@ fn code(text: &str, id: &Value) -> Option<i64> {
     }
 }
 
-/// One tool that answers at once, one that takes its time, one that is lost, one that refuses.
+/// Four tools: one answers at once, one takes time, one is lost, one refuses.
 struct Tools {
     about: EndpointInfo,
     open: bool,

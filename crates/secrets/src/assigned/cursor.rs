@@ -1,32 +1,32 @@
-//! Goes over what follows a name, up to the value that it is given, and over that.
+//! Reads the text after a name up to the assigned value, and the value.
 
 use std::ops::Range;
 
 use super::{FAR, NEAR, byte_at, starts_next, starts_sentence, words::PAIRED};
 use crate::judge::{DetectionMode, SecretKind, is_secret};
 
-/// How many steps lead from a sign to its value at most.
+/// Maximum syntax steps between a sign and its value.
 const STEPS: usize = 4;
-/// How many literals in a row are one value at most.
+/// Maximum consecutive literals of one value.
 const LITERALS: usize = 64;
 
-/// A value, or how it starts.
+/// A value, or its start.
 pub(super) struct AssignedValue {
     range: Range<usize>,
-    /// Stands at its end, if it is quoted.
+    /// Closing quote of a quoted value.
     quote: Option<u8>,
-    /// Whether nothing but a value may stand there, so that a word is none of a sentence.
+    /// Set if the place allows only a value, so that a word is not part of a sentence.
     pub(super) is_argument: bool,
 }
 
-/// Goes over what follows a name.
+/// A cursor over the text after a name.
 pub(super) struct ValueCursor<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
 }
 
 impl ValueCursor<'_> {
-    /// Goes over at most [`NEAR`] bytes of a set.
+    /// Skips at most [`NEAR`] bytes of a set.
     pub(super) fn skip_bytes(&mut self, set: &[u8]) -> usize {
         let rest = self.bytes.iter().skip(self.at);
         let count = rest.take(NEAR).take_while(|byte| set.contains(byte)).count();
@@ -45,8 +45,10 @@ impl ValueCursor<'_> {
         byte_at(self.bytes, self.at)
     }
 
-    /// Returns the literal that code gives to a name: what stands between the first quotes after it,
-    /// when types, brackets and signs are all that comes before.
+    /// Returns the literal that code assigns to a name.
+    ///
+    /// That is the text in the first quotes after the name, if only types, brackets and signs
+    /// precede them.
     pub(super) fn read_code_literal(&mut self, name: &Range<usize>) -> Option<AssignedValue> {
         let closers = self.skip_bytes(b"\\\"'`])");
         let before = name.start.checked_sub(1).map_or(0, |before| byte_at(self.bytes, before));
@@ -66,13 +68,15 @@ impl ValueCursor<'_> {
         let between = self.bytes.get(start..self.at)?;
         let mut lines = between.split(|byte| *byte == b'\n');
         let line = lines.next()?.trim_ascii_end();
-        // A name at the end of a line has nothing to do with the next one, unless a sign says so.
+        // A name at the end of a line does not belong to the next line, unless a sign connects
+        // them.
         let goes_on =
             lines.next().is_none() || line.last().is_some_and(|sign| b"=:(+".contains(sign));
         (goes_on && self.at > start).then(|| self.read_quoted()).flatten()
     }
 
-    /// Returns the literal that a statement of SQL gives, perhaps by a function or a plugin.
+    /// Returns the literal of an SQL statement, possibly inside of a function call or after a
+    /// plugin name.
     pub(super) fn read_sql_literal(&mut self) -> Option<AssignedValue> {
         self.skip_bytes(b" (");
         if self.consume_text("BY ")
@@ -90,7 +94,7 @@ impl ValueCursor<'_> {
         self.read_quoted()
     }
 
-    /// Returns where a secret of code stands, with the literals that go on after its first.
+    /// Returns the ranges of a secret in code, including literals joined to the first one.
     pub(super) fn find_joined_literals(
         &self,
         text: &str,
@@ -119,7 +123,7 @@ impl ValueCursor<'_> {
         found
     }
 
-    /// Goes over a sign that assigns; one that compares is none.
+    /// Skips an assignment sign; signs of comparison do not count.
     pub(super) fn skip_assignment_sign(&mut self) -> bool {
         let start = self.at;
         let is_long = ["=>", ":=", "?=", "+="].iter().any(|sign| self.consume_text(sign));
@@ -133,7 +137,7 @@ impl ValueCursor<'_> {
         true
     }
 
-    /// Goes over the name of a value, as in `name: X_TOKEN, value: …`.
+    /// Skips the field name of a value, as in `name: X_TOKEN, value: …`.
     pub(super) fn skip_paired_name(&mut self) -> bool {
         self.skip_bytes(b" \t\r\n,;/<{");
         let is_quoted = self.skip_bytes(b"\\\"'") > 0;
@@ -148,18 +152,18 @@ impl ValueCursor<'_> {
         }
     }
 
-    /// Whether the value stands in the lines below.
+    /// Returns whether the value is a block on the following lines.
     pub(super) fn is_block(&self) -> bool {
-        let line = self.bytes.iter().skip(self.at).take(5);
-        let mut line = line.take_while(|byte| !b"\r\n".contains(byte)).copied();
+        let near = self.bytes.iter().skip(self.at).take(5);
+        let mut line = near.take_while(|byte| !b"\r\n".contains(byte)).copied();
         let is_open = matches!(line.next(), Some(b'|' | b'>'));
         is_open
             && line.all(|byte| b"+-0123456789 ".contains(&byte))
             && self.bytes.len() > self.at + 5
     }
 
-    /// Goes over what may stand between a sign and a value: an anchor, a tag, the start of a list, the end of the
-    /// line where the next one is indented by more than `column`.
+    /// Skips the syntax between a sign and a value: an anchor, a tag, the start of a list, or a
+    /// line end if the next line is indented by more than `column`.
     pub(super) fn step_in(&mut self, column: usize, reading: DetectionMode) {
         let is_data = reading == DetectionMode::Data;
         for _ in 0..STEPS {
@@ -191,11 +195,12 @@ impl ValueCursor<'_> {
         }
     }
 
-    /// Whether the next line is indented by more than `column` and is no item, field or comment.
+    /// Returns whether the next line is indented by more than `column` and is not an item, a field
+    /// or a comment.
     fn is_continued(&self, column: usize) -> bool {
         let rest = self.bytes.iter().skip(self.at).copied();
-        let rest = rest.skip_while(|byte| b"\r\n".contains(byte)).take(FAR);
-        let line: Vec<u8> = rest.take_while(|byte| !b"\r\n".contains(byte)).collect();
+        let next_line = rest.skip_while(|byte| b"\r\n".contains(byte)).take(FAR);
+        let line: Vec<u8> = next_line.take_while(|byte| !b"\r\n".contains(byte)).collect();
         let content = line.trim_ascii_start();
         let is_field =
             content.windows(2).any(|pair| matches!(pair, b": " | b"= " | b" =" | b"=\""));
@@ -206,7 +211,7 @@ impl ValueCursor<'_> {
             && !content.starts_with(b"#")
     }
 
-    /// Ends a value without quotes where the object or the list around it does.
+    /// Ends an unquoted value where the object or list around it ends.
     pub(super) fn trim_at_bracket(&self, value: &mut AssignedValue) {
         let mut depth = 0_usize;
         for at in value.range.clone().filter(|_| value.quote.is_none()) {
@@ -222,7 +227,6 @@ impl ValueCursor<'_> {
         }
     }
 
-    /// Returns the value here.
     pub(super) fn read_value(&mut self, is_query: bool) -> Option<AssignedValue> {
         if let Some(value) = self.read_quoted() {
             return Some(value);
@@ -241,7 +245,7 @@ impl ValueCursor<'_> {
         Some(AssignedValue { range: start..end, quote: None, is_argument: false })
     }
 
-    /// Returns what stands between quotes, if one is here.
+    /// Reads the quoted text at the cursor, if any.
     pub(super) fn read_quoted(&mut self) -> Option<AssignedValue> {
         let mut is_escaped = self.consume_text("\\");
         let mut quote = self.current_byte();
@@ -255,10 +259,10 @@ impl ValueCursor<'_> {
         }
         let next = byte_at(self.bytes, self.at + 1);
         if self.current_byte() == b'\\' && b"\r\n".contains(&next) || self.at - opened == 3 {
-            // Text over several lines starts on the next one.
+            // Multi-line text starts on the next line.
             self.skip_bytes(b"\\\r\n \t");
         } else if self.at - opened == 1 && self.current_byte() == b'\\' && next == b'"' {
-            // A literal in a literal.
+            // A literal inside a literal.
             (is_escaped, quote) = (true, next);
             self.at += 2;
         } else if self.at - opened == 1 && self.current_byte() == b'"' {
@@ -283,12 +287,13 @@ impl ValueCursor<'_> {
         })
     }
 
-    /// Whether the quote before a value ends a string to which code adds another one.
+    /// Returns whether the quote before a value ends a string that code concatenates with another
+    /// one.
     pub(super) fn is_joined(&self, value: &AssignedValue) -> bool {
         value.quote.is_some() && b" .+,)]};".contains(&byte_at(self.bytes, value.range.start))
     }
 
-    /// Returns where the value stands if it is a secret.
+    /// Returns the range of the value if it is a secret.
     pub(super) fn range_if_secret(
         &self,
         text: &str,

@@ -1,4 +1,5 @@
-//! Values one step of syntax away from their name: the next item of a list, another field of the same object.
+//! Finds values one syntax step away from their name: the next item of a list, another field of the
+//! same object.
 
 use std::ops::Range;
 
@@ -9,14 +10,14 @@ use super::{
 };
 use crate::judge::{DetectionMode, SecretKind};
 
-/// How far fields beside a name are looked for, in bytes.
+/// Bytes before and after a name that are searched for fields.
 const FIELDS: usize = 320;
-/// Fields that hold the value of what another field names, lower case.
+/// Fields with the value that another field names, in lower case.
 const VALUES: &[&str] = &["value", "default", "defaultvalue", "content"];
-/// Fields that name what another field holds, lower case.
+/// Fields with the name of a value in another field, in lower case.
 const LABELS: &[&str] = &["forkey", "key", "name"];
 
-/// Returns the secret that a list, an object or a call gives to `name`, if one follows or precedes it there.
+/// Returns the secret that a list, an object or a call assigns to `name`, before or after it.
 pub(super) fn find_nearby_secret(
     text: &str,
     name: &AssignedName<'_>,
@@ -35,7 +36,7 @@ pub(super) fn find_nearby_secret(
         cursor.skip_assignment_sign()
     };
     cursor.skip_bytes(b" \t");
-    // A template may stand between quotes.
+    // A template may be in quotes.
     cursor.consume_text("\"{");
     let next = cursor.current_byte();
     if !is_label && let Some(secret) = next_item(text, name, after_name, family, reading) {
@@ -48,7 +49,7 @@ pub(super) fn find_nearby_secret(
     may_hold_fields.then(after).flatten().or_else(|| field_before(text, name, family, reading))
 }
 
-/// Returns the secret that is the item of a list after `name`, which ends at `at` with its quotes.
+/// Returns the secret that is the list item after `name`, which ends at `at` with its quotes.
 fn next_item(
     text: &str,
     name: &AssignedName<'_>,
@@ -70,13 +71,14 @@ fn next_item(
     value.is_argument = is_option;
     let reading = match reading {
         DetectionMode::Code => DetectionMode::Code,
-        other if is_option => other.of_argument(),
+        other if is_option => other.for_argument(),
         _ => DetectionMode::Loose,
     };
     is_apart.then(|| cursor.range_if_secret(text, &value, family, reading)).flatten()
 }
 
-/// Returns the secret that a field after `at` holds, in the same object: lines that are indented by `own` at least.
+/// Returns the secret in a field after `at` of the same object, whose lines are indented by at
+/// least `own`.
 fn field_after(
     text: &str,
     at: usize,
@@ -87,7 +89,8 @@ fn field_after(
     let near = text.get(at..text.floor_char_boundary(at + FIELDS))?;
     let opening = near.trim_start_matches([',', ' ']);
     let own_depth = opening.len() - opening.trim_start_matches('{').len();
-    let (mut depth, mut is_word) = (0_usize, false);
+    let mut depth = 0_usize;
+    let mut is_word = false;
     for (offset, byte) in near.bytes().enumerate() {
         match byte {
             b'{' | b'[' | b'(' => depth += 1,
@@ -114,7 +117,7 @@ fn field_after(
     None
 }
 
-/// Returns the value of the field whose name starts at `at`, if it is one of [`VALUES`].
+/// Reads the value of the field whose name starts at `at`, if it is one of [`VALUES`].
 fn read_value_field(text: &str, at: usize) -> Option<(AssignedValue, ValueCursor<'_>)> {
     let rest = text.as_bytes().get(at..)?;
     let length = rest.iter().take(16).take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -133,17 +136,17 @@ fn read_value_field(text: &str, at: usize) -> Option<(AssignedValue, ValueCursor
     Some((value, cursor))
 }
 
-/// Returns the secret that a field holds which precedes `name` in the same object, or in the same call.
+/// Returns the secret in a field before `name` in the same object or call.
 fn field_before(
     text: &str,
     name: &AssignedName<'_>,
     family: SecretKind,
     reading: DetectionMode,
 ) -> Option<Range<usize>> {
-    let label = name.before.trim_end_matches(['"', '\'', '\\', '@']).trim_end();
-    let label = label.strip_suffix([':', '='])?.trim_end_matches(['"', '\'', ' ', '\\']);
-    let length = label.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
-    let (beside, label) = label.split_at_checked(label.len() - length)?;
+    let before = name.before.trim_end_matches(['"', '\'', '\\', '@']).trim_end();
+    let field = before.strip_suffix([':', '='])?.trim_end_matches(['"', '\'', ' ', '\\']);
+    let length = field.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
+    let (beside, label) = field.split_at_checked(field.len() - length)?;
     if !LABELS.iter().any(|known| label.eq_ignore_ascii_case(known)) {
         return None;
     }

@@ -1,8 +1,8 @@
-//! What secrets are called, and what is called alike and is none.
+//! Words in names of secrets, and in similar names of harmless values.
 
 use crate::judge::SecretKind;
 
-/// Words that names of secrets end with.
+/// Words at the end of names of secrets.
 pub(crate) const WORDS: &[(&str, SecretKind)] = &[
     ("password", SecretKind::Password),
     ("passwd", SecretKind::Password),
@@ -51,7 +51,7 @@ pub(crate) const WORDS: &[(&str, SecretKind)] = &[
     ("_auth", SecretKind::Token),
 ];
 
-/// What may follow such a word in a name, without its separators, lower case.
+/// Suffixes that may follow such a word in a name, without separators, in lower case.
 pub(super) const TAILS: &[&str] = &[
     "",
     "base",
@@ -93,10 +93,10 @@ pub(super) const TAILS: &[&str] = &[
     "encrypted",
 ];
 
-/// Variables that programs read their passwords from, which nothing else is called.
+/// Environment variables from which programs read passwords, and which have no other meaning.
 pub(super) const VARIABLES: &[&str] = &["PGPASSWORD", "MYSQL_PWD", "SSHPASS", "REDISCLI_AUTH"];
 
-/// Statements of SQL that give somebody a password, lower case.
+/// SQL statements that set the password of a user, in lower case.
 pub(super) const STATEMENTS: &[&str] = &[
     "create user",
     "alter user",
@@ -108,7 +108,8 @@ pub(super) const STATEMENTS: &[&str] = &[
     "grant ",
 ];
 
-/// What tokens are called that are no secrets: places in lists, numbers of requests and versions.
+/// Names of tokens that are not secret, such as positions in lists, numbers of requests and
+/// versions.
 pub(super) const HARMLESS: &[&str] = &[
     "cancellation",
     "change",
@@ -131,5 +132,5 @@ pub(super) const HARMLESS: &[&str] = &[
     "starting",
 ];
 
-/// Names of values, in lists of names and values.
+/// Field names of values in lists of names and values.
 pub(super) const PAIRED: &[&str] = &["value", "Value", "default", "defaultValue"];

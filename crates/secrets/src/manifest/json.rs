@@ -1,24 +1,24 @@
-//! Secrets of Kubernetes that are written as JSON.
+//! Finds the values of Kubernetes secrets written as JSON.
 
 use std::ops::Range;
 
 use crate::shape::is_placeholder;
 
-/// Objects in objects are looked into so deep.
+/// Maximum nesting of objects.
 const MAX_DEPTH: usize = 64;
 
-/// One object, as far as it was read.
+/// An object that is being read.
 #[derive(Default)]
 struct JsonObject {
-    /// The string that was read last, and is a name if a colon follows.
+    /// Range of the last string, which is a name if a colon follows.
     last: Range<usize>,
     name: Range<usize>,
     is_secret: bool,
-    /// The values of its `data` and `stringData`.
+    /// Values of its `data` and `stringData`.
     values: Vec<Range<usize>>,
 }
 
-/// Adds where the values of secrets stand.
+/// Adds the ranges of secret values.
 pub(super) fn find_json_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut objects: Vec<JsonObject> = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn find_json_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Takes in a string: a name, a kind or a value.
+/// Records a string as a name, a kind or a value.
 fn record_string(text: &str, objects: &mut [JsonObject], string: Range<usize>) {
     let get = |range: &Range<usize>| text.get(range.clone());
     let Some(value) = get(&string) else { return };
@@ -71,7 +71,7 @@ fn record_string(text: &str, objects: &mut [JsonObject], string: Range<usize>) {
     object.last = string;
 }
 
-/// Returns where the string ends that starts at `at`; one that goes on over its line does not.
+/// Returns the end of the string that starts at `at`; a string does not extend over its line.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(byte) = bytes.get(end) {
