@@ -1,4 +1,4 @@
-//! One call of a tool of a toolkit, from the model's arguments to the text that it reads.
+//! Executes one call of a toolkit's tool, from the model's arguments to the text for the model.
 
 use std::{
     path::PathBuf,
@@ -29,18 +29,17 @@ use crate::{
     spec::{ToolkitSandbox, ToolkitTransport},
 };
 
-/// What a model reads once its calls are used up.
-/// Longest check of arguments against a schema; it takes microseconds.
+/// Maximum time to validate arguments against a schema; it takes microseconds.
 const MAX_VALIDATION: Duration = Duration::from_secs(5);
-/// Most characters of what is wrong with arguments: names in it are the toolkit's.
+/// Maximum characters of reported faults, because they contain names that the toolkit chose.
 const MAX_FAULTS_CHARS: usize = 2000;
-/// How much longer than its limit a call may take in all; Codex waits a little longer still.
+/// Time that a whole call may exceed its limit. Codex waits slightly longer.
 const MARGIN: Duration = Duration::from_secs(10);
 const LIMIT: &str = "step limit reached; answer with what you have";
 
-/// How a call ended.
+/// Outcome of a call.
 pub(super) struct CallOutcome {
-    /// `ok`, or why there is no result: a label of metrics.
+    /// `ok`, or the reason for having no result; used as a metrics label.
     outcome: &'static str,
     text: String,
 }
@@ -52,7 +51,9 @@ impl CallOutcome {
 }
 
 impl ToolkitGateway {
-    /// Calls a tool of `member` for a turn. Whatever is wrong is a result that says what to do.
+    /// Calls a tool of `member` for a turn.
+    ///
+    /// A failure becomes an error result that tells the model what to do.
     pub async fn call_tool(
         &self,
         grant: &Grant,
@@ -75,7 +76,7 @@ impl ToolkitGateway {
         }
     }
 
-    /// Calls a tool for a person, with the same checks.
+    /// Calls a tool for a person, with the same checks as for a turn.
     pub async fn try_call(
         &self,
         member: &ToolkitHandle,
@@ -125,7 +126,7 @@ impl ToolkitGateway {
 
     /// Returns the name of a toolkit for metrics.
     pub(super) fn metrics_label(member: &ToolkitHandle) -> String {
-        // A token chooses the names of what it carries and stores.
+        // Token holders choose the names of the toolkits that they send or store.
         let owner = Principal::owner();
         let is_chosen = member.origin() == ToolkitOrigin::Request
             || member.client().owner().is_some_and(|of| of != owner.as_str());
@@ -180,7 +181,7 @@ impl ToolkitGateway {
         CallOutcome::new("ok", text)
     }
 
-    /// Validates arguments against the schema of the tool, and their paths.
+    /// Validates arguments against the schema of the tool, and checks their paths.
     async fn validate_arguments(
         &self,
         member: &ToolkitHandle,
@@ -189,7 +190,7 @@ impl ToolkitGateway {
     ) -> Result<Map<String, Value>, CallOutcome> {
         let (schema, given) = (Arc::clone(offer), arguments);
         let validating = move || schema.listed.arguments().validate_and_parse(given);
-        // A schema of somebody else may take long; the thread is then left to its end.
+        // A third party's schema may take long; the thread then runs on until it is done.
         let validated = timeout(MAX_VALIDATION, self.tasks().spawn_blocking(validating)).await;
         let Ok(Ok(validated)) = validated else {
             let reason = format!("the schema of `{}` takes too long to check", offer.tool.name);
@@ -215,14 +216,14 @@ impl ToolkitGateway {
         }
     }
 
-    /// Calls the tool. Returns the text for the model, and for how long its server says that it holds.
+    /// Calls the tool. Returns the text for the model and the server's time to live for it.
     async fn request_result(
         &self,
         member: &ToolkitHandle,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<(String, Option<Duration>), CallOutcome> {
-        // With waiting for a place, a start and a second try it could take longer than Codex waits.
+        // Waiting for a slot, a start and a retry could exceed the time that Codex waits.
         let limit = member.spec().timeout + MARGIN;
         let result = match timeout(limit, member.client().call_tool(tool, arguments)).await {
             Ok(Ok(result)) => result,
@@ -244,7 +245,7 @@ impl ToolkitGateway {
         if is_error { Err(CallOutcome::new("error", text)) } else { Ok((text, ttl)) }
     }
 
-    /// Returns why the paths in `arguments` are refused, if they are.
+    /// Returns the reason if paths in `arguments` are refused.
     async fn check_paths(
         &self,
         member: &ToolkitHandle,
@@ -271,7 +272,7 @@ impl ToolkitGateway {
     }
 }
 
-/// Says that there is no such tool, and what there is.
+/// Describes an unknown tool with the nearest names.
 fn describe_unknown_tool(member: &ToolkitHandle, offers: &ToolOffers, tool: &str) -> String {
     let tool = quote::sanitize_name(tool);
     let name = member.name();
@@ -281,7 +282,7 @@ fn describe_unknown_tool(member: &ToolkitHandle, offers: &ToolOffers, tool: &str
     }
 }
 
-/// Whether the result of a tool may stand for that of a later call.
+/// Returns true if the result of a tool may be reused for later calls.
 fn is_repeatable(offer: &OfferedTool) -> bool {
     offer.tool.read_only && offer.tool.idempotent
 }
@@ -290,7 +291,7 @@ fn outcome_from_error(error: &ToolkitError) -> CallOutcome {
     CallOutcome::new("failed", format!("{error}; {}", error.advice()))
 }
 
-/// Returns arguments as JSON with their members in order, so that equal ones are equal texts.
+/// Serializes arguments with sorted members, so that equal arguments give equal texts.
 fn to_sorted_json(arguments: &Map<String, Value>) -> String {
     let mut arguments = Value::Object(arguments.clone());
     arguments.sort_all_objects();

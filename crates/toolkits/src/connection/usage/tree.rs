@@ -1,4 +1,4 @@
-//! Measures a process with all that it started: resident memory, files in memory, processes and threads.
+//! Measures a process tree: resident memory, files in memory, processes and threads.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,7 +8,7 @@ use std::{
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// The processes of this machine and when they were read: once for all toolkits that ask at about the same time.
+/// Process list of this machine with the time of reading, shared by all toolkits.
 static PROCESSES: Mutex<Option<(Instant, System)>> = Mutex::new(None);
 
 /// Usage of a process and its descendants.
@@ -18,8 +18,10 @@ pub(super) struct ProcessTreeUsage {
     pub(super) processes: u64,
 }
 
-/// Measures the process `id` and its descendants; the list of processes is read where it is older than `max_age`.
-/// Pages that processes share are counted once only if it would be beyond `max_bytes`, since that takes longer.
+/// Measures the process `id` and its descendants.
+///
+/// The process list is refreshed if it is at least `max_age` old. Shared pages are divided among processes only
+/// if the sum exceeds `max_bytes`, because that takes longer.
 pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -> ProcessTreeUsage {
     let mut table = PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let (read_at, system) = table.get_or_insert_with(|| (Instant::now(), System::new()));
@@ -54,8 +56,8 @@ pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -
     ProcessTreeUsage { bytes, processes }
 }
 
-/// Returns the resident memory of a process with pages that it shares with others divided among them, where the
-/// system says so.
+/// Returns the proportional resident memory of a process, which divides shared pages among its users, if
+/// available.
 fn read_share(id: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
@@ -66,14 +68,14 @@ fn read_share(id: u32) -> Option<u64> {
 fn count_threads(id: u32) -> u64 {
     #[cfg(target_os = "linux")]
     if let Ok(threads) = std::fs::metadata(format!("/proc/{id}/task")) {
-        // A folder has a link for each folder in it, and two of its own.
+        // A folder has one link for each subfolder and two of its own.
         return std::os::unix::fs::MetadataExt::nlink(&threads).saturating_sub(2).max(1);
     }
     let _ = id;
     1
 }
 
-/// Files in memory that no process has mapped, which its resident memory leaves out.
+/// Measures files in memory that no process has mapped, which resident memory does not include.
 #[cfg(target_os = "linux")]
 mod files {
     use std::{
@@ -88,14 +90,14 @@ mod files {
 
     use super::super::folder::size_on_disk;
 
-    /// Maximum bytes that are read of a list of mounts, and maximum number of open files that are looked at.
+    /// Maximum bytes to read of a mount list, and maximum open files to inspect.
     const MAX_MOUNTS_BYTES: u64 = 1024 * 1024;
     const MAX_OPEN_FILES: usize = 100_000;
-    /// Memory that a file takes without its content.
+    /// Memory of a file without its content.
     const INODE_BYTES: u64 = 1024;
 
-    /// Returns the bytes of file systems in memory that these processes see and this one does not, and of files that
-    /// they have open and no folder has.
+    /// Returns the bytes of in-memory file systems that only these processes see, and of their open deleted
+    /// files.
     pub(super) fn measure_memory_files(ids: &[u32]) -> u64 {
         let mut counted: HashSet<String> =
             mounts_in_memory("self").into_iter().map(|(device, _)| device).collect();
@@ -126,7 +128,7 @@ mod files {
         bytes
     }
 
-    /// Returns the file systems in memory that a process sees: device and folder.
+    /// Returns device and folder of the in-memory file systems that a process sees.
     fn mounts_in_memory(process: &str) -> Vec<(String, String)> {
         let mut text = Vec::new();
         let file = File::open(format!("/proc/{process}/mountinfo"));
@@ -144,7 +146,7 @@ mod files {
         mounts.collect()
     }
 
-    /// Returns what the file system of `device` holds, where it is not covered by another one.
+    /// Returns the used bytes of the file system of `device`, or `None` if another one covers it.
     fn used_bytes(folder: &str, device: &str) -> Option<u64> {
         let metadata = fs::symlink_metadata(folder).ok()?;
         if device_of(&metadata) != device {
