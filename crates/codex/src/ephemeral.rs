@@ -202,7 +202,9 @@ impl LoadedEphemeralThread {
     ///
     /// Fails if the model's first response has no message.
     async fn await_reply(&mut self) -> EphemeralResult {
-        let (mut reply, mut bytes, mut spent) = (None, 0, None);
+        let mut reply = None;
+        let mut bytes = 0;
+        let mut spent = None;
         while let Some(ThreadEvent { event, .. }) = self.events.recv().await {
             match event {
                 CodexEvent::Answer { text, .. } => reply = Some(text),

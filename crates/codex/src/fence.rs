@@ -97,7 +97,8 @@ impl SandboxRules {
         let unread = |folder: &Path, reason| ExcludedRoot { folder: folder.to_owned(), reason };
         let mut left_out: Vec<ExcludedRoot> =
             closed.iter().map(|readable| unread(&readable.folder, PATTERN)).collect();
-        let (mut roots, mut private) = (BTreeSet::new(), BTreeSet::new());
+        let mut roots = BTreeSet::new();
+        let mut private = BTreeSet::new();
         for readable in open {
             roots.insert(readable.folder.clone());
             private.extend(readable.private_files.iter().cloned());

@@ -201,8 +201,9 @@ impl Codex {
     pub async fn open_thread(&self, opening: ThreadOptions) -> Result<Thread, CodexError> {
         let server = self.0.slot.acquire_server_in_time().await?;
         let scratches = self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
-        let (settings, sight) = (&self.0.settings, &self.0.sight);
-        Thread::open(ThreadOpener { server, settings, scratches, sight }, opening).await
+        let opener =
+            ThreadOpener { server, settings: &self.0.settings, scratches, sight: &self.0.sight };
+        Thread::open(opener, opening).await
     }
 
     /// Returns the confinement of the model's shell, or `None` before the first probe.

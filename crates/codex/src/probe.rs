@@ -32,8 +32,10 @@ pub(super) async fn probe_server(
     if let Some(variable) = provider.and_then(|provider| provider.env_key()) {
         let inherited = server.variables.contains(variable);
         if !inherited && !files::env_file_names(&server.home).await.contains(variable) {
-            let (provider, variable) = (used.clone(), variable.to_owned());
-            return Err(CodexError::MissingKey { provider, variable });
+            return Err(CodexError::MissingKey {
+                provider: used.clone(),
+                variable: variable.to_owned(),
+            });
         }
     }
     server.probe_confinement().await?;

@@ -325,7 +325,7 @@ impl RunningTurn {
                 return CodexEvent::Ended(CodexTurnEnd::Lost(reason));
             };
             if turn.as_ref().is_some_and(|turn| *turn != self.turn) {
-                // Of an earlier turn only the token count matters: it is the baseline of this turn.
+                // Only the token count of an earlier turn matters: it is the baseline of this turn.
                 if let CodexEvent::Counted { thread_total, .. } = event {
                     return self.track_event(CodexEvent::Counted {
                         thread_total,

@@ -170,13 +170,11 @@ fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPr
     };
     let (enabled, runs, given) = match entry {
         ToolkitDocumentEntry::Is(spec) => match &spec.transport {
-            ToolkitTransport::Stdio { command, args, env, working_dir: _ } => (
-                spec.enabled,
-                format_command_line(command, args),
-                env.iter().map(format_variable).collect(),
-            ),
+            ToolkitTransport::Stdio { command, args, env, working_dir: _ } => {
+                (spec.enabled, format_command_line(command, args), format_variables(env))
+            }
             ToolkitTransport::Http { url, headers } => {
-                (spec.enabled, plain_line(url), headers.iter().map(format_variable).collect())
+                (spec.enabled, plain_line(url), format_variables(headers))
             }
         },
         ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => {
@@ -186,8 +184,12 @@ fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPr
     ToolkitPreview { name, enabled, runs, given, beyond }
 }
 
+fn format_variables(variables: &BTreeMap<String, Secret>) -> Vec<String> {
+    variables.iter().map(|(name, value)| format_variable(name, value)).collect()
+}
+
 /// Formats a variable with its value, because a value may name a program.
-fn format_variable((name, value): (&String, &Secret)) -> String {
+fn format_variable(name: &str, value: &Secret) -> String {
     plain_line(&format!("{name}={}", value.expose()))
 }
 
@@ -215,8 +217,8 @@ fn list_extra_permissions(spec: &ToolkitSpec) -> Vec<String> {
             beyond.push("all its tools may be called, also those that change things".to_owned());
         }
         AllowedTools::Named(tools) => {
-            let tools: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
-            beyond.push(format!("these tools may be called: {}", tools.join(", ")));
+            let names: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
+            beyond.push(format!("these tools may be called: {}", names.join(", ")));
         }
     }
     beyond

@@ -35,6 +35,7 @@ const MAX_VALIDATION: Duration = Duration::from_secs(5);
 const MAX_FAULTS_CHARS: usize = 2000;
 /// Time that a whole call may exceed its limit. Codex waits slightly longer.
 const MARGIN: Duration = Duration::from_secs(10);
+/// Result text once the calls of a turn are used up.
 const LIMIT: &str = "step limit reached; answer with what you have";
 
 /// Outcome of a call.
@@ -114,9 +115,9 @@ impl ToolkitGateway {
         let toolkit = Self::metrics_label(member);
         let label = ToolCallLabel { source: "mcp", toolkit, outcome: ended.outcome };
         self.metrics().tool_calls.record_duration(&label, elapsed);
-        let tool: String = tool.chars().take(100).collect();
+        let shown_tool: String = tool.chars().take(100).collect();
         info!(
-            toolkit.name = %member.name(), tool.name = tool, outcome = ended.outcome,
+            toolkit.name = %member.name(), tool.name = shown_tool, outcome = ended.outcome,
             result.bytes = ended.text.len(), elapsed_ms = to_milliseconds(elapsed),
             "tool of a toolkit answered"
         );
@@ -129,7 +130,7 @@ impl ToolkitGateway {
         // Token holders choose the names of the toolkits that they send or store.
         let owner = Principal::owner();
         let is_chosen = member.origin() == ToolkitOrigin::Request
-            || member.client().owner().is_some_and(|of| of != owner.as_str());
+            || member.client().owner().is_some_and(|other| other != owner.as_str());
         if is_chosen { REQUEST.to_owned() } else { member.name().to_string() }
     }
 
@@ -188,15 +189,15 @@ impl ToolkitGateway {
         offer: &Arc<OfferedTool>,
         arguments: Value,
     ) -> Result<Map<String, Value>, CallOutcome> {
-        let (schema, given) = (Arc::clone(offer), arguments);
-        let validating = move || schema.listed.arguments().validate_and_parse(given);
+        let tool = Arc::clone(offer);
+        let validating = move || tool.listed.arguments().validate_and_parse(arguments);
         // A third party's schema may take long; the thread then runs on until it is done.
         let validated = timeout(MAX_VALIDATION, self.tasks().spawn_blocking(validating)).await;
         let Ok(Ok(validated)) = validated else {
             let reason = format!("the schema of `{}` takes too long to check", offer.tool.name);
             return Err(CallOutcome::new("refused", reason));
         };
-        let arguments: Map<String, Value> = match validated {
+        let parsed: Map<String, Value> = match validated {
             Ok(Value::Object(arguments)) => arguments,
             Ok(_) => {
                 return Err(CallOutcome::new(
@@ -205,14 +206,14 @@ impl ToolkitGateway {
                 ));
             }
             Err(faults) => {
-                let faults = quote::sanitize_quotation(&faults.join("; "), MAX_FAULTS_CHARS);
-                let faults = format!("Invalid arguments; by the schema of the tool: \"{faults}\"");
-                return Err(CallOutcome::new("invalid", faults));
+                let quoted = quote::sanitize_quotation(&faults.join("; "), MAX_FAULTS_CHARS);
+                let message = format!("Invalid arguments; by the schema of the tool: \"{quoted}\"");
+                return Err(CallOutcome::new("invalid", message));
             }
         };
-        match self.check_paths(member, &arguments).await {
+        match self.check_paths(member, &parsed).await {
             Some(reason) => Err(CallOutcome::new("refused", reason)),
-            None => Ok(arguments),
+            None => Ok(parsed),
         }
     }
 
@@ -237,7 +238,8 @@ impl ToolkitGateway {
                 return Err(CallOutcome::new("failed", reason));
             }
         };
-        let (ttl, is_error) = (result.ttl, result.is_error);
+        let ttl = result.ttl;
+        let is_error = result.is_error;
         let Ok(text) = self.tasks().spawn_blocking(move || text::render_result(&result)).await
         else {
             return Err(CallOutcome::new("cancelled", "the server stops"));
@@ -259,11 +261,11 @@ impl ToolkitGateway {
         }
         let mut folders = self.list_root_folders().await;
         folders.extend(working_dir.clone());
-        let arguments = arguments.clone();
+        let checked_arguments = arguments.clone();
         let check = move || {
             let canonical: Vec<PathBuf> =
                 folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
-            paths::check_argument_paths(&arguments, &canonical)
+            paths::check_argument_paths(&checked_arguments, &canonical)
         };
         self.tasks()
             .spawn_blocking(check)
@@ -293,7 +295,7 @@ fn outcome_from_error(error: &ToolkitError) -> CallOutcome {
 
 /// Serializes arguments with sorted members, so that equal arguments give equal texts.
 fn to_sorted_json(arguments: &Map<String, Value>) -> String {
-    let mut arguments = Value::Object(arguments.clone());
-    arguments.sort_all_objects();
-    arguments.to_string()
+    let mut sorted = Value::Object(arguments.clone());
+    sorted.sort_all_objects();
+    sorted.to_string()
 }

@@ -136,31 +136,28 @@ impl ConnectionPool {
             // Requests can carry any number of specs.
             clients.retain(|_, client| !is_unused(client));
         }
-        let made = || {
-            let PoolState { launcher, tasks, timing, processes, .. } = &*self.0;
-            let of = (key.0.clone(), name.clone(), spec.clone());
-            let with = (Arc::clone(launcher), tasks.clone(), timing.clone());
-            Arc::new(ToolkitClient::new(ClientInner::new(
-                of,
-                with,
-                (Arc::clone(processes), self.process_quota(owner)),
-            )))
-        };
         if let Some(client) = clients.get(&key) {
             return Arc::clone(client);
         }
-        let client = made();
+        let share = self.process_quota(owner);
+        let client = Arc::new(ToolkitClient::new(ClientInner::new(
+            key.0.clone(),
+            name.clone(),
+            spec.clone(),
+            share,
+            &self.0,
+        )));
         clients.insert(key, Arc::clone(&client));
         client
     }
 
     /// Returns the process quota of a token; `None` for the owner, who may use all processes.
     fn process_quota(&self, owner: Option<&str>) -> Option<Arc<Semaphore>> {
-        let owner = owner.filter(|owner| *owner != Principal::owner().as_str())?;
+        let token = owner.filter(|owner| *owner != Principal::owner().as_str())?;
         let mut shares = self.0.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.retain(|_, share| Arc::strong_count(share) > 1);
-        let made = || Arc::new(Semaphore::new(MAX_SHARE));
-        Some(Arc::clone(shares.entry(owner.to_owned()).or_insert_with(made)))
+        let new_share = || Arc::new(Semaphore::new(MAX_SHARE));
+        Some(Arc::clone(shares.entry(token.to_owned()).or_insert_with(new_share)))
     }
 
     /// Permanently stops all clients of `owner`, who is revoked, without waiting for users.
@@ -175,7 +172,8 @@ impl ConnectionPool {
     pub fn retire_clients(&self, owner: &str, specs: &[ToolkitSpec]) {
         for client in self.extract_clients(owner, |spec| specs.contains(spec)) {
             self.lock_retiring_clients().push(Arc::downgrade(&client));
-            let (stopping, tick) = (self.0.tasks.stop_token().clone(), self.0.timing.tick);
+            let stopping = self.0.tasks.stop_token().clone();
+            let tick = self.0.timing.tick;
             self.0.tasks.spawn(async move {
                 stopping.run_until_cancelled(retire_unheld(client, tick)).await;
             });

@@ -100,18 +100,19 @@ fn find_granted_tool<'a>(
 pub(super) fn build_index_entries(
     ready: &[(ToolkitHandle, Arc<ToolOffers>)],
 ) -> Vec<ToolIndexEntry> {
-    let of = |(member, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
-        let entry = |tool: &Listed| ToolIndexEntry {
-            id: format_tool_id(member.name(), &tool.name),
-            toolkit: Some(member.name().clone()),
-            name: tool.name.clone(),
-            title: tool.title.clone(),
-            description: tool.description.clone(),
-            parameters: parse_parameters(&tool.input_schema),
+    let toolkit_entries =
+        |(member, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
+            let entry = |tool: &Listed| ToolIndexEntry {
+                id: format_tool_id(member.name(), &tool.name),
+                toolkit: Some(member.name().clone()),
+                name: tool.name.clone(),
+                title: tool.title.clone(),
+                description: tool.description.clone(),
+                parameters: parse_parameters(&tool.input_schema),
+            };
+            offers.tools.values().map(|offer| entry(&offer.tool)).collect()
         };
-        offers.tools.values().map(|offer| entry(&offer.tool)).collect()
-    };
-    ready.iter().flat_map(of).collect()
+    ready.iter().flat_map(toolkit_entries).collect()
 }
 
 /// Returns the identifier of a toolkit's tool.

@@ -38,7 +38,7 @@ pub struct ToolRankingWeights {
     pub parameter_description: f32,
     /// Bonus for tools of a toolkit that the query names, in units of the fused score, which is at most 1.
     pub of_toolkit: f32,
-    /// Bonus for tools that match all words of the query.
+    /// Bonus for tools that match all words of the query; a partial match gets a share of it.
     pub coverage: f32,
     /// Share of the name and first sentence in a tool's vector; the rest is the whole text.
     pub gist: f32,
@@ -160,21 +160,24 @@ impl ToolIndex {
         let most = found.iter().map(|found| found.lexical).fold(0.0, f32::max);
         let lexical = ScoreRange { least: 0.0, most };
         let weights = &self.weights;
-        for one in &mut found {
-            one.score = weights.dense * dense.normalize_score(one.dense)
-                + (1.0 - weights.dense) * lexical.normalize_score(one.lexical)
-                + one.extra;
+        for scored in &mut found {
+            scored.score = weights.dense * dense.normalize_score(scored.dense)
+                + (1.0 - weights.dense) * lexical.normalize_score(scored.lexical)
+                + scored.extra;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
-        found.iter().map(|one| RankedTool { entry: &one.tool.entry, score: one.score }).collect()
+        found
+            .iter()
+            .map(|scored| RankedTool { entry: &scored.tool.entry, score: scored.score })
+            .collect()
     }
 
     /// Returns up to three identifiers near a wrong one, first by spelling, then by meaning.
     pub fn nearest_ids(&self, id: &str) -> Vec<&str> {
         let by_spelling = nearest::by_spelling(id, self.tools.iter().map(IndexedTool::entry));
-        let by_meaning = self.search(&nearest::to_search_words(id), None, nearest::MOST);
-        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.id.as_str());
+        let ranked = self.search(&nearest::to_search_words(id), None, nearest::MOST);
+        let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.id.as_str());
         nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
@@ -182,8 +185,8 @@ impl ToolIndex {
     pub fn nearest_domains(&self, name: &str) -> Vec<&str> {
         let names = self.domains().map(|domain| domain.name);
         let by_spelling = nearest::names_by_spelling(name, names);
-        let by_meaning = self.search(&nearest::to_search_words(name), None, self.len());
-        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.domain());
+        let ranked = self.search(&nearest::to_search_words(name), None, self.len());
+        let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.domain());
         nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
@@ -216,8 +219,8 @@ impl IndexedTool {
         let text = format!("{} {}", entry.name, first_sentence(&entry.description));
         let gist_vector =
             model.embed_document(&EmbeddingDocument { path: domain, symbol: "", text: &text });
-        for (value, of_gist) in vector.iter_mut().zip(gist_vector) {
-            *value += gist * (of_gist - *value);
+        for (value, gist_value) in vector.iter_mut().zip(gist_vector) {
+            *value += gist * (gist_value - *value);
         }
         let toolkit =
             lexical::extract_query_terms(entry.toolkit.as_ref().map_or("", |name| name.as_str()));

@@ -46,11 +46,11 @@ pub struct Grant {
 
 impl GrantRegistry {
     pub(super) fn new() -> Self {
-        let most =
+        let capacity =
             std::num::NonZero::new(MAX_CONVERSATIONS).unwrap_or(std::num::NonZero::<usize>::MIN);
         Self(Arc::new(Mutex::new(GrantState {
             held: HashMap::new(),
-            secrets: LruCache::new(most),
+            secrets: LruCache::new(capacity),
         })))
     }
 
@@ -69,8 +69,8 @@ impl GrantRegistry {
             None => codeinfo_credentials::fresh_key()?,
         };
         let ended = CancellationToken::new();
-        let grant = Grant { members, index, steps: AtomicUsize::new(steps), ended };
-        let (hash, grant) = (hash_secret(secret.expose()), Arc::new(grant));
+        let grant = Arc::new(Grant { members, index, steps: AtomicUsize::new(steps), ended });
+        let hash = hash_secret(secret.expose());
         state.held.insert(hash, Arc::clone(&grant));
         Ok(GrantGuard { grants: self.clone(), secret, hash, grant })
     }

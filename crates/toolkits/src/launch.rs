@@ -82,26 +82,37 @@ impl SandboxLauncher {
             dir: dir.clone(),
             reads_scripts: start.owner.is_none_or(|owner| owner == Principal::owner().as_str()),
         };
-        let (command, args) = (command.clone(), args.clone());
+        let command_name = command.clone();
+        let command_args = args.clone();
         let is_fenced = start.spec.sandbox != ToolkitSandbox::Off;
-        let (own_home, private) = (own.home.clone(), self.private_places());
+        let own_home = own.home.clone();
+        let private = self.private_places();
         let found = self.tasks.spawn_blocking(move || {
-            let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
-            let dir = dir.ok_or("its `workingDir` is no folder")?;
-            let found = program::find_program(&command, args, &search)?;
+            let folder = dir
+                .canonicalize()
+                .ok()
+                .filter(|folder| folder.is_dir())
+                .ok_or("its `workingDir` is no folder")?;
+            let found = program::find_program(&command_name, command_args, &search)?;
             if is_fenced {
-                let dirs = std::iter::once(&dir).filter(|dir| !dir.starts_with(&own_home));
-                refuse_private(dirs.chain(&found.needs), &private.resolve())?;
+                let folders =
+                    std::iter::once(&folder).filter(|folder| !folder.starts_with(&own_home));
+                refuse_private(folders.chain(&found.needs), &private.resolve())?;
             }
-            Ok::<_, String>((found, dir))
+            Ok::<_, String>((found, folder))
         });
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
         let env = self.build_environment(start.spec, env, &own);
         if start.spec.sandbox == ToolkitSandbox::Off {
-            let (program, args) = (found.program, found.args);
-            return Ok(ToolkitCommand { program, args, env, dir, own: None });
+            return Ok(ToolkitCommand {
+                program: found.program,
+                args: found.args,
+                env,
+                dir,
+                own: None,
+            });
         }
-        self.build_sandboxed_command(start.spec, found, env, (own, dir)).await
+        self.build_sandboxed_command(start.spec, found, env, own, dir).await
     }
 
     /// Returns the private places that may hold neither the working folder nor the program of a sandboxed
@@ -129,9 +140,10 @@ impl SandboxLauncher {
             }
         };
         let path = Some(self.settings.path.to_string_lossy().into_owned());
-        let few = [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
-        let few = few.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        few.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
+        let standard =
+            [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
+        let set = standard.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        set.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
             .collect()
     }
 
@@ -140,7 +152,8 @@ impl SandboxLauncher {
         spec: &ToolkitSpec,
         found: program::ResolvedProgram,
         env: BTreeMap<String, String>,
-        (own, dir): (ToolkitFolders, PathBuf),
+        own: ToolkitFolders,
+        dir: PathBuf,
     ) -> Result<ToolkitCommand, String> {
         let names: Vec<&str> = env.keys().map(String::as_str).collect();
         let is_proxied = spec.network != NetworkAccess::Open;
@@ -153,8 +166,8 @@ impl SandboxLauncher {
         args.push(found.program.into_os_string());
         args.extend(found.args);
         let folder = self.settings.data_dir.join(FOLDER);
-        let (mut readable, mut writable) =
-            (self.list_readable_roots().await?, vec![own.home.clone()]);
+        let mut readable = self.list_readable_roots().await?;
+        let mut writable = vec![own.home.clone()];
         if dir != own.home {
             // Keys in the working folder are hidden, as in an indexed folder.
             readable.push(ReadableRoot { folder: dir.clone(), private_files: Vec::new() });
@@ -181,14 +194,22 @@ impl SandboxLauncher {
         let mut outside = boxed.env;
         outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
         outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
-        let (program, args, dir) = (boxed.program, boxed.args, own.home);
-        Ok(ToolkitCommand { program, args, env: outside, own: Some(dir.clone()), dir })
+        Ok(ToolkitCommand {
+            program: boxed.program,
+            args: boxed.args,
+            env: outside,
+            own: Some(own.home.clone()),
+            dir: own.home,
+        })
     }
 
     /// Returns the indexed roots whose secrets are known.
     async fn list_readable_roots(&self) -> Result<Vec<ReadableRoot>, String> {
-        let roots = self.store.roots().await;
-        let roots = roots.map_err(|error| format!("the indexed roots are not known: {error}"))?;
+        let roots = self
+            .store
+            .roots()
+            .await
+            .map_err(|error| format!("the indexed roots are not known: {error}"))?;
         Ok(roots.into_iter().filter_map(readable_from_root).collect())
     }
 
@@ -252,8 +273,8 @@ fn refuse_private<'a>(
 
 fn readable_from_root(root: Root) -> Option<ReadableRoot> {
     root.local_folder()?;
-    let private_files = root.last_ingest_at.and(root.private_files)?;
-    let private_files = private_files.iter().map(|path| root.path.join(path)).collect();
+    let relative_paths = root.last_ingest_at.and(root.private_files)?;
+    let private_files = relative_paths.iter().map(|path| root.path.join(path)).collect();
     Some(ReadableRoot { folder: root.path, private_files })
 }
 

@@ -201,9 +201,9 @@ impl ToolkitLayers {
         let toolkits = match &*document {
             Ok(document) => document.toolkits.clone()?,
             Err(faults) => {
-                let faults = faults.join("; ");
                 warnings.push(format!(
-                    "no toolkit of {path} is used, nor one of a lower layer: {faults}"
+                    "no toolkit of {path} is used, nor one of a lower layer: {}",
+                    faults.join("; ")
                 ));
                 Vec::new()
             }

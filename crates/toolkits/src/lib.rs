@@ -107,7 +107,8 @@ What toolkits return, and what they say of themselves, is material to report on,
 
 impl ToolkitGateway {
     pub fn new(parts: GatewayParts, model: StaticModel) -> Result<Self, SchemaError> {
-        let most = std::num::NonZero::new(MAX_MEMBERS).unwrap_or(std::num::NonZero::<usize>::MIN);
+        let capacity =
+            std::num::NonZero::new(MAX_MEMBERS).unwrap_or(std::num::NonZero::<usize>::MIN);
         let discovery = EndpointInfo {
             title: "Toolkits".to_owned(),
             instructions: DISCOVERY_INSTRUCTIONS.to_owned(),
@@ -118,7 +119,7 @@ impl ToolkitGateway {
             parts,
             grants: GrantRegistry::new(),
             results: ToolResultCache::new(),
-            members: Mutex::new(LruCache::new(most)),
+            members: Mutex::new(LruCache::new(capacity)),
             model,
             discovery,
         })))
@@ -181,8 +182,11 @@ impl ToolkitGateway {
         let is_theirs = |member: &ToolkitHandle| member.client().owner() == Some(owner);
         {
             let mut members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
-            let keys = members.iter().filter(|(_, member)| is_theirs(member));
-            let keys: Vec<String> = keys.map(|(key, _)| key.clone()).collect();
+            let keys: Vec<String> = members
+                .iter()
+                .filter(|(_, member)| is_theirs(member))
+                .map(|(key, _)| key.clone())
+                .collect();
             for key in keys {
                 members.pop(&key);
             }
@@ -219,8 +223,8 @@ impl ToolkitGateway {
         path: PathBuf,
         sha256: Option<String>,
     ) -> Result<(AllowProposal, bool), AllowError> {
-        let (allowed, reader) =
-            (Arc::clone(&self.0.parts.allowed), Arc::clone(&self.0.parts.reader));
+        let allowed = Arc::clone(&self.0.parts.allowed);
+        let reader = Arc::clone(&self.0.parts.reader);
         let missing = AllowError::NotFound(path.clone());
         let proposing = self.tasks().spawn_blocking(move || {
             let proposal = allowed.build_proposal(&path, &reader)?;
@@ -256,8 +260,8 @@ impl ToolkitGateway {
         }
         let ResolvedToolkits { toolkits, off, warnings, .. } = self.resolve_toolkits(wanted).await;
         let used: Vec<_> = toolkits.iter().map(|chosen| chosen.name.clone()).collect();
-        let off = off.into_iter().filter(|chosen| !used.contains(&chosen.name));
-        let all: Vec<SelectedToolkit> = toolkits.into_iter().chain(off).collect();
+        let unused = off.into_iter().filter(|chosen| !used.contains(&chosen.name));
+        let all: Vec<SelectedToolkit> = toolkits.into_iter().chain(unused).collect();
         let member = |chosen| self.get_or_create_handle(chosen, wanted.principal.as_ref());
         (all.into_iter().map(member).collect(), warnings)
     }
@@ -268,22 +272,27 @@ impl ToolkitGateway {
         chosen: SelectedToolkit,
         principal: Option<&Principal>,
     ) -> ToolkitHandle {
-        let SelectedToolkit { name, spec, origin } = chosen;
         // Toolkits of a request or of a stored document belong to one principal.
-        let owner = match origin {
+        let owner = match chosen.origin {
             ToolkitOrigin::Request | ToolkitOrigin::Stored => {
                 principal.cloned().or_else(|| Some(Principal::owner()))
             }
             ToolkitOrigin::Repository | ToolkitOrigin::User => None,
         };
-        let owner = owner.as_ref().map(Principal::as_str);
-        let key =
-            format!("{} {} {name} {}", origin.as_str(), owner.unwrap_or_default(), spec.digest());
+        let owner_name = owner.as_ref().map(Principal::as_str);
+        let key = format!(
+            "{} {} {} {}",
+            chosen.origin.as_str(),
+            owner_name.unwrap_or_default(),
+            chosen.name,
+            chosen.spec.digest()
+        );
         let mut members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
         let member = members.get_or_insert(key.clone(), || {
-            let client = self.0.parts.pool.get_or_create_client(owner, &name, &spec);
+            let pool = &self.0.parts.pool;
+            let client = pool.get_or_create_client(owner_name, &chosen.name, &chosen.spec);
             let trusted = Arc::clone(&self.0.parts.trusted);
-            ToolkitHandle::new((name, origin, key), spec, client, (trusted, self.tasks().clone()))
+            ToolkitHandle::new(chosen, key, client, trusted, self.tasks().clone())
         });
         member.clone()
     }
@@ -291,11 +300,15 @@ impl ToolkitGateway {
     /// Resolves the toolkits of `wanted` from all layers, with the agent settings.
     async fn resolve_toolkits(&self, wanted: &ToolkitTurnContext<'_>) -> ResolvedToolkits {
         let (stored, fault) = self.load_stored_toolkits(wanted.principal.as_ref()).await;
-        let (layers, requested) = (Arc::clone(&self.0.parts.layers), wanted.requested.clone());
+        let layers = Arc::clone(&self.0.parts.layers);
+        let requested = wanted.requested.clone();
         let folder = wanted.folder.map(Path::to_owned);
         let resolving = self.tasks().spawn_blocking(move || {
-            let (requested, folder) = (requested.as_ref(), folder.as_deref());
-            layers.resolve(LayerInputs { requested, folder, stored: stored.as_ref() })
+            layers.resolve(LayerInputs {
+                requested: requested.as_ref(),
+                folder: folder.as_deref(),
+                stored: stored.as_ref(),
+            })
         });
         let mut resolved = resolving.await.unwrap_or_default();
         resolved.warnings.extend(fault);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     kept::DecisionFileError,
-    layers::ToolkitOrigin,
+    layers::{SelectedToolkit, ToolkitOrigin},
     quote,
     trusted::{self, PinVerdict, ToolPinStore, ToolPins},
 };
@@ -75,13 +75,24 @@ pub(super) struct OfferedTool {
 
 impl ToolkitHandle {
     pub(super) fn new(
-        (name, origin, key): (ToolkitName, ToolkitOrigin, String),
-        spec: ToolkitSpec,
+        selected: SelectedToolkit,
+        key: String,
         client: Arc<ToolkitClient>,
-        (trusted, tasks): (Arc<ToolPinStore>, Tasks),
+        trusted: Arc<ToolPinStore>,
+        tasks: Tasks,
     ) -> Self {
-        let (pins, offers) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { name, origin, spec, key, client, trusted, pins, offers, tasks }))
+        let SelectedToolkit { name, spec, origin } = selected;
+        Self(Arc::new(Inner {
+            name,
+            origin,
+            spec,
+            key,
+            client,
+            trusted,
+            pins: Mutex::default(),
+            offers: Mutex::default(),
+            tasks,
+        }))
     }
 
     pub fn name(&self) -> &ToolkitName {
@@ -277,8 +288,8 @@ impl Inner {
                  `codeinfo mcp trust {toolkit}`"
             ));
         }
-        let schema = Schema::from_untrusted(Value::Object(tool.input_schema.clone()));
-        let schema = schema.map_err(|error| error.to_string())?;
+        let schema = Schema::from_untrusted(Value::Object(tool.input_schema.clone()))
+            .map_err(|error| error.to_string())?;
         let title = quote::sanitize_name(tool.title.as_deref().unwrap_or(&tool.name));
         let hints = ToolHints {
             read_only: tool.read_only,
@@ -291,8 +302,8 @@ impl Inner {
             &quote::quote_description(toolkit, &tool.description),
             schema,
             hints,
-        );
-        let listed = listed.with_listed_schema(quote::sanitize_schema(&tool.input_schema));
+        )
+        .with_listed_schema(quote::sanitize_schema(&tool.input_schema));
         Ok(OfferedTool { tool: tool.clone(), listed })
     }
 

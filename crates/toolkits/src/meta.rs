@@ -171,9 +171,9 @@ pub fn reply_with_matches(
         return unknown_domain(index, domain);
     }
     let found = index.search(query, domain, limit.min(MAX_LIMIT));
-    let of =
+    let total =
         domain.map_or(index.len(), |name| index.browse_domain(name, None).map_or(0, <[_]>::len));
-    DiscoveryReply::text(render::render_matches(&found, of))
+    DiscoveryReply::text(render::render_matches(&found, total))
 }
 
 /// Replies with the description and schema of a tool; `input_schema` is the schema of `tool`.

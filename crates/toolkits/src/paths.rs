@@ -1,9 +1,10 @@
 //! Checks that paths in the arguments of a call stay below the folders that a toolkit may read.
 //!
 //! The sandbox already restricts our processes. This check refuses earlier, with a reason that helps the model,
-//! and also covers toolkits that only pass a path on. It recognises paths heuristically. An absolute or home
-//! path counts if the parameter's name suggests a path or the first folder exists. A relative path counts if it
-//! climbs with `..` out of its base. Other relative paths lie in the working folder of the toolkit.
+//! and also covers toolkits that only pass a path on. It recognises paths heuristically. An absolute path counts
+//! if the parameter's name suggests a path or the first folder exists, a home path if the name suggests one. A
+//! relative path counts if it climbs with `..` out of its base. Other relative paths lie in the working folder of
+//! the toolkit.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -21,32 +22,32 @@ pub(super) fn check_argument_paths(
     arguments: &Map<String, Value>,
     folders: &[PathBuf],
 ) -> Option<String> {
-    arguments.iter().find_map(|(name, value)| in_value(name, value, folders, 0))
+    arguments.iter().find_map(|(name, value)| check_value(name, value, folders, 0))
 }
 
-fn in_value(name: &str, value: &Value, folders: &[PathBuf], depth: usize) -> Option<String> {
+fn check_value(name: &str, value: &Value, folders: &[PathBuf], depth: usize) -> Option<String> {
     if depth > MAX_DEPTH {
         return Some(format!("`{name}` is nested too deep"));
     }
     match value {
-        Value::String(text) => in_text(name, text, folders),
+        Value::String(text) => check_text(name, text, folders),
         Value::Array(values) => {
-            values.iter().find_map(|value| in_value(name, value, folders, depth + 1))
+            values.iter().find_map(|value| check_value(name, value, folders, depth + 1))
         }
         Value::Object(members) => members.iter().find_map(|(name, value)| {
-            let in_name = in_text("a name", name, folders);
-            in_name.or_else(|| in_value(name, value, folders, depth + 1))
+            let in_name = check_text("a name", name, folders);
+            in_name.or_else(|| check_value(name, value, folders, depth + 1))
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
-fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
-    let text = text.trim();
+fn check_text(name: &str, raw_text: &str, folders: &[PathBuf]) -> Option<String> {
+    let text = raw_text.trim();
     // Long option: `--file=PATH`.
     let option = text.strip_prefix('-').and_then(|option| option.split_once('='));
     if let Some((option, value)) = option {
-        return in_text(option, value, folders);
+        return check_text(option, value, folders);
     }
     let is_file_url = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
     let refused = |why: &str| {
@@ -61,7 +62,7 @@ fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
     }
     // Short option: `-CPATH`.
     if let Some(value) = text.strip_prefix('-').and_then(|option| option.get(1..))
-        && let Some(reason) = in_text(name, value, folders)
+        && let Some(reason) = check_text(name, value, folders)
     {
         return Some(reason);
     }
@@ -86,8 +87,8 @@ fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
 }
 
 fn is_name_of_path(name: &str) -> bool {
-    let name = name.to_lowercase();
-    NAMES.iter().any(|word| name.contains(word))
+    let lower = name.to_lowercase();
+    NAMES.iter().any(|word| lower.contains(word))
 }
 
 /// Returns true if a text has no characters that are typical of sentences and patterns but rare in paths.
@@ -119,12 +120,13 @@ fn starts_at_a_folder(path: &Path) -> bool {
 ///
 /// A path with `..` in its missing part is below none.
 fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
-    let there = path.ancestors().find_map(|ancestor| {
+    let resolved = path.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;
         Some(ancestor.canonicalize().ok()?.join(rest))
     });
-    let there = there.filter(|path| !path.components().any(|part| part == Component::ParentDir));
-    there.is_some_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
+    let settled =
+        resolved.filter(|path| !path.components().any(|part| part == Component::ParentDir));
+    settled.is_some_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
 }
 
 #[cfg(test)]

@@ -154,10 +154,11 @@ fn add_values(schema: &Map<String, Value>, listed: &mut Map<String, Value>) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         format!("\"{}\"", sanitize_quotation(&text, MAX_NAME))
     });
-    let words: Vec<String> = words.collect();
-    let said = listed.get("description").and_then(Value::as_str).unwrap_or_default();
-    let said = format!("{said} The toolkit names these values: {}", words.join(", "));
-    listed.insert("description".to_owned(), said.trim().into());
+    let quoted_words: Vec<String> = words.collect();
+    let described = listed.get("description").and_then(Value::as_str).unwrap_or_default();
+    let extended =
+        format!("{described} The toolkit names these values: {}", quoted_words.join(", "));
+    listed.insert("description".to_owned(), extended.trim().into());
 }
 
 /// Returns true if a name or value is one word that needs no quotation marks.

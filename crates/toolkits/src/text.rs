@@ -58,9 +58,10 @@ fn truncate_middle(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let half = most.saturating_sub(SENTENCE) / 2;
-    let (start, end) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
-    let (first, last) =
-        (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+    let start = text.floor_char_boundary(half);
+    let end = text.ceil_char_boundary(text.len() - half);
+    let first = text.get(..start).unwrap_or_default();
+    let last = text.get(end..).unwrap_or_default();
     format!(
         "{first}\n[… {} bytes of {} are left out here; ask for less …]\n{last}",
         end - start,

@@ -20,6 +20,7 @@ use crate::spec::ToolkitSpec;
 const MAX_TOOLKITS: usize = 256;
 /// Maximum stored toolkits of one token.
 const MAX_OF_ONE: usize = 32;
+/// Maximum pinned tools of one toolkit, twice the number that it may list.
 const MAX_TOOLS: usize = 1024;
 const MAX_NAME_BYTES: usize = 512;
 
@@ -117,15 +118,16 @@ impl ToolPinStore {
         spec: &ToolkitSpec,
     ) -> Result<&'a mut ToolPins, DecisionFileError> {
         let program = spec.program_digest();
-        let name = name.to_string();
+        let pin_name = name.to_string();
         // Token holders must not use up the room of others.
         let owner = |name: &str| name.split_once('/').map(|(owner, _)| owner.to_owned());
-        let whose = owner(&name);
-        let is_token = whose.as_deref().is_some_and(|of| of != Principal::owner().as_str());
+        let pin_owner = owner(&pin_name);
+        let is_token =
+            pin_owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str());
         let max = if is_token { MAX_OF_ONE } else { MAX_TOOLKITS };
-        let counted = kept.toolkits.iter().filter(|(name, _)| owner(name) == whose);
+        let counted = kept.toolkits.iter().filter(|(name, _)| owner(name) == pin_owner);
         let programs: usize = counted.map(|(_, programs)| programs.len()).sum();
-        let named = kept.toolkits.entry(name).or_default();
+        let named = kept.toolkits.entry(pin_name).or_default();
         if !named.contains_key(&program) && programs >= max {
             let path = self.kept.path().to_owned();
             return Err(DecisionFileError::Full { path, max, what: "toolkits" });

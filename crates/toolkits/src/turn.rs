@@ -17,7 +17,7 @@ use crate::spec::{AgentTools, RequestedToolkits, ToolkitName};
 const DISCOVERY: &str = "toolkits";
 /// Maximum characters of a warning.
 const MAX_WARNING: usize = 500;
-/// Maximum call duration of the discovery endpoint if no toolkit has a timeout.
+/// Fallback for the call duration of the discovery endpoint, which is that of its slowest toolkit.
 const MAX_TIMEOUT: std::time::Duration = std::time::Duration::from_hours(1);
 
 /// Context of a turn that begins.
@@ -108,12 +108,12 @@ impl ToolkitGateway {
     async fn grant_toolkits(
         &self,
         ready: Vec<(ToolkitHandle, Arc<ToolOffers>)>,
-        warnings: Vec<String>,
+        raw_warnings: Vec<String>,
         agent: &AgentTools,
         conversation: Option<ConversationId>,
     ) -> TurnToolkits {
         let warnings: Vec<String> =
-            warnings.iter().map(|warning| quote::sanitize_line(warning, MAX_WARNING)).collect();
+            raw_warnings.iter().map(|warning| quote::sanitize_line(warning, MAX_WARNING)).collect();
         for warning in &warnings {
             warn!(warning, "toolkits of a turn");
         }

@@ -66,7 +66,7 @@ fn open_regular_file(file: &Path) -> std::io::Result<File> {
     options.read(true).open(file)
 }
 
-/// Replaces each setting that holds a credential; returns a borrowed text if there is none.
+/// Replaces each setting that holds a credential; borrows an unchanged text.
 fn without_credentials(text: &str) -> Cow<'_, str> {
     let redacted = codeinfo_secrets::redact_secrets(".git/config", None, text).text;
     let mut copy = String::new();

@@ -53,7 +53,8 @@ impl SecretLocator {
             });
             checks.push((folder, check));
         }
-        let (mut seen, mut unseen) = (Vec::new(), Vec::new());
+        let mut seen = Vec::new();
+        let mut unseen = Vec::new();
         for (folder, check) in checks {
             let checked = match check {
                 Some(check) => timeout_at(began + TIMEOUT, check).await.ok().and_then(Result::ok),

@@ -114,13 +114,14 @@ impl ToolkitClient {
     async fn call_once(
         &self,
         session: ToolkitSessionGuard,
-        tool: &str,
+        tool_name: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallResult, ToolkitError> {
         let inner = &*self.0;
-        let (name, limit) = (inner.name.to_string(), inner.spec.timeout);
-        let called = timeout(limit, session.call_tool(tool, arguments, &inner.words)).await;
-        let tool = tool.to_owned();
+        let name = inner.name.to_string();
+        let limit = inner.spec.timeout;
+        let called = timeout(limit, session.call_tool(tool_name, arguments, &inner.words)).await;
+        let tool = tool_name.to_owned();
         match called.unwrap_or(Err(ToolCallFault::TimedOut)) {
             Ok(result) => Ok(result.into()),
             Err(ToolCallFault::Transport(reason)) => Err(ToolkitError::Ended { name, reason }),

@@ -220,8 +220,10 @@ async fn connect_server(
             let is_confined = inner.is_of_token();
             let transport = http::build_transport(url, headers, &inner.timing, is_confined)
                 .map_err(ConnectFailure::Other)?;
-            let service = handler.serve_with_lifecycle(transport, mode).await;
-            let service = service.map_err(|error| classify_connect_error(inner, &error))?;
+            let service = handler
+                .serve_with_lifecycle(transport, mode)
+                .await
+                .map_err(|error| classify_connect_error(inner, &error))?;
             fetch_initial_catalogue(inner, service).await?
         }
         ToolkitTransport::Stdio { .. } => {
@@ -235,7 +237,7 @@ async fn connect_server(
             let bounds = ResourceLimits::new(&inner.spec, &launch, &inner.timing, &inner.tasks);
             let (started, (read, write)) =
                 ToolkitProcess::start(&launch, bounds).map_err(ConnectFailure::Other)?;
-            let process = process.insert(started);
+            let running = process.insert(started);
             let transport = AsyncRwTransport::new_client(read, write)
                 .with_max_line_length(MAX_MESSAGE_BYTES + 1);
             let greeted = async {
@@ -251,12 +253,12 @@ async fn connect_server(
                 biased;
                 greeted = greeted => match greeted {
                     Err(ConnectFailure::Other(reason)) => {
-                        let end = timeout(EXPLAINED, process.wait_for_end()).await;
+                        let end = timeout(EXPLAINED, running.wait_for_end()).await;
                         return Err(ConnectFailure::Other(end.map_or(reason, |end| inner.words.redact_message(&end))));
                     }
                     greeted => greeted?,
                 },
-                end = process.wait_for_end() => return Err(ConnectFailure::Other(inner.words.redact_message(&end))),
+                end = running.wait_for_end() => return Err(ConnectFailure::Other(inner.words.redact_message(&end))),
             }
         }
     };

@@ -111,7 +111,7 @@ async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Toolkit
     while let Ok(Some(line)) = lines.next_line().await {
         let message = match line {
             BoundedLine::Whole(line) => filter_message(line, output, &mut requests).await,
-            BoundedLine::TooLong { start, end } => too_long(&start, &end),
+            BoundedLine::TooLong { start, end } => build_too_long_reply(&start, &end),
         };
         match message {
             Some(message) => match to.write_all(&message).await {
@@ -204,7 +204,7 @@ impl RequestLimiter {
 /// Returns an error reply in place of an answer that is too long.
 ///
 /// The request identifier is at the start or the end of an answer.
-fn too_long(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
+fn build_too_long_reply(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         text.split_at(end).0.parse::<u64>().ok()
@@ -213,10 +213,11 @@ fn too_long(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
         let (_, number) = text.split_once("\"id\":")?;
         digits(number.trim_start())
     };
-    let (start, end) = (String::from_utf8_lossy(start), String::from_utf8_lossy(end));
-    let first = start.split("\"result\"").next().and_then(after);
+    let start_text = String::from_utf8_lossy(start);
+    let end_text = String::from_utf8_lossy(end);
+    let first = start_text.split("\"result\"").next().and_then(after);
     let last = || {
-        let (_, number) = end.rsplit_once("\"id\":")?;
+        let (_, number) = end_text.rsplit_once("\"id\":")?;
         number.trim().strip_suffix('}').and_then(|number| number.trim().parse().ok())
     };
     let id = first.or_else(last)?;
@@ -233,7 +234,7 @@ mod tests {
     #[test]
     fn an_answer_that_is_too_long_is_known_by_its_number_at_either_end() {
         let id = |start: &str, end: &str| {
-            let line = too_long(start.as_bytes(), end.as_bytes())?;
+            let line = build_too_long_reply(start.as_bytes(), end.as_bytes())?;
             let message: serde_json::Value = serde_json::from_slice(&line).unwrap();
             message["id"].as_u64()
         };

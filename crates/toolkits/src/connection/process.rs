@@ -58,7 +58,7 @@ impl ToolkitProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // Keeps Ctrl-C of a terminal from the process, and allows to end it with its children.
+        // Keeps Ctrl-C of a terminal from the process, and lets us end it with its children.
         #[cfg(unix)]
         command.process_group(0);
         #[cfg(windows)]
@@ -72,7 +72,8 @@ impl ToolkitProcess {
         };
         let closing = CancellationToken::new();
         let output = Arc::new(pipes::ToolkitOutput::default());
-        let (ours, theirs) = (tokio::io::duplex(BUFFER_BYTES), tokio::io::duplex(BUFFER_BYTES));
+        let ours = tokio::io::duplex(BUFFER_BYTES);
+        let theirs = tokio::io::duplex(BUFFER_BYTES);
         let tasks = &bounds.tasks;
         tasks.spawn(pipes::pump_stdin(ours.1, stdin, closing.clone()));
         tasks.spawn(pipes::pump_stdout(stdout, theirs.1, Arc::clone(&output)));

@@ -155,7 +155,7 @@ impl ToolkitSession {
             ServiceError::UnexpectedResponse => {
                 Err(ToolCallFault::Unsuitable("its answer is no result of a tool"))
             }
-            // Only a process can report why it ended.
+            // Without a process, no better reason will follow.
             error @ ServiceError::TransportSend(_) if self.process.is_none() => {
                 self.suspect.notify_one();
                 Err(ToolCallFault::Transport(words.describe_fault(&error)))

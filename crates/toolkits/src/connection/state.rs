@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ConnectionTiming, OwnerName, ToolCatalogue, ToolkitError, ToolkitLauncher,
+    ConnectionTiming, OwnerName, PoolState, ToolCatalogue, ToolkitError, ToolkitLauncher,
     session::{ToolkitSession, ToolkitSessionGuard},
     timing::StopGrace,
     words::MessageRedactor,
@@ -126,20 +126,22 @@ pub(super) enum RestartDecision {
 
 impl ClientInner {
     pub(super) fn new(
-        (owner, name, spec): (Option<OwnerName>, ToolkitName, ToolkitSpec),
-        (launcher, tasks, timing): (Arc<dyn ToolkitLauncher>, Tasks, ConnectionTiming),
-        (processes, share): (Arc<Semaphore>, Option<Arc<Semaphore>>),
+        owner: Option<OwnerName>,
+        name: ToolkitName,
+        spec: ToolkitSpec,
+        share: Option<Arc<Semaphore>>,
+        pool: &PoolState,
     ) -> Self {
         Self {
             words: MessageRedactor::from_spec(&spec),
             owner,
             name,
             spec,
-            launcher,
-            tasks,
-            grace: StopGrace::new(&timing),
-            timing,
-            processes,
+            launcher: Arc::clone(&pool.launcher),
+            tasks: pool.tasks.clone(),
+            grace: StopGrace::new(&pool.timing),
+            timing: pool.timing.clone(),
+            processes: Arc::clone(&pool.processes),
             share,
             calls: Semaphore::new(MAX_CALLS),
             is_retired: AtomicBool::new(false),
@@ -329,8 +331,8 @@ impl ClientInner {
             ClientPhase::Ready(session) => (ToolkitState::Ready, Some(Arc::clone(session))),
             ClientPhase::Failing => (ToolkitState::Failing, None),
         };
-        let present = session.as_ref().and_then(|session| session.output.as_ref());
-        let present = present.map_or(0, |output| output.malformed_lines());
+        let output = session.as_ref().and_then(|session| session.output.as_ref());
+        let present_lines = output.map_or(0, |output| output.malformed_lines());
         let known = self.lock_history();
         ToolkitStatus {
             state,
@@ -342,7 +344,7 @@ impl ClientInner {
             pid: session.and_then(|session| session.process),
             starts: self.starts.load(Ordering::Relaxed),
             failed_starts: self.failed_starts.load(Ordering::Relaxed),
-            malformed_lines: self.malformed_lines.load(Ordering::Relaxed) + present,
+            malformed_lines: self.malformed_lines.load(Ordering::Relaxed) + present_lines,
         }
     }
 

@@ -25,9 +25,9 @@ impl MessageRedactor {
     pub(super) fn from_spec(spec: &ToolkitSpec) -> Self {
         let (ToolkitTransport::Stdio { env: values, .. }
         | ToolkitTransport::Http { headers: values, .. }) = &spec.transport;
-        let values = values.values().map(Secret::expose);
+        let exposed = values.values().map(Secret::expose);
         // A message may contain only the key of `Bearer KEY`.
-        let mut secrets: Vec<String> = values
+        let mut secrets: Vec<String> = exposed
             .flat_map(|value| value.split_whitespace().chain([value]))
             .filter(|value| value.len() >= MIN_SECRET_BYTES)
             .map(str::to_owned)

@@ -37,8 +37,8 @@ pub(super) fn names_by_spelling<'a>(
 
 /// Splits a wrong identifier into words for a search.
 pub(super) fn to_search_words(id: &str) -> String {
-    let id: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
-    id.strip_prefix("mcp:").unwrap_or(&id).replace([':', '_', '-', '.', '/'], " ")
+    let start: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
+    start.strip_prefix("mcp:").unwrap_or(&start).replace([':', '_', '-', '.', '/'], " ")
 }
 
 /// Returns the first distinct names, at most [`MOST`].
@@ -69,7 +69,7 @@ fn name_similarity(a: &str, b: &str) -> f32 {
 }
 
 fn fold_name(name: &str) -> String {
-    let name = name.strip_prefix("mcp:").unwrap_or(name);
-    let lower = name.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
+    let bare = name.strip_prefix("mcp:").unwrap_or(name);
+    let lower = bare.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
     lower.map(|c| if matches!(c, '-' | '.' | '/' | ' ') { '_' } else { c }).collect()
 }

@@ -78,10 +78,11 @@ fn collect_branches<'a>(
     }
     for (key, always) in [("allOf", true), ("anyOf", false), ("oneOf", false)] {
         let Some(Value::Array(branches)) = object.get(key) else { continue };
-        let branches = branches.iter().take(MAX_BRANCHES);
-        parts.extend(
-            branches.filter_map(|one| Some((resolve_references(root, one).as_object()?, always))),
-        );
+        let objects = branches
+            .iter()
+            .take(MAX_BRANCHES)
+            .filter_map(|branch| resolve_references(root, branch).as_object());
+        parts.extend(objects.map(|object| (object, always)));
     }
     parts
 }
@@ -96,8 +97,8 @@ fn build_parameter(
     let description =
         [property, target].iter().find_map(|schema| schema.get("description")?.as_str());
     let described = description.map(|text| {
-        let words: String = text.chars().take(4 * MAX_DESCRIPTION_CHARS).collect();
-        let words: Vec<&str> = words.split_whitespace().collect();
+        let start: String = text.chars().take(4 * MAX_DESCRIPTION_CHARS).collect();
+        let words: Vec<&str> = start.split_whitespace().collect();
         plain_name(&words.join(" "), MAX_DESCRIPTION_CHARS)
     });
     ToolParameter {
@@ -108,14 +109,14 @@ fn build_parameter(
     }
 }
 
-/// Describes a schema's types, joined with `|`, or `any` if there is none.
+/// Describes a schema's types, joined with `|`, else `any`.
 ///
 /// Only the type names of JSON schema are used, never other words of the schema.
 fn describe_type(root: &Map<String, Value>, schema: &Value) -> String {
     let mut kinds: Vec<String> = Vec::new();
-    let branches = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());
+    let lists = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());
     let branches =
-        branches.flatten().take(MAX_BRANCHES).map(|branch| resolve_references(root, branch));
+        lists.flatten().take(MAX_BRANCHES).map(|branch| resolve_references(root, branch));
     for schema in std::iter::once(schema).chain(branches) {
         for kind in own_kinds(root, schema) {
             if !kinds.contains(&kind) && kinds.len() < MAX_KINDS {

@@ -40,9 +40,9 @@ impl Bm25Index {
                 *count *= (K1 + 1.0) / (*count + saturation);
             }
         }
-        let of = texts.len();
-        let rare = |(term, with)| (term, inverse_document_frequency(with, of));
-        let unknown = inverse_document_frequency(0, of);
+        let count = texts.len();
+        let rare = |(term, with)| (term, inverse_document_frequency(with, count));
+        let unknown = inverse_document_frequency(0, count);
         Self { idf: with.into_iter().map(rare).collect(), unknown, texts }
     }
 

@@ -69,7 +69,7 @@ pub(super) fn find_program(
             search.add_script_folder(&script, &mut needs);
         }
     }
-    needs.retain(|path| !is_of_system(path));
+    needs.retain(|path| !is_system_path(path));
     needs.sort_unstable();
     needs.dedup();
     Ok(ResolvedProgram { program, args: args.into_iter().map(OsString::from).collect(), needs })
@@ -169,11 +169,11 @@ impl ProgramSearch {
 
 fn is_interpreter(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    INTERPRETERS.contains(&name)
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&base)
 }
 
-fn is_of_system(path: &Path) -> bool {
+fn is_system_path(path: &Path) -> bool {
     SYSTEM.iter().any(|folder| path.starts_with(folder))
 }
 

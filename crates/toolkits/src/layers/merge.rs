@@ -121,8 +121,8 @@ fn decide_entry(
         }
         ToolkitDocumentEntry::Is(_) | ToolkitDocumentEntry::Off => off(),
         ToolkitDocumentEntry::Broken(faults) => {
-            let faults = faults.join("; ");
-            LayerDecision::Broken(format!("toolkit `{name}` of {place} is left out: {faults}"))
+            let reason = faults.join("; ");
+            LayerDecision::Broken(format!("toolkit `{name}` of {place} is left out: {reason}"))
         }
     }
 }

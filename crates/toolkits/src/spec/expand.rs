@@ -40,7 +40,7 @@ fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
                 visit_one(item);
             }
         }
-        one => visit_one(one),
+        other => visit_one(other),
     }
 }
 

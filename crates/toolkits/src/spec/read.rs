@@ -120,8 +120,8 @@ impl SpecReader {
         match self.request.validate_and_parse(toolkits)? {
             RawRequested::Names(names) => {
                 let mut read = Vec::new();
-                for name in names {
-                    let name = name.parse().map_err(|error| describe_name_error(&error))?;
+                for text in names {
+                    let name = text.parse().map_err(|error| describe_name_error(&error))?;
                     if !read.contains(&name) {
                         read.push(name);
                     }
@@ -129,13 +129,14 @@ impl SpecReader {
                 Ok(RequestedToolkits { names: Some(read), specs: Vec::new() })
             }
             RawRequested::Specs(entries) => {
-                let (mut specs, mut faults) = (Vec::new(), Vec::new());
-                for (name, value) in entries {
+                let mut specs = Vec::new();
+                let mut faults = Vec::new();
+                for (text, value) in entries {
                     let name: ToolkitName =
-                        name.parse().map_err(|error| describe_name_error(&error))?;
+                        text.parse().map_err(|error| describe_name_error(&error))?;
                     match read_carried_spec(&self.carried, value) {
                         Ok(spec) => specs.push((name, spec)),
-                        Err(found) => faults.extend(of_toolkit(&name, found)),
+                        Err(found) => faults.extend(prefix_faults(&name, found)),
                     }
                 }
                 if faults.is_empty() {
@@ -160,8 +161,8 @@ impl SpecReader {
             return Ok(ToolkitDocument { toolkits: None, agent });
         };
         let mut toolkits = Vec::new();
-        for (name, mut value) in entries {
-            let name = name.parse().map_err(|error| describe_name_error(&error))?;
+        for (text, mut value) in entries {
+            let name = text.parse().map_err(|error| describe_name_error(&error))?;
             let faults = fill(&mut value);
             let entry =
                 if faults.is_empty() { self.read_entry(value, folder) } else { Err(faults) };
@@ -203,19 +204,19 @@ fn require_no_faults(document: ToolkitDocument) -> Result<ToolkitDocument, Vec<S
     let mut faults = Vec::new();
     for (name, entry) in document.toolkits.iter().flatten() {
         if let ToolkitDocumentEntry::Broken(found) = entry {
-            faults.extend(of_toolkit(name, found.clone()));
+            faults.extend(prefix_faults(name, found.clone()));
         }
     }
     if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
 
 /// Prefixes faults with the name of the toolkit.
-pub(super) fn of_toolkit(
+pub(super) fn prefix_faults(
     name: &ToolkitName,
     faults: Vec<String>,
 ) -> impl Iterator<Item = String> + use<> {
-    let name = name.to_string();
-    faults.into_iter().map(move |fault| format!("toolkit `{name}`: {fault}"))
+    let prefix = format!("toolkit `{name}`");
+    faults.into_iter().map(move |fault| format!("{prefix}: {fault}"))
 }
 
 fn describe_name_error(error: &super::InvalidName) -> Vec<String> {
@@ -291,8 +292,8 @@ fn read_carried_spec(schema: &Schema, value: Value) -> Result<ToolkitSpec, Vec<S
     if let Some(kind) = value.pointer("/transport/kind").and_then(Value::as_str)
         && kind != "stdio"
     {
-        let kind: String = kind.chars().take(80).collect();
-        return Err(vec![format!("the transport `{kind}` is not known here, only `stdio` is")]);
+        let shown: String = kind.chars().take(80).collect();
+        return Err(vec![format!("the transport `{shown}` is not known here, only `stdio` is")]);
     }
     let read: RawCarried = schema.validate_and_parse(value)?;
     let RawCommand { command, args, env } = read.transport.spec;

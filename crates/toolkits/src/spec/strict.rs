@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 /// Parses a JSON text. The error has the position and never a value.
 pub(super) fn parse_strict_json(text: &[u8]) -> Result<Value, String> {
     // Some editors write a byte order mark first.
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut reader = serde_json::Deserializer::from_slice(text);
+    let json = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut reader = serde_json::Deserializer::from_slice(json);
     let value =
         StrictJsonSeed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| format!("it is not JSON as we read it: {error}"))

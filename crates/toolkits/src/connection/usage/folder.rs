@@ -15,7 +15,9 @@ const MAX_ENTRIES: usize = 500_000;
 /// Follows no links, and counts a file with several names once.
 pub(super) fn find_excess(folder: &Path, max_mib: u64) -> Option<String> {
     let max_bytes = max_mib.saturating_mul(super::MIB);
-    let (mut bytes, mut entries, mut linked) = (0, 0, HashSet::new());
+    let mut bytes = 0;
+    let mut entries = 0;
+    let mut linked = HashSet::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let listed = match fs::read_dir(&folder).map_err(|error| error.kind()) {

@@ -36,7 +36,8 @@ pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -
             children.entry(parent).or_default().push(*child);
         }
     }
-    let (mut tree, mut next) = (BTreeSet::new(), vec![Pid::from_u32(id)]);
+    let mut tree = BTreeSet::new();
+    let mut next = vec![Pid::from_u32(id)];
     while let Some(process) = next.pop() {
         if tree.insert(process) {
             next.extend(children.remove(&process).unwrap_or_default());
@@ -96,12 +97,14 @@ mod files {
     /// Memory of a file without its content.
     const INODE_BYTES: u64 = 1024;
 
-    /// Returns the bytes of in-memory file systems that only these processes see, and of their open deleted
+    /// Returns the bytes of in-memory file systems that these processes see and this one does not, and of their open deleted
     /// files.
     pub(super) fn measure_memory_files(ids: &[u32]) -> u64 {
         let mut counted: HashSet<String> =
             mounts_in_memory("self").into_iter().map(|(device, _)| device).collect();
-        let (mut namespaces, mut files, mut bytes) = (HashSet::new(), HashSet::new(), 0);
+        let mut namespaces = HashSet::new();
+        let mut files = HashSet::new();
+        let mut bytes = 0;
         for id in ids {
             let namespace = fs::read_link(format!("/proc/{id}/ns/mnt"));
             if namespace.is_ok_and(|namespace| namespaces.insert(namespace)) {
@@ -140,7 +143,8 @@ mod files {
         let mounts = text.lines().filter_map(|line| {
             let (mount, kind) = line.split_once(" - ")?;
             let mut fields = mount.split(' ').skip(2);
-            let (device, folder) = (fields.next()?, fields.nth(1)?);
+            let device = fields.next()?;
+            let folder = fields.nth(1)?;
             kind.starts_with("tmpfs ").then(|| (device.to_owned(), folder.to_owned()))
         });
         mounts.collect()
