@@ -45,10 +45,8 @@ impl fmt::Display for ShellNetwork {
     }
 }
 
-/// Scratch folder and permission profile name of one loaded thread.
-///
-/// The name is unique, so no user configuration contains it. Codex repeats the name once the permissions are in
-/// force.
+/// Scratch folder and permission profile name of one loaded thread. The name is unique, so no user
+/// configuration contains it. Codex repeats the name once the permissions are in force.
 #[derive(Debug, Clone)]
 pub(super) struct ThreadSandbox {
     pub(super) scratch: Arc<ScratchFolder>,

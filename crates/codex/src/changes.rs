@@ -13,15 +13,13 @@ use super::presence::CodexAvailability;
 
 /// Interval between checks while a listener waits and Codex is unusable.
 const PERIOD: Duration = Duration::from_secs(10);
-/// Age up to which the answer "signed out" of a running process is trusted by background checks.
-///
-/// A sign-in that writes a file is noticed earlier, because a changed file replaces the process.
+/// Age up to which the answer "signed out" of a running process is trusted by background checks. A sign-in that
+/// writes a file is noticed earlier, because a changed file replaces the process.
 const BELIEVED: Duration = Duration::from_mins(5);
 
 impl Codex {
-    /// Returns a stream with one item for each change of usability from now on.
-    ///
-    /// While the stream is polled, Codex is checked periodically, once for all streams.
+    /// Returns a stream with one item for each change of usability from now on. While the stream is polled,
+    /// Codex is checked periodically, once for all streams.
     pub fn watch_availability(&self) -> BoxStream<'static, ()> {
         let period = PERIOD.min(self.0.settings.presence_ttl).max(Duration::from_millis(100));
         let mut ticks = interval(period);

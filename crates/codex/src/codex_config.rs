@@ -18,10 +18,9 @@ use crate::{NetworkAccess, SandboxMode, WebSearchMode};
 /// Model to request while Codex offers it and the user names none.
 pub(super) const PREFERRED_MODEL: &str = "gpt-5.1-codex-max";
 
-/// Names of the search server inside Codex, in order of preference.
-///
-/// The first name that is absent from the user's configuration is used, because Codex merges entries of the
-/// same name. `codeinfo` is not among them: users give it to the server on port 5011.
+/// Names of the search server inside Codex, in order of preference. The first name that is absent from the
+/// user's configuration is used, because Codex merges entries of the same name. `codeinfo` is not among them:
+/// users give it to the server on port 5011.
 const SEARCH_NAMES: [&str; 2] = ["codeinfo_search", "codeinfo_vector_search"];
 
 /// Sandbox mode of a thread without a sandbox.
@@ -79,10 +78,8 @@ const FIXED: [(&str, &str); 27] = [
     ("shell_environment_policy.ignore_default_excludes", "false"),
 ];
 
-/// Returns the arguments of `codex`.
-///
-/// They depend on settings only: nothing that a caller sends can become an option. `base` holds the permissions
-/// of commands without a thread profile.
+/// Returns the arguments of `codex`. They depend on settings only: nothing that a caller sends can become an
+/// option. `base` holds the permissions of commands without a thread profile.
 pub(super) fn build_arguments(
     settings: &crate::CodexSettings,
     base: &BasePermissions,
@@ -112,9 +109,8 @@ pub(super) fn build_arguments(
     arguments
 }
 
-/// Permissions of a process: running the system's programs and nothing else.
-///
-/// They apply to a thread opened without its own permissions and to the command that tests the sandbox.
+/// Permissions of a process: running the system's programs and nothing else. They apply to a thread opened
+/// without its own permissions and to the command that tests the sandbox.
 pub(super) struct BasePermissions {
     /// Unique name, absent from the user's configuration, because Codex would merge the two.
     pub(super) profile: String,
@@ -159,9 +155,8 @@ pub fn is_search(server: &str) -> bool {
 }
 
 /// Builds the parameters of a thread: the sandbox of its shell, the search as a required server, and the user's
-/// own servers switched off.
-///
-/// One of the user's servers may be our port 5011, which would call us recursively without end.
+/// own servers switched off. One of the user's servers may be our port 5011, which would call us recursively
+/// without end.
 pub(super) fn build_thread_settings(
     settings: &crate::CodexSettings,
     given: &ThreadInputs,
@@ -241,9 +236,8 @@ pub(super) fn build_thread_settings(
     }
 }
 
-/// Builds the configuration entry of an extra endpoint.
-///
-/// The endpoint itself decides which tools may be called, so Codex does not ask for approval.
+/// Builds the configuration entry of an extra endpoint. The endpoint itself decides which tools may be called,
+/// so Codex does not ask for approval.
 fn build_endpoint_entry(extra: &ExtraEndpoint) -> Value {
     json!({
         "url": extra.url,
@@ -273,9 +267,8 @@ pub(super) struct ThreadInputs {
 }
 
 impl ThreadInputs {
-    /// Returns the extra endpoints with their names in this thread.
-    ///
-    /// A name that the user's configuration contains gets a number, because Codex would merge the two entries.
+    /// Returns the extra endpoints with their names in this thread. A name that the user's configuration
+    /// contains gets a number, because Codex would merge the two entries.
     fn named_endpoints(&self) -> impl Iterator<Item = (String, &ExtraEndpoint)> {
         // Codex treats `a-b` and `a_b` as equal.
         let plain = |name: &str| name.replace('-', "_");
@@ -297,16 +290,12 @@ impl ThreadInputs {
 }
 
 /// Domain patterns of IPv6 addresses that embed IPv4 ones, including local ones: NAT64 (`64:ff9b::/96`,
-/// `64:ff9b:1::/48`), 6to4 (`2002::/16`) and translated addresses.
-///
-/// Codex's proxy recognises only mapped and compatible addresses by itself, but compares the addresses that
-/// names resolve to with the denied patterns.
+/// `64:ff9b:1::/48`), 6to4 (`2002::/16`) and translated addresses. Codex's proxy recognises only mapped and
+/// compatible addresses by itself, but compares the addresses that names resolve to with the denied patterns.
 const EMBEDDING: [&str; 3] = ["64:ff9b:*:*", "2002:*:*", "::ffff:0:*"];
 
-/// Builds the network rules of the shell.
-///
-/// Domains alone keep nothing out. Only the proxy, which Codex starts if its feature is on, refuses the
-/// addresses of this machine and its local network.
+/// Builds the network rules of the shell. Domains alone keep nothing out. Only the proxy, which Codex starts if
+/// its feature is on, refuses the addresses of this machine and its local network.
 fn build_network_rules(network: ShellNetwork) -> Value {
     match network {
         ShellNetwork::Off | ShellNetwork::Unavailable => json!({ "enabled": false }),
@@ -324,10 +313,9 @@ fn build_network_rules(network: ShellNetwork) -> Value {
     }
 }
 
-/// Builds the network rules of a command that is not the model's.
-///
-/// A command without network still gets the proxy, which then refuses everything: without any network access
-/// Codex forbids system calls that Python needs to wake its threads.
+/// Builds the network rules of a command that is not the model's. A command without network still gets the
+/// proxy, which then refuses everything: without any network access Codex forbids system calls that Python
+/// needs to wake its threads.
 pub(super) fn command_network(access: NetworkAccess) -> Value {
     match access {
         NetworkAccess::Open => json!({ "enabled": true }),
@@ -348,9 +336,8 @@ pub(super) fn approval_policy(settings: &crate::CodexSettings) -> &'static str {
     }
 }
 
-/// Returns the sandbox for `turn/start`, or `None` with a permission profile, which it would replace.
-///
-/// A resumed thread does not restore its sandbox, so each turn sends it.
+/// Returns the sandbox for `turn/start`, or `None` with a permission profile, which it would replace. A resumed
+/// thread does not restore its sandbox, so each turn sends it.
 pub(super) fn sandbox_policy(settings: &crate::CodexSettings) -> Option<Value> {
     match settings.sandbox {
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite => None,

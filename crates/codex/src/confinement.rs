@@ -30,9 +30,8 @@ const NO_THREAD: &str = "thread not found";
 const MAX_FEATURES: u32 = 1000;
 
 impl CodexServer {
-    /// Returns the confinement of the shell.
-    ///
-    /// It is tested once per process, and repeated after `presence_ttl` if the sandbox does not work.
+    /// Returns the confinement of the shell. It is tested once per process, and repeated after `presence_ttl`
+    /// if the sandbox does not work.
     pub(super) async fn probe_confinement(&self) -> Result<ShellConfinement, CodexError> {
         let is_fresh = |known: &ShellConfinement, age| {
             known.error.is_none() || age < self.settings.presence_ttl
@@ -40,9 +39,8 @@ impl CodexServer {
         self.confinement.try_get(is_fresh, || detect_confinement(self, &self.settings)).await
     }
 
-    /// Applies the permission profile to the shell of an idle `thread`.
-    ///
-    /// Fails with [`CodexError::Unconfined`] unless Codex confirms the profile.
+    /// Applies the permission profile to the shell of an idle `thread`. Fails with [`CodexError::Unconfined`]
+    /// unless Codex confirms the profile.
     pub(super) async fn confine_shell(
         &self,
         thread: ConversationId,
@@ -66,9 +64,8 @@ impl CodexServer {
     }
 }
 
-/// Detects the confinement that `server` supports.
-///
-/// Refuses a Codex without permission profiles, which would let the shell read everything.
+/// Detects the confinement that `server` supports. Refuses a Codex without permission profiles, which would let
+/// the shell read everything.
 async fn detect_confinement(
     server: &CodexServer,
     settings: &crate::CodexSettings,
@@ -124,9 +121,8 @@ async fn knows_settings(server: &CodexServer) -> Result<bool, CodexError> {
     }
 }
 
-/// Runs a command under the permissions of the process, which hide all files of the user.
-///
-/// Returns the reason if no command can run.
+/// Runs a command under the permissions of the process, which hide all files of the user. Returns the reason if
+/// no command can run.
 async fn try_sandbox(
     server: &CodexServer,
     hidden: &Path,

@@ -41,9 +41,7 @@ pub struct EphemeralThreadOptions {
 /// Question of an ephemeral thread.
 #[derive(Debug)]
 pub struct EphemeralQuestion {
-    /// Text for the model.
     pub text: String,
-    /// JSON schema of the reply.
     pub schema: Value,
     pub effort: &'static str,
 }
@@ -51,7 +49,6 @@ pub struct EphemeralQuestion {
 /// Reply of the model.
 #[derive(Debug)]
 pub struct EphemeralReply {
-    /// Last message of the model.
     pub text: String,
     /// Tokens spent, if Codex counted them.
     pub usage: Option<TokenUsage>,
@@ -66,21 +63,16 @@ pub enum EphemeralError {
     /// The turn ended without success.
     #[error("the turn ended: {0:?}")]
     Ended(CodexTurnEnd),
-    /// The model called a tool.
     #[error("the model called a tool")]
     ToolCall,
-    /// The model finished its response without a message.
     #[error("the model gave no reply")]
     NoReply,
-    /// The reply exceeds the maximum of bytes.
     #[error("the reply is longer than {MAX_REPLY_BYTES} bytes")]
     LongReply,
 }
 
-/// Ephemeral thread that is being opened.
-///
-/// Dropping it, or the future of [`EphemeralThread::ask_question`], interrupts the model and unloads the
-/// thread.
+/// Ephemeral thread that is being opened. Dropping it, or the future of [`EphemeralThread::ask_question`],
+/// interrupts the model and unloads the thread.
 #[derive(Debug)]
 pub struct EphemeralThread {
     question: oneshot::Sender<EphemeralQuestion>,
@@ -136,7 +128,6 @@ struct LoadedEphemeralThread {
     server: Arc<CodexServer>,
     opening: EphemeralThreadOptions,
     id: ConversationId,
-    /// Running turn.
     turn: Option<String>,
     events: mpsc::Receiver<ThreadEvent>,
 }
@@ -198,9 +189,7 @@ impl LoadedEphemeralThread {
         Ok(())
     }
 
-    /// Waits for the end of the turn.
-    ///
-    /// Fails if the model's first response has no message.
+    /// Waits for the end of the turn. Fails if the model's first response has no message.
     async fn await_reply(&mut self) -> EphemeralResult {
         let mut reply = None;
         let mut bytes = 0;

@@ -19,10 +19,8 @@ const INSTALL_INTERPRETER: &str = "install it (`node` is Node.js) so that it is 
 /// Failure of the Codex process or of a resource that it needs.
 #[derive(Debug, thiserror::Error)]
 pub enum CodexError {
-    /// The binary is missing.
     #[error("no Codex binary: {0}")]
     NotFound(String),
-    /// The binary cannot be run.
     #[error("`{path}` cannot be started")]
     Start {
         path: PathBuf,
@@ -40,7 +38,6 @@ pub enum CodexError {
     Unstable { ends: u32, last: UnavailableReason },
     #[error("the server is stopping")]
     Stopping,
-    /// The request was not answered in time.
     #[error("Codex did not answer `{0}` in time")]
     TimedOut(&'static str),
     #[error("Codex refused `{method}` ({code}): {}", redact_message(.message))]
@@ -52,13 +49,11 @@ pub enum CodexError {
         #[source]
         source: serde_json::Error,
     },
-    /// Codex cannot read its configuration.
     #[error("Codex's configuration cannot be used: {}", redact_message(.0))]
     Configuration(String),
     /// Codex has no sign-in.
     #[error("nobody is signed in to Codex")]
     SignedOut,
-    /// The key of the model provider is not set.
     #[error("`{variable}`, the key of model provider `{provider}`, is not set")]
     MissingKey { provider: String, variable: String },
     /// Codex does not confine the model's shell.
@@ -67,7 +62,6 @@ pub enum CodexError {
     /// The native binary is missing, which the sandbox needs to start commands.
     #[error("the native binary of Codex is not found")]
     NoNative,
-    /// The scratch folder cannot be created.
     #[error("the scratch folder `{path}` cannot be made")]
     Workdir {
         path: PathBuf,

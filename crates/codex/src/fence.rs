@@ -84,10 +84,8 @@ const SYSTEM_SECRETS: [&str; 8] = [
 ];
 
 impl SandboxRules {
-    /// Builds the rules for `readable`, and returns the roots that they exclude.
-    ///
-    /// [`SecretLocator`] has located the secrets of `readable`. This function reads the file system only
-    /// outside of those roots.
+    /// Builds the rules for `readable`, and returns the roots that they exclude. [`SecretLocator`] has located
+    /// the secrets of `readable`. This function reads the file system only outside of those roots.
     pub(super) fn build(
         readable: &[ReadableRoot],
         surroundings: &SandboxContext,
@@ -152,9 +150,8 @@ impl SandboxRules {
         }
     }
 
-    /// Returns the denied files of git's settings with their content, without credentials.
-    ///
-    /// Reads the file system.
+    /// Returns the denied files of git's settings with their content, without credentials. Reads the file
+    /// system.
     pub(super) fn copy_git_settings(&self) -> Vec<(PathBuf, String)> {
         let denied = self.0.iter().filter(|(_, access)| **access == SandboxAccess::Deny);
         let paths = denied.map(|(path, _)| PathBuf::from(path)).filter(|path| is_plain(path));
@@ -189,9 +186,8 @@ fn retain_outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Returns `folder`, or its entries without those of `program` if it contains `program`.
-///
-/// Codex may be installed in its own folder, and nothing in a denied folder can be granted.
+/// Returns `folder`, or its entries without those of `program` if it contains `program`. Codex may be installed
+/// in its own folder, and nothing in a denied folder can be granted.
 fn exclude_program_files(folder: PathBuf, program: &[PathBuf]) -> Vec<PathBuf> {
     if !program.iter().any(|file| file.starts_with(&folder)) {
         return vec![folder];

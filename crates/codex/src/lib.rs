@@ -104,7 +104,6 @@ type RootAccessCheck = (Vec<ReadableRoot>, Vec<ExcludedRoot>);
 /// Counters since the start, for `/metrics`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodexCounts {
-    /// Processes started.
     pub starts: u64,
     /// Lines of Codex that were too long or not JSON.
     pub malformed_lines: u64,
@@ -180,7 +179,6 @@ impl Codex {
     }
 
     /// Returns the availability to decide by: the known one while Codex is usable, else the result of a probe.
-    ///
     /// A question therefore notices at once that Codex is back. If Codex crashed repeatedly, this waits for the
     /// next start.
     pub async fn current_availability(&self) -> CodexAvailability {
@@ -211,9 +209,7 @@ impl Codex {
         self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the roots of `readable` that the model's shell cannot read.
-    ///
-    /// Call it while Codex is usable.
+    /// Returns the roots of `readable` that the model's shell cannot read. Call it while Codex is usable.
     pub async fn find_excluded_roots(
         &self,
         readable: Vec<ReadableRoot>,
@@ -247,10 +243,8 @@ impl Codex {
     }
 
     /// Records that a turn failed because Codex or its model service was unreachable, and probes again in the
-    /// background.
-    ///
-    /// If the sign-in was refused, the process is replaced before its next use: a running Codex does not notice
-    /// a new sign-in.
+    /// background. If the sign-in was refused, the process is replaced before its next use: a running Codex
+    /// does not notice a new sign-in.
     pub async fn record_turn_failure(&self, kind: Option<TurnErrorKind>) {
         if kind == Some(TurnErrorKind::Unauthorized) {
             self.0.slot.invalidate().await;

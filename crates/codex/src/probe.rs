@@ -14,9 +14,8 @@ use super::{
 /// Maximum pages of models to read; Codex 0.169 needs one.
 const MAX_PAGES: usize = 8;
 
-/// Probes a running Codex.
-///
-/// A success does not prove that the model service accepts the sign-in; only a turn does.
+/// Probes a running Codex. A success does not prove that the model service accepts the sign-in; only a turn
+/// does.
 pub(super) async fn probe_server(
     server: &CodexServer,
     settings: &crate::CodexSettings,

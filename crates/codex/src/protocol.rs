@@ -41,10 +41,8 @@ pub(super) fn build_initialize_params() -> Value {
     })
 }
 
-/// Builds the answer to a request of Codex.
-///
-/// There is no user to approve or to type, so every approval is declined. Returns `None` for unsupported
-/// requests.
+/// Builds the answer to a request of Codex. There is no user to approve or to type, so every approval is
+/// declined. Returns `None` for unsupported requests.
 pub(super) fn build_refusal(method: &str) -> Option<Value> {
     match method {
         "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
@@ -127,9 +125,8 @@ pub struct CodexModel {
     pub is_default: bool,
 }
 
-/// Parameters of `thread/start` and `thread/resume`; Codex restores only part of them on resume.
-///
-/// A loaded thread keeps the parameters of its opening, so they are compared before it is used again.
+/// Parameters of `thread/start` and `thread/resume`; Codex restores only part of them on resume. A loaded
+/// thread keeps the parameters of its opening, so they are compared before it is used again.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadSettings {

@@ -24,9 +24,7 @@ pub struct CommandPermissions {
     pub readable: Vec<ReadableRoot>,
     /// Files and folders of the command itself, which it may read.
     pub programs: Vec<PathBuf>,
-    /// Folders that it may write.
     pub writable: Vec<PathBuf>,
-    /// Working folder.
     pub dir: PathBuf,
     pub network: NetworkAccess,
     /// Folders that stay hidden even inside of granted ones.
@@ -45,9 +43,8 @@ pub struct SandboxedCommand {
 }
 
 impl Codex {
-    /// Returns the command line that runs `command` with `args` in the sandbox.
-    ///
-    /// The command line does not contain the command's variables.
+    /// Returns the command line that runs `command` with `args` in the sandbox. The command line does not
+    /// contain the command's variables.
     pub async fn sandbox_command(
         &self,
         sandboxed: CommandPermissions,

@@ -34,9 +34,8 @@ pub(super) struct ScratchFolder {
 }
 
 impl ScratchFolders {
-    /// Creates the folder below `workdir` and removes the folders of ended processes.
-    ///
-    /// The folder is removed when `tasks` stop.
+    /// Creates the folder below `workdir` and removes the folders of ended processes. The folder is removed
+    /// when `tasks` stop.
     pub(super) fn new(workdir: &Path, tasks: &Tasks) -> io::Result<Self> {
         make_private(workdir)?;
         remove_stale_folders(workdir);
@@ -127,10 +126,8 @@ fn remove_folder(folder: &Path) {
     }
 }
 
-/// Removes the content of `folder`.
-///
-/// Nested folders are moved up first: a command can nest them deeper than the maximum path length, and deeper
-/// than recursion on a thread's stack allows.
+/// Removes the content of `folder`. Nested folders are moved up first: a command can nest them deeper than the
+/// maximum path length, and deeper than recursion on a thread's stack allows.
 fn empty_folder(folder: &Path) -> io::Result<()> {
     loop {
         let mut is_flat = true;

@@ -89,9 +89,8 @@ pub(super) struct CodexServer {
 }
 
 impl CodexServer {
-    /// Starts `binary` and waits until it answers.
-    ///
-    /// `on_end` is called when the process ends later without a request to stop.
+    /// Starts `binary` and waits until it answers. `on_end` is called when the process ends later without a
+    /// request to stop.
     pub(super) async fn start(
         binary: PathBuf,
         settings: &crate::CodexSettings,
@@ -190,9 +189,7 @@ impl CodexServer {
         }
     }
 
-    /// Records that the process hangs.
-    ///
-    /// It may still carry out the request, so the request must not be repeated.
+    /// Records that the process hangs. It may still carry out the request, so the request must not be repeated.
     fn timed_out(&self, method: &'static str) -> CodexError {
         self.silent.store(true, Ordering::Relaxed);
         CodexError::TimedOut(method)
@@ -224,9 +221,7 @@ impl CodexServer {
         }
     }
 
-    /// Applies the permission profile `profile` to the idle `thread`.
-    ///
-    /// Returns true if Codex confirms it.
+    /// Applies the permission profile `profile` to the idle `thread`. Returns true if Codex confirms it.
     pub(super) async fn set_permissions(
         &self,
         thread: ConversationId,
@@ -254,9 +249,8 @@ impl CodexServer {
         !self.silent.load(Ordering::Relaxed)
     }
 
-    /// Subscribes to events of `thread` from now on.
-    ///
-    /// To end the subscription, drop the receiver and call [`CodexServer::unsubscribe`].
+    /// Subscribes to events of `thread` from now on. To end the subscription, drop the receiver and call
+    /// [`CodexServer::unsubscribe`].
     pub(super) fn subscribe(&self, thread: ConversationId) -> mpsc::Receiver<ThreadEvent> {
         let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
         let mut state = self.shared.lock_state();

@@ -67,10 +67,8 @@ impl ServerSlot {
         Self { settings, tasks, counters, on_end, state: Mutex::default() }
     }
 
-    /// Returns a running process.
-    ///
-    /// A process that ends at its start is started again after its backoff, as long as that takes at most the
-    /// longest backoff.
+    /// Returns a running process. A process that ends at its start is started again after its backoff, as long
+    /// as that takes at most the longest backoff.
     pub(super) async fn acquire_server_in_time(&self) -> Result<Arc<CodexServer>, CodexError> {
         let deadline = Instant::now() + BACKOFF.longest;
         loop {

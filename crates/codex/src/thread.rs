@@ -379,10 +379,9 @@ impl RunningTurn {
         self.unload_thread().await;
     }
 
-    /// Unloads the thread, which ends its commands and model scripts.
-    ///
-    /// Neither the end of the turn nor an interruption ends them, and Codex does not report that such a script
-    /// still runs. It would continue unseen in a later turn.
+    /// Unloads the thread, which ends its commands and model scripts. Neither the end of the turn nor an
+    /// interruption ends them, and Codex does not report that such a script still runs. It would continue
+    /// unseen in a later turn.
     async fn unload_thread(&self) {
         if self.thread.server.is_running() {
             self.thread.server.release_thread(self.thread.id).await;
@@ -482,9 +481,8 @@ impl ThreadOpener<'_> {
     }
 }
 
-/// Returns the configuration that applies in the scratch folder.
-///
-/// It is read once per process, because a changed configuration replaces the process.
+/// Returns the configuration that applies in the scratch folder. It is read once per process, because a changed
+/// configuration replaces the process.
 pub(super) async fn user_config<'a>(
     server: &'a CodexServer,
     settings: &crate::CodexSettings,
@@ -500,9 +498,8 @@ pub(super) async fn user_config<'a>(
     server.user_config.get_or_try_init(read).await
 }
 
-/// Chooses the model: the one of the settings, else the preferred one while Codex offers it.
-///
-/// `None` leaves the choice to Codex, as a user's own provider has its own models.
+/// Chooses the model: the one of the settings, else the preferred one while Codex offers it. `None` leaves the
+/// choice to Codex, as a user's own provider has its own models.
 pub(super) async fn choose_model(
     server: &CodexServer,
     settings: &crate::CodexSettings,

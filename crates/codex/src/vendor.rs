@@ -8,10 +8,9 @@ use std::{
 /// Files next to `bin` that identify a package of Codex.
 const MARKS: [&str; 2] = ["codex-package.json", "codex-resources"];
 
-/// Returns the paths that must be readable for `program` to run commands in its sandbox.
-///
-/// This is the package folder, two levels above the native binary, with the search tool and the sandbox in it,
-/// else the binary alone. Returns `None` if `program` is a script that does not lead to a native binary.
+/// Returns the paths that must be readable for `program` to run commands in its sandbox. This is the package
+/// folder, two levels above the native binary, with the search tool and the sandbox in it, else the binary
+/// alone. Returns `None` if `program` is a script that does not lead to a native binary.
 pub(super) fn find_codex_files(program: &Path) -> io::Result<Option<Vec<PathBuf>>> {
     let resolved = program.canonicalize()?;
     if !is_script(&resolved)? {

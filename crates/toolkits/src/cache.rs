@@ -11,10 +11,8 @@ const ENTRY_BYTES: usize = 200;
 /// Maximum age of a result.
 const MAX_AGE: Duration = Duration::from_hours(24);
 
-/// Key of a cached call.
-///
-/// The generation changes when a toolkit restarts or lists other tools, so that earlier results are no longer
-/// found.
+/// Key of a cached call. The generation changes when a toolkit restarts or lists other tools, so that earlier
+/// results are no longer found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ToolResultKey {
     /// Connection of the toolkit.

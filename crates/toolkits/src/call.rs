@@ -52,9 +52,7 @@ impl CallOutcome {
 }
 
 impl ToolkitGateway {
-    /// Calls a tool of `member` for a turn.
-    ///
-    /// A failure becomes an error result that tells the model what to do.
+    /// Calls a tool of `member` for a turn. A failure becomes an error result that tells the model what to do.
     pub async fn call_tool(
         &self,
         grant: &Grant,

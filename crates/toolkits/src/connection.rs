@@ -97,7 +97,6 @@ pub struct LaunchRequest<'a> {
 pub struct ToolkitCommand {
     pub program: PathBuf,
     pub args: Vec<OsString>,
-    /// Complete environment.
     pub env: BTreeMap<String, String>,
     pub dir: PathBuf,
     /// Folder that only this toolkit writes.
@@ -120,10 +119,9 @@ impl ConnectionPool {
         Self(Arc::new(PoolState { launcher, tasks, timing, processes, shares, clients, retiring }))
     }
 
-    /// Returns the client of `spec` for `owner`, without starting it.
-    ///
-    /// `owner` is `None` for toolkits of configuration files, which all principals share, else the principal
-    /// who stored or sent it. Equal specs of an owner share one client.
+    /// Returns the client of `spec` for `owner`, without starting it. `owner` is `None` for toolkits of
+    /// configuration files, which all principals share, else the principal who stored or sent it. Equal specs
+    /// of an owner share one client.
     pub fn get_or_create_client(
         &self,
         owner: Option<&str>,

@@ -100,9 +100,8 @@ pub struct ToolFilter {
 }
 
 impl ToolkitGateway {
-    /// Returns `local` and the known tools of the toolkits of `wanted`.
-    ///
-    /// Starts no toolkit, so tools of one that never ran are missing.
+    /// Returns `local` and the known tools of the toolkits of `wanted`. Starts no toolkit, so tools of one that
+    /// never ran are missing.
     pub async fn build_directory(
         &self,
         local: &[codeinfo_mcp::McpTool],

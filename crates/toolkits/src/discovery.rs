@@ -76,7 +76,6 @@ pub struct RankedTool<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct ToolDomain<'a> {
     pub name: &'a str,
-    /// Tools, ordered by name.
     pub tools: &'a [IndexedTool],
 }
 
@@ -197,7 +196,6 @@ impl ToolIndex {
     }
 
     /// Returns the tools of a domain after the name `cursor`, ordered by name, or `None` for an unknown domain.
-    ///
     /// The cursor stays valid if the catalogue no longer contains that name.
     pub fn browse_domain(&self, domain: &str, cursor: Option<&str>) -> Option<&[IndexedTool]> {
         let tools = self.domains().find(|known| known.name == domain)?.tools;

@@ -120,9 +120,8 @@ fn reject_outside_root(root: &Path, entry: ToolkitDocumentEntry) -> ToolkitDocum
 }
 
 impl ToolkitLayers {
-    /// Creates a resolver for clients whose paths `path_map` maps.
-    ///
-    /// Variables of `environment` are expanded in the user's file and in repository files.
+    /// Creates a resolver for clients whose paths `path_map` maps. Variables of `environment` are expanded in
+    /// the user's file and in repository files.
     pub fn new(
         reader: Arc<SpecReader>,
         allowed: Arc<ToolkitAllowlist>,

@@ -145,9 +145,8 @@ impl ToolkitGateway {
         members.iter().map(|(_, member)| (Self::metrics_label(member), member.status())).collect()
     }
 
-    /// Stops the toolkits that `principal` has changed or removed, each when its running uses end.
-    ///
-    /// Unchanged toolkits keep running.
+    /// Stops the toolkits that `principal` has changed or removed, each when its running uses end. Unchanged
+    /// toolkits keep running.
     pub async fn retire_changed(&self, principal: &Principal) {
         let (stored, _) = self.load_stored_toolkits(Some(principal)).await;
         let document = stored.and_then(|stored| self.0.parts.reader.read_stored(stored).ok());
@@ -199,9 +198,8 @@ impl ToolkitGateway {
         self.settings().enabled
     }
 
-    /// Parses the toolkits of a request by `principal`.
-    ///
-    /// Fails if the request carries a toolkit but has no principal to own it.
+    /// Parses the toolkits of a request by `principal`. Fails if the request carries a toolkit but has no
+    /// principal to own it.
     pub fn parse_request(
         &self,
         toolkits: Value,
@@ -216,7 +214,6 @@ impl ToolkitGateway {
     }
 
     /// Returns the proposal to allow the file of the repository around `path`, and true if it is allowed.
-    ///
     /// Allows the file if `sha256` is the digest of its content.
     pub async fn propose_or_allow(
         &self,

@@ -58,13 +58,11 @@ pub(super) struct ToolOffers {
     pub(super) refused: BTreeMap<String, String>,
     /// Refused tools whose description changed since they were pinned.
     pub(super) changed: BTreeSet<String>,
-    /// All listed tools.
     pub(super) all: Vec<CatalogueTool>,
     /// Description of the toolkit's endpoint.
     pub(super) about: EndpointInfo,
 }
 
-/// Tool that may be called.
 #[derive(Debug)]
 pub(super) struct OfferedTool {
     /// Tool as the toolkit lists it.

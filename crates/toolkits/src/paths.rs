@@ -15,9 +15,8 @@ const NAMES: [&str; 8] = ["path", "file", "dir", "folder", "cwd", "root", "repo"
 /// Maximum nesting of arguments. They have been validated, and the parser bounds their depth.
 const MAX_DEPTH: usize = 128;
 
-/// Returns the reason for refusing a call if a path in `arguments` is below none of `folders`.
-///
-/// `folders` must be canonical. Accesses the file system.
+/// Returns the reason for refusing a call if a path in `arguments` is below none of `folders`. `folders` must
+/// be canonical. Accesses the file system.
 pub(super) fn check_argument_paths(
     arguments: &Map<String, Value>,
     folders: &[PathBuf],
@@ -116,9 +115,8 @@ fn starts_at_a_folder(path: &Path) -> bool {
     first.parent().is_some() && first.is_dir()
 }
 
-/// Returns true if `path` is below one of `folders`, after resolving links in its existing part.
-///
-/// A path with `..` in its missing part is below none.
+/// Returns true if `path` is below one of `folders`, after resolving links in its existing part. A path with
+/// `..` in its missing part is below none.
 fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
     let resolved = path.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;

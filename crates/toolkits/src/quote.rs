@@ -59,9 +59,7 @@ pub(super) fn sanitize_quotation(text: &str, max_chars: usize) -> String {
 }
 
 /// Returns the schema of a tool's arguments for the model: quoted, and with root members that all model
-/// services accept.
-///
-/// Calls are validated against the original schema.
+/// services accept. Calls are validated against the original schema.
 pub(super) fn sanitize_schema(schema: &Map<String, Value>) -> Value {
     /// Root members that make some services refuse the whole request.
     const REFUSED: [&str; 7] = ["$id", "anyOf", "oneOf", "allOf", "not", "enum", "const"];
@@ -73,9 +71,7 @@ pub(super) fn sanitize_schema(schema: &Map<String, Value>) -> Value {
 }
 
 /// Reduces a schema to JSON schema keywords, plain names and values, and quoted descriptions of at most
-/// `max_chars`.
-///
-/// Other names and texts could carry instructions without being recognisable as a toolkit's words.
+/// `max_chars`. Other names and texts could carry instructions without being recognisable as a toolkit's words.
 pub(super) fn quote_members(
     schema: &Map<String, Value>,
     max_chars: usize,

@@ -37,7 +37,6 @@ pub struct ToolkitSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolkitSpec {
     pub transport: ToolkitTransport,
-    /// Display name.
     pub name: Option<String>,
     pub description: Option<String>,
     /// If false, hides a toolkit of the same name in lower layers.

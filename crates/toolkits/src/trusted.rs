@@ -84,9 +84,8 @@ impl ToolPinStore {
         Self { kept: DecisionFile::new(data_dir, "trusted.json") }
     }
 
-    /// Checks the tools of a toolkit in their order, and pins new ones.
-    ///
-    /// If this fails, no tool of the toolkit may be offered.
+    /// Checks the tools of a toolkit in their order, and pins new ones. If this fails, no tool of the toolkit
+    /// may be offered.
     pub fn check_tools(
         &self,
         name: impl Display,
@@ -137,9 +136,8 @@ impl ToolPinStore {
 }
 
 impl ToolDescription<'_> {
-    /// Returns the SHA-256 of the description as 64 hexadecimal digits.
-    ///
-    /// The order of members is ignored, because servers may change it between starts.
+    /// Returns the SHA-256 of the description as 64 hexadecimal digits. The order of members is ignored,
+    /// because servers may change it between starts.
     fn digest(&self) -> String {
         let said = json!([
             self.title,

@@ -20,9 +20,8 @@ pub(super) fn truncate_text(mut text: String) -> String {
     text
 }
 
-/// Cuts a JSON value to about [`MAX_TOOL_BYTES`].
-///
-/// The text that exceeds the limit is cut and marked, and all later entries are left out.
+/// Cuts a JSON value to about [`MAX_TOOL_BYTES`]. The text that exceeds the limit is cut and marked, and all
+/// later entries are left out.
 pub(super) fn truncate_value(mut value: Value) -> Value {
     truncate_within(&mut value, &mut MAX_TOOL_BYTES.clone());
     value

@@ -21,10 +21,8 @@ const MAX_USER_CHARS: usize = 15;
 /// Replacement in a copy for a setting with a credential.
 const REMOVED: &str = "# a setting with a credential stood here";
 
-/// Returns the files below `root` to hide from the model's shell.
-///
-/// Git's settings are hidden only if they hold credentials: no `git` command works without them, and history
-/// answers questions.
+/// Returns the files below `root` to hide from the model's shell. Git's settings are hidden only if they hold
+/// credentials: no `git` command works without them, and history answers questions.
 pub(super) fn find_git_secrets(root: &Path) -> Vec<PathBuf> {
     let mut secrets: Vec<PathBuf> =
         [".git/credentials", ".git/modules", ".git-credentials"].map(|name| root.join(name)).into();

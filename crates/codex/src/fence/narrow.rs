@@ -6,9 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Reduces `paths` to at most `room` paths that cover them and contain none of `roots`.
-///
-/// Also returns the roots whose secrets cannot be covered; they must not be granted.
+/// Reduces `paths` to at most `room` paths that cover them and contain none of `roots`. Also returns the roots
+/// whose secrets cannot be covered; they must not be granted.
 pub(super) fn merge_denied_paths(
     mut paths: BTreeSet<PathBuf>,
     roots: &BTreeSet<PathBuf>,

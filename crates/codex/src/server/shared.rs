@@ -110,9 +110,8 @@ impl CodexConnection {
         CodexError::Gone(self.lock_state().end.clone().unwrap_or_else(|| ENDED.to_owned()))
     }
 
-    /// Records a line of standard error, safe to show, as a possible reason of the end.
-    ///
-    /// Ignores warnings, of which each start has several.
+    /// Records a line of standard error, safe to show, as a possible reason of the end. Ignores warnings, of
+    /// which each start has several.
     pub(crate) fn note_stderr(&self, words: String) {
         if is_marked(&words, &NOTICES) || GOES_ON.iter().any(|said| words.contains(said)) {
             return;
@@ -123,9 +122,8 @@ impl CodexConnection {
         }
     }
 
-    /// Marks the start as successful.
-    ///
-    /// Earlier lines of standard error are discarded as reasons, and `on_end` is called at an unexpected end.
+    /// Marks the start as successful. Earlier lines of standard error are discarded as reasons, and `on_end` is
+    /// called at an unexpected end.
     pub(super) fn mark_started(&self, on_end: EndCallback) {
         let mut state = self.lock_state();
         state.last_stderr_line.clear();

@@ -52,9 +52,8 @@ impl ToolkitClient {
         self.0.status()
     }
 
-    /// Calls a tool; starts the server if needed.
-    ///
-    /// Dropping the future cancels the call. A read-only tool is called a second time if the connection broke.
+    /// Calls a tool; starts the server if needed. Dropping the future cancels the call. A read-only tool is
+    /// called a second time if the connection broke.
     pub async fn call_tool(
         &self,
         tool: &str,

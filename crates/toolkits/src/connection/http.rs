@@ -31,9 +31,8 @@ const INTERNAL: &str = "its address is one of this machine or of the network aro
 /// service.
 pub(super) const NO_MCP: &str = "its answer is none of MCP";
 
-/// Resolver that refuses names of this machine or its local network.
-///
-/// Each connection resolves the name again, so that changing its address later gains nothing.
+/// Resolver that refuses names of this machine or its local network. Each connection resolves the name again,
+/// so that changing its address later gains nothing.
 struct OutsideResolver<R>(R);
 
 /// Resolver of the operating system.
@@ -117,9 +116,8 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Returns the innermost message of `error`.
-///
-/// Outer layers repeat addresses, and some do not expose their source.
+/// Returns the innermost message of `error`. Outer layers repeat addresses, and some do not expose their
+/// source.
 pub(super) fn describe_root_cause(error: &DynamicTransportError) -> String {
     let mut innermost: &(dyn Error + 'static) = error;
     loop {

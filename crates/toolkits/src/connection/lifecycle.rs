@@ -176,9 +176,8 @@ fn build_start_timeout_error(
     inner.not_running(reason.concat())
 }
 
-/// Starts the server and requests its tools.
-///
-/// A server that refuses `initialize` uses the later protocol, so it is started again with that.
+/// Starts the server and requests its tools. A server that refuses `initialize` uses the later protocol, so it
+/// is started again with that.
 async fn start_server(
     inner: &ClientInner,
     process: &mut Option<ToolkitProcess>,

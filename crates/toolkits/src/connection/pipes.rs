@@ -201,9 +201,8 @@ impl RequestLimiter {
     }
 }
 
-/// Returns an error reply in place of an answer that is too long.
-///
-/// The request identifier is at the start or the end of an answer.
+/// Returns an error reply in place of an answer that is too long. The request identifier is at the start or the
+/// end of an answer.
 fn build_too_long_reply(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -86,9 +86,8 @@ impl ToolkitProcess {
         self.id
     }
 
-    /// Waits until the process ends or closes its standard output, and returns the reason.
-    ///
-    /// Kills a process that exceeds its limits.
+    /// Waits until the process ends or closes its standard output, and returns the reason. Kills a process that
+    /// exceeds its limits.
     pub(super) async fn wait_for_end(&mut self) -> String {
         tokio::select! {
             status = self.child.wait() => self.describe_end(status.ok()).await,

@@ -50,7 +50,6 @@ pub struct ToolkitStatus {
     pub state: ToolkitState,
     /// `stdio` or `http`.
     pub transport: &'static str,
-    /// Number of known tools.
     pub tools: usize,
     pub last_error: Option<String>,
     /// Number of restarts after an unexpected end.
@@ -213,9 +212,8 @@ impl ClientInner {
         left
     }
 
-    /// Begins a run if the server is stopped, and returns its cancellation token.
-    ///
-    /// Returns `None` if another caller has begun one.
+    /// Begins a run if the server is stopped, and returns its cancellation token. Returns `None` if another
+    /// caller has begun one.
     pub(super) fn begin_run(&self) -> Result<Option<CancellationToken>, ToolkitError> {
         let mut known = self.lock_history();
         if let (Some(until), Some(error)) = (known.not_before, &known.last_error)
@@ -283,10 +281,8 @@ impl ClientInner {
         (known.not_before, known.unreached) = (None, 0);
     }
 
-    /// Records a failed start.
-    ///
-    /// Only processes count it as an end. A remote server may be away for hours and must be reached again
-    /// without a manual start.
+    /// Records a failed start. Only processes count it as an end. A remote server may be away for hours and
+    /// must be reached again without a manual start.
     pub(super) fn note_failed_start(&self, error: &ToolkitError) -> RestartDecision {
         self.failed_starts.fetch_add(1, Ordering::Relaxed);
         if let ToolkitTransport::Stdio { .. } = self.spec.transport {

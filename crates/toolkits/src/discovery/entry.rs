@@ -41,9 +41,8 @@ impl ToolIndexEntry {
         self.toolkit.as_ref().map_or(LOCAL, ToolkitName::as_str)
     }
 
-    /// Returns the identifier for models, as one plain word.
-    ///
-    /// It equals the identifier for every name that the protocol recommends.
+    /// Returns the identifier for models, as one plain word. It equals the identifier for every name that the
+    /// protocol recommends.
     pub fn shown_id(&self) -> String {
         plain_word(&self.id, MAX_ID_CHARS)
     }

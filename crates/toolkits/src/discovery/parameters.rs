@@ -17,9 +17,8 @@ const MAX_BRANCHES: usize = 16;
 const MAX_NAME_CHARS: usize = 128;
 const MAX_DESCRIPTION_CHARS: usize = 400;
 
-/// Returns the parameters of a tool: the properties of its schema, required ones first.
-///
-/// Properties of an object parameter follow it as `PARENT.NAME`.
+/// Returns the parameters of a tool: the properties of its schema, required ones first. Properties of an object
+/// parameter follow it as `PARENT.NAME`.
 pub fn parse_parameters(input_schema: &Map<String, Value>) -> Vec<ToolParameter> {
     let mut found = Vec::new();
     for (name, property, required) in collect_properties(input_schema, input_schema) {
@@ -109,9 +108,8 @@ fn build_parameter(
     }
 }
 
-/// Describes a schema's types, joined with `|`, else `any`.
-///
-/// Only the type names of JSON schema are used, never other words of the schema.
+/// Describes a schema's types, joined with `|`, else `any`. Only the type names of JSON schema are used, never
+/// other words of the schema.
 fn describe_type(root: &Map<String, Value>, schema: &Value) -> String {
     let mut kinds: Vec<String> = Vec::new();
     let lists = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());

@@ -30,7 +30,6 @@ impl RepositoryToolkitFile {
 }
 
 /// Returns the toolkit file of the repository that contains `folder`: the nearest folder upwards with `.git`.
-///
 /// Returns `None` without a repository or file. Fails, with the path, if the file cannot be read.
 pub fn find_repository(
     folder: &Path,

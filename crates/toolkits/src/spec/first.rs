@@ -1,8 +1,7 @@
 //! Template of a user's first toolkit file, with two disabled examples and explanations.
 
-/// Returns the text of a first file.
-///
-/// Its comments are members, because other programs that know `mcpServers` read the file as well.
+/// Returns the text of a first file. Its comments are members, because other programs that know `mcpServers`
+/// read the file as well.
 pub fn first_file() -> &'static str {
     r#"{
   "$comment": [

@@ -82,11 +82,9 @@ impl SpecReader {
         })
     }
 
-    /// Parses a file.
-    ///
-    /// Variables of `environment` are expanded. A relative `workingDir` is resolved below `folder`, and refused
-    /// without one. A toolkit with a fault becomes [`ToolkitDocumentEntry::Broken`] and does not affect the
-    /// others.
+    /// Parses a file. Variables of `environment` are expanded. A relative `workingDir` is resolved below
+    /// `folder`, and refused without one. A toolkit with a fault becomes [`ToolkitDocumentEntry::Broken`] and
+    /// does not affect the others.
     pub fn read_file(
         &self,
         text: &[u8],

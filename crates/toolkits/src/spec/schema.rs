@@ -26,9 +26,7 @@ const MAX_STEPS: usize = 1000;
 const MAX_PROMPT_CHARS: usize = 32 * 1024;
 
 /// Returns the schema of a document without its toolkits, which have their own schema, see
-/// [`build_toolkit_schema`].
-///
-/// Only stored documents have the `agent` section.
+/// [`build_toolkit_schema`]. Only stored documents have the `agent` section.
 pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     let mut members = json!({
         "$comment": build_comment_schema(),
@@ -50,9 +48,8 @@ pub(super) enum AgentSection {
     Unknown,
 }
 
-/// Returns the schema of one toolkit.
-///
-/// [`super::read`] checks first that it has exactly one of `command` and `url`, with a clearer message.
+/// Returns the schema of one toolkit. [`super::read`] checks first that it has exactly one of `command` and
+/// `url`, with a clearer message.
 pub(super) fn build_toolkit_schema() -> Value {
     build_object_schema(
         &json!({
@@ -129,9 +126,8 @@ fn tools_of_agent() -> Value {
     )
 }
 
-/// Returns the schema of a comment, a text or a list of lines.
-///
-/// JSON has no comments. Other programs parse these files strictly but skip unknown members.
+/// Returns the schema of a comment, a text or a list of lines. JSON has no comments. Other programs parse these
+/// files strictly but skip unknown members.
 fn build_comment_schema() -> Value {
     json!({
         "type": ["string", "array"],

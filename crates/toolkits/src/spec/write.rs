@@ -35,9 +35,8 @@ impl ToolkitSpec {
         sha256_hex(self.to_json().to_string().as_bytes())
     }
 
-    /// Returns the SHA-256 of the program or URL as 64 hexadecimal digits.
-    ///
-    /// It does not depend on names, limits and the values of variables and headers.
+    /// Returns the SHA-256 of the program or URL as 64 hexadecimal digits. It does not depend on names, limits
+    /// and the values of variables and headers.
     pub fn program_digest(&self) -> String {
         let program = match &self.transport {
             ToolkitTransport::Stdio { command, args, env: _, working_dir } => {

@@ -11,7 +11,6 @@ use std::{
 const MAX_ENTRIES: usize = 500_000;
 
 /// Returns a description of the excess if `folder` takes more than `max_mib` on disk or cannot be measured.
-///
 /// Follows no links, and counts a file with several names once.
 pub(super) fn find_excess(folder: &Path, max_mib: u64) -> Option<String> {
     let max_bytes = max_mib.saturating_mul(super::MIB);

@@ -18,10 +18,9 @@ pub(super) struct ProcessTreeUsage {
     pub(super) processes: u64,
 }
 
-/// Measures the process `id` and its descendants.
-///
-/// The process list is refreshed if it is at least `max_age` old. Shared pages are divided among processes only
-/// if the sum exceeds `max_bytes`, because that takes longer.
+/// Measures the process `id` and its descendants. The process list is refreshed if it is at least `max_age`
+/// old. Shared pages are divided among processes only if the sum exceeds `max_bytes`, because that takes
+/// longer.
 pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -> ProcessTreeUsage {
     let mut table = PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let (read_at, system) = table.get_or_insert_with(|| (Instant::now(), System::new()));
@@ -97,8 +96,8 @@ mod files {
     /// Memory of a file without its content.
     const INODE_BYTES: u64 = 1024;
 
-    /// Returns the bytes of in-memory file systems that these processes see and this one does not, and of their open deleted
-    /// files.
+    /// Returns the bytes of in-memory file systems that these processes see and this one does not, and of their
+    /// open deleted files.
     pub(super) fn measure_memory_files(ids: &[u32]) -> u64 {
         let mut counted: HashSet<String> =
             mounts_in_memory("self").into_iter().map(|(device, _)| device).collect();
