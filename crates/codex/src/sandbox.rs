@@ -27,7 +27,7 @@ pub struct CommandPermissions {
     pub writable: Vec<PathBuf>,
     pub dir: PathBuf,
     pub network: NetworkAccess,
-    /// Folders that stay hidden even inside of granted ones.
+    /// Folders that stay hidden even inside granted ones.
     pub hidden: Vec<PathBuf>,
     /// Codex home for this command; the user's own has settings and keys.
     pub home: PathBuf,
@@ -60,7 +60,7 @@ impl Codex {
         if let Some(path) = paths.into_iter().find(|path| !is_plain(path)) {
             return Err(CodexError::Pattern { path: path.clone() });
         }
-        // Writable folders may lie inside of denied ones, so the denied paths are split around them.
+        // Writable folders may lie inside denied ones, so the denied paths are split around them.
         let own = codex.iter().chain(&programs).chain(&writable).chain([&home]).cloned();
         let hidden = inherit::codex_home(&inner.settings).into_iter().chain(hidden);
         let surroundings = SandboxContext {

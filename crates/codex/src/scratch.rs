@@ -101,7 +101,7 @@ fn remove_stale_folders(workdir: &Path) {
         if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
             continue;
         }
-        // A folder without a lock file belongs to a process that is, or was killed, inside of
+        // A folder without a lock file belongs to a process that is, or was killed, inside
         // `ScratchFolders::new`.
         let Ok(lock) = File::open(lock) else { continue };
         if lock.try_lock().is_ok() {

@@ -247,8 +247,8 @@ impl ToolkitLauncher for SandboxLauncher {
     }
 }
 
-/// Refuses paths inside of private places, or around the data of this product or of Codex. Private places of
-/// the user inside of a path are denied by the sandbox.
+/// Refuses paths inside private places, or around the data of this product or of Codex. Private places of
+/// the user inside a path are denied by the sandbox.
 fn refuse_private<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
     private: &ResolvedPlaces,

@@ -239,7 +239,7 @@ mod tests {
         };
         assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"result":{"#, r#"x"}]}}"#), Some(7));
         assert_eq!(id(r#"{"result":{"content":[{"#, r#"x"}]},"jsonrpc":"2.0","id":12}"#), Some(12));
-        // An identifier inside of the result does not count.
+        // An identifier inside the result does not count.
         assert_eq!(id(r#"{"result":{"id":3,"#, r#""id":4}}"#), None);
         assert_eq!(id("xxxxxxx", "xxxxx"), None);
     }
