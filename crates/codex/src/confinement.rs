@@ -1,4 +1,4 @@
-//! Whether the model's shell is confined: what a running Codex can do, tried once for each process.
+//! Tests once per process if a running Codex confines the model's shell.
 
 use std::{path::Path, sync::atomic::Ordering};
 
@@ -18,20 +18,20 @@ use super::{
 };
 use crate::SandboxMode;
 
-/// Exit status of the command that tries the sandbox where it read what it must not.
+/// Exit status of the test command when it could read a forbidden folder.
 const READS_ALL: i32 = 77;
-/// Lists the folder that is named, which must fail.
+/// Shell script that lists a folder; the listing must fail.
 const TRY: &str = "if ls \"$1\" >/dev/null 2>&1; then exit 77; fi";
-/// Longest wait for that command; it takes 30 ms.
+/// Maximum run time of the test command in milliseconds; it takes 30 ms.
 const TRY_MS: u64 = 10_000;
-/// What Codex says of a thread that is not there.
+/// Part of Codex's message for an unknown thread.
 const NO_THREAD: &str = "thread not found";
-/// Most features that are read; Codex 0.169 has 215.
+/// Maximum number of features to read; Codex 0.169 has 215.
 const MAX_FEATURES: u32 = 1000;
 
 impl CodexServer {
-    /// Returns how the shell is confined; tried once for each process, and after a while again where
-    /// it does not work.
+    /// Returns the confinement of the shell. It is tested once per process, and repeated after `presence_ttl`
+    /// if the sandbox does not work.
     pub(super) async fn probe_confinement(&self) -> Result<ShellConfinement, CodexError> {
         let is_fresh = |known: &ShellConfinement, age| {
             known.error.is_none() || age < self.settings.presence_ttl
@@ -39,8 +39,8 @@ impl CodexServer {
         self.confinement.try_get(is_fresh, || detect_confinement(self, &self.settings)).await
     }
 
-    /// Has the shell of `thread`, in which nothing runs, confined as it was asked to. Believes Codex that it
-    /// is only when it says so.
+    /// Applies the permission profile to the shell of an idle `thread`. Fails with [`CodexError::Unconfined`]
+    /// unless Codex confirms the profile.
     pub(super) async fn confine_shell(
         &self,
         thread: ConversationId,
@@ -64,7 +64,7 @@ impl CodexServer {
     }
 }
 
-/// Finds out what `server` can do. A Codex that does not know permissions is refused: it would let
+/// Detects the confinement that `server` supports. Refuses a Codex without permission profiles, which would let
 /// the shell read everything.
 async fn detect_confinement(
     server: &CodexServer,
@@ -105,13 +105,13 @@ async fn has_proxy(server: &CodexServer) -> Result<bool, CodexError> {
             let mut features = list.data.iter();
             Ok(features.any(|feature| feature.name == "network_proxy" && feature.enabled))
         }
-        // One that does not know the question does not have the answer.
+        // A Codex that does not know the request has no proxy.
         Err(CodexError::Refused { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Finds out whether Codex knows how to change the settings of an open thread, by one that is not there.
+/// Tests if Codex can change the settings of an open thread, by naming a thread that does not exist.
 async fn knows_settings(server: &CodexServer) -> Result<bool, CodexError> {
     let nowhere = json!({ "threadId": Uuid::nil() });
     match server.call_method::<Value>("thread/settings/update", &nowhere).await {
@@ -121,8 +121,8 @@ async fn knows_settings(server: &CodexServer) -> Result<bool, CodexError> {
     }
 }
 
-/// Runs one command under the permissions of the process, which let it see nothing of the user's. Returns
-/// why none can run, if so.
+/// Runs a command under the permissions of the process, which hide all files of the user. Returns the reason if
+/// no command can run.
 async fn try_sandbox(
     server: &CodexServer,
     hidden: &Path,

@@ -1,8 +1,8 @@
-//! A thread for one question outside of every conversation: kept nowhere, without tools, files or network.
+//! Runs one question in a thread that is never stored and has no tools, files or network.
 //!
-//! It is opened before its question is known, and a task owns it until Codex has let go of it, whatever
-//! becomes of the one who asks. No permission profile is sent: opening a thread with one takes Codex ten
-//! times as long, and without a shell the sandbox that refuses all writes leaves nothing to confine.
+//! The thread is opened before the question is known. A task owns it until Codex has released it, even if the
+//! caller is gone. It has no permission profile: opening a thread with one takes ten times as long, and without
+//! a shell the read-only sandbox leaves nothing to confine.
 
 use std::sync::Arc;
 
@@ -23,39 +23,34 @@ use super::{
 
 /// Maximum bytes of a reply.
 const MAX_REPLY_BYTES: usize = 32 << 10;
-/// The folder of a thread that has no files.
+/// Working folder of a thread without files.
 const FOLDER: &str = "/";
-/// The sandbox that is asked for, and what Codex calls it when it holds.
+/// Requested sandbox, and Codex's name for it when it is in force.
 const SANDBOX: (&str, &str) = ("read-only", "readOnly");
 
-/// What an ephemeral thread is opened with.
+/// Options for opening an ephemeral thread.
 #[derive(Debug, Clone)]
 pub struct EphemeralThreadOptions {
-    /// The model that answers.
     pub(super) model: String,
-    /// All of its instructions.
+    /// Complete instructions.
     pub(super) instructions: &'static str,
-    /// MCP servers of the user's own configuration, which are switched off.
+    /// MCP servers of the user's own configuration, to be switched off.
     pub(super) servers: Vec<String>,
 }
 
-/// The one question of an ephemeral thread.
+/// Question of an ephemeral thread.
 #[derive(Debug)]
 pub struct EphemeralQuestion {
-    /// What the model reads.
     pub text: String,
-    /// The schema of its reply.
     pub schema: Value,
-    /// The reasoning effort.
     pub effort: &'static str,
 }
 
-/// What the model replied.
+/// Reply of the model.
 #[derive(Debug)]
 pub struct EphemeralReply {
-    /// Its last message.
     pub text: String,
-    /// Tokens spent, where Codex counted them.
+    /// Tokens spent, if Codex counted them.
     pub usage: Option<TokenUsage>,
 }
 
@@ -68,19 +63,16 @@ pub enum EphemeralError {
     /// The turn ended without success.
     #[error("the turn ended: {0:?}")]
     Ended(CodexTurnEnd),
-    /// The model called a tool.
     #[error("the model called a tool")]
     ToolCall,
-    /// The model finished its response without a message.
     #[error("the model gave no reply")]
     NoReply,
-    /// The reply has more than the maximum of bytes.
     #[error("the reply is longer than {MAX_REPLY_BYTES} bytes")]
     LongReply,
 }
 
-/// A thread that is being opened. Dropping it, or the future of [`EphemeralThread::ask`], interrupts the
-/// model and unloads the thread.
+/// Ephemeral thread that is being opened. Dropping it, or the future of [`EphemeralThread::ask_question`],
+/// interrupts the model and unloads the thread.
 #[derive(Debug)]
 pub struct EphemeralThread {
     question: oneshot::Sender<EphemeralQuestion>,
@@ -95,7 +87,7 @@ struct EphemeralStartResult {
 }
 
 impl Codex {
-    /// Begins to open an ephemeral thread.
+    /// Starts to open an ephemeral thread.
     pub fn open_ephemeral(&self, opening: EphemeralThreadOptions) -> EphemeralThread {
         let (question, questions) = oneshot::channel();
         let (replies, reply) = oneshot::channel();
@@ -109,7 +101,7 @@ impl Codex {
             };
             match opened {
                 Ok(thread) => thread.serve_question(questions, replies, cancelled).await,
-                // The one who asks may be gone.
+                // The caller may be gone.
                 Err(error) => drop(replies.send(Err(error.into()))),
             }
         });
@@ -118,12 +110,12 @@ impl Codex {
 }
 
 impl EphemeralThread {
-    /// Asks the question and waits for the reply.
+    /// Sends the question and waits for the reply.
     pub async fn ask_question(
         self,
         question: EphemeralQuestion,
     ) -> Result<EphemeralReply, EphemeralError> {
-        // If the thread could not be opened, the reply says why.
+        // If the thread could not be opened, the reply carries the error.
         drop(self.question.send(question));
         self.reply.await.unwrap_or(Err(EphemeralError::Codex(CodexError::Stopping)))
     }
@@ -131,12 +123,11 @@ impl EphemeralThread {
 
 type EphemeralResult = Result<EphemeralReply, EphemeralError>;
 
-/// A thread that Codex has loaded.
+/// Thread that Codex has loaded.
 struct LoadedEphemeralThread {
     server: Arc<CodexServer>,
     opening: EphemeralThreadOptions,
     id: ConversationId,
-    /// The turn that runs.
     turn: Option<String>,
     events: mpsc::Receiver<ThreadEvent>,
 }
@@ -162,7 +153,7 @@ impl LoadedEphemeralThread {
         Ok(Self { server, opening, id, turn: None, events })
     }
 
-    /// Answers the question if it comes, and lets go of the thread.
+    /// Answers the question, if there is one, and releases the thread.
     async fn serve_question(
         mut self,
         question: oneshot::Receiver<EphemeralQuestion>,
@@ -175,7 +166,7 @@ impl LoadedEphemeralThread {
                 Err(error) => Some(Err(error.into())),
             };
             if let Some(outcome) = outcome {
-                // Before the thread is unloaded, so that nobody waits for that.
+                // Before the thread is unloaded, so that the caller does not wait for that.
                 drop(replies.send(outcome));
             }
         }
@@ -198,9 +189,11 @@ impl LoadedEphemeralThread {
         Ok(())
     }
 
-    /// Waits for the end of the turn. A second request to the model is not waited for.
+    /// Waits for the end of the turn. Fails if the model's first response has no message.
     async fn await_reply(&mut self) -> EphemeralResult {
-        let (mut reply, mut bytes, mut spent) = (None, 0, None);
+        let mut reply = None;
+        let mut bytes = 0;
+        let mut spent = None;
         while let Some(ThreadEvent { event, .. }) = self.events.recv().await {
             match event {
                 CodexEvent::Answer { text, .. } => reply = Some(text),
@@ -247,7 +240,7 @@ impl LoadedEphemeralThread {
             let stopped: Result<Value, CodexError> =
                 self.server.call_method("turn/interrupt", &turn).await;
             if let Err(error) = stopped {
-                // It may have ended by itself meanwhile.
+                // The turn may have ended in the meantime.
                 debug!(%error, "ephemeral turn not interrupted");
             }
         }
@@ -265,7 +258,7 @@ fn start_parameters(opening: &EphemeralThreadOptions) -> Value {
         "model": opening.model,
         "ephemeral": true,
         "baseInstructions": opening.instructions,
-        // Empty, not absent: the user's own developer instructions are for other work.
+        // Empty rather than absent: the user's own developer instructions are for other work.
         "developerInstructions": "",
         "config": {
             "mcp_servers": servers,
@@ -274,7 +267,7 @@ fn start_parameters(opening: &EphemeralThreadOptions) -> Value {
             "features.view_image": false,
             "include_permissions_instructions": false,
             "include_environment_context": false,
-            // Unless told, Codex writes into the user's configuration that it trusts the folder.
+            // Without this entry, Codex marks the folder as trusted in the user's configuration.
             "projects": { FOLDER: { "trust_level": "untrusted" } },
         },
     })

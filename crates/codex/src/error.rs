@@ -1,4 +1,4 @@
-//! Why Codex could not be used.
+//! Errors of the Codex process.
 
 use std::{io, path::PathBuf};
 
@@ -16,70 +16,62 @@ const NAME_NATIVE: &str =
 const INSTALL_INTERPRETER: &str = "install it (`node` is Node.js) so that it is on the server's PATH, or set CODEX_BIN to the native binary of \
      Codex, which needs none";
 
-/// A failure of the Codex process or of what it needs.
+/// Failure of the Codex process or of a resource that it needs.
 #[derive(Debug, thiserror::Error)]
 pub enum CodexError {
-    /// No binary.
     #[error("no Codex binary: {0}")]
     NotFound(String),
-    /// The binary cannot be run.
     #[error("`{path}` cannot be started")]
     Start {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The binary is a script, and the program that runs it is missing.
+    /// The binary is a script whose interpreter is missing.
     #[error("`{0}`, which runs the script `codex`, is missing")]
     NoInterpreter(String),
-    /// The process ended; how, in a sentence that is safe to show.
+    /// The process ended; the text says how and is safe to show.
     #[error("{0}")]
     Gone(String),
-    /// It ended again and again, the last time like this; the next start waits.
+    /// The process ended `ends` times in a row, at last for this reason; the next start waits.
     #[error("{}, and {ends} times in a row", .last.reason)]
     Unstable { ends: u32, last: UnavailableReason },
-    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
-    /// No answer in time.
     #[error("Codex did not answer `{0}` in time")]
     TimedOut(&'static str),
-    /// Codex refused a request.
     #[error("Codex refused `{method}` ({code}): {}", redact_message(.message))]
     Refused { method: &'static str, code: i64, message: String },
-    /// Codex's answer, or our request, is not in the known form.
+    /// The answer of Codex, or our request, does not have the known form.
     #[error("`{method}` of Codex is not in the known form")]
     Form {
         method: &'static str,
         #[source]
         source: serde_json::Error,
     },
-    /// Codex cannot read its configuration.
     #[error("Codex's configuration cannot be used: {}", redact_message(.0))]
     Configuration(String),
-    /// Nobody is signed in.
+    /// Codex has no sign-in.
     #[error("nobody is signed in to Codex")]
     SignedOut,
-    /// The key that the model provider names is not set.
     #[error("`{variable}`, the key of model provider `{provider}`, is not set")]
     MissingKey { provider: String, variable: String },
-    /// It does not keep the model's shell from anything.
+    /// Codex does not confine the model's shell.
     #[error("Codex {version} does not confine the model's shell")]
     Unconfined { version: String },
-    /// The native binary is not found, without which no command starts in the sandbox.
+    /// The native binary is missing, which the sandbox needs to start commands.
     #[error("the native binary of Codex is not found")]
     NoNative,
-    /// The scratch folder cannot be made.
     #[error("the scratch folder `{path}` cannot be made")]
     Workdir {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// Codex takes the path for a pattern, and grants nothing by patterns.
+    /// The path contains a pattern character; Codex grants nothing by patterns.
     #[error("`{}` has one of `*?[` in it, and cannot be granted", .path.display())]
     Pattern { path: PathBuf },
-    /// The thread does not exist, or is not one of ours.
+    /// The thread does not exist or has another originator.
     #[error("Codex has no thread of ours with that id")]
     UnknownThread,
 }
@@ -106,7 +98,7 @@ impl CodexError {
         }
     }
 
-    /// Says what is wrong and what to do, in words that are safe to show.
+    /// Returns the reason and the hint for the user, both safe to show.
     pub fn unavailable_reason(&self) -> UnavailableReason {
         let (reason, hint) = match self {
             Self::NotFound(looked) => (

@@ -1,4 +1,4 @@
-//! Codex's notifications as events of a turn. Nothing here knows what becomes of them.
+//! Parses notifications of Codex into events of a turn.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod bound;
@@ -11,57 +11,57 @@ use serde_json::Value;
 pub use self::bound::MAX_TEXT_BYTES;
 use super::turn_error::TurnError;
 
-/// What happened in a turn.
+/// Event of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CodexEvent {
     /// A tool call began.
     ToolStarted(CodexToolCall),
     /// A tool call ended.
     ToolEnded(CodexToolCall),
-    /// A piece of a reasoning summary, or of raw reasoning where there is no summary.
+    /// Part of a reasoning summary, or of raw reasoning if there is no summary.
     ThinkingDelta { item: String, part: u64, text: String },
-    /// A reasoning item is whole; its text may be blank.
+    /// A reasoning item is complete; its text may be blank.
     Thinking { item: String, text: String },
-    /// A piece of a message.
+    /// Part of a message.
     AnswerDelta { item: String, text: String },
-    /// A message is whole.
+    /// A message is complete.
     Answer { item: String, text: String },
-    /// The model began work that no segment shows: that of another agent, or a pause.
+    /// The model began work that no segment shows: a subagent or a pause.
     Unseen { kind: String },
     /// Tokens were counted. Codex repeats the last count when a response fails.
     Counted { thread_total: u64, last: TokenUsage },
-    /// Another model than the one asked for answers from here on.
+    /// Another model answers from now on.
     Rerouted { model: String },
-    /// The response failed and is asked for again.
+    /// The response failed and is requested again.
     Retrying,
-    /// The turn is over.
+    /// The turn ended.
     Ended(CodexTurnEnd),
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodexTurnEnd {
     Completed,
     Interrupted,
     Failed(TurnError),
-    /// The Codex process is gone, or its events came faster than they were taken: which, in words
-    /// that are safe to show.
+    /// The Codex process is gone, or its events came faster than they were read. The text says which and is
+    /// safe to show.
     Lost(String),
 }
 
-/// A call of a tool by the model.
+/// Tool call by the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodexToolCall {
     pub call_id: String,
-    /// The MCP server, or `codex` for Codex's own tools.
+    /// Name of the MCP server, or `codex` for Codex's own tools.
     pub source: String,
     pub name: String,
     pub parameters: Value,
-    /// What came out; `None` while it runs.
+    /// Result or error; `None` while the call runs.
     pub outcome: Option<Result<Value, String>>,
 }
 
-/// Tokens spent, as Codex counts them. Field names are a wire promise of `POST /chat`.
+/// Tokens spent, as counted by Codex. The field names are part of the `POST /chat` contract.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
@@ -82,21 +82,20 @@ impl std::ops::AddAssign for TokenUsage {
     }
 }
 
-/// An event and where it belongs.
+/// Event with its thread and turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CodexNotification {
     pub(super) thread: ConversationId,
-    /// The turn, where Codex names one.
+    /// Turn of the event, if Codex names one.
     pub(super) turn: Option<String>,
     pub(super) event: CodexEvent,
 }
 
-/// The notification, or the kind of its item, is not known, or not in the known form: Codex is newer
-/// than this program.
+/// Error for a notification or item of unknown kind or form, sent by a newer Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnknownNotification;
 
-/// Reads the notification `method` with its `params`; `None` if it is of no interest.
+/// Parses the notification `method` with its `params`; returns `None` for ignored ones.
 pub(super) fn parse_notification(
     method: &str,
     params: &Value,
@@ -111,7 +110,7 @@ pub(super) fn parse_notification(
         "item/agentMessage/delta" => Some(answer_delta(params)?),
         "thread/tokenUsage/updated" => Some(parse_token_count(params)?),
         "model/rerouted" => Some(CodexEvent::Rerouted { model: require_text(params, "/toModel")? }),
-        // An error that ends the turn is reported again by `turn/completed`.
+        // `turn/completed` reports an error that ends the turn.
         "error" if params.get("willRetry") == Some(&Value::Bool(true)) => {
             Some(CodexEvent::Retrying)
         }
@@ -126,14 +125,14 @@ pub(super) fn parse_notification(
     Ok(Some(CodexNotification { thread, turn, event }))
 }
 
-/// Reads the name of the permissions that hold in a thread from now on.
+/// Parses the name of the permission profile that is now in force in a thread.
 pub(super) fn read_permissions(method: &str, params: &Value) -> Option<(ConversationId, String)> {
     let settings = params.get("threadSettings").filter(|_| method == "thread/settings/updated")?;
     let profile = find_text(settings, "/activePermissionProfile/id")?;
     Some((find_text(params, "/threadId")?.parse().ok()?, profile))
 }
 
-/// Notifications that are known to say nothing about what the model did.
+/// Returns true for known notifications that do not concern the model's work.
 fn is_ignored(method: &str) -> bool {
     const FAMILIES: [&str; 22] = [
         "account/",

@@ -1,9 +1,9 @@
-//! What the model's shell may read: the indexed folders, the system's programs, and nothing else of the
-//! user's. Written as a permission profile of Codex.
+//! Builds the permission profile of the model's shell, which grants the indexed folders and the system's
+//! programs and no other file of the user.
 //!
-//! The profile is given to each thread before anything runs in it, and no `sandboxPolicy` after that, which
-//! would silently replace it. Folders with keys are denied only where a root or the system's folders
-//! would grant them, because no rule can grant reading inside a denied folder.
+//! Each thread gets the profile before anything runs in it. No `sandboxPolicy` follows, because it would
+//! silently replace the profile. Folders with keys are denied only inside a root or a system folder: no rule
+//! can grant reading inside a denied folder.
 
 mod git;
 mod narrow;
@@ -20,38 +20,38 @@ use serde_json::{Map, Value, json};
 use self::narrow::merge_denied_paths;
 pub(super) use self::sight::SecretLocator;
 
-/// An indexed folder, which the model's shell may read except for some files.
+/// Indexed folder that the model's shell may read, except for some files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadableRoot {
     pub folder: PathBuf,
-    /// Absolute paths of files in it that are secrets.
+    /// Absolute paths of secret files in the folder.
     pub private_files: Vec<PathBuf>,
 }
 
-/// An indexed folder that the model's shell does not read, although search finds it.
+/// Indexed folder that search covers but the model's shell cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExcludedRoot {
     pub folder: PathBuf,
     pub reason: &'static str,
 }
 
-/// Codex takes such a path for a pattern, and grants nothing by patterns.
+/// Reason for excluding a path that Codex would parse as a pattern; patterns grant nothing.
 const PATTERN: &str = "its path has one of `*?[`";
 const TOO_MANY: &str = "its secrets lie in too many places; index folders of it instead, or put \
                         them into fewer folders";
 const INSIDE: &str = "it lies in a folder of another repository that is kept from the shell for its \
                       secrets";
 
-/// What else a fence is built from.
+/// Further inputs of a sandbox.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SandboxContext {
     /// Codex's own files, without which no command starts.
     pub(super) program: Vec<PathBuf>,
-    /// Places that hold keys, conversations and the index: the user's, Codex's, and ours.
+    /// Places of keys, conversations and the index: those of the user, of Codex and of this server.
     pub(super) private: PrivatePlaces,
 }
 
-/// The rules of one profile, by path. A path that no rule covers does not exist for the shell.
+/// Rules of one profile by path. The shell cannot see a path without a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SandboxRules(BTreeMap<String, SandboxAccess>);
 
@@ -62,16 +62,16 @@ enum SandboxAccess {
     Deny,
 }
 
-/// Most denied paths of one profile. The cost of each command grows with their square: 0.4 s at a
-/// hundred, 5 s at five hundred (Codex 0.169).
+/// Maximum denied paths of one profile. The cost of each command grows with their square: 0.4 s at a hundred, 5
+/// s at five hundred (Codex 0.169).
 const MAX_DENIED: usize = 100;
 
-/// Codex's name for the system's programs and settings: `/usr`, `/etc` and their like.
+/// Codex's name for the system's programs and settings, such as `/usr` and `/etc`.
 const SYSTEM: &str = ":minimal";
-/// What that stands for.
+/// Folders that [`SYSTEM`] covers.
 const SYSTEM_FOLDERS: [&str; 8] =
     ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/etc", "/opt"];
-/// What no command needs of it, where the server is run by a user who may read it.
+/// Secret system files that no command needs; the user who runs the server may be able to read them.
 const SYSTEM_SECRETS: [&str; 8] = [
     "/etc/shadow",
     "/etc/shadow-",
@@ -84,8 +84,8 @@ const SYSTEM_SECRETS: [&str; 8] = [
 ];
 
 impl SandboxRules {
-    /// Builds the fence around `readable`, of which [`Sight`] knows the secrets, and returns those that
-    /// it leaves out. Reads the file system, but not at theirs.
+    /// Builds the rules for `readable`, and returns the roots that they exclude. [`SecretLocator`] has located
+    /// the secrets of `readable`. This function reads the file system only outside of those roots.
     pub(super) fn build(
         readable: &[ReadableRoot],
         surroundings: &SandboxContext,
@@ -95,7 +95,8 @@ impl SandboxRules {
         let unread = |folder: &Path, reason| ExcludedRoot { folder: folder.to_owned(), reason };
         let mut left_out: Vec<ExcludedRoot> =
             closed.iter().map(|readable| unread(&readable.folder, PATTERN)).collect();
-        let (mut roots, mut private) = (BTreeSet::new(), BTreeSet::new());
+        let mut roots = BTreeSet::new();
+        let mut private = BTreeSet::new();
         for readable in open {
             roots.insert(readable.folder.clone());
             private.extend(readable.private_files.iter().cloned());
@@ -107,7 +108,7 @@ impl SandboxRules {
             granted.any(|root| path.starts_with(root))
                 || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         };
-        // What nothing grants need not be denied, and must not: a root below it could not be read.
+        // A path without a grant needs no denial. Denying it would hide a root below it.
         let hidden = retain_outermost(
             hidden
                 .filter(is_granted)
@@ -139,7 +140,7 @@ impl SandboxRules {
         (Self(rules), left_out)
     }
 
-    /// Denies `folder`, if it is there, although nothing may grant it.
+    /// Denies `folder`, if it exists, without checking that a rule grants it.
     pub(super) fn deny_folder(&mut self, folder: &Path) {
         if let Ok(folder) = folder.canonicalize() {
             self.0.insert(
@@ -149,20 +150,20 @@ impl SandboxRules {
         }
     }
 
-    /// Returns the files of git's settings that are denied, each with its content without credentials. Reads
-    /// the file system.
+    /// Returns the denied files of git's settings with their content, without credentials. Reads the file
+    /// system.
     pub(super) fn copy_git_settings(&self) -> Vec<(PathBuf, String)> {
         let denied = self.0.iter().filter(|(_, access)| **access == SandboxAccess::Deny);
         let paths = denied.map(|(path, _)| PathBuf::from(path)).filter(|path| is_plain(path));
         paths.filter_map(|path| git::copy_settings(&path).map(|copy| (path, copy))).collect()
     }
 
-    /// Grants writing into `folder`.
+    /// Grants writing in `folder`.
     pub(super) fn allow_writing(&mut self, folder: &Path) {
         self.0.insert(folder.to_string_lossy().into_owned(), SandboxAccess::Write);
     }
 
-    /// Returns the rules as Codex takes them, with the right to write into `scratch`, if there is one.
+    /// Returns the rules in Codex's format, with write access to `scratch` if given.
     pub(super) fn with_scratch(&self, scratch: Option<&Path>) -> Map<String, Value> {
         let rules = self.0.iter().map(|(path, access)| (path.clone(), access.to_json()));
         let own = scratch
@@ -171,9 +172,9 @@ impl SandboxRules {
     }
 }
 
-/// Drops what lies in another one of `paths`: the sandbox cannot make the place of one inside another.
+/// Drops paths inside other ones of `paths`, because the sandbox cannot mount one denied path inside another.
 fn retain_outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-    // In order, a folder comes first.
+    // A folder sorts before its content.
     let mut outer: Option<PathBuf> = None;
     paths.retain(|path| {
         let is_inside = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
@@ -185,8 +186,8 @@ fn retain_outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Returns `folder`, or what is in it beside `program`, if that is in it: Codex may be installed in its
-/// own folder, and nothing in a denied folder can be granted.
+/// Returns `folder`, or its entries without those of `program` if it contains `program`. Codex may be installed
+/// in its own folder, and nothing in a denied folder can be granted.
 fn exclude_program_files(folder: PathBuf, program: &[PathBuf]) -> Vec<PathBuf> {
     if !program.iter().any(|file| file.starts_with(&folder)) {
         return vec![folder];
@@ -206,12 +207,12 @@ impl SandboxAccess {
     }
 }
 
-/// Whether Codex takes `path` as it stands, and not for a pattern.
+/// Returns true if Codex reads `path` literally and not as a pattern.
 pub(super) fn is_plain(path: &Path) -> bool {
     path.to_str().is_some_and(|path| !path.contains(['*', '?', '[']))
 }
 
-/// Returns `path` as a pattern that matches it alone, where Codex would take it for another pattern.
+/// Escapes `path` so that Codex matches this path alone.
 fn escape_pattern(path: &Path) -> PathBuf {
     if is_plain(path) {
         return path.to_owned();

@@ -1,4 +1,4 @@
-//! Which variables of our environment Codex is given: what it needs to run, and the keys that its own
+//! Selects the environment variables that Codex inherits: those that it needs to run, and the keys that its
 //! configuration names.
 
 use std::{
@@ -12,7 +12,7 @@ use tokio::fs;
 
 use super::files::SYSTEM_CONFIG;
 
-/// What programs need to run, to find their user's files and to reach the network.
+/// Variables that programs need to run, to find the user's files and to use the network.
 const PASSED: [&str; 40] = [
     "PATH",
     "HOME",
@@ -31,7 +31,7 @@ const PASSED: [&str; 40] = [
     "http_proxy",
     "https_proxy",
     "all_proxy",
-    // Where the sign-in is kept in a keyring.
+    // Needed if a keyring holds the sign-in.
     "DBUS_SESSION_BUS_ADDRESS",
     "CODEX_HOME",
     "CODEX_SQLITE_HOME",
@@ -57,17 +57,17 @@ const PASSED: [&str; 40] = [
     "TEMP",
     "TMP",
 ];
-/// What the names of further ones begin with.
+/// Prefixes of further inherited variables.
 const PASSED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
-/// Returns what Codex is started with. Everything else of our environment, keys above all, stays here.
+/// Returns the variables for Codex. Codex inherits no others, so our keys stay here.
 pub(super) async fn collect_variables(settings: &crate::CodexSettings) -> BTreeMap<String, String> {
     let mut configuration = ProviderConfig::default();
     for file in
         [codex_home(settings).map(|home| home.join("config.toml")), Some(SYSTEM_CONFIG.into())]
     {
         let Some(file) = file else { continue };
-        // One that cannot be read, or parsed, is reported by Codex itself.
+        // Codex itself reports a file that cannot be read or parsed.
         let text = fs::read_to_string(file).await.unwrap_or_default();
         configuration = configuration.merge_over(toml::from_str(&text).unwrap_or_default());
     }
@@ -81,23 +81,23 @@ pub(super) async fn collect_variables(settings: &crate::CodexSettings) -> BTreeM
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Returns Codex's own folder, as far as it is known before Codex runs.
+/// Returns Codex's own folder, if it can be determined before Codex runs.
 pub(super) fn codex_home(settings: &crate::CodexSettings) -> Option<PathBuf> {
     let default = || settings.environment.get("HOME").map(|home| Path::new(home).join(".codex"));
     settings.home.clone().or_else(default)
 }
 
-/// Returns the places of the user, those of the product, and `own`, which no command reads.
+/// Returns the places that no command may read: the user's, the product's and `own`.
 pub(super) fn private_places(
     settings: &crate::CodexSettings,
     own: impl IntoIterator<Item = PathBuf>,
 ) -> PrivatePlaces {
     let home = settings.environment.get("HOME").map(PathBuf::from);
-    let own = own.into_iter().chain([settings.data_dir.clone()]);
-    PrivatePlaces::new(home, own.collect())
+    let own_places = own.into_iter().chain([settings.data_dir.clone()]);
+    PrivatePlaces::new(home, own_places.collect())
 }
 
-/// The part of Codex's configuration that names variables.
+/// Part of Codex's configuration that names variables.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ProviderConfig {
@@ -113,7 +113,7 @@ struct ProviderVariables {
 }
 
 impl ProviderConfig {
-    /// Returns what holds where both this and `system`, which counts less, are read.
+    /// Merges both files; values of `system` have the lower priority.
     fn merge_over(mut self, system: Self) -> Self {
         self.model_provider = self.model_provider.or(system.model_provider);
         for (id, provider) in system.model_providers {

@@ -1,4 +1,4 @@
-//! The three pipes of the Codex process, each with an owned task, and its end.
+//! Serves the three pipes of the Codex process with one task each, and waits for its end.
 
 use std::{
     collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration,
@@ -20,38 +20,36 @@ use tracing::{debug, warn};
 
 use super::{error::CodexError, server::CodexConnection};
 
-/// Longest line of standard output: Codex cuts a tool's result at 1 MiB, and JSON may write each
-/// byte as six.
+/// Maximum bytes of a line of standard output. Codex cuts a tool's result at 1 MiB, and JSON may need six bytes
+/// for each one.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Longest line of standard error that is kept.
+/// Maximum bytes of a line of standard error; longer lines are dropped.
 const MAX_WORDS_BYTES: usize = 16 * 1024;
-/// How long the process may take to end after its input is closed; it takes 0.1 s.
+/// Maximum wait for the process to end after its input is closed; it takes 0.1 s.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long what it said last may take to be read.
+/// Maximum wait for the rest of standard error.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
-/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C does not reach it.
+/// `CREATE_NEW_PROCESS_GROUP`: keeps Ctrl-C from the process.
 #[cfg(windows)]
 const OWN_GROUP: u32 = 0x200;
 
-/// The queue of lines to write: a handle for replies that does not keep the process alive, and the
-/// queue's end.
-pub(super) type CodexLineQueue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
-
-/// What the process is started as.
+/// Program, arguments and environment of the process.
 pub(super) struct CodexProcessSpec<'a> {
     pub(super) binary: &'a Path,
     pub(super) arguments: Vec<String>,
-    /// All that it gets of our environment.
+    /// Inherited environment; `PATH` and a few fixed variables are added.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) path: OsString,
     pub(super) settings: &'a crate::CodexSettings,
 }
 
-/// Starts the process and the tasks that serve its pipes.
+/// Starts the process and the tasks that serve its pipes. `queue` receives the lines to write. `replies` sends
+/// to it without keeping the process alive.
 pub(super) fn start_process(
     start: &CodexProcessSpec<'_>,
     tasks: &Tasks,
-    (replies, queue): CodexLineQueue,
+    replies: mpsc::WeakSender<Vec<u8>>,
+    queue: mpsc::Receiver<Vec<u8>>,
     shared: &Arc<CodexConnection>,
 ) -> Result<(), CodexError> {
     let CodexProcessSpec { binary, settings, .. } = start;
@@ -66,7 +64,7 @@ pub(super) fn start_process(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    // Ctrl-C in a terminal must reach us only: we interrupt turns first, then close the input.
+    // Ctrl-C in a terminal must reach this process only: it interrupts turns first, then closes the input.
     #[cfg(unix)]
     command.process_group(0);
     #[cfg(windows)]
@@ -74,7 +72,7 @@ pub(super) fn start_process(
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }
-    // A proxy of the environment must not stand between Codex and our search.
+    // Keeps a proxy of the environment from the connection between Codex and our search.
     for name in ["NO_PROXY", "no_proxy"] {
         command.env(name, &settings.no_proxy);
     }
@@ -87,12 +85,12 @@ pub(super) fn start_process(
     debug!(process.id = child.id(), "Codex started");
     tasks.spawn(write_lines(stdin, queue, Arc::clone(shared)));
     let words = tasks.spawn_handle(read_words(stderr, Arc::clone(shared)));
-    tasks.spawn(read_output(child, (stdout, words), replies, Arc::clone(shared)));
+    tasks.spawn(read_output(child, stdout, words, replies, Arc::clone(shared)));
     Ok(())
 }
 
-/// Writes queued lines until nobody can queue any more, or the process is to end. Ending closes the
-/// process's input, which makes it end.
+/// Writes queued lines until all senders are gone or shutdown begins. Returning closes the input of the
+/// process, which makes it end.
 async fn write_lines(
     mut stdin: ChildStdin,
     mut queue: mpsc::Receiver<Vec<u8>>,
@@ -119,10 +117,11 @@ async fn write_lines(
     shared.closing.cancel();
 }
 
-/// Reads the process's lines until it ends, then waits for it.
+/// Reads the lines of the process until it ends, then waits for it.
 async fn read_output(
     mut child: Child,
-    (stdout, words): (ChildStdout, JoinHandle<()>),
+    stdout: ChildStdout,
+    words: JoinHandle<()>,
     replies: mpsc::WeakSender<Vec<u8>>,
     shared: Arc<CodexConnection>,
 ) {
@@ -149,7 +148,7 @@ async fn read_output(
             None
         }
     };
-    // What it said last may still be in the pipe, which a program that it started may hold open.
+    // The last words may still be in the pipe, which a child process may hold open.
     drop(timeout(STDERR_TIMEOUT, words).await);
     shared.mark_ended(status);
     shared.gone.cancel();
@@ -163,7 +162,7 @@ async fn read_lines(
     loop {
         let reply = match lines.next_line().await {
             Ok(Some(BoundedLine::Whole(line))) => shared.handle_line(&line),
-            // Not JSON either, so it is counted as such.
+            // Counts as a malformed line.
             Ok(Some(BoundedLine::TooLong { .. })) => shared.handle_line(b""),
             Ok(None) => return,
             Err(error) => {
@@ -171,14 +170,14 @@ async fn read_lines(
                 return;
             }
         };
-        // A full queue means that Codex does not read; its request then goes without an answer.
+        // A full queue means that Codex does not read; its request then gets no answer.
         if let (Some(reply), Some(queue)) = (reply, replies.upgrade()) {
             drop(queue.try_send(reply));
         }
     }
 }
 
-/// Drains standard error, so that the process never blocks on it, and keeps what it said last.
+/// Drains standard error so that the process never blocks on it, and records the relevant lines.
 async fn read_words(stderr: ChildStderr, shared: Arc<CodexConnection>) {
     let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
     while let Ok(Some(line)) = lines.next_line().await {

@@ -1,4 +1,4 @@
-//! Checks whether Codex is usable: signed in, or with the key that its model provider names.
+//! Checks that Codex is usable: signed in, or with the key that its model provider names.
 
 use serde_json::json;
 
@@ -11,11 +11,11 @@ use super::{
     thread,
 };
 
-/// Most pages of models that are read; Codex 0.169 needs one.
+/// Maximum pages of models to read; Codex 0.169 needs one.
 const MAX_PAGES: usize = 8;
 
-/// Asks a running Codex. None of this proves that the model service accepts the sign-in: only a
-/// turn does.
+/// Probes a running Codex. A success does not prove that the model service accepts the sign-in; only a turn
+/// does.
 pub(super) async fn probe_server(
     server: &CodexServer,
     settings: &crate::CodexSettings,
@@ -31,8 +31,10 @@ pub(super) async fn probe_server(
     if let Some(variable) = provider.and_then(|provider| provider.env_key()) {
         let inherited = server.variables.contains(variable);
         if !inherited && !files::env_file_names(&server.home).await.contains(variable) {
-            let (provider, variable) = (used.clone(), variable.to_owned());
-            return Err(CodexError::MissingKey { provider, variable });
+            return Err(CodexError::MissingKey {
+                provider: used.clone(),
+                variable: variable.to_owned(),
+            });
         }
     }
     server.probe_confinement().await?;
@@ -44,7 +46,7 @@ pub(super) async fn probe_server(
 }
 
 impl CodexServer {
-    /// Returns the models that Codex offers; asked once per process.
+    /// Returns the models that Codex offers, requested once per process.
     pub(super) async fn load_models(&self) -> Result<&[CodexModel], CodexError> {
         self.models.get_or_try_init(|| self.list_models()).await.map(Vec::as_slice)
     }

@@ -1,11 +1,11 @@
-//! The wire of `codex app-server`: envelopes, parameters and results, as far as they are used.
+//! Wire format of `codex app-server`: the envelopes, parameters and results in use.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Any line that Codex writes; the fields that are set show what it is.
+/// Line that Codex writes; the fields that are set determine its kind.
 #[derive(Debug, Deserialize)]
 pub(super) struct CodexMessage {
     pub(super) id: Option<Value>,
@@ -16,18 +16,17 @@ pub(super) struct CodexMessage {
     pub(super) error: Option<RpcError>,
 }
 
-/// Why Codex refused a request.
+/// Error that Codex returned for a request.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct RpcError {
     pub(super) code: i64,
     pub(super) message: String,
 }
 
-/// The name that Codex records with each thread it makes for us. A thread of another originator is
-/// not a conversation of ours.
+/// Client name that Codex records with our threads. Threads of other originators are not our conversations.
 pub(super) const ORIGINATOR: &str = "codeinfo";
 
-/// Codex's code for a request that it does not accept, an unknown thread among them.
+/// Error code of Codex for an invalid request, such as an unknown thread.
 pub(super) const INVALID_REQUEST: i64 = -32600;
 
 pub(super) fn build_initialize_params() -> Value {
@@ -42,8 +41,8 @@ pub(super) fn build_initialize_params() -> Value {
     })
 }
 
-/// Answers what Codex asks of its client. Nobody is there to approve or to type: every approval is
-/// declined, and anything else is not supported (`None`).
+/// Builds the answer to a request of Codex. There is no user to approve or to type, so every approval is
+/// declined. Returns `None` for unsupported requests.
 pub(super) fn build_refusal(method: &str) -> Option<Value> {
     match method {
         "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
@@ -77,7 +76,7 @@ pub(super) struct ConfigReadResult {
     pub(super) config: UserConfig,
 }
 
-/// What the user's own configuration says, as far as it concerns us.
+/// Part of the user's own configuration that this crate reads.
 #[derive(Debug, Deserialize)]
 pub(super) struct UserConfig {
     pub(super) model: Option<String>,
@@ -101,7 +100,7 @@ pub(super) struct ModelProvider {
 }
 
 impl ModelProvider {
-    /// The environment variable that holds the provider's key, if it needs one.
+    /// Returns the environment variable of the provider's key, if it needs one.
     pub(super) fn env_key(&self) -> Option<&str> {
         self.settings.pointer("/auth/envKey").and_then(Value::as_str)
     }
@@ -114,11 +113,11 @@ pub(super) struct ModelList {
     pub(super) next_cursor: Option<String>,
 }
 
-/// A model that Codex offers.
+/// Model that Codex offers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CodexModel {
-    /// What `CODEX_MODEL` and a question's `model` take.
+    /// Identifier for `CODEX_MODEL` and for a question's `model`.
     pub id: String,
     pub display_name: String,
     #[serde(default)]
@@ -126,8 +125,8 @@ pub struct CodexModel {
     pub is_default: bool,
 }
 
-/// Parameters of `thread/start`; `thread/resume` takes the same, because Codex restores only part. A
-/// loaded thread keeps those it was opened with, so they are compared before it is used again.
+/// Parameters of `thread/start` and `thread/resume`; Codex restores only part of them on resume. A loaded
+/// thread keeps the parameters of its opening, so they are compared before it is used again.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadSettings {
@@ -142,7 +141,7 @@ pub(super) struct ThreadSettings {
     pub(super) config: Value,
 }
 
-/// Without the configuration, which holds keys of our endpoints.
+/// Omits the configuration, which holds keys of our endpoints.
 impl fmt::Debug for ThreadSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("ThreadSettings").field("cwd", &self.cwd).finish_non_exhaustive()
@@ -163,7 +162,7 @@ pub(super) struct ThreadResumeParams {
 pub(super) struct ThreadOpenResult {
     pub(super) thread: ThreadInfo,
     pub(super) model: String,
-    /// The permissions that hold; absent from a Codex that does not know them.
+    /// Active permission profile; absent if Codex does not support profiles.
     pub(super) active_permission_profile: Option<PermissionProfile>,
 }
 

@@ -1,5 +1,4 @@
-//! One command in the sandbox of Codex, for programs of others beside the model's shell: they read
-//! what they are given, write what they are given, and see nothing else.
+//! Runs a command of another program in Codex's sandbox, with access to its permitted files only.
 
 use std::{
     collections::BTreeMap,
@@ -18,35 +17,34 @@ use super::{
 };
 use crate::NetworkAccess;
 
-/// What a command may do.
+/// Permissions of a sandboxed command.
 #[derive(Debug, Clone)]
 pub struct CommandPermissions {
-    /// Indexed folders, without their secrets.
+    /// Indexed folders that it may read, without their secrets.
     pub readable: Vec<ReadableRoot>,
-    /// Files and folders of the command itself, which it reads.
+    /// Files and folders of the command itself, which it may read.
     pub programs: Vec<PathBuf>,
-    /// Folders that it writes.
     pub writable: Vec<PathBuf>,
-    /// Its working folder.
     pub dir: PathBuf,
     pub network: NetworkAccess,
-    /// Folders that nothing of the above opens to it.
+    /// Folders that stay hidden even inside granted ones.
     pub hidden: Vec<PathBuf>,
-    /// The folder of Codex for this: the user's own has settings and keys.
+    /// Codex home for this command; the user's own has settings and keys.
     pub home: PathBuf,
 }
 
-/// What is run in place of the command.
+/// Command line that runs the command in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxedCommand {
     pub program: PathBuf,
     pub args: Vec<OsString>,
-    /// Variables of Codex, beside those of the command.
+    /// Variables for Codex, in addition to those of the command.
     pub env: BTreeMap<String, String>,
 }
 
 impl Codex {
-    /// Returns what runs `command` with `args` in the sandbox. No variable of the command shows in it.
+    /// Returns the command line that runs `command` with `args` in the sandbox. The command line does not
+    /// contain the command's variables.
     pub async fn sandbox_command(
         &self,
         sandboxed: CommandPermissions,
@@ -62,7 +60,7 @@ impl Codex {
         if let Some(path) = paths.into_iter().find(|path| !is_plain(path)) {
             return Err(CodexError::Pattern { path: path.clone() });
         }
-        // What is written is outside of what is denied around it.
+        // Writable folders may lie inside denied ones, so the denied paths are split around them.
         let own = codex.iter().chain(&programs).chain(&writable).chain([&home]).cloned();
         let hidden = inherit::codex_home(&inner.settings).into_iter().chain(hidden);
         let surroundings = SandboxContext {

@@ -1,4 +1,4 @@
-//! Scratch folders: one for each conversation that is loaded, seen by its shell alone, and removed with it.
+//! Scratch folders, one per loaded conversation, visible to its shell alone and removed with it.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -11,22 +11,22 @@ use codeinfo_core::task::Tasks;
 use tracing::debug;
 use uuid::Uuid;
 
-/// What the name of a process's folder begins with.
+/// Name prefix of a process's folder.
 const PREFIX: &str = "process-";
-/// The file that a process holds locked while its folder is in use.
+/// Name of the file that a process holds locked while it uses its folder.
 const LOCK: &str = "lock";
-/// How long removing may be tried again while commands that are being ended still write.
+/// Maximum time to retry a removal while ending commands still write.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The scratch folders of this process, in a folder of its own.
+/// Scratch folders of this process, in a folder of its own.
 #[derive(Debug)]
 pub(super) struct ScratchFolders {
     folder: PathBuf,
     tasks: Tasks,
 }
 
-/// The scratch folder of one conversation. Dropping it removes it.
+/// Scratch folder of one conversation; dropping it removes it.
 #[derive(Debug)]
 pub(super) struct ScratchFolder {
     pub(super) path: PathBuf,
@@ -34,8 +34,8 @@ pub(super) struct ScratchFolder {
 }
 
 impl ScratchFolders {
-    /// Makes the folder below `workdir`, and removes those of processes that are gone. The folder is
-    /// removed when `tasks` stop.
+    /// Creates the folder below `workdir` and removes the folders of ended processes. The folder is removed
+    /// when `tasks` stop.
     pub(super) fn new(workdir: &Path, tasks: &Tasks) -> io::Result<Self> {
         make_private(workdir)?;
         remove_stale_folders(workdir);
@@ -43,26 +43,27 @@ impl ScratchFolders {
         make_private(&folder)?;
         let lock = File::create(folder.join(LOCK))?;
         lock.try_lock().map_err(io::Error::from)?;
-        let (ours, stopping) = (folder.clone(), tasks.stop_token().clone());
+        let own_folder = folder.clone();
+        let stopping = tasks.stop_token().clone();
         let owner = tasks.clone();
         tasks.spawn(async move {
             stopping.cancelled().await;
             drop(owner.spawn_blocking(move || {
-                remove_folder(&ours);
+                remove_folder(&own_folder);
                 drop(lock);
             }));
         });
         Ok(Self { folder, tasks: tasks.clone() })
     }
 
-    /// Makes the scratch folder of one more conversation, under a name that nobody knows.
+    /// Creates a scratch folder under an unguessable name.
     pub(super) fn create_folder(&self) -> io::Result<ScratchFolder> {
         let path = self.folder.join(Uuid::new_v4().to_string());
         make_private(&path)?;
         Ok(ScratchFolder { path, tasks: self.tasks.clone() })
     }
 
-    /// The folder that holds them all.
+    /// Returns the folder that contains all scratch folders.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -73,7 +74,7 @@ impl Drop for ScratchFolder {
         let path = std::mem::take(&mut self.path);
         match tokio::runtime::Handle::try_current() {
             Ok(_) => drop(self.tasks.spawn_blocking(move || remove_folder(&path))),
-            // The runtime is gone, and with it whatever would have to wait.
+            // Without a runtime, blocking here delays no task.
             Err(_) => remove_folder(&path),
         }
     }
@@ -87,7 +88,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes the folders of processes that are gone: their locks can be had.
+/// Removes the folders of ended processes, whose locks are free.
 fn remove_stale_folders(workdir: &Path) {
     for entry in fs::read_dir(workdir).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
@@ -96,11 +97,12 @@ fn remove_stale_folders(workdir: &Path) {
             continue;
         }
         let lock = entry.path().join(LOCK);
-        // A pipe in its place would be waited for.
+        // Opening a pipe in its place would block.
         if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
             continue;
         }
-        // Without a lock file the process ended, or is, between two lines of `Scratches::new`.
+        // A folder without a lock file belongs to a process that is, or was killed, inside
+        // `ScratchFolders::new`.
         let Ok(lock) = File::open(lock) else { continue };
         if lock.try_lock().is_ok() {
             remove_folder(&entry.path());
@@ -108,7 +110,7 @@ fn remove_stale_folders(workdir: &Path) {
     }
 }
 
-/// Removes `folder`, whatever is in it, and whatever rights that was given.
+/// Removes `folder` with its content, regardless of permissions.
 fn remove_folder(folder: &Path) {
     let deadline = Instant::now() + REMOVAL_TIMEOUT;
     while let Err(error) = empty_folder(folder).and_then(|()| fs::remove_dir(folder)) {
@@ -124,8 +126,8 @@ fn remove_folder(folder: &Path) {
     }
 }
 
-/// Removes what is in `folder`. Folders in folders are moved up first: a command can nest them deeper
-/// than a path is long, and deeper than a thread has stack for.
+/// Removes the content of `folder`. Nested folders are moved up first: a command can nest them deeper than the
+/// maximum path length, and deeper than recursion on a thread's stack allows.
 fn empty_folder(folder: &Path) -> io::Result<()> {
     loop {
         let mut is_flat = true;
@@ -154,7 +156,7 @@ fn empty_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives its owner all rights to `folder`.
+/// Grants the owner all rights to `folder`.
 #[cfg(unix)]
 fn grant_owner_rights(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

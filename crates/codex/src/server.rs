@@ -1,4 +1,4 @@
-//! One `codex app-server` process: requests matched with answers, notifications handed to turns.
+//! Client of one `codex app-server` process: matches answers to requests and passes notifications to turns.
 
 mod shared;
 
@@ -41,15 +41,14 @@ use super::{
     vendor,
 };
 
-/// Lines that wait to be written; requests are small and few, so a full queue means that Codex no
-/// longer reads.
+/// Maximum queued lines. Requests are small and few, so a full queue means that Codex no longer reads.
 const QUEUED_LINES: usize = 256;
-/// Events that may wait for a turn; a turn with more is given up.
+/// Maximum queued events of a turn; a turn with more is abandoned.
 const QUEUED_EVENTS: usize = 4096;
-/// Longest wait for the word of Codex that permissions hold; it comes with the answer.
+/// Maximum wait for the confirmation of permissions, which Codex sends with the answer.
 const CONFIRMATION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is counted over all processes, for `/metrics`.
+/// Counters of all processes, for `/metrics`.
 #[derive(Debug, Default)]
 pub(super) struct CodexCounters {
     pub(super) starts: AtomicU64,
@@ -58,7 +57,7 @@ pub(super) struct CodexCounters {
     pub(super) refused_requests: AtomicU64,
 }
 
-/// A running process. Dropping the last handle stops it.
+/// Running Codex process; dropping the last handle stops it.
 pub(super) struct CodexServer {
     lines: mpsc::Sender<Vec<u8>>,
     shared: Arc<CodexConnection>,
@@ -67,31 +66,31 @@ pub(super) struct CodexServer {
     pub(super) tasks: Tasks,
     /// Version of Codex, such as `0.169.0`.
     pub(super) version: String,
-    /// Its sign-in and configuration when it started: it reads them only then.
+    /// Stamp of the sign-in and configuration that the process read at its start.
     pub(super) stamp: CodexConfigStamp,
     pub(super) home: PathBuf,
-    /// Names of the variables that it was given.
+    /// Names of the environment variables that the process inherited.
     pub(super) variables: BTreeSet<String>,
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<CodexModel>>,
-    /// The configuration of the user, as it was when this process started.
+    /// The user's configuration at the start of this process.
     pub(super) user_config: OnceCell<UserConfig>,
-    /// Whether permissions can be set for a thread that is open.
+    /// Set if permissions can be changed in an open thread.
     pub(super) sets_permissions: AtomicBool,
-    /// What was found out last, and when.
+    /// Latest result of the confinement test.
     pub(super) confinement: CachedProbe<ShellConfinement>,
-    /// The files of Codex that its sandbox must let it read, where they were found.
+    /// Codex's own files, which the sandbox must let it read; `None` if they were not found.
     program: Option<Vec<PathBuf>>,
     pub(super) idle: IdleThreads,
-    /// Whether a request was left without an answer.
+    /// Set after a request timed out.
     silent: AtomicBool,
-    /// Whether another process takes the next turns.
+    /// Set once another process takes the next turns.
     retired: AtomicBool,
 }
 
 impl CodexServer {
-    /// Starts `binary` and waits until it answers. `on_end` hears when it ends afterwards, unless it
-    /// was asked to.
+    /// Starts `binary` and waits until it answers. `on_end` is called when the process ends later without a
+    /// request to stop.
     pub(super) async fn start(
         binary: PathBuf,
         settings: &crate::CodexSettings,
@@ -99,7 +98,7 @@ impl CodexServer {
         tasks: &Tasks,
         on_end: EndCallback,
     ) -> Result<Self, CodexError> {
-        // Taken before the start, so that a change during the start is seen later.
+        // Before the start, so that a change during the start is detected later.
         let before = match &settings.home {
             Some(home) => Some(CodexConfigStamp::from_home(home).await),
             None => None,
@@ -123,7 +122,7 @@ impl CodexServer {
             path: build_search_path(program.as_deref(), settings, tasks).await,
             settings,
         };
-        pipes::start_process(&start, tasks, (lines.downgrade(), queue), &shared)?;
+        pipes::start_process(&start, tasks, lines.downgrade(), queue, &shared)?;
         let mut server = Self {
             lines,
             shared,
@@ -157,7 +156,7 @@ impl CodexServer {
         if server.is_running() { Ok(server) } else { Err(server.shared.gone_error()) }
     }
 
-    /// Asks for `method` and reads its answer.
+    /// Calls `method` and parses its answer.
     pub(super) async fn call_method<T: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -190,15 +189,14 @@ impl CodexServer {
         }
     }
 
-    /// Notes that the process hangs. What it was asked may still happen in it, so that it must not
-    /// be asked again.
+    /// Records that the process hangs. It may still carry out the request, so the request must not be repeated.
     fn timed_out(&self, method: &'static str) -> CodexError {
         self.silent.store(true, Ordering::Relaxed);
         CodexError::TimedOut(method)
     }
 
-    /// Lets go of every thread without a turn, so that the next process can open them. Those with a
-    /// turn follow once it has ended.
+    /// Releases every idle thread, so that the next process can open it. Threads with a turn follow when the
+    /// turn ends.
     pub(super) async fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
         for thread in self.idle.take_all() {
@@ -210,21 +208,20 @@ impl CodexServer {
         self.retired.load(Ordering::Relaxed)
     }
 
-    /// Lets go of `thread`; one that is not loaded is let go of, too.
+    /// Unloads `thread`; succeeds if it is not loaded.
     pub(super) async fn unload_thread(&self, thread: ConversationId) -> Result<(), CodexError> {
         let thread = json!({ "threadId": thread.to_string() });
         self.call_method::<Value>("thread/unsubscribe", &thread).await.map(drop)
     }
 
-    /// Lets go of `thread`, which nobody waits for.
+    /// Unloads `thread` and only logs a failure.
     pub(super) async fn release_thread(&self, thread: ConversationId) {
         if let Err(error) = self.unload_thread(thread).await {
             warn!(%error, "an idle thread stays loaded");
         }
     }
 
-    /// Gives `thread`, in which nothing runs, the permissions called `profile`. Returns whether Codex says
-    /// that they hold.
+    /// Applies the permission profile `profile` to the idle `thread`. Returns true if Codex confirms it.
     pub(super) async fn set_permissions(
         &self,
         thread: ConversationId,
@@ -234,26 +231,26 @@ impl CodexServer {
         self.shared.lock_state().confirmations.insert(thread, sender);
         let asked = json!({ "threadId": thread.to_string(), "permissions": profile });
         let updated = self.call_method::<Value>("thread/settings/update", &asked).await;
-        let held = match &updated {
+        let confirmed_profile = match &updated {
             Ok(_) => timeout(CONFIRMATION_TIMEOUT, confirmed).await.ok().and_then(Result::ok),
             Err(_) => None,
         };
         self.shared.lock_state().confirmations.remove(&thread);
-        updated.map(|_| held.as_deref() == Some(profile))
+        updated.map(|_| confirmed_profile.as_deref() == Some(profile))
     }
 
-    /// The files of Codex that its sandbox must let it read, where they were found.
+    /// Returns Codex's own files, which the sandbox must let it read, if they were found.
     pub(super) fn program_files(&self) -> Option<&[PathBuf]> {
         self.program.as_deref()
     }
 
-    /// Whether the process answered everything so far.
+    /// Returns true unless a request has timed out.
     pub(super) fn is_responsive(&self) -> bool {
         !self.silent.load(Ordering::Relaxed)
     }
 
-    /// Subscribes to what happens in `thread` from now on, until the receiver is dropped and
-    /// [`Server::unsubscribe`] is called.
+    /// Subscribes to events of `thread` from now on. To end the subscription, drop the receiver and call
+    /// [`CodexServer::unsubscribe`].
     pub(super) fn subscribe(&self, thread: ConversationId) -> mpsc::Receiver<ThreadEvent> {
         let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
         let mut state = self.shared.lock_state();
@@ -267,7 +264,7 @@ impl CodexServer {
         self.shared.lock_state().turns.remove(&thread);
     }
 
-    /// Ends the process and waits until it is gone, so that the next one finds its threads free.
+    /// Ends the process and waits until it is gone, so that the next one can open its threads.
     pub(super) async fn stop(self) {
         self.shared.begin_shutdown();
         self.shared.gone.cancelled().await;
@@ -277,42 +274,46 @@ impl CodexServer {
         self.shared.lock_state().end.is_none() && !self.shared.closing.is_cancelled()
     }
 
-    /// Says how the process ended; `None` while it runs.
+    /// Returns how the process ended; `None` while it runs.
     pub(super) fn end_reason(&self) -> Option<String> {
         self.shared.lock_state().end.clone()
     }
 }
 
-/// Builds what a process may do that no thread says otherwise of.
+/// Builds the permissions of commands without a thread profile.
 fn build_base_permissions(
     program: Option<&[PathBuf]>,
     settings: &crate::CodexSettings,
 ) -> BasePermissions {
-    let program = program.unwrap_or_default().to_owned();
-    let surroundings = SandboxContext { program, ..SandboxContext::default() };
+    let surroundings = SandboxContext {
+        program: program.unwrap_or_default().to_owned(),
+        ..SandboxContext::default()
+    };
     let (mut fence, _) = SandboxRules::build(&[], &surroundings);
     fence.deny_folder(&settings.data_dir);
-    // What turns have, as the sandbox is tried with it.
+    // The network of turns, because the sandbox test uses it.
     let network = if settings.network { ShellNetwork::Proxied } else { ShellNetwork::Off };
     BasePermissions { profile: cell::profile_name(), fence, network }
 }
 
-/// Returns the search path of the process, on which it finds our wrapper of its sandbox.
+/// Returns the search path of the process, which finds our sandbox wrapper first.
 async fn build_search_path(
     program: Option<&[PathBuf]>,
     settings: &crate::CodexSettings,
     tasks: &Tasks,
 ) -> OsString {
-    let (program, ours) = (program.unwrap_or_default().to_owned(), settings.clone());
-    let installed =
-        tasks.spawn_blocking(move || bubblewrap::install_wrapper(&ours, &program)).await;
+    let codex_files = program.unwrap_or_default().to_owned();
+    let our_settings = settings.clone();
+    let installed = tasks
+        .spawn_blocking(move || bubblewrap::install_wrapper(&our_settings, &codex_files))
+        .await;
     installed.unwrap_or_else(|_| settings.path.clone())
 }
 
-/// Finds the files of Codex beside `binary`.
+/// Finds the files of Codex that belong to `binary`.
 pub(super) async fn find_program_files(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
-    let binary = binary.to_owned();
-    let found = tasks.spawn_blocking(move || vendor::find_codex_files(&binary)).await;
+    let started_binary = binary.to_owned();
+    let found = tasks.spawn_blocking(move || vendor::find_codex_files(&started_binary)).await;
     match found {
         Ok(Ok(files)) => files,
         Ok(Err(error)) => {
@@ -323,7 +324,7 @@ pub(super) async fn find_program_files(binary: &Path, tasks: &Tasks) -> Option<V
     }
 }
 
-/// `codeinfo/0.169.0 (Debian …)` → `0.169.0`.
+/// Parses the version: `codeinfo/0.169.0 (Debian …)` → `0.169.0`.
 fn parse_version(user_agent: &str) -> String {
     let after = user_agent.split_once('/').map_or(user_agent, |(_, after)| after);
     after.split_whitespace().next().unwrap_or_default().to_owned()

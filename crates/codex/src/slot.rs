@@ -1,8 +1,8 @@
-//! Holds the Codex process in use: started on need, replaced when it died or went stale.
+//! Holds the current Codex process, started on demand and replaced when it died or is outdated.
 //!
-//! A process that ends by itself is replaced at once. One that ends within 30 s of its start waits
-//! longer each time, up to 5 s, and questions wait with it. The reason is the exit status or
-//! signal and, with an exit status, the last line of standard error that is no warning.
+//! A process that ends by itself is replaced at once. If processes end within 30 s of their start, each next
+//! start waits longer, up to 5 s, and questions wait with it. The reported reason is the exit status or signal
+//! and, with an exit status, the last line of standard error that is not a warning.
 
 use std::{
     sync::Arc,
@@ -20,29 +20,29 @@ use super::{
     server::{CodexCounters, CodexServer},
 };
 
-/// A process that lived this long has started well; its end does not slow the next start.
+/// Lifetime after which the end of a process does not delay the next start.
 const STEADY: Duration = Duration::from_secs(30);
-/// Waits after the second end in a row and further ones. No question waits longer for a start.
+/// Waits after the second and later ends in a row. No question waits longer for a start.
 const BACKOFF: BackoffSchedule =
     BackoffSchedule { first: Duration::from_millis(500), longest: Duration::from_secs(5) };
 
-/// Which process will do.
+/// Requirement on the process to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerRequirement {
-    /// The one that runs, if it has read the present sign-in and configuration.
+    /// The running process, if it has read the current sign-in and configuration.
     Any,
-    /// One that starts now.
+    /// A process that starts now.
     StartedNow,
 }
 
-/// The process in use. Former processes live on until their last turn ends.
+/// Slot of the current process. Former processes live until their last turn ends.
 pub(super) struct ServerSlot {
     settings: crate::CodexSettings,
     tasks: Tasks,
     counters: Arc<CodexCounters>,
-    /// Hears how a process that had started well ended.
+    /// Callback for the end of a process that had started well.
     on_end: Arc<dyn Fn(String) + Send + Sync>,
-    /// Held across a start on purpose: those who need the process meanwhile wait for that start.
+    /// Held during a start on purpose: other callers wait for the same start.
     state: Mutex<SlotState>,
 }
 
@@ -50,10 +50,10 @@ pub(super) struct ServerSlot {
 struct SlotState {
     current: Option<Arc<CodexServer>>,
     is_invalid: bool,
-    /// Processes that ended soon after their start, in a row.
+    /// Consecutive processes that ended soon after their start.
     ends: u32,
     not_before: Option<Instant>,
-    /// How the last of them ended.
+    /// Reason of the last such end.
     last: Option<UnavailableReason>,
 }
 
@@ -67,8 +67,8 @@ impl ServerSlot {
         Self { settings, tasks, counters, on_end, state: Mutex::default() }
     }
 
-    /// Returns a process to talk to. One that ends at its start is started again, each time after its
-    /// wait, as long as that takes no longer than the longest wait.
+    /// Returns a running process. A process that ends at its start is started again after its backoff, as long
+    /// as that takes at most the longest backoff.
     pub(super) async fn acquire_server_in_time(&self) -> Result<Arc<CodexServer>, CodexError> {
         let deadline = Instant::now() + BACKOFF.longest;
         loop {
@@ -87,7 +87,7 @@ impl ServerSlot {
         }
     }
 
-    /// Returns a process to talk to.
+    /// Returns a running process that meets `need`.
     pub(super) async fn acquire_server(
         &self,
         need: ServerRequirement,
@@ -109,7 +109,7 @@ impl ServerSlot {
                 return Ok(server);
             } else {
                 info!("codex is restarted");
-                // With turns still on it, it lives until the last of them ends.
+                // A process with running turns lives until the last of them ends.
                 match Arc::try_unwrap(server) {
                     Ok(idle) => idle.stop().await,
                     Err(busy) => self.tasks.spawn(async move { busy.retire().await }),
@@ -122,7 +122,7 @@ impl ServerSlot {
         Ok(server)
     }
 
-    /// Has the process replaced before it is used again.
+    /// Marks the process for replacement before its next use.
     pub(super) async fn invalidate(&self) {
         self.state.lock().await.is_invalid = true;
     }
@@ -154,8 +154,8 @@ impl ServerSlot {
 }
 
 impl SlotState {
-    /// Notes that a process ended, and when the next may start: at once after the first end, so
-    /// that one crash costs no question.
+    /// Records the end of a process and the earliest next start. The first end causes no delay, so that one
+    /// crash does not delay a question.
     fn record_end(&mut self, how: UnavailableReason, started: Instant) {
         self.ends = if started.elapsed() < STEADY { self.ends + 1 } else { 1 };
         self.last = Some(how);

@@ -1,10 +1,10 @@
-//! Threads of Codex: opened for a question, run for one turn, kept for a follow-up.
+//! Threads of Codex: opened for a question, used for one turn, kept for a follow-up.
 //!
-//! A loaded thread keeps its permissions and ignores what it is resumed with. What it was opened
-//! with is compared as a whole, and a thread that differs gets a new scratch folder. Neither the end
-//! of a turn nor its interruption ends a command that still runs, or a script of the model that calls
-//! its tools, and such a script goes on unseen in the next turn: so the thread is unloaded after each
-//! turn, which ends both. A thread of another originator is not a conversation of ours.
+//! A loaded thread keeps its permissions and ignores the parameters of a resume. Its opening parameters are
+//! compared as a whole, and a thread that differs gets a new scratch folder. Neither the end of a turn nor its
+//! interruption ends running commands or model scripts that call tools, and such a script would continue unseen
+//! in the next turn. The thread is therefore unloaded after each turn, which ends both. Threads of other
+//! originators are not our conversations.
 
 use std::{
     collections::BTreeMap,
@@ -41,40 +41,40 @@ use super::{
     turn_error::TurnErrorKind,
 };
 
-/// What Codex says of a thread that another process has open.
+/// Part of Codex's message for a thread that another process has open.
 const HELD: &str = "already has an active writer";
-/// What it says of a thread that it is letting go of.
+/// Part of Codex's message for a thread that is being released.
 const CLOSING: &str = "is closing; retry";
-/// Why a turn is lost whose process runs.
+/// Reason for a lost turn while the process still runs.
 const OVERTAKEN: &str = "events of Codex came faster than they were taken";
-/// How long a former process may take to let go of a thread; it takes a few milliseconds.
+/// Maximum wait for a former process to release a thread; it takes a few milliseconds.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Waits before it is tried again, each twice as long as the one before.
+/// First and longest wait between retries; each is twice the previous one.
 const FIRST_RETRY: Duration = Duration::from_millis(2);
 const LAST_RETRY: Duration = Duration::from_millis(50);
 
-/// What a thread is opened with.
+/// Options for opening a thread.
 #[derive(Debug, Clone)]
 pub struct ThreadOptions {
-    /// The thread to continue; `None` starts a new one.
+    /// Thread to continue; `None` starts a new one.
     pub thread: Option<ConversationId>,
-    /// The model asked for; `None` takes the one of the settings, or the default.
+    /// Requested model; `None` takes the one of the settings, or the default.
     pub model: Option<String>,
-    /// The instructions.
+    /// Base instructions.
     pub prompt: String,
-    /// Address of the MCP endpoint that searches.
+    /// URL of the MCP endpoint of the search.
     pub search_url: String,
-    /// What it wants to see as a bearer, where it wants one.
+    /// Bearer token of the search endpoint, if it requires one.
     pub search_key: Option<codeinfo_core::Secret>,
-    /// Further MCP endpoints of ours, which it can do without.
+    /// Optional MCP endpoints of ours.
     pub extras: Vec<ExtraEndpoint>,
-    /// What the model reads before the question.
+    /// Text that the model reads before the question.
     pub note: Option<String>,
-    /// What the model's shell may read. Nothing else of the user's is there for it.
+    /// Folders that the model's shell may read. It can read no other files of the user.
     pub readable: Vec<ReadableRoot>,
 }
 
-/// Where a thread is opened: on a process, with the scratch folders of ours.
+/// Context for opening a thread.
 pub(super) struct ThreadOpener<'a> {
     pub(super) server: Arc<CodexServer>,
     pub(super) settings: &'a crate::CodexSettings,
@@ -82,24 +82,23 @@ pub(super) struct ThreadOpener<'a> {
     pub(super) sight: &'a SecretLocator,
 }
 
-/// A thread that is loaded and about to run a turn.
+/// Loaded thread that is ready for a turn.
 pub struct Thread {
     server: Arc<CodexServer>,
     settings: crate::CodexSettings,
     id: ConversationId,
     model: String,
-    /// What it was opened with.
+    /// Parameters of the opening.
     opened_with: ThreadSettings,
     note: Option<String>,
     cell: ThreadSandbox,
     tokens: Option<u64>,
     events: mpsc::Receiver<ThreadEvent>,
-    /// What Codex calls each of [`Opening::extras`].
+    /// Maps the names of [`ThreadOptions::extras`] in Codex to the requested names.
     extras: BTreeMap<String, String>,
 }
 
 impl Thread {
-    /// Opens a thread.
     pub(super) async fn open(
         place: ThreadOpener<'_>,
         opening: ThreadOptions,
@@ -115,11 +114,11 @@ impl Thread {
         mut opening: ThreadOptions,
     ) -> Result<Self, CodexError> {
         let note = opening.note.take();
-        let given = place.prepare_inputs(opening).await?;
+        let inputs = place.prepare_inputs(opening).await?;
         let cell = place.create_sandbox()?;
         let ThreadOpener { server, settings, .. } = place;
-        let (asked, extras) =
-            (codex_config::build_thread_settings(settings, &given, &cell), given.extra_names());
+        let asked = codex_config::build_thread_settings(settings, &inputs, &cell);
+        let extras = inputs.extra_names();
         let opened: ThreadOpenResult = server.call_method("thread/start", &asked).await?;
         let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
             method: "thread/start",
@@ -154,7 +153,7 @@ impl Thread {
         let thread_id = id.to_string();
         let asked = json!({ "threadId": thread_id });
         let read = place.server.call_method::<ThreadReadResult>("thread/read", &asked);
-        let (read, given) = tokio::join!(read, place.prepare_inputs(opening));
+        let (read, inputs) = tokio::join!(read, place.prepare_inputs(opening));
         let thread = match read {
             Ok(read) => read.thread,
             Err(CodexError::Refused { code: INVALID_REQUEST, message, .. }) => {
@@ -163,17 +162,17 @@ impl Thread {
             }
             Err(error) => return Err(error),
         };
-        // The user's own sessions are in the same place, and are not ours to open.
+        // The user's own sessions are stored in the same place and must not be opened.
         if thread.id != thread_id || thread.originator.as_deref() != Some(ORIGINATOR) {
             return Err(CodexError::UnknownThread);
         }
-        let given = given?;
+        let inputs = inputs?;
         let loaded = place.server.idle.take_thread(id);
         let tokens = loaded.as_ref().and_then(|loaded| loaded.tokens);
-        // A loaded thread ignores what it is resumed with.
+        // A loaded thread ignores the parameters of a resume.
         let kept = loaded.filter(|loaded| {
             loaded.settings
-                == codex_config::build_thread_settings(place.settings, &given, &loaded.cell)
+                == codex_config::build_thread_settings(place.settings, &inputs, &loaded.cell)
         });
         let cell = if let Some(kept) = kept {
             kept.cell
@@ -182,8 +181,8 @@ impl Thread {
             place.create_sandbox()?
         };
         let ThreadOpener { server, settings, .. } = place;
-        let (asked, extras) =
-            (codex_config::build_thread_settings(settings, &given, &cell), given.extra_names());
+        let asked = codex_config::build_thread_settings(settings, &inputs, &cell);
+        let extras = inputs.extra_names();
         let events = server.subscribe(id);
         let resume = ThreadResumeParams { thread_id, exclude_turns: true, settings: asked };
         let opening = async {
@@ -201,26 +200,35 @@ impl Thread {
         };
         let opened_with = resume.settings;
         let model = opened_with.model.clone().unwrap_or(opened.model);
-        let settings = settings.clone();
-        Ok(Self { server, settings, id, model, opened_with, note, cell, tokens, events, extras })
+        Ok(Self {
+            server,
+            settings: settings.clone(),
+            id,
+            model,
+            opened_with,
+            note,
+            cell,
+            tokens,
+            events,
+            extras,
+        })
     }
 
     pub fn id(&self) -> ConversationId {
         self.id
     }
 
-    /// The model that answers.
+    /// Returns the model that answers.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Returns what Codex calls each of [`Opening::extras`], with the name that was asked for.
+    /// Maps the names of [`ThreadOptions::extras`] in Codex to the requested names.
     pub fn endpoint_names(&self) -> &BTreeMap<String, String> {
         &self.extras
     }
 
-    /// Returns what an ephemeral thread beside this one is opened with: the same model, and none of the
-    /// user's own MCP servers.
+    /// Returns options for an ephemeral thread with the same model and without the user's own MCP servers.
     pub fn ephemeral_options(&self, instructions: &'static str) -> EphemeralThreadOptions {
         let servers = self.opened_with.config.get("mcp_servers").and_then(Value::as_object);
         let is_off = |entry: &Value| entry.get("enabled") == Some(&Value::Bool(false));
@@ -232,7 +240,7 @@ impl Thread {
         }
     }
 
-    /// Tokens that the thread has spent so far, where known.
+    /// Returns the tokens that the thread has spent, if known.
     pub fn tokens_spent(&self) -> Option<u64> {
         self.tokens
     }
@@ -274,12 +282,16 @@ impl Thread {
         self.server.call_method("turn/start", start).await
     }
 
-    /// Keeps the thread, loaded or not, for a follow-up. No turn of it may be under way.
+    /// Keeps the thread, loaded or not, for a follow-up. It must not have a running turn.
     pub async fn keep_for_follow_up(self) {
         let server = Arc::clone(&self.server);
-        let (thread, tokens) = (self.id, self.tokens);
-        let (settings, cell) = (self.opened_with.clone(), self.cell.clone());
-        let loaded = IdleThread { thread, settings, cell, tokens };
+        let thread = self.id;
+        let loaded = IdleThread {
+            thread,
+            settings: self.opened_with.clone(),
+            cell: self.cell.clone(),
+            tokens: self.tokens,
+        };
         drop(self);
         let leaving =
             if server.is_retired() { Some(thread) } else { server.idle.put_thread(loaded) };
@@ -295,25 +307,25 @@ impl Drop for Thread {
     }
 }
 
-/// A turn that runs. Its holder must wait for its end, or interrupt it.
+/// Running turn. Its owner must wait for its end or interrupt it.
 pub struct RunningTurn {
     thread: Thread,
     turn: String,
-    /// Whether the present response was asked for again.
+    /// Set if the current response was requested again.
     retried: bool,
 }
 
 impl RunningTurn {
-    /// Waits for the next event. After [`Event::Ended`] there is none.
+    /// Waits for the next event. No event follows [`CodexEvent::Ended`].
     pub async fn next(&mut self) -> CodexEvent {
         loop {
             let Some(ThreadEvent { turn, event, .. }) = self.thread.events.recv().await else {
-                let reason = self.thread.server.end_reason();
-                let reason = reason.unwrap_or_else(|| OVERTAKEN.to_owned());
+                let end = self.thread.server.end_reason();
+                let reason = end.unwrap_or_else(|| OVERTAKEN.to_owned());
                 return CodexEvent::Ended(CodexTurnEnd::Lost(reason));
             };
             if turn.as_ref().is_some_and(|turn| *turn != self.turn) {
-                // Of an earlier turn only the count matters: it says where this turn begins.
+                // Only the token count of an earlier turn matters: it is the baseline of this turn.
                 if let CodexEvent::Counted { thread_total, .. } = event {
                     return self.track_event(CodexEvent::Counted {
                         thread_total,
@@ -333,7 +345,7 @@ impl RunningTurn {
                 self.retried &= self.thread.tokens == Some(thread_total);
                 self.thread.tokens = Some(thread_total);
             }
-            // Codex names no cause when its retries are used up by failures of the service.
+            // Codex names no cause when failures of the service use up its retries.
             CodexEvent::Ended(CodexTurnEnd::Failed(mut error))
                 if self.retried && error.kind == TurnErrorKind::Other =>
             {
@@ -345,31 +357,31 @@ impl RunningTurn {
         event
     }
 
-    /// Asks Codex to stop the turn. The end still comes as an event.
+    /// Asks Codex to stop the turn. Its end still arrives as an event.
     pub async fn interrupt(&self) {
         let turn = json!({ "threadId": self.thread.id.to_string(), "turnId": self.turn });
         let stopped: Result<Value, CodexError> =
             self.thread.server.call_method("turn/interrupt", &turn).await;
         if let Err(error) = stopped {
-            // It may have ended by itself meanwhile.
+            // The turn may have ended in the meantime.
             debug!(%error, "turn not interrupted");
         }
     }
 
-    /// Keeps what the thread has for a follow-up. To be called once the turn has ended.
+    /// Keeps the thread for a follow-up. Call it after the turn has ended.
     pub async fn keep_for_follow_up(self) {
         self.unload_thread().await;
         self.thread.keep_for_follow_up().await;
     }
 
-    /// Lets go of the thread.
+    /// Unloads the thread without keeping it.
     pub async fn release_thread(self) {
         self.unload_thread().await;
     }
 
-    /// Unloads the thread, and so ends its commands, and scripts of a model that calls its tools by
-    /// program. Neither the end of the turn nor an interruption ends them, and nothing says that such a
-    /// script still runs: in a later turn it would go on, unseen.
+    /// Unloads the thread, which ends its commands and model scripts. Neither the end of the turn nor an
+    /// interruption ends them, and Codex does not report that such a script still runs. It would continue
+    /// unseen in a later turn.
     async fn unload_thread(&self) {
         if self.thread.server.is_running() {
             self.thread.server.release_thread(self.thread.id).await;
@@ -377,8 +389,7 @@ impl RunningTurn {
     }
 }
 
-/// Loads a thread. A former process may hold it for the moment that letting go takes, and so may this
-/// one.
+/// Loads a thread. Retries while a former process, or this one, is still releasing it.
 async fn load_thread(
     server: &CodexServer,
     resume: &ThreadResumeParams,
@@ -404,7 +415,7 @@ impl ThreadOpener<'_> {
         let cell = if fence::is_plain(self.scratches.folder()) {
             ThreadSandbox::new(self.scratches)
         } else {
-            // Codex would take it for a pattern, and patterns grant nothing.
+            // Codex would read the path as a pattern, and patterns grant nothing.
             Err(io::Error::other("its path has one of `*?[` in it"))
         };
         cell.map_err(|source| CodexError::Workdir {
@@ -413,7 +424,7 @@ impl ThreadOpener<'_> {
         })
     }
 
-    /// Works out what the thread is given.
+    /// Collects the inputs of the thread.
     async fn prepare_inputs(&self, opening: ThreadOptions) -> Result<ThreadInputs, CodexError> {
         let Self { server, settings, .. } = self;
         let network = server.probe_confinement().await?.network;
@@ -444,7 +455,7 @@ impl ThreadOpener<'_> {
         })
     }
 
-    /// Builds the fence around `readable`; returns also what is left out of it.
+    /// Builds the sandbox rules for `readable`, and returns the roots that they exclude.
     pub(super) async fn build_sandbox_rules(
         &self,
         readable: Vec<ReadableRoot>,
@@ -470,8 +481,8 @@ impl ThreadOpener<'_> {
     }
 }
 
-/// Returns the configuration that applies in the scratch folder, read once for each process: one that
-/// changes has the process replaced.
+/// Returns the configuration that applies in the scratch folder. It is read once per process, because a changed
+/// configuration replaces the process.
 pub(super) async fn user_config<'a>(
     server: &'a CodexServer,
     settings: &crate::CodexSettings,
@@ -487,8 +498,8 @@ pub(super) async fn user_config<'a>(
     server.user_config.get_or_try_init(read).await
 }
 
-/// Chooses the model: the one that is set; else the preferred one while Codex offers it. `None`
-/// leaves it to Codex, which is right for a provider of the user's own: its models are its own.
+/// Chooses the model: the one of the settings, else the preferred one while Codex offers it. `None` leaves the
+/// choice to Codex, as a user's own provider has its own models.
 pub(super) async fn choose_model(
     server: &CodexServer,
     settings: &crate::CodexSettings,

@@ -1,29 +1,29 @@
-//! Why a turn failed, in words that are safe to show.
+//! Reasons why a turn failed, in words that are safe to show.
 
 use codeinfo_core::error::ErrorCode;
 use codeinfo_secrets::foreign::redact_message;
 use serde_json::Value;
 
-/// A failed turn.
+/// Failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnError {
     pub kind: TurnErrorKind,
-    /// Codex's own words, without keys, paths and addresses.
+    /// Codex's message, without keys, paths and addresses.
     detail: String,
 }
 
-/// The kinds of failure that are distinguished.
+/// Kinds of turn failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnErrorKind {
-    /// The model service cannot be reached, or answered with this HTTP status.
+    /// The model service is unreachable, or answered with this HTTP status.
     Unreachable(Option<u16>),
-    /// The sign-in or key is not accepted.
+    /// The sign-in or key was refused.
     Unauthorized,
-    /// Out of quota.
+    /// The quota is used up.
     UsageLimit,
-    /// The service is overloaded or fails by itself.
+    /// The service is overloaded or has an internal failure.
     Overloaded,
-    /// The answer broke off, again and again.
+    /// The answer broke off repeatedly.
     Disconnected,
     /// The conversation is too long for the model.
     ContextWindow,
@@ -32,14 +32,14 @@ pub enum TurnErrorKind {
 }
 
 impl TurnError {
-    /// Reads `turn.error`.
+    /// Parses `turn.error`.
     pub(super) fn from_json(error: &Value) -> Self {
         let detail = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
         let info = error.get("codexErrorInfo").unwrap_or(&Value::Null);
         Self { kind: classify_error(info, &detail), detail: redact_message(&detail) }
     }
 
-    /// Codex's own words, for the log.
+    /// Returns Codex's message, for the log.
     pub fn detail(&self) -> &str {
         &self.detail
     }
@@ -56,11 +56,11 @@ impl TurnError {
         }
     }
 
-    /// What happened, without keys, paths or addresses.
+    /// Returns the reason, without keys, paths or addresses.
     pub fn reason(&self) -> String {
         match self.kind {
             TurnErrorKind::Unreachable(None) => "Codex cannot reach its model service".to_owned(),
-            // What it refuses it says why, such as an unknown model.
+            // The message of a client error says why, such as an unknown model.
             TurnErrorKind::Unreachable(Some(status @ 400..500)) if !self.detail.is_empty() => {
                 format!(
                     "the model service answered Codex with HTTP status {status}: {}",
@@ -90,7 +90,7 @@ impl TurnError {
         }
     }
 
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn hint(&self) -> &'static str {
         match self.kind {
             TurnErrorKind::Unreachable(Some(404)) | TurnErrorKind::Other
@@ -118,7 +118,7 @@ fn classify_error(info: &Value, detail: &str) -> TurnErrorKind {
     if let Some(name) = info.as_str() {
         return classify_named_error(name, detail);
     }
-    // `{"httpConnectionFailed": {"httpStatusCode": 401}}` and its siblings.
+    // `{"httpConnectionFailed": {"httpStatusCode": 401}}` and similar objects.
     let Some((name, fields)) = info.as_object().and_then(|info| info.iter().next()) else {
         return TurnErrorKind::Other;
     };
@@ -144,7 +144,7 @@ fn classify_named_error(name: &str, detail: &str) -> TurnErrorKind {
         | "internalServerError"
         | "flexUnavailable"
         | "policyCapacityUnavailable" => TurnErrorKind::Overloaded,
-        // Codex 0.169 calls a stream that broke off for the last time `other`; only its words show it.
+        // Codex 0.169 reports a stream that broke off for the last time as `other`; only the message differs.
         "other" if detail.starts_with("stream disconnected") => TurnErrorKind::Disconnected,
         _ => TurnErrorKind::Other,
     }

@@ -1,5 +1,6 @@
-//! Which files of repositories may name toolkits: those whose content a person has allowed. Indexed code never
-//! starts a program by itself.
+//! Allowlist of repository files that may configure toolkits.
+//!
+//! A person must allow the exact content of a file, so that indexed code never starts a program by itself.
 
 use std::{
     collections::BTreeMap,
@@ -20,32 +21,32 @@ use crate::spec::{
     ToolkitTransport,
 };
 
-/// Most files that are allowed at a time.
+/// Maximum number of allowed files.
 const MAX_FILES: usize = 1024;
 
-/// The files that are allowed, in `DATA_DIR/toolkits/allowed.json`.
+/// Allowlist, stored in `DATA_DIR/toolkits/allowed.json`.
 #[derive(Debug)]
 pub struct ToolkitAllowlist {
     kept: DecisionFile<AllowedDigests>,
 }
 
-/// The SHA-256 of each file, by its path without links.
+/// SHA-256 of each allowed file by its canonical path.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct AllowedDigests {
     files: BTreeMap<String, String>,
 }
 
-/// Whether a file is allowed.
+/// Status of a file in the allowlist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowlistStatus {
     Allowed,
-    /// It never was.
+    /// The file was never allowed.
     New,
-    /// It was, with another content.
+    /// The file was allowed with different content.
     Changed,
 }
 
-/// What allowing a repository's file allows: for a person to read first.
+/// Contents of a repository's file for a person to review before allowing it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AllowProposal {
     pub file: PathBuf,
@@ -54,20 +55,20 @@ pub struct AllowProposal {
     found: RepositoryToolkitFile,
 }
 
-/// One toolkit of a repository's file.
+/// Summary of one toolkit in a repository's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolkitPreview {
     pub name: ToolkitName,
     pub enabled: bool,
-    /// The command with its arguments as they are written, without what the environment puts in; or the address. One line.
+    /// Command line, or URL, on one line, with variables unexpanded.
     pub runs: String,
-    /// The variables or the headers that it is given, as `NAME=VALUE`, as they are written.
+    /// Environment variables or headers as `NAME=VALUE`, with variables unexpanded.
     pub given: Vec<String>,
-    /// What it may do beyond what a toolkit may by default, each in a few words.
+    /// Permissions beyond the defaults, each in a few words.
     pub beyond: Vec<String>,
 }
 
-/// A repository's file cannot be allowed.
+/// Errors of allowing a repository's file.
 #[derive(Debug, thiserror::Error)]
 pub enum AllowError {
     #[error("no `{REPOSITORY_FILE}` in a repository at `{}`", .0.display())]
@@ -103,7 +104,7 @@ impl ToolkitAllowlist {
         Self { kept: DecisionFile::new(data_dir, "allowed.json") }
     }
 
-    /// Returns whether a file is allowed as it was read.
+    /// Checks a file, with the content that was read, against the allowlist.
     pub fn check_file(
         &self,
         found: &RepositoryToolkitFile,
@@ -116,7 +117,7 @@ impl ToolkitAllowlist {
         })
     }
 
-    /// Returns what the repository that `path` is in wants to have allowed. A file with faults cannot be.
+    /// Builds the proposal for the repository that contains `path`. Fails if its file has faults.
     pub fn build_proposal(
         &self,
         path: &Path,
@@ -142,7 +143,7 @@ impl ToolkitAllowlist {
         })
     }
 
-    /// Allows what was proposed. A file that has changed since then is not allowed by it.
+    /// Allows the content of the proposal. A later change of the file is not allowed.
     pub fn accept_proposal(&self, proposal: &AllowProposal) -> Result<(), DecisionFileError> {
         let path = self.kept.path().to_owned();
         self.kept.update(|kept| {
@@ -156,7 +157,7 @@ impl ToolkitAllowlist {
     }
 }
 
-/// Returns the path; of one that is not UTF-8 all bytes, or two files could share it.
+/// Returns the path as a key. A path that is not UTF-8 is escaped, so that two files cannot share a key.
 fn build_file_key(found: &RepositoryToolkitFile) -> String {
     let bytes = || found.file.as_os_str().as_encoded_bytes().escape_ascii().to_string();
     found.file.to_str().map_or_else(bytes, str::to_owned)
@@ -169,13 +170,11 @@ fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPr
     };
     let (enabled, runs, given) = match entry {
         ToolkitDocumentEntry::Is(spec) => match &spec.transport {
-            ToolkitTransport::Stdio { command, args, env, working_dir: _ } => (
-                spec.enabled,
-                format_command_line(command, args),
-                env.iter().map(format_variable).collect(),
-            ),
+            ToolkitTransport::Stdio { command, args, env, working_dir: _ } => {
+                (spec.enabled, format_command_line(command, args), format_variables(env))
+            }
             ToolkitTransport::Http { url, headers } => {
-                (spec.enabled, plain_line(url), headers.iter().map(format_variable).collect())
+                (spec.enabled, plain_line(url), format_variables(headers))
             }
         },
         ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => {
@@ -185,12 +184,16 @@ fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPr
     ToolkitPreview { name, enabled, runs, given, beyond }
 }
 
-/// A variable as the file has it: a value may name a program, too.
-fn format_variable((name, value): (&String, &Secret)) -> String {
+fn format_variables(variables: &BTreeMap<String, Secret>) -> Vec<String> {
+    variables.iter().map(|(name, value)| format_variable(name, value)).collect()
+}
+
+/// Formats a variable with its value, because a value may name a program.
+fn format_variable(name: &str, value: &Secret) -> String {
     plain_line(&format!("{name}={}", value.expose()))
 }
 
-/// Says what a toolkit may do that others may not by default.
+/// Lists the permissions of a toolkit beyond the defaults.
 fn list_extra_permissions(spec: &ToolkitSpec) -> Vec<String> {
     let mut beyond = Vec::new();
     if let ToolkitTransport::Stdio { working_dir, .. } = &spec.transport {
@@ -214,14 +217,14 @@ fn list_extra_permissions(spec: &ToolkitSpec) -> Vec<String> {
             beyond.push("all its tools may be called, also those that change things".to_owned());
         }
         AllowedTools::Named(tools) => {
-            let tools: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
-            beyond.push(format!("these tools may be called: {}", tools.join(", ")));
+            let names: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
+            beyond.push(format!("these tools may be called: {}", names.join(", ")));
         }
     }
     beyond
 }
 
-/// Returns a command as a shell would take it, so that what is one argument is seen as one.
+/// Formats a command line with shell quoting, which shows the limits of each argument.
 fn format_command_line(command: &str, args: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     let word = |word: &str| {

@@ -1,25 +1,25 @@
-//! Results that need not be asked for again: of tools that only read and give the same when repeated.
+//! Caches results of read-only, idempotent tools.
 
 use std::time::{Duration, Instant};
 
 use moka::{Expiry, future::Cache};
 
-/// Most bytes of all results.
+/// Maximum bytes of all results.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
-/// What an entry costs beside its text.
+/// Bytes counted for each entry in addition to its text.
 const ENTRY_BYTES: usize = 200;
-/// No result is kept longer.
+/// Maximum age of a result.
 const MAX_AGE: Duration = Duration::from_hours(24);
 
-/// Which call a result is of. A toolkit that is started again, or lists other tools, has another generation,
-/// so that its former results are never found.
+/// Key of a cached call. The generation changes when a toolkit restarts or lists other tools, so that earlier
+/// results are no longer found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ToolResultKey {
-    /// Which connection.
+    /// Connection of the toolkit.
     pub(super) client: String,
     pub(super) generation: u64,
     pub(super) tool: String,
-    /// As JSON, with members in order of their names.
+    /// JSON with sorted members.
     pub(super) arguments: String,
 }
 
@@ -42,7 +42,7 @@ impl Expiry<ToolResultKey, CachedToolResult> for CachedResultExpiry {
     }
 }
 
-/// The results that are kept. Clones share them.
+/// Cache of tool results. Clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct ToolResultCache(Cache<ToolResultKey, CachedToolResult>);
 

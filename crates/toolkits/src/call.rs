@@ -1,4 +1,4 @@
-//! One call of a tool of a toolkit, from the model's arguments to the text that it reads.
+//! Executes one call of a toolkit's tool, from the model's arguments to the text for the model.
 
 use std::{
     path::PathBuf,
@@ -29,18 +29,18 @@ use crate::{
     spec::{ToolkitSandbox, ToolkitTransport},
 };
 
-/// What a model reads once its calls are used up.
-/// Longest check of arguments against a schema; it takes microseconds.
+/// Maximum time to validate arguments against a schema; it takes microseconds.
 const MAX_VALIDATION: Duration = Duration::from_secs(5);
-/// Most characters of what is wrong with arguments: names in it are the toolkit's.
+/// Maximum characters of reported faults, because they contain names that the toolkit chose.
 const MAX_FAULTS_CHARS: usize = 2000;
-/// How much longer than its limit a call may take in all; Codex waits a little longer still.
+/// Time that a whole call may exceed its limit. Codex waits slightly longer.
 const MARGIN: Duration = Duration::from_secs(10);
+/// Result text once the calls of a turn are used up.
 const LIMIT: &str = "step limit reached; answer with what you have";
 
-/// How a call ended.
+/// Outcome of a call.
 pub(super) struct CallOutcome {
-    /// `ok`, or why there is no result: a label of metrics.
+    /// `ok`, or the reason for having no result; used as a metrics label.
     outcome: &'static str,
     text: String,
 }
@@ -52,7 +52,7 @@ impl CallOutcome {
 }
 
 impl ToolkitGateway {
-    /// Calls a tool of `member` for a turn. Whatever is wrong is a result that says what to do.
+    /// Calls a tool of `member` for a turn. A failure becomes an error result that tells the model what to do.
     pub async fn call_tool(
         &self,
         grant: &Grant,
@@ -75,7 +75,7 @@ impl ToolkitGateway {
         }
     }
 
-    /// Calls a tool for a person, with the same checks.
+    /// Calls a tool for a person, with the same checks as for a turn.
     pub async fn try_call(
         &self,
         member: &ToolkitHandle,
@@ -113,9 +113,9 @@ impl ToolkitGateway {
         let toolkit = Self::metrics_label(member);
         let label = ToolCallLabel { source: "mcp", toolkit, outcome: ended.outcome };
         self.metrics().tool_calls.record_duration(&label, elapsed);
-        let tool: String = tool.chars().take(100).collect();
+        let shown_tool: String = tool.chars().take(100).collect();
         info!(
-            toolkit.name = %member.name(), tool.name = tool, outcome = ended.outcome,
+            toolkit.name = %member.name(), tool.name = shown_tool, outcome = ended.outcome,
             result.bytes = ended.text.len(), elapsed_ms = to_milliseconds(elapsed),
             "tool of a toolkit answered"
         );
@@ -125,10 +125,10 @@ impl ToolkitGateway {
 
     /// Returns the name of a toolkit for metrics.
     pub(super) fn metrics_label(member: &ToolkitHandle) -> String {
-        // A token chooses the names of what it carries and stores.
+        // Token holders choose the names of the toolkits that they send or store.
         let owner = Principal::owner();
         let is_chosen = member.origin() == ToolkitOrigin::Request
-            || member.client().owner().is_some_and(|of| of != owner.as_str());
+            || member.client().owner().is_some_and(|other| other != owner.as_str());
         if is_chosen { REQUEST.to_owned() } else { member.name().to_string() }
     }
 
@@ -180,22 +180,22 @@ impl ToolkitGateway {
         CallOutcome::new("ok", text)
     }
 
-    /// Validates arguments against the schema of the tool, and their paths.
+    /// Validates arguments against the schema of the tool, and checks their paths.
     async fn validate_arguments(
         &self,
         member: &ToolkitHandle,
         offer: &Arc<OfferedTool>,
         arguments: Value,
     ) -> Result<Map<String, Value>, CallOutcome> {
-        let (schema, given) = (Arc::clone(offer), arguments);
-        let validating = move || schema.listed.arguments().validate_and_parse(given);
-        // A schema of somebody else may take long; the thread is then left to its end.
+        let tool = Arc::clone(offer);
+        let validating = move || tool.listed.arguments().validate_and_parse(arguments);
+        // A third party's schema may take long; the thread then runs on until it is done.
         let validated = timeout(MAX_VALIDATION, self.tasks().spawn_blocking(validating)).await;
         let Ok(Ok(validated)) = validated else {
             let reason = format!("the schema of `{}` takes too long to check", offer.tool.name);
             return Err(CallOutcome::new("refused", reason));
         };
-        let arguments: Map<String, Value> = match validated {
+        let parsed: Map<String, Value> = match validated {
             Ok(Value::Object(arguments)) => arguments,
             Ok(_) => {
                 return Err(CallOutcome::new(
@@ -204,25 +204,25 @@ impl ToolkitGateway {
                 ));
             }
             Err(faults) => {
-                let faults = quote::sanitize_quotation(&faults.join("; "), MAX_FAULTS_CHARS);
-                let faults = format!("Invalid arguments; by the schema of the tool: \"{faults}\"");
-                return Err(CallOutcome::new("invalid", faults));
+                let quoted = quote::sanitize_quotation(&faults.join("; "), MAX_FAULTS_CHARS);
+                let message = format!("Invalid arguments; by the schema of the tool: \"{quoted}\"");
+                return Err(CallOutcome::new("invalid", message));
             }
         };
-        match self.check_paths(member, &arguments).await {
+        match self.check_paths(member, &parsed).await {
             Some(reason) => Err(CallOutcome::new("refused", reason)),
-            None => Ok(arguments),
+            None => Ok(parsed),
         }
     }
 
-    /// Calls the tool. Returns the text for the model, and for how long its server says that it holds.
+    /// Calls the tool. Returns the text for the model and the server's time to live for it.
     async fn request_result(
         &self,
         member: &ToolkitHandle,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<(String, Option<Duration>), CallOutcome> {
-        // With waiting for a place, a start and a second try it could take longer than Codex waits.
+        // Waiting for a slot, a start and a retry could exceed the time that Codex waits.
         let limit = member.spec().timeout + MARGIN;
         let result = match timeout(limit, member.client().call_tool(tool, arguments)).await {
             Ok(Ok(result)) => result,
@@ -236,7 +236,8 @@ impl ToolkitGateway {
                 return Err(CallOutcome::new("failed", reason));
             }
         };
-        let (ttl, is_error) = (result.ttl, result.is_error);
+        let ttl = result.ttl;
+        let is_error = result.is_error;
         let Ok(text) = self.tasks().spawn_blocking(move || text::render_result(&result)).await
         else {
             return Err(CallOutcome::new("cancelled", "the server stops"));
@@ -244,7 +245,7 @@ impl ToolkitGateway {
         if is_error { Err(CallOutcome::new("error", text)) } else { Ok((text, ttl)) }
     }
 
-    /// Returns why the paths in `arguments` are refused, if they are.
+    /// Returns the reason if paths in `arguments` are refused.
     async fn check_paths(
         &self,
         member: &ToolkitHandle,
@@ -258,11 +259,11 @@ impl ToolkitGateway {
         }
         let mut folders = self.list_root_folders().await;
         folders.extend(working_dir.clone());
-        let arguments = arguments.clone();
+        let checked_arguments = arguments.clone();
         let check = move || {
             let canonical: Vec<PathBuf> =
                 folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
-            paths::check_argument_paths(&arguments, &canonical)
+            paths::check_argument_paths(&checked_arguments, &canonical)
         };
         self.tasks()
             .spawn_blocking(check)
@@ -271,7 +272,7 @@ impl ToolkitGateway {
     }
 }
 
-/// Says that there is no such tool, and what there is.
+/// Describes an unknown tool with the nearest names.
 fn describe_unknown_tool(member: &ToolkitHandle, offers: &ToolOffers, tool: &str) -> String {
     let tool = quote::sanitize_name(tool);
     let name = member.name();
@@ -281,7 +282,7 @@ fn describe_unknown_tool(member: &ToolkitHandle, offers: &ToolOffers, tool: &str
     }
 }
 
-/// Whether the result of a tool may stand for that of a later call.
+/// Returns true if the result of a tool may be reused for later calls.
 fn is_repeatable(offer: &OfferedTool) -> bool {
     offer.tool.read_only && offer.tool.idempotent
 }
@@ -290,9 +291,9 @@ fn outcome_from_error(error: &ToolkitError) -> CallOutcome {
     CallOutcome::new("failed", format!("{error}; {}", error.advice()))
 }
 
-/// Returns arguments as JSON with their members in order, so that equal ones are equal texts.
+/// Serializes arguments with sorted members, so that equal arguments give equal texts.
 fn to_sorted_json(arguments: &Map<String, Value>) -> String {
-    let mut arguments = Value::Object(arguments.clone());
-    arguments.sort_all_objects();
-    arguments.to_string()
+    let mut sorted = Value::Object(arguments.clone());
+    sorted.sort_all_objects();
+    sorted.to_string()
 }

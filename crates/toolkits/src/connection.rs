@@ -1,7 +1,7 @@
-//! Connections to toolkits: external MCP servers, as processes of ours or over Streamable HTTP.
+//! Connections to toolkits: external MCP servers, run as child processes or reached over Streamable HTTP.
 //!
-//! Each distinct spec has one client, which turns share. Its server is started on first need, watched,
-//! started again when it ended, and stopped when nobody needs it.
+//! Each distinct spec has one client, which turns share. The client starts its server on first use, watches it,
+//! restarts it after a crash and stops it when idle.
 
 mod catalogue;
 mod client;
@@ -43,22 +43,22 @@ pub use self::{
 };
 use crate::spec::{ToolkitName, ToolkitSpec};
 
-/// Most processes of toolkits at a time, and most of one token.
+/// Maximum toolkit processes in total, and of one token.
 const MAX_PROCESSES: usize = 32;
 const MAX_SHARE: usize = 8;
-/// Longest message of a server; one that is longer is not read.
+/// Maximum bytes of a server's message; a longer one is not read.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
-/// Most clients that are kept without being used.
+/// Number of clients above which unused ones are dropped.
 const MAX_CLIENTS: usize = 256;
-/// A call may take longer than its limit by waiting for a start.
+/// Additional time for a call, because it may wait for a start.
 const RETIRE_MARGIN: Duration = Duration::from_secs(10);
 
-/// The name of a principal.
+/// Name of a principal.
 type OwnerName = String;
-/// What equal clients have in common.
+/// Owner and spec that identify a client.
 type ToolkitClientKey = (Option<OwnerName>, ToolkitSpec);
 
-/// Connections to toolkits. Clones share them. Its processes end with `tasks`.
+/// Pool of toolkit connections. Clones share it. Its processes end with `tasks`.
 #[derive(Clone)]
 pub struct ConnectionPool(Arc<PoolState>);
 
@@ -67,40 +67,39 @@ struct PoolState {
     tasks: Tasks,
     timing: ConnectionTiming,
     processes: Arc<Semaphore>,
-    /// What each principal but the owner may have of them.
+    /// Process quota of each principal except the owner.
     shares: Mutex<HashMap<OwnerName, Arc<Semaphore>>>,
     clients: Mutex<HashMap<ToolkitClientKey, Arc<ToolkitClient>>>,
-    /// Those that end when nobody holds them any more.
+    /// Clients that stop once their last user releases them.
     retiring: Mutex<Vec<Weak<ToolkitClient>>>,
 }
 
-/// Says how the process of a toolkit is started within its fence.
+/// Builds the command that starts a toolkit's process in its sandbox.
 pub trait ToolkitLauncher: Send + Sync {
-    /// Returns what is started; an error says what to do.
+    /// Returns the command; an error tells what to do.
     fn build_command<'a>(
         &'a self,
         start: LaunchRequest<'a>,
     ) -> BoxFuture<'a, Result<ToolkitCommand, String>>;
 }
 
-/// Which toolkit is to be started.
+/// Toolkit to start.
 #[derive(Debug, Clone, Copy)]
 pub struct LaunchRequest<'a> {
-    /// Whose it is; `None` where it is configured.
+    /// Principal that stored or sent it; `None` if a file configures it.
     pub owner: Option<&'a str>,
     pub name: &'a ToolkitName,
     pub spec: &'a ToolkitSpec,
 }
 
-/// A command with all that it is given.
+/// Command with its arguments and environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ToolkitCommand {
     pub program: PathBuf,
     pub args: Vec<OsString>,
-    /// Its whole environment.
     pub env: BTreeMap<String, String>,
     pub dir: PathBuf,
-    /// The folder that only it writes.
+    /// Folder that only this toolkit writes.
     pub own: Option<PathBuf>,
 }
 
@@ -109,7 +108,7 @@ impl ConnectionPool {
         Self::with_timing(launcher, tasks, ConnectionTiming::default())
     }
 
-    /// Does the same where less time passes than in earnest.
+    /// Creates a pool with other timing, such as shorter waits for tests.
     pub fn with_timing(
         launcher: Arc<dyn ToolkitLauncher>,
         tasks: Tasks,
@@ -120,8 +119,9 @@ impl ConnectionPool {
         Self(Arc::new(PoolState { launcher, tasks, timing, processes, shares, clients, retiring }))
     }
 
-    /// Returns the client of `spec` for `owner`: `None` for those that are configured, which all share,
-    /// else the principal whose request carries it. Equal ones share one client. Starts nothing.
+    /// Returns the client of `spec` for `owner`, without starting it. `owner` is `None` for toolkits of
+    /// configuration files, which all principals share, else the principal who stored or sent it. Equal specs
+    /// of an owner share one client.
     pub fn get_or_create_client(
         &self,
         owner: Option<&str>,
@@ -134,34 +134,31 @@ impl ConnectionPool {
             // Requests can carry any number of specs.
             clients.retain(|_, client| !is_unused(client));
         }
-        let made = || {
-            let PoolState { launcher, tasks, timing, processes, .. } = &*self.0;
-            let of = (key.0.clone(), name.clone(), spec.clone());
-            let with = (Arc::clone(launcher), tasks.clone(), timing.clone());
-            Arc::new(ToolkitClient::new(ClientInner::new(
-                of,
-                with,
-                (Arc::clone(processes), self.process_quota(owner)),
-            )))
-        };
         if let Some(client) = clients.get(&key) {
             return Arc::clone(client);
         }
-        let client = made();
+        let share = self.process_quota(owner);
+        let client = Arc::new(ToolkitClient::new(ClientInner::new(
+            key.0.clone(),
+            name.clone(),
+            spec.clone(),
+            share,
+            &self.0,
+        )));
         clients.insert(key, Arc::clone(&client));
         client
     }
 
-    /// Returns what a token may have of the processes; the owner may have all.
+    /// Returns the process quota of a token; `None` for the owner, who may use all processes.
     fn process_quota(&self, owner: Option<&str>) -> Option<Arc<Semaphore>> {
-        let owner = owner.filter(|owner| *owner != Principal::owner().as_str())?;
+        let token = owner.filter(|owner| *owner != Principal::owner().as_str())?;
         let mut shares = self.0.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.retain(|_, share| Arc::strong_count(share) > 1);
-        let made = || Arc::new(Semaphore::new(MAX_SHARE));
-        Some(Arc::clone(shares.entry(owner.to_owned()).or_insert_with(made)))
+        let new_share = || Arc::new(Semaphore::new(MAX_SHARE));
+        Some(Arc::clone(shares.entry(token.to_owned()).or_insert_with(new_share)))
     }
 
-    /// Stops what `owner`, who is revoked, has at once, for good.
+    /// Permanently stops all clients of `owner`, who is revoked, without waiting for users.
     pub async fn stop_of(&self, owner: &str) {
         let mut clients = self.extract_clients(owner, |_| true);
         clients.extend(self.lock_retiring_clients().iter().filter_map(Weak::upgrade));
@@ -169,11 +166,12 @@ impl ConnectionPool {
         join_all(clients.iter().map(|client| client.revoke())).await;
     }
 
-    /// Stops the clients of `owner` with these specs once nobody holds them any more. Returns at once.
+    /// Stops the clients of `owner` with these specs once nothing uses them. Returns at once.
     pub fn retire_clients(&self, owner: &str, specs: &[ToolkitSpec]) {
         for client in self.extract_clients(owner, |spec| specs.contains(spec)) {
             self.lock_retiring_clients().push(Arc::downgrade(&client));
-            let (stopping, tick) = (self.0.tasks.stop_token().clone(), self.0.timing.tick);
+            let stopping = self.0.tasks.stop_token().clone();
+            let tick = self.0.timing.tick;
             self.0.tasks.spawn(async move {
                 stopping.run_until_cancelled(retire_unheld(client, tick)).await;
             });
@@ -186,7 +184,7 @@ impl ConnectionPool {
         retiring
     }
 
-    /// Forgets the clients of `owner` with specs that match, and returns them.
+    /// Removes the clients of `owner` with matching specs, and returns them.
     fn extract_clients(
         &self,
         owner: &str,
@@ -207,7 +205,7 @@ impl ConnectionPool {
     }
 }
 
-/// Retires `client` when those who hold it are done, at the latest when a call that ran must have ended.
+/// Retires `client` when its users are done, at the latest after the longest time of a running call.
 async fn retire_unheld(client: Arc<ToolkitClient>, tick: Duration) {
     let unheld = async {
         while Arc::strong_count(&client) > 1 {
@@ -218,14 +216,14 @@ async fn retire_unheld(client: Arc<ToolkitClient>, tick: Duration) {
     client.retire().await;
 }
 
-/// Whether nobody holds `client`, and nothing of it runs.
+/// Returns true if nothing uses `client` and its server does not run.
 fn is_unused(client: &Arc<ToolkitClient>) -> bool {
     let state = client.status().state;
     Arc::strong_count(client) == 1
         && matches!(state, ToolkitState::Disabled | ToolkitState::Stopped | ToolkitState::Failing)
 }
 
-/// Values of the environment may be secrets.
+/// Omits the values of the environment, which may be secrets.
 impl std::fmt::Debug for ToolkitCommand {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { program, args, env, dir, own } = self;

@@ -1,4 +1,4 @@
-//! The directory of tools: ours and those of toolkits, with where each comes from and whether it can be called.
+//! Builds the directory of all tools, our own and those of toolkits, with their origin and state.
 
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::connection::{CatalogueTool, ToolkitState};
 
-/// What is there to be called, as `GET /tools` replies it. Field names are a wire promise.
+/// Reply of `GET /tools`. The field names are part of its contract.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ToolDirectory {
     pub tools: Vec<ToolEntry>,
     pub toolkits: Vec<ToolkitEntry>,
-    /// What is wrong with the configuration.
+    /// Faults of the configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// Who has a tool: this program and Codex, or a toolkit.
+/// Provider of a tool: this program and Codex, or a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolEntrySource {
@@ -32,11 +32,11 @@ pub enum ToolEntrySource {
     Mcp,
 }
 
-/// One tool.
+/// Tool of the directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolEntry {
-    /// The bare name of a tool of ours, `mcp:TOOLKIT:TOOL` of another.
+    /// Bare name of a local tool, or `mcp:TOOLKIT:TOOL`.
     pub id: String,
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,26 +49,26 @@ pub struct ToolEntry {
     pub input_schema: Value,
     pub annotations: Value,
     pub state: ToolState,
-    /// Why it cannot be called, where the toolkit itself could be.
+    /// Reason why the tool itself cannot be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Whether a tool can be called.
+/// State of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolState {
-    /// Now, or once its toolkit is started for a call.
+    /// Callable, now or after starting its toolkit.
     Ready,
-    /// Not while its toolkit fails, or is switched off.
+    /// Not callable while its toolkit fails or is switched off.
     Unavailable,
-    /// Not, by its configuration, its name or its schema.
+    /// Not callable because of its configuration, name or schema.
     Refused,
-    /// Not before somebody trusts what it says of itself now.
+    /// Not callable until a person trusts its changed description.
     Changed,
 }
 
-/// One toolkit.
+/// Toolkit of the directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolkitEntry {
@@ -76,32 +76,32 @@ pub struct ToolkitEntry {
     pub state: ToolkitState,
     /// `stdio` or `http`.
     pub transport: String,
-    /// How many of its tools can be called, as far as they are known.
+    /// Number of its known tools that can be called.
     pub tools: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     pub restarts: u64,
-    /// Since when it is in that state.
+    /// Time of the last change of state.
     pub since: String,
-    /// Which layer of the configuration names it.
+    /// Configuration layer that names it.
     pub origin: ToolkitOrigin,
 }
 
-/// Most tools that words find.
+/// Maximum tools that a query finds.
 const MAX_FOUND: usize = 20;
 
-/// Which tools are asked for.
+/// Filter of tools.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFilter {
     pub source: Option<ToolEntrySource>,
     pub toolkit: Option<String>,
-    /// Words, the best tools for which come first.
+    /// Search query; the best tools come first.
     pub query: Option<String>,
 }
 
 impl ToolkitGateway {
-    /// Returns what is there to be called: `local`, and the tools of the toolkits of `wanted`, as far as they
-    /// are known. Starts nothing.
+    /// Returns `local` and the known tools of the toolkits of `wanted`. Starts no toolkit, so tools of one that
+    /// never ran are missing.
     pub async fn build_directory(
         &self,
         local: &[codeinfo_mcp::McpTool],
@@ -125,7 +125,7 @@ impl ToolkitGateway {
         ToolDirectory { tools, toolkits, warnings }
     }
 
-    /// Returns how a toolkit is.
+    /// Returns the state of a toolkit.
     pub async fn build_toolkit_entry(member: &ToolkitHandle) -> ToolkitEntry {
         let status = member.status();
         ToolkitEntry {
@@ -140,7 +140,7 @@ impl ToolkitGateway {
         }
     }
 
-    /// Puts the tools that fit `query` in order, best first, and leaves the others out.
+    /// Returns the tools that match `query`, best first.
     async fn rank_tools(&self, tools: Vec<ToolEntry>, query: &str) -> Vec<ToolEntry> {
         let entries = tools.iter().map(|tool| ToolIndexEntry {
             id: tool.id.clone(),

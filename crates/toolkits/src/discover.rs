@@ -1,4 +1,4 @@
-//! The calls of the tools that discover and execute others.
+//! Handles calls of the discovery tools.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 use crate::{connection::CatalogueTool as Listed, spec::ToolkitName};
 
 impl ToolkitGateway {
-    /// Indexes tools off the runtime's threads: a thousand take a tenth of a second.
+    /// Indexes tools on a blocking thread; a thousand tools take a tenth of a second.
     pub(super) async fn build_tool_index(
         &self,
         entries: Vec<ToolIndexEntry>,
@@ -26,22 +26,22 @@ impl ToolkitGateway {
         indexing.await.ok()
     }
 
-    /// Returns what the endpoint of a toolkit of a turn says of itself now.
+    /// Returns the current description of a toolkit's endpoint, with its tools.
     pub async fn toolkit_endpoint_info(&self, member: &ToolkitHandle) -> EndpointInfo {
         match member.known_offers().await {
             Some(offers) => offers.about.clone(),
-            // It was there when the turn began: its calls say what became of it.
+            // The toolkit was ready when the turn began; its calls report what happened since.
             None => quote::build_endpoint_info(member.name()),
         }
     }
 
-    /// Returns what the endpoint with the five tools says of itself; `None` where the toolkits of the turn
-    /// are called directly.
+    /// Returns the description of the discovery endpoint; `None` if the model calls the turn's toolkits
+    /// directly.
     pub fn about_discovery(&self, grant: &Grant) -> Option<&EndpointInfo> {
         grant.index().map(|_| &self.0.discovery)
     }
 
-    /// Answers a call of one of the five tools, for a turn whose toolkits are discovered.
+    /// Handles a call of one of the five discovery tools.
     pub async fn call_discovery_tool(
         &self,
         grant: &Grant,
@@ -84,7 +84,7 @@ impl ToolkitGateway {
     }
 }
 
-/// Finds a tool of the turn, and the toolkit that has it.
+/// Finds a tool of the turn, with its toolkit.
 fn find_granted_tool<'a>(
     grant: &'a Grant,
     index: &'a ToolIndex,
@@ -96,25 +96,26 @@ fn find_granted_tool<'a>(
     Some((member, entry))
 }
 
-/// Returns the tools of a turn as they are discovered.
+/// Returns the index entries of a turn's tools.
 pub(super) fn build_index_entries(
     ready: &[(ToolkitHandle, Arc<ToolOffers>)],
 ) -> Vec<ToolIndexEntry> {
-    let of = |(member, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
-        let entry = |tool: &Listed| ToolIndexEntry {
-            id: format_tool_id(member.name(), &tool.name),
-            toolkit: Some(member.name().clone()),
-            name: tool.name.clone(),
-            title: tool.title.clone(),
-            description: tool.description.clone(),
-            parameters: parse_parameters(&tool.input_schema),
+    let toolkit_entries =
+        |(member, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
+            let entry = |tool: &Listed| ToolIndexEntry {
+                id: format_tool_id(member.name(), &tool.name),
+                toolkit: Some(member.name().clone()),
+                name: tool.name.clone(),
+                title: tool.title.clone(),
+                description: tool.description.clone(),
+                parameters: parse_parameters(&tool.input_schema),
+            };
+            offers.tools.values().map(|offer| entry(&offer.tool)).collect()
         };
-        offers.tools.values().map(|offer| entry(&offer.tool)).collect()
-    };
-    ready.iter().flat_map(of).collect()
+    ready.iter().flat_map(toolkit_entries).collect()
 }
 
-/// Returns the id of a tool of a toolkit.
+/// Returns the identifier of a toolkit's tool.
 pub(super) fn format_tool_id(toolkit: &ToolkitName, tool: &str) -> String {
     format!("mcp:{toolkit}:{tool}")
 }

@@ -1,8 +1,8 @@
-//! Finds the tools that a question needs, by meaning and by words, and names those near a wrong name.
+//! Finds the tools that a question needs, by meaning and by words, and suggests names near a wrong one.
 //!
-//! Ranking fuses the built-in model and BM25 by a convex combination, as search does. An index is built for
-//! one catalogue and never changes. Building one embeds every tool and belongs on a blocking thread
-//! for more than a few hundred; `benches/README.md` says what both cost.
+//! The rank is a convex combination of the scores of the built-in model and of BM25, as in search. An index
+//! covers one catalogue and never changes. Building one embeds each tool; with more than a few hundred tools it
+//! belongs on a blocking thread. `benches/README.md` has the costs.
 
 mod entry;
 mod nearest;
@@ -19,36 +19,36 @@ use self::{entry::first_sentence, words::Bm25Index};
 pub use entry::{LOCAL, ToolIndexEntry, ToolParameter, quote_text, render_signature};
 pub use parameters::parse_parameters;
 
-/// Most of a description that is indexed: what is longer is a manual.
+/// Maximum characters of a description to index.
 const MAX_INDEXED_CHARS: usize = 4000;
 
-/// How much each feature counts. A weight of 0 switches its feature off.
+/// Weights of the ranking features; 0 switches a feature off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ToolRankingWeights {
-    /// Share of meaning in the score; the rest is words.
+    /// Share of the semantic score; the rest is lexical.
     pub dense: f32,
-    /// How much less words that sentences are made of count.
+    /// Reduction of the weight of stop words.
     pub stop_word_discount: f32,
-    /// What one occurrence in each field counts: the tool's name, its toolkit's, its title, the names of its
-    /// parameters and their descriptions. One in its description counts 1.
+    /// Weights of one occurrence in the name of the tool, the name of the toolkit, the title, the names of
+    /// parameters and their descriptions. An occurrence in the description of the tool counts 1.
     pub name: f32,
     pub toolkit: f32,
     pub title: f32,
     pub parameter: f32,
     pub parameter_description: f32,
-    /// A tool of a toolkit that the query names. In units of the fused score, which is at most 1.
+    /// Bonus for tools of a toolkit that the query names, in units of the fused score, which is at most 1.
     pub of_toolkit: f32,
-    /// A tool that has all words of the query.
+    /// Bonus for tools that match all words of the query; a partial match gets a share of it.
     pub coverage: f32,
-    /// Share of a tool's name and first sentence in its meaning; the rest is all of it.
+    /// Share of the name and first sentence in a tool's vector; the rest is the whole text.
     pub gist: f32,
-    /// What other words for those of the query count, in words and in meaning.
+    /// Weights of synonyms of the query's words, in the lexical and the semantic score.
     pub synonyms: f32,
     pub synonyms_dense: f32,
 }
 
 impl ToolRankingWeights {
-    /// What the product ranks with.
+    /// Weights of the product.
     pub const SHIPPED: Self = Self {
         dense: 0.6,
         gist: 0.5,
@@ -65,31 +65,30 @@ impl ToolRankingWeights {
     };
 }
 
-/// A tool that was found.
+/// Tool with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankedTool<'a> {
     pub entry: &'a ToolIndexEntry,
     pub score: f32,
 }
 
-/// A toolkit as it is listed.
+/// Toolkit with its tools.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolDomain<'a> {
     pub name: &'a str,
-    /// Its tools, by name.
     pub tools: &'a [IndexedTool],
 }
 
-/// One tool with what is known of it beforehand.
+/// Tool with its precomputed vectors.
 #[derive(Debug)]
 pub struct IndexedTool {
     entry: ToolIndexEntry,
     vector: Vec<f32>,
-    /// The words of its toolkit's name.
+    /// Words of its toolkit's name.
     toolkit: TermVector,
 }
 
-/// Returns the names spelled most like `name`, up to three, best first.
+/// Returns up to three names spelled most like `name`, best first.
 pub fn nearest_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     nearest::first_distinct(nearest::names_by_spelling(name, names).into_iter())
 }
@@ -100,23 +99,23 @@ impl IndexedTool {
     }
 }
 
-/// The tools of one catalogue.
+/// Index of one catalogue's tools.
 pub struct ToolIndex {
     model: StaticModel,
     weights: ToolRankingWeights,
-    /// By domain, then name.
+    /// Tools, ordered by domain and name.
     tools: Vec<IndexedTool>,
     words: Bm25Index,
     stop_words: TermVector,
 }
 
 impl ToolIndex {
-    /// Indexes tools. Of two with one id the first counts.
+    /// Indexes tools. Of several with the same identifier, the first counts.
     pub fn new(entries: Vec<ToolIndexEntry>, model: StaticModel) -> Self {
         Self::with_weights(entries, model, ToolRankingWeights::SHIPPED)
     }
 
-    /// Indexes tools with other weights, to measure what each is worth.
+    /// Indexes tools with other weights, to measure their effect.
     pub fn with_weights(
         mut entries: Vec<ToolIndexEntry>,
         model: StaticModel,
@@ -133,7 +132,6 @@ impl ToolIndex {
         Self { model, weights, tools, words: Bm25Index::new(counts), stop_words }
     }
 
-    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
@@ -142,14 +140,14 @@ impl ToolIndex {
         self.tools.is_empty()
     }
 
-    /// Returns the tool of an id, as it is or as it is shown.
+    /// Returns the tool with an identifier, in its original or its shown form.
     pub fn find_entry(&self, id: &str) -> Option<&ToolIndexEntry> {
         let mut entries = self.tools.iter().map(IndexedTool::entry);
         let exact = entries.clone().find(|entry| entry.id == id);
         exact.or_else(|| entries.find(|entry| entry.shown_id() == id))
     }
 
-    /// Returns up to `limit` tools, best first, of one domain or all.
+    /// Returns up to `limit` tools of one domain or all, best first.
     pub fn search(&self, query: &str, domain: Option<&str>, limit: usize) -> Vec<RankedTool<'_>> {
         let asked = ToolQuery::new(self, query);
         let tools = self.tools.iter().enumerate();
@@ -161,41 +159,44 @@ impl ToolIndex {
         let most = found.iter().map(|found| found.lexical).fold(0.0, f32::max);
         let lexical = ScoreRange { least: 0.0, most };
         let weights = &self.weights;
-        for one in &mut found {
-            one.score = weights.dense * dense.normalize_score(one.dense)
-                + (1.0 - weights.dense) * lexical.normalize_score(one.lexical)
-                + one.extra;
+        for scored in &mut found {
+            scored.score = weights.dense * dense.normalize_score(scored.dense)
+                + (1.0 - weights.dense) * lexical.normalize_score(scored.lexical)
+                + scored.extra;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
-        found.iter().map(|one| RankedTool { entry: &one.tool.entry, score: one.score }).collect()
+        found
+            .iter()
+            .map(|scored| RankedTool { entry: &scored.tool.entry, score: scored.score })
+            .collect()
     }
 
-    /// Returns the ids of up to three tools that a wrong one may mean: by spelling, then by meaning.
+    /// Returns up to three identifiers near a wrong one, first by spelling, then by meaning.
     pub fn nearest_ids(&self, id: &str) -> Vec<&str> {
         let by_spelling = nearest::by_spelling(id, self.tools.iter().map(IndexedTool::entry));
-        let by_meaning = self.search(&nearest::to_search_words(id), None, nearest::MOST);
-        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.id.as_str());
+        let ranked = self.search(&nearest::to_search_words(id), None, nearest::MOST);
+        let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.id.as_str());
         nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
-    /// Returns up to three domains that a wrong one may mean, likewise.
+    /// Returns up to three domains near a wrong one, first by spelling, then by meaning.
     pub fn nearest_domains(&self, name: &str) -> Vec<&str> {
         let names = self.domains().map(|domain| domain.name);
         let by_spelling = nearest::names_by_spelling(name, names);
-        let by_meaning = self.search(&nearest::to_search_words(name), None, self.len());
-        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.domain());
+        let ranked = self.search(&nearest::to_search_words(name), None, self.len());
+        let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.domain());
         nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
-    /// Returns the domains by name.
+    /// Returns the domains, ordered by name.
     pub fn domains(&self) -> impl Iterator<Item = ToolDomain<'_>> {
         let groups = self.tools.chunk_by(|a, b| a.entry.domain() == b.entry.domain());
         groups.filter_map(|tools| Some(ToolDomain { name: tools.first()?.entry.domain(), tools }))
     }
 
-    /// Returns the tools of a domain by name, after the one with the name `cursor`; `None` if there is no such
-    /// domain. A name goes on to mark its place when the catalogue changes.
+    /// Returns the tools of a domain after the name `cursor`, ordered by name, or `None` for an unknown domain.
+    /// The cursor stays valid if the catalogue no longer contains that name.
     pub fn browse_domain(&self, domain: &str, cursor: Option<&str>) -> Option<&[IndexedTool]> {
         let tools = self.domains().find(|known| known.name == domain)?.tools;
         let is_shown =
@@ -216,8 +217,8 @@ impl IndexedTool {
         let text = format!("{} {}", entry.name, first_sentence(&entry.description));
         let gist_vector =
             model.embed_document(&EmbeddingDocument { path: domain, symbol: "", text: &text });
-        for (value, of_gist) in vector.iter_mut().zip(gist_vector) {
-            *value += gist * (of_gist - *value);
+        for (value, gist_value) in vector.iter_mut().zip(gist_vector) {
+            *value += gist * (gist_value - *value);
         }
         let toolkit =
             lexical::extract_query_terms(entry.toolkit.as_ref().map_or("", |name| name.as_str()));
@@ -225,22 +226,22 @@ impl IndexedTool {
     }
 }
 
-/// A query as it is compared with each tool.
+/// Query prepared for comparison with each tool.
 struct ToolQuery<'a> {
     index: &'a ToolIndex,
     vector: Vec<f32>,
-    /// Its terms, weighed by how telling they are.
+    /// Terms, weighted by their rarity.
     terms: TermVector,
     other_terms: TermVector,
     total: f32,
 }
 
-/// A tool with what a query has in common with it.
+/// Tool with the parts of its score.
 struct ScoredTool<'a> {
     tool: &'a IndexedTool,
     dense: f32,
     lexical: f32,
-    /// What counts beside both.
+    /// Sum of the bonuses.
     extra: f32,
     score: f32,
 }
@@ -287,13 +288,13 @@ impl<'a> ToolQuery<'a> {
     }
 }
 
-/// Returns whether a query has all terms of a name, if it has any.
+/// Returns true if `name` is not empty and the query contains all its terms.
 fn is_within(name: &TermVector, query: &TermVector) -> bool {
     let has = |term| query.indices.binary_search(term).is_ok();
     !name.indices.is_empty() && name.indices.iter().all(has)
 }
 
-/// The least and the most of a list of scores.
+/// Minimum and maximum of scores.
 struct ScoreRange {
     least: f32,
     most: f32,
@@ -308,14 +309,14 @@ impl ScoreRange {
         })
     }
 
-    /// Maps the least to 0 and the most to 1; nothing leads where all are equal.
+    /// Maps the minimum to 0 and the maximum to 1; returns 0 if all scores are equal.
     fn normalize_score(&self, score: f32) -> f32 {
         let width = self.most - self.least;
         if width > 0.0 { (score - self.least) / width } else { 0.0 }
     }
 }
 
-/// Returns how often a tool's fields have each term.
+/// Returns the weighted frequencies of terms in the fields of a tool.
 fn count_terms(entry: &ToolIndexEntry, weights: &ToolRankingWeights) -> TermVector {
     let toolkit = entry.toolkit.as_ref().map_or("", |name| name.as_str());
     let mut fields = vec![
@@ -333,7 +334,7 @@ fn count_terms(entry: &ToolIndexEntry, weights: &ToolRankingWeights) -> TermVect
     lexical::count_terms(fields)
 }
 
-/// Returns what the model reads of a tool.
+/// Returns the text that the model embeds for a tool.
 fn build_embedding_text(entry: &ToolIndexEntry) -> String {
     let title = entry.title.as_deref().unwrap_or_default();
     let mut text = format!("{title}\n{}", truncate_description(&entry.description));

@@ -1,4 +1,4 @@
-//! Grants: what lets Codex use the toolkits of one turn, for as long as the turn runs.
+//! Grants give Codex access to the toolkits of one turn while the turn runs.
 
 use std::{
     collections::HashMap,
@@ -17,45 +17,44 @@ use tokio_util::sync::CancellationToken;
 
 use super::{discovery::ToolIndex, member::ToolkitHandle};
 
-/// Most conversations whose grant is remembered. One that is forgotten gets a new one.
+/// Maximum conversations whose secret is remembered. A forgotten one gets a new secret.
 const MAX_CONVERSATIONS: usize = 256;
 
-/// A grant without its secret: its hash. Only hashes are compared, so that no comparison says anything of
-/// a secret.
+/// Hash of a grant's secret. Only hashes are compared, so that timing reveals nothing about a secret.
 type SecretHash = [u8; 32];
 
-/// The grants that hold. Clones share them.
+/// Registry of the valid grants. Clones share it.
 #[derive(Clone)]
 pub(super) struct GrantRegistry(Arc<Mutex<GrantState>>);
 
 struct GrantState {
     held: HashMap<SecretHash, Arc<Grant>>,
-    /// The secret of each conversation: a thread that is loaded keeps what it was opened with.
+    /// Secret of each conversation, because a loaded thread keeps the parameters of its opening.
     secrets: LruCache<ConversationId, Secret>,
 }
 
-/// What one turn may use.
+/// Toolkits and calls of one turn.
 pub struct Grant {
     members: Vec<ToolkitHandle>,
-    /// How the model finds tools, where there are too many to show.
+    /// Index for discovering tools, if there are too many to list.
     index: Option<Arc<ToolIndex>>,
-    /// Calls that are left.
+    /// Remaining calls.
     steps: AtomicUsize,
-    /// Cancelled at the end of the turn, and with it every call that still runs.
+    /// Cancelled at the end of the turn, together with its running calls.
     ended: CancellationToken,
 }
 
 impl GrantRegistry {
     pub(super) fn new() -> Self {
-        let most =
+        let capacity =
             std::num::NonZero::new(MAX_CONVERSATIONS).unwrap_or(std::num::NonZero::<usize>::MIN);
         Self(Arc::new(Mutex::new(GrantState {
             held: HashMap::new(),
-            secrets: LruCache::new(most),
+            secrets: LruCache::new(capacity),
         })))
     }
 
-    /// Grants the use of `members` for at most `steps` calls, until what is returned is dropped.
+    /// Grants at most `steps` calls of `members`, until the guard is dropped.
     pub(super) fn issue_grant(
         &self,
         conversation: Option<ConversationId>,
@@ -70,13 +69,13 @@ impl GrantRegistry {
             None => codeinfo_credentials::fresh_key()?,
         };
         let ended = CancellationToken::new();
-        let grant = Grant { members, index, steps: AtomicUsize::new(steps), ended };
-        let (hash, grant) = (hash_secret(secret.expose()), Arc::new(grant));
+        let grant = Arc::new(Grant { members, index, steps: AtomicUsize::new(steps), ended });
+        let hash = hash_secret(secret.expose());
         state.held.insert(hash, Arc::clone(&grant));
         Ok(GrantGuard { grants: self.clone(), secret, hash, grant })
     }
 
-    /// Returns what `secret` grants now.
+    /// Returns the valid grant with `secret`.
     pub(super) fn find_grant(&self, secret: &str) -> Option<Arc<Grant>> {
         self.lock_state().held.get(&hash_secret(secret)).cloned()
     }
@@ -86,7 +85,7 @@ impl GrantRegistry {
     }
 }
 
-/// A grant that holds until this is dropped. Calls that run then are cancelled.
+/// Guard that keeps a grant valid. Dropping it cancels running calls.
 pub struct GrantGuard {
     grants: GrantRegistry,
     secret: Secret,
@@ -103,18 +102,18 @@ impl GrantGuard {
         &self.grant
     }
 
-    /// Keeps the secret for further turns of `conversation`.
+    /// Keeps the secret for later turns of `conversation`.
     pub fn keep_for_conversation(&self, conversation: ConversationId) {
         self.grants.lock_state().secrets.put(conversation, self.secret.clone());
     }
 }
 
 impl GrantGuard {
-    /// Ends the grant and the calls that run.
+    /// Ends the grant and its running calls.
     pub(super) fn revoke_grant(&self) {
         self.grant.ended.cancel();
         let mut state = self.grants.lock_state();
-        // A later turn of the conversation may hold the same secret already.
+        // A later turn of the conversation may already use the same secret.
         if state.held.get(&self.hash).is_some_and(|held| Arc::ptr_eq(held, &self.grant)) {
             state.held.remove(&self.hash);
         }
@@ -148,13 +147,13 @@ impl Grant {
         self.index.as_deref()
     }
 
-    /// Takes one of the calls that are left; returns whether there was one.
+    /// Takes one of the remaining calls; returns false if there are none.
     pub(super) fn take_step(&self) -> bool {
         let take = |left: usize| left.checked_sub(1);
         self.steps.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
     }
 
-    /// Waits for the end of the turn.
+    /// Returns the token that is cancelled at the end of the turn.
     pub(super) fn cancellation_token(&self) -> &CancellationToken {
         &self.ended
     }
@@ -191,7 +190,7 @@ mod tests {
         let first = grants.issue_grant(None, Vec::new(), None, 1).unwrap();
         first.keep_for_conversation(id);
         let secret = first.secret();
-        // The next turn may begin before the former one is dropped.
+        // The next turn may begin before the guard of the previous one is dropped.
         let second = grants.issue_grant(Some(id), Vec::new(), None, 1).unwrap();
         drop(first);
         assert_eq!(second.secret(), secret);

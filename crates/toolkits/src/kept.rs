@@ -1,5 +1,6 @@
-//! What people decided about toolkits, in small files that only their user reads: replaced as a whole, and never
-//! taken for empty when they are damaged.
+//! Stores decisions of people about toolkits in small private files.
+//!
+//! A file is replaced as a whole. A damaged one is an error and never counts as empty.
 
 use std::{
     fs, io,
@@ -15,11 +16,11 @@ use codeinfo_core::{
 use codeinfo_worktree::beneath::{RootDir, read_to_limit};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The most that is read of such a file: more than all bounds of its content together take.
+/// Maximum bytes to read of a file; the bounds of its content together stay below.
 const MAX_BYTES: u64 = 64 << 20;
 const VERSION: u32 = 1;
 
-/// What was decided cannot be read or kept.
+/// Errors of reading or writing decisions.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionFileError {
     #[error("cannot use `{}`: {source}", path.display())]
@@ -42,7 +43,7 @@ impl DecisionFileError {
     }
 }
 
-/// A file with one value of `T`, read at each use: others may have replaced it.
+/// File with one value of `T`, read at each use because another process may have replaced it.
 #[derive(Debug)]
 pub(super) struct DecisionFile<T> {
     path: PathBuf,
@@ -51,7 +52,7 @@ pub(super) struct DecisionFile<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// The file as it is written.
+/// Content of the file.
 #[derive(Serialize, Deserialize)]
 struct VersionedValue<T> {
     version: u32,
@@ -69,7 +70,7 @@ impl<T: Default + Serialize + DeserializeOwned> DecisionFile<T> {
         &self.path
     }
 
-    /// Returns what is kept; what was never written is empty.
+    /// Returns the stored value, or the default if there is no file.
     pub(super) fn read(&self) -> Result<T, DecisionFileError> {
         let Some(bytes) = self.read_bytes().map_err(|source| self.io_error(source))? else {
             return Ok(T::default());
@@ -83,7 +84,7 @@ impl<T: Default + Serialize + DeserializeOwned> DecisionFile<T> {
         Ok(read.value)
     }
 
-    /// Reads, changes and replaces what is kept. Where nothing changed, nothing is written.
+    /// Reads, changes and replaces the value. Writes nothing if it is unchanged.
     pub(super) fn update<R>(
         &self,
         change: impl FnOnce(&mut T) -> Result<R, DecisionFileError>,

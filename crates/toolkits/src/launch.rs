@@ -1,9 +1,9 @@
-//! How a process of a toolkit is started within its fence: the sandbox of Codex.
+//! Starts toolkit processes in the sandbox of Codex.
 //!
-//! In it, a toolkit reads the indexed roots, the system's programs, its own program and its working
-//! folder. It writes a folder of its own below the data folder, which is its `HOME` (what `npx` and
-//! `uvx` fetch is kept there), and with `workspace-write` its working folder. Its variables are set
-//! inside, so that none of them steers the sandbox, and none shows in the list of processes.
+//! A toolkit reads the indexed roots, the system's programs, its own program and its working folder. It writes
+//! a folder of its own below the data folder, which is its `HOME` and holds the downloads of `npx` and `uvx`;
+//! with `workspace-write` it also writes its working folder. Its variables are set inside the sandbox, so that
+//! they cannot affect the sandbox and do not appear in the process list.
 
 mod program;
 
@@ -28,23 +28,24 @@ use crate::{
     spec::{ToolkitSandbox, ToolkitSpec, ToolkitTransport},
 };
 
-/// Folder of toolkits below the data folder.
+/// Folder of toolkits, below the data folder.
 const FOLDER: &str = "toolkits";
-/// Names in it that no toolkit can have: of Codex, and of toolkits that requests carried.
+/// Names in it that no toolkit can have: the folder of Codex, and the one of toolkits with an owner.
 const CODEX_FOLDER: &str = ".codex";
 const CARRIED_FOLDER: &str = ".carried";
-/// Stands before the names of variables on their way into the sandbox.
+/// Prefix of variable names on their way into the sandbox.
 const PREFIX: &str = "CODEINFO_ENV_";
-/// The shell that sets them there.
+/// Shell that sets the variables inside the sandbox.
 const SHELL: &str = "/bin/sh";
-/// Ends where Codex did not put its proxy in front of the network: an old one takes the wish for the plain network.
+/// Shell command that fails if Codex has not put its proxy in front of the network. An old Codex reads the
+/// proxy setting as unrestricted network.
 const DEMAND_PROXY: &str = "[ \"$CODEX_NETWORK_PROXY_ACTIVE\" = 1 ] || \
     { echo 'this Codex has no proxy for its network: update Codex' >&2; exit 1; }; ";
-/// What Codex sets for its own use.
+/// Variables that Codex sets for its own use.
 const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \
     CODEX_NETWORK_ALLOW_LOCAL_BINDING CODEX_NETWORK_PROXY_ACTIVE";
 
-/// Starts toolkits in the sandbox of Codex.
+/// Launcher that starts toolkits in the sandbox of Codex.
 pub struct SandboxLauncher {
     codex: Codex,
     settings: codeinfo_codex::CodexSettings,
@@ -52,7 +53,7 @@ pub struct SandboxLauncher {
     tasks: Tasks,
 }
 
-/// A toolkit's own folders.
+/// Folders that belong to one toolkit.
 struct ToolkitFolders {
     home: PathBuf,
     temporary: PathBuf,
@@ -81,36 +82,48 @@ impl SandboxLauncher {
             dir: dir.clone(),
             reads_scripts: start.owner.is_none_or(|owner| owner == Principal::owner().as_str()),
         };
-        let (command, args) = (command.clone(), args.clone());
+        let command_name = command.clone();
+        let command_args = args.clone();
         let is_fenced = start.spec.sandbox != ToolkitSandbox::Off;
-        let (own_home, private) = (own.home.clone(), self.private_places());
+        let own_home = own.home.clone();
+        let private = self.private_places();
         let found = self.tasks.spawn_blocking(move || {
-            let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
-            let dir = dir.ok_or("its `workingDir` is no folder")?;
-            let found = program::find_program(&command, args, &search)?;
+            let folder = dir
+                .canonicalize()
+                .ok()
+                .filter(|folder| folder.is_dir())
+                .ok_or("its `workingDir` is no folder")?;
+            let found = program::find_program(&command_name, command_args, &search)?;
             if is_fenced {
-                let dirs = std::iter::once(&dir).filter(|dir| !dir.starts_with(&own_home));
-                refuse_private(dirs.chain(&found.needs), &private.resolve())?;
+                let folders =
+                    std::iter::once(&folder).filter(|folder| !folder.starts_with(&own_home));
+                refuse_private(folders.chain(&found.needs), &private.resolve())?;
             }
-            Ok::<_, String>((found, dir))
+            Ok::<_, String>((found, folder))
         });
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
         let env = self.build_environment(start.spec, env, &own);
         if start.spec.sandbox == ToolkitSandbox::Off {
-            let (program, args) = (found.program, found.args);
-            return Ok(ToolkitCommand { program, args, env, dir, own: None });
+            return Ok(ToolkitCommand {
+                program: found.program,
+                args: found.args,
+                env,
+                dir,
+                own: None,
+            });
         }
-        self.build_sandboxed_command(start.spec, found, env, (own, dir)).await
+        self.build_sandboxed_command(start.spec, found, env, own, dir).await
     }
 
-    /// Returns the private places where no toolkit in a sandbox works or has its program.
+    /// Returns the private places that may hold neither the working folder nor the program of a sandboxed
+    /// toolkit.
     fn private_places(&self) -> PrivatePlaces {
         let home = self.settings.environment.get("HOME").map(PathBuf::from);
         let own = self.settings.home.iter().chain([&self.settings.data_dir]);
         PrivatePlaces::new(home, own.cloned().collect())
     }
 
-    /// Returns all variables that the process has.
+    /// Returns the complete environment of the process.
     fn build_environment(
         &self,
         spec: &ToolkitSpec,
@@ -127,9 +140,10 @@ impl SandboxLauncher {
             }
         };
         let path = Some(self.settings.path.to_string_lossy().into_owned());
-        let few = [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
-        let few = few.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        few.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
+        let standard =
+            [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
+        let set = standard.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        set.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
             .collect()
     }
 
@@ -138,7 +152,8 @@ impl SandboxLauncher {
         spec: &ToolkitSpec,
         found: program::ResolvedProgram,
         env: BTreeMap<String, String>,
-        (own, dir): (ToolkitFolders, PathBuf),
+        own: ToolkitFolders,
+        dir: PathBuf,
     ) -> Result<ToolkitCommand, String> {
         let names: Vec<&str> = env.keys().map(String::as_str).collect();
         let is_proxied = spec.network != NetworkAccess::Open;
@@ -151,10 +166,10 @@ impl SandboxLauncher {
         args.push(found.program.into_os_string());
         args.extend(found.args);
         let folder = self.settings.data_dir.join(FOLDER);
-        let (mut readable, mut writable) =
-            (self.list_readable_roots().await?, vec![own.home.clone()]);
+        let mut readable = self.list_readable_roots().await?;
+        let mut writable = vec![own.home.clone()];
         if dir != own.home {
-            // Keys in it are kept from it, as they are in an indexed folder.
+            // Keys in the working folder are hidden, as in an indexed folder.
             readable.push(ReadableRoot { folder: dir.clone(), private_files: Vec::new() });
             if spec.sandbox == ToolkitSandbox::WorkspaceWrite {
                 writable.push(dir.clone());
@@ -179,22 +194,29 @@ impl SandboxLauncher {
         let mut outside = boxed.env;
         outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
         outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
-        let (program, args, dir) = (boxed.program, boxed.args, own.home);
-        Ok(ToolkitCommand { program, args, env: outside, own: Some(dir.clone()), dir })
+        Ok(ToolkitCommand {
+            program: boxed.program,
+            args: boxed.args,
+            env: outside,
+            own: Some(own.home.clone()),
+            dir: own.home,
+        })
     }
 
     /// Returns the indexed roots whose secrets are known.
     async fn list_readable_roots(&self) -> Result<Vec<ReadableRoot>, String> {
-        let roots = self.store.roots().await;
-        let roots = roots.map_err(|error| format!("the indexed roots are not known: {error}"))?;
+        let roots = self
+            .store
+            .roots()
+            .await
+            .map_err(|error| format!("the indexed roots are not known: {error}"))?;
         Ok(roots.into_iter().filter_map(readable_from_root).collect())
     }
 
-    /// Makes the toolkit's own folders. Those of a toolkit that a request carried are not those of one
-    /// that is configured, or of somebody else.
+    /// Creates the toolkit's own folders, separate for each owner and for configuration files.
     async fn create_folders(&self, start: LaunchRequest<'_>) -> Result<ToolkitFolders, String> {
         let folder = self.settings.data_dir.join(FOLDER);
-        // Another program of the same name is another toolkit, which must find nothing of the first.
+        // A different program of the same name is another toolkit, which must not see the files of the first.
         let program: String = start.spec.program_digest().chars().take(8).collect();
         let name = format!("{}-{program}", start.name);
         let home = match start.owner {
@@ -208,7 +230,7 @@ impl SandboxLauncher {
         create_private_folder(&temporary)
             .await
             .map_err(|error| describe_folder_error(&temporary, &error))?;
-        // The sandbox compares paths as they are, without links.
+        // The sandbox compares paths literally, so links must be resolved.
         let home = tokio::fs::canonicalize(&home)
             .await
             .map_err(|error| describe_folder_error(&home, &error))?;
@@ -225,8 +247,8 @@ impl ToolkitLauncher for SandboxLauncher {
     }
 }
 
-/// Refuses paths in private places, or around the data of the product or of Codex. Places of the user that lie in the
-/// paths are for the fence to deny.
+/// Refuses paths inside private places, or around the data of this product or of Codex. Private places of
+/// the user inside a path are denied by the sandbox.
 fn refuse_private<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
     private: &ResolvedPlaces,
@@ -250,12 +272,12 @@ fn refuse_private<'a>(
 
 fn readable_from_root(root: Root) -> Option<ReadableRoot> {
     root.local_folder()?;
-    let private_files = root.last_ingest_at.and(root.private_files)?;
-    let private_files = private_files.iter().map(|path| root.path.join(path)).collect();
+    let relative_paths = root.last_ingest_at.and(root.private_files)?;
+    let private_files = relative_paths.iter().map(|path| root.path.join(path)).collect();
     Some(ReadableRoot { folder: root.path, private_files })
 }
 
-/// Returns a script that gives the variables their names and runs what follows.
+/// Returns a shell script that renames the prefixed variables and executes its arguments.
 fn build_environment_script(names: &[&str]) -> Result<String, String> {
     let mut script = vec![format!("unset {OF_CODEX}; ")];
     for name in names {
@@ -269,14 +291,14 @@ fn build_environment_script(names: &[&str]) -> Result<String, String> {
     Ok(script.concat())
 }
 
-/// Returns the folders of other toolkits, should an indexed root hold the data folder.
+/// Returns the folders of other toolkits, which an indexed root around the data folder would expose.
 fn list_other_folders(folder: &Path, own: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let others = entries.map(|entry| entry.path());
     others.filter(|path| !own.starts_with(path) && !path.ends_with(CODEX_FOLDER)).collect()
 }
 
-/// Makes a folder that only its owner reads.
+/// Creates a folder that only its owner can read.
 async fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,10 +1,9 @@
-//! Which toolkits a turn has: those of its request, of its repository, the stored ones and the user's, the first
-//! that names a toolkit winning.
+//! Resolves the toolkits of a turn from four layers: request, repository, stored document and user file.
 //!
-//! A repository's file counts only while `codeinfo mcp allow` has pinned its content: see
-//! [`super::allowed`]. One that does not count is as if it were not there, and a warning says so. One that counts
-//! replaces the stored and the user's toolkits whole, even when it cannot be read as toolkits: then the turn
-//! has those of its request only, and a warning says why. Nothing here fails a turn.
+//! The first layer that names a toolkit wins. A repository's file counts only while `codeinfo mcp allow` has
+//! pinned its content, see [`super::allowed`]; otherwise it is ignored with a warning. A file that counts
+//! replaces the stored and the user's toolkits as a whole. If it cannot be parsed, the turn has only the
+//! toolkits of its request, and a warning gives the reason. No fault here fails a turn.
 
 mod find;
 mod merge;
@@ -30,10 +29,10 @@ use crate::spec::{
     ToolkitSettings, ToolkitSpec, ToolkitTransport,
 };
 
-/// Files whose toolkits are kept, to be read again only when they change.
+/// Maximum parsed files to keep; each is parsed again when it changes.
 const KEPT_FILES: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// Reads the layers of toolkits. Reads files: not for a thread that must not wait.
+/// Resolver of toolkit layers. It reads files, so call it on a blocking thread.
 pub struct ToolkitLayers {
     reader: Arc<SpecReader>,
     allowed: Arc<ToolkitAllowlist>,
@@ -44,38 +43,38 @@ pub struct ToolkitLayers {
     parsed: Mutex<LruCache<PathBuf, ParsedToolkitFile>>,
 }
 
-/// The toolkits of a file as it was when it had this content.
+/// Parsed file with the digest of its content.
 #[derive(Clone)]
 struct ParsedToolkitFile {
     digest: String,
     document: Arc<Result<ToolkitDocument, Vec<String>>>,
 }
 
-/// What a turn asks for.
+/// Inputs of a turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LayerInputs<'a> {
-    /// What its request says of toolkits.
+    /// Toolkits that the request names or carries.
     pub requested: Option<&'a RequestedToolkits>,
-    /// The folder that it works in, in a repository or not.
+    /// Working folder, inside or outside of a repository.
     pub folder: Option<&'a Path>,
-    /// The current stored document.
+    /// Current stored document.
     pub stored: Option<&'a Value>,
 }
 
-/// The toolkits of a turn.
+/// Toolkits of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResolvedToolkits {
-    /// No more than may be, those of the request first, then by layer, each in the order of its document.
+    /// Toolkits within the limit: those of the request, then by layer, each in the order of its document.
     pub toolkits: Vec<SelectedToolkit>,
-    /// Those that are switched off where they are configured.
+    /// Toolkits that their configuration switches off.
     pub off: Vec<SelectedToolkit>,
-    /// What was left out and why, for people.
+    /// Messages for people about what was left out and why.
     pub warnings: Vec<String>,
-    /// What the stored document says of the agent.
+    /// Agent settings of the stored document.
     pub agent: AgentTools,
 }
 
-/// One toolkit of a turn.
+/// Toolkit of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedToolkit {
     pub name: ToolkitName,
@@ -83,7 +82,7 @@ pub struct SelectedToolkit {
     pub origin: ToolkitOrigin,
 }
 
-/// Which layer a toolkit comes from.
+/// Layer that configures a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolkitOrigin {
@@ -104,7 +103,7 @@ impl ToolkitOrigin {
     }
 }
 
-/// Refuses a toolkit of a repository that works elsewhere, over a link or otherwise.
+/// Rejects a toolkit whose working folder is outside of its repository, with links resolved.
 fn reject_outside_root(root: &Path, entry: ToolkitDocumentEntry) -> ToolkitDocumentEntry {
     let ToolkitDocumentEntry::Is(spec) = &entry else { return entry };
     let ToolkitTransport::Stdio { working_dir: Some(folder), .. } = &spec.transport else {
@@ -121,8 +120,8 @@ fn reject_outside_root(root: &Path, entry: ToolkitDocumentEntry) -> ToolkitDocum
 }
 
 impl ToolkitLayers {
-    /// Reads layers with these settings, for clients whose paths `path_map` maps. Variables of `environment` may stand in
-    /// the user's file.
+    /// Creates a resolver for clients whose paths `path_map` maps. Variables of `environment` are expanded in
+    /// the user's file and in repository files.
     pub fn new(
         reader: Arc<SpecReader>,
         allowed: Arc<ToolkitAllowlist>,
@@ -141,14 +140,14 @@ impl ToolkitLayers {
         }
     }
 
-    /// Returns the toolkits of a turn.
+    /// Resolves the toolkits of a turn.
     pub fn resolve(&self, asked: LayerInputs<'_>) -> ResolvedToolkits {
         let mut warnings = Vec::new();
         let mut agent = AgentTools::default();
         let mut sections = Vec::new();
         let repository =
             asked.folder.and_then(|folder| self.load_repository_section(folder, &mut warnings));
-        // The stored document says how the agent works, also where a repository has the toolkits.
+        // The stored document configures the agent even if a repository provides the toolkits.
         let stored = asked
             .stored
             .and_then(|value| self.parse_stored_section(value, &mut agent, &mut warnings));
@@ -163,7 +162,7 @@ impl ToolkitLayers {
         ResolvedToolkits { toolkits: merged.toolkits, off: merged.off, warnings, agent }
     }
 
-    /// Returns the section of the repository that `folder` is in, if it has one that counts.
+    /// Returns the section of the repository that contains `folder`, if its file counts.
     fn load_repository_section(
         &self,
         folder: &Path,
@@ -201,9 +200,9 @@ impl ToolkitLayers {
         let toolkits = match &*document {
             Ok(document) => document.toolkits.clone()?,
             Err(faults) => {
-                let faults = faults.join("; ");
                 warnings.push(format!(
-                    "no toolkit of {path} is used, nor one of a lower layer: {faults}"
+                    "no toolkit of {path} is used, nor one of a lower layer: {}",
+                    faults.join("; ")
                 ));
                 Vec::new()
             }
@@ -264,7 +263,7 @@ impl ToolkitLayers {
         }
     }
 
-    /// Returns the toolkits of a file, read again if it has another content than the last time.
+    /// Returns the parsed file, from the cache if its content is unchanged.
     fn parse_file_cached(
         &self,
         file: &Path,

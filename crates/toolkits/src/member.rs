@@ -1,4 +1,4 @@
-//! A toolkit as a turn has it, and which of its tools may be called.
+//! Handle of a toolkit, with the tools that may be called.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     kept::DecisionFileError,
-    layers::ToolkitOrigin,
+    layers::{SelectedToolkit, ToolkitOrigin},
     quote,
     trusted::{self, PinVerdict, ToolPinStore, ToolPins},
 };
@@ -21,10 +21,10 @@ use crate::{
     spec::{AllowedTools, ToolkitName, ToolkitSpec},
 };
 
-/// Most bytes of the name of a tool: what services of models take.
+/// Maximum bytes of a tool's name that model services accept.
 const MAX_NAME_BYTES: usize = 64;
 
-/// A toolkit as a turn has it. Clones share everything.
+/// Handle of a toolkit for turns. Clones share everything.
 #[derive(Clone)]
 pub struct ToolkitHandle(Arc<Inner>);
 
@@ -32,13 +32,13 @@ struct Inner {
     name: ToolkitName,
     origin: ToolkitOrigin,
     spec: ToolkitSpec,
-    /// Which connection it is.
+    /// Identifier of the connection.
     key: String,
     client: Arc<ToolkitClient>,
     trusted: Arc<ToolPinStore>,
-    /// What the tools of a toolkit that a request carries said first.
+    /// Pins of a toolkit that a request carries.
     pins: Mutex<ToolPins>,
-    /// What was made of the latest catalogue.
+    /// Tools derived from the latest catalogue.
     offers: Mutex<Option<Arc<ToolOffers>>>,
     tasks: Tasks,
 }
@@ -49,46 +49,55 @@ impl fmt::Debug for ToolkitHandle {
     }
 }
 
-/// The tools of one catalogue.
+/// Tools of one catalogue.
 #[derive(Debug)]
 pub(super) struct ToolOffers {
     pub(super) generation: u64,
     pub(super) tools: BTreeMap<String, Arc<OfferedTool>>,
-    /// Tools that cannot be called, each with the reason.
+    /// Tools that cannot be called, with the reason.
     pub(super) refused: BTreeMap<String, String>,
-    /// Those of them that are not trusted any more.
+    /// Refused tools whose description changed since they were pinned.
     pub(super) changed: BTreeSet<String>,
-    /// All that are listed.
     pub(super) all: Vec<CatalogueTool>,
-    /// What the endpoint of the toolkit says of itself.
+    /// Description of the toolkit's endpoint.
     pub(super) about: EndpointInfo,
 }
 
-/// A tool that may be called.
 #[derive(Debug)]
 pub(super) struct OfferedTool {
-    /// As the toolkit lists it.
+    /// Tool as the toolkit lists it.
     pub(super) tool: CatalogueTool,
-    /// As the model is given it.
+    /// Tool as the model sees it.
     pub(super) listed: codeinfo_mcp::McpTool,
 }
 
 impl ToolkitHandle {
     pub(super) fn new(
-        (name, origin, key): (ToolkitName, ToolkitOrigin, String),
-        spec: ToolkitSpec,
+        selected: SelectedToolkit,
+        key: String,
         client: Arc<ToolkitClient>,
-        (trusted, tasks): (Arc<ToolPinStore>, Tasks),
+        trusted: Arc<ToolPinStore>,
+        tasks: Tasks,
     ) -> Self {
-        let (pins, offers) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { name, origin, spec, key, client, trusted, pins, offers, tasks }))
+        let SelectedToolkit { name, spec, origin } = selected;
+        Self(Arc::new(Inner {
+            name,
+            origin,
+            spec,
+            key,
+            client,
+            trusted,
+            pins: Mutex::default(),
+            offers: Mutex::default(),
+            tasks,
+        }))
     }
 
     pub fn name(&self) -> &ToolkitName {
         &self.0.name
     }
 
-    /// Returns the layer of the configuration that names it.
+    /// Returns the configuration layer that names it.
     pub fn origin(&self) -> ToolkitOrigin {
         self.0.origin
     }
@@ -97,7 +106,7 @@ impl ToolkitHandle {
         &self.0.spec
     }
 
-    /// Returns what names the connection.
+    /// Returns the identifier of the connection.
     pub(super) fn connection_key(&self) -> &str {
         &self.0.key
     }
@@ -110,7 +119,7 @@ impl ToolkitHandle {
         self.0.client.status()
     }
 
-    /// Starts it by hand, also after it failed too often.
+    /// Starts it manually, even after it failed too often.
     pub async fn start(&self) -> Result<(), ToolkitError> {
         self.0.client.start().await.map(drop)
     }
@@ -123,12 +132,12 @@ impl ToolkitHandle {
         self.0.client.restart().await.map(drop)
     }
 
-    /// Whether `principal` may start, stop and trust it: what is everybody's is the owner's to look after.
+    /// Returns true if `principal` may start, stop and trust it. Only the owner may manage shared toolkits.
     pub fn is_of(&self, principal: &Principal) -> bool {
         principal.is_owner() || self.0.client.owner() == Some(principal.as_str())
     }
 
-    /// Believes from now on what its tools say of themselves now; returns how many there are.
+    /// Pins the current descriptions of its tools; returns the number of tools.
     pub async fn trust_current_tools(&self) -> Result<usize, String> {
         let catalogue = self.0.client.load_catalogue().await.map_err(|error| error.to_string())?;
         let member = self.clone();
@@ -158,7 +167,7 @@ impl ToolkitHandle {
         }
     }
 
-    /// Returns the tools that may be called now; starts the toolkit if need be.
+    /// Returns the tools that may be called; starts the toolkit if needed.
     pub(super) async fn load_offers(&self) -> Result<Arc<ToolOffers>, ToolkitError> {
         let catalogue = self.0.client.load_catalogue().await?;
         let stopping = || ToolkitError::Stopping(self.0.name.to_string());
@@ -170,7 +179,7 @@ impl ToolkitHandle {
         self.offers_from_catalogue(self.0.client.known_catalogue()?).await
     }
 
-    /// Returns a tool as the toolkit lists it now.
+    /// Returns a tool as the toolkit currently lists it.
     pub(super) fn find_listed_tool(&self, name: &str) -> Option<CatalogueTool> {
         self.0.client.known_catalogue()?.find_tool(name).cloned()
     }
@@ -194,7 +203,7 @@ impl ToolkitHandle {
 }
 
 impl Inner {
-    /// Returns the name under which its tools are pinned: what somebody stored is that somebody's.
+    /// Returns the name for pins, with the owner for stored toolkits.
     fn pinned_as(&self) -> String {
         match self.client.owner() {
             Some(owner) => format!("{owner}/{}", self.name),
@@ -202,7 +211,7 @@ impl Inner {
         }
     }
 
-    /// Sorts the tools of a catalogue into those that may be called and others. Reads and writes files.
+    /// Sorts the tools of a catalogue into callable and refused ones. Reads and writes files.
     fn sort_tools(&self, catalogue: &ToolCatalogue) -> ToolOffers {
         let mut offers = ToolOffers {
             generation: catalogue.generation,
@@ -277,8 +286,8 @@ impl Inner {
                  `codeinfo mcp trust {toolkit}`"
             ));
         }
-        let schema = Schema::from_untrusted(Value::Object(tool.input_schema.clone()));
-        let schema = schema.map_err(|error| error.to_string())?;
+        let schema = Schema::from_untrusted(Value::Object(tool.input_schema.clone()))
+            .map_err(|error| error.to_string())?;
         let title = quote::sanitize_name(tool.title.as_deref().unwrap_or(&tool.name));
         let hints = ToolHints {
             read_only: tool.read_only,
@@ -292,8 +301,8 @@ impl Inner {
             &quote::quote_description(toolkit, &tool.description),
             schema,
             hints,
-        );
-        let listed = listed.with_listed_schema(quote::sanitize_schema(&tool.input_schema));
+        )
+        .with_listed_schema(quote::sanitize_schema(&tool.input_schema));
         Ok(OfferedTool { tool: tool.clone(), listed })
     }
 
@@ -302,7 +311,7 @@ impl Inner {
     }
 }
 
-/// What a tool says of itself, as it is pinned.
+/// Description of a tool for pinning.
 struct OwnedToolDescription<'a> {
     tool: &'a CatalogueTool,
     schema: Value,

@@ -1,8 +1,7 @@
-//! The tools by which a model finds and calls the tools of toolkits when there are too many to list.
+//! Tools by which a model discovers and calls tools of toolkits, for turns with too many tools to list.
 //!
-//! Everything here is pure: what a call asks for, and the text that answers it. Running what `execute_tool`
-//! names is the caller's. The words of toolkits are quoted, in one line each and cut, so that none can pose as
-//! ours.
+//! This module parses calls and renders replies, without I/O. The caller executes the tool that `execute_tool`
+//! names. Words of toolkits are quoted, cut and put on one line, so that they cannot pose as ours.
 
 mod render;
 
@@ -12,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::discovery::ToolIndex;
 
-/// Most tools of one discovery, and how many when the model does not say.
+/// Maximum and default number of tools of one discovery.
 pub const MAX_LIMIT: usize = 20;
 pub const DEFAULT_LIMIT: usize = 8;
-/// Most characters of what is looked for, and of a name.
+/// Maximum characters of a query and of a name.
 const MAX_QUERY_CHARS: usize = 2000;
 const MAX_ARGUMENT_CHARS: usize = 300;
 
@@ -25,7 +24,7 @@ pub const EXECUTE: &str = "execute_tool";
 pub const DOMAINS: &str = "list_tool_domains";
 pub const BROWSE: &str = "browse_tool_domain";
 
-/// What a call asks for.
+/// Parsed call of a discovery tool.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DiscoveryCall {
     Discover {
@@ -36,7 +35,7 @@ pub enum DiscoveryCall {
     Schema {
         tool: String,
     },
-    /// To be run by the caller, who may answer an unknown tool with [`unknown_tool`].
+    /// The caller executes the tool. It may answer an unknown one with [`unknown_tool`].
     Execute {
         tool: String,
         arguments: Map<String, Value>,
@@ -48,7 +47,7 @@ pub enum DiscoveryCall {
     },
 }
 
-/// The text of an answer, and whether it reports a fault that the model can mend.
+/// Text of a reply; `is_error` marks a fault that the model can correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveryReply {
     pub text: String,
@@ -65,7 +64,7 @@ impl DiscoveryReply {
     }
 }
 
-/// Returns the five tools, in the order in which they are used.
+/// Builds the five tools, in the order of their use.
 pub fn build_discovery_tools() -> Result<Vec<McpTool>, SchemaError> {
     let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_ARGUMENT_CHARS);
     let query = text_of(
@@ -125,7 +124,7 @@ Lists the domains, one for each connected toolkit, with the number of their tool
 const BROWSE_DESCRIPTION: &str = "\
 Lists the signatures of all tools of one domain by name. If there are more, the reply says with which cursor to go on.";
 
-/// Reads a call of one of the five tools, or returns every fault.
+/// Parses a call of one of the five tools, or returns all faults.
 pub fn parse_call(tool: &McpTool, arguments: Value) -> Result<DiscoveryCall, Vec<String>> {
     let name = tool.name();
     let DiscoveryArguments { query, domain, limit, tool: id, inner, cursor } =
@@ -141,7 +140,7 @@ pub fn parse_call(tool: &McpTool, arguments: Value) -> Result<DiscoveryCall, Vec
     })
 }
 
-/// What any of the five tools takes; the schema of each says what it must have.
+/// Arguments of all five tools; the schema of each tool has its required ones.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct DiscoveryArguments {
@@ -154,7 +153,7 @@ struct DiscoveryArguments {
     cursor: Option<String>,
 }
 
-/// Returns the tools found for a query.
+/// Replies with the tools that match a query.
 pub fn reply_with_matches(
     index: &ToolIndex,
     query: &str,
@@ -172,12 +171,12 @@ pub fn reply_with_matches(
         return unknown_domain(index, domain);
     }
     let found = index.search(query, domain, limit.min(MAX_LIMIT));
-    let of =
+    let total =
         domain.map_or(index.len(), |name| index.browse_domain(name, None).map_or(0, <[_]>::len));
-    DiscoveryReply::text(render::render_matches(&found, of))
+    DiscoveryReply::text(render::render_matches(&found, total))
 }
 
-/// Returns what is known of one tool; `input_schema` is that of the tool of this id.
+/// Replies with the description and schema of a tool; `input_schema` is the schema of `tool`.
 pub fn reply_with_schema(
     index: &ToolIndex,
     tool: &str,
@@ -189,12 +188,12 @@ pub fn reply_with_schema(
     }
 }
 
-/// Returns the domains.
+/// Replies with the domains.
 pub fn reply_with_domains(index: &ToolIndex) -> DiscoveryReply {
     DiscoveryReply::text(render::render_domains(index))
 }
 
-/// Returns a page of the tools of a domain.
+/// Replies with a page of a domain's tools.
 pub fn reply_with_page(index: &ToolIndex, domain: &str, cursor: Option<&str>) -> DiscoveryReply {
     match index.browse_domain(domain, cursor) {
         Some(tools) => DiscoveryReply::text(render::render_page(domain, tools)),
@@ -202,7 +201,7 @@ pub fn reply_with_page(index: &ToolIndex, domain: &str, cursor: Option<&str>) ->
     }
 }
 
-/// Says that there is no such tool, and which three are nearest.
+/// Replies that a tool does not exist, with up to three near names.
 pub fn unknown_tool(index: &ToolIndex, tool: &str) -> DiscoveryReply {
     DiscoveryReply::error(render::render_unknown_name(
         "tool",
@@ -226,7 +225,7 @@ fn define_tool(
     [title, description]: [&str; 2],
     arguments: Value,
 ) -> Result<McpTool, SchemaError> {
-    // What a tool does that is called through here, nobody knows beforehand.
+    // The effects of a tool called through `execute_tool` are unknown.
     let hints = if name == EXECUTE {
         ToolHints::default()
     } else {

@@ -1,19 +1,18 @@
-//! The result of a call as one text for the model.
+//! Renders the result of a call as one text for the model.
 
 use codeinfo_secrets::redact_secrets;
 use serde_json::Value;
 
 use crate::connection::CallResult;
 
-/// Most bytes of a result. Codex cuts what is longer, and says less of it.
+/// Maximum bytes of a result. Codex cuts longer ones with a less helpful note.
 pub(super) const MAX_RESULT_BYTES: usize = 40_000;
-/// Most bytes that are read of a result: secrets are looked for before it is cut.
+/// Maximum bytes of a result that are searched for secrets before it is cut.
 const MAX_READ_BYTES: usize = 1024 * 1024;
-/// What a call that returns nothing says.
+/// Text for an empty result.
 const NOTHING: &str = "(the tool returned nothing)";
 
-/// Returns what the model is shown of `result`: its texts, with secrets replaced, and a word for each part
-/// that is none.
+/// Returns the text of `result` for the model, with secrets replaced and a note for each part that is not text.
 pub(super) fn render_result(result: &CallResult) -> String {
     let mut parts: Vec<String> = result.content.iter().map(render_part).collect();
     let has_text = parts.iter().any(|part| !part.trim().is_empty());
@@ -51,17 +50,18 @@ fn left_out(what: &str, kind: Option<&str>, base64: Option<&str>) -> String {
     format!("({what} of {kind}, about {bytes} bytes, is left out)")
 }
 
-/// Cuts the middle out of a text of more than `most` bytes, and says so there.
+/// Cuts the middle out of a text of more than `most` bytes, and leaves a note there.
 fn truncate_middle(text: &str, most: usize) -> String {
-    /// Room for the sentence in the middle.
+    /// Bytes reserved for the note.
     const SENTENCE: usize = 120;
     if text.len() <= most {
         return text.to_owned();
     }
     let half = most.saturating_sub(SENTENCE) / 2;
-    let (start, end) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
-    let (first, last) =
-        (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+    let start = text.floor_char_boundary(half);
+    let end = text.ceil_char_boundary(text.len() - half);
+    let first = text.get(..start).unwrap_or_default();
+    let last = text.get(end..).unwrap_or_default();
     format!(
         "{first}\n[… {} bytes of {} are left out here; ask for less …]\n{last}",
         end - start,

@@ -1,4 +1,4 @@
-//! What one turn gets: its toolkits started, a grant to use them, and words for the model.
+//! Prepares the toolkits of one turn: starts them, grants their use and writes the model's instructions.
 
 use std::{path::Path, sync::Arc};
 
@@ -13,50 +13,50 @@ use super::{
 };
 use crate::spec::{AgentTools, RequestedToolkits, ToolkitName};
 
-/// What Codex calls the endpoint with the tools that discover others.
+/// Codex's name for the discovery endpoint.
 const DISCOVERY: &str = "toolkits";
-/// Most characters of a warning.
+/// Maximum characters of a warning.
 const MAX_WARNING: usize = 500;
-/// Longest call of the endpoint with the tools that discover others: that of the slowest toolkit.
+/// Fallback for the call duration of the discovery endpoint, which is that of its slowest toolkit.
 const MAX_TIMEOUT: std::time::Duration = std::time::Duration::from_hours(1);
 
-/// What is known of a turn that begins.
+/// Context of a turn that begins.
 #[derive(Debug, Clone, Default)]
 pub struct ToolkitTurnContext<'a> {
-    /// What the request says of toolkits.
+    /// Toolkits that the request names or carries.
     pub requested: Option<RequestedToolkits>,
-    /// Who asks. Nobody in particular has what the owner stored.
+    /// Principal of the request; `None` uses the document that the owner stored.
     pub principal: Option<Principal>,
-    /// The folder of the one repository that the question is about.
+    /// Folder of the single repository that the question is about.
     pub folder: Option<&'a Path>,
     pub conversation: Option<ConversationId>,
 }
 
-/// The toolkits of one turn. They can be used until this is dropped.
+/// Toolkits of one turn, usable until this value is dropped.
 #[derive(Debug, Default)]
 pub struct TurnToolkits {
     /// Endpoints for Codex.
     pub extras: Vec<ExtraEndpoint>,
-    /// What people should know: what was left out, and why.
+    /// Messages for people about what was left out and why.
     pub warnings: Vec<String>,
-    /// What follows the instructions of the model.
+    /// Text to append to the model's instructions.
     pub prompt: Option<String>,
-    /// What the model reads before the question.
+    /// Text that the model reads before the question.
     pub note: Option<String>,
-    /// The toolkits that can be used.
+    /// Usable toolkits.
     pub names: Vec<ToolkitName>,
     held: Option<GrantGuard>,
 }
 
 impl TurnToolkits {
-    /// Ends their use, and the calls that run.
+    /// Ends their use and running calls.
     pub fn revoke_grant(&self) {
         if let Some(held) = &self.held {
             held.revoke_grant();
         }
     }
 
-    /// Has later turns of `conversation` show the same grant.
+    /// Lets later turns of `conversation` use the same secret.
     pub fn keep_for_conversation(&self, conversation: ConversationId) {
         if let Some(held) = &self.held {
             held.keep_for_conversation(conversation);
@@ -65,7 +65,7 @@ impl TurnToolkits {
 }
 
 impl ToolkitGateway {
-    /// Chooses and starts the toolkits of a turn. What cannot be had is named and left out.
+    /// Chooses and starts the toolkits of a turn. Toolkits that fail are left out, with a warning.
     pub async fn prepare_turn(&self, wanted: ToolkitTurnContext<'_>) -> TurnToolkits {
         if !self.settings().enabled {
             return build_disabled_turn(&wanted);
@@ -108,12 +108,12 @@ impl ToolkitGateway {
     async fn grant_toolkits(
         &self,
         ready: Vec<(ToolkitHandle, Arc<ToolOffers>)>,
-        warnings: Vec<String>,
+        raw_warnings: Vec<String>,
         agent: &AgentTools,
         conversation: Option<ConversationId>,
     ) -> TurnToolkits {
         let warnings: Vec<String> =
-            warnings.iter().map(|warning| quote::sanitize_line(warning, MAX_WARNING)).collect();
+            raw_warnings.iter().map(|warning| quote::sanitize_line(warning, MAX_WARNING)).collect();
         for warning in &warnings {
             warn!(warning, "toolkits of a turn");
         }
@@ -187,7 +187,7 @@ impl ToolkitGateway {
     }
 }
 
-/// What a turn gets where toolkits are off: nothing, and a warning where some were asked for.
+/// Returns a turn without toolkits, with a warning if the request asks for some.
 fn build_disabled_turn(wanted: &ToolkitTurnContext<'_>) -> TurnToolkits {
     let asks = wanted.requested.as_ref().is_some_and(|requested| {
         !requested.specs.is_empty()
@@ -198,7 +198,7 @@ fn build_disabled_turn(wanted: &ToolkitTurnContext<'_>) -> TurnToolkits {
     TurnToolkits { note: build_missing_note(&warnings), warnings, ..TurnToolkits::default() }
 }
 
-/// Names the tools that are not trusted any more.
+/// Names the tools that are no longer trusted.
 fn describe_changed_tools(member: &ToolkitHandle, offers: &ToolOffers) -> Option<String> {
     let names: Vec<&str> = offers.changed.iter().map(String::as_str).take(10).collect();
     (!names.is_empty()).then(|| {
@@ -211,7 +211,7 @@ fn describe_changed_tools(member: &ToolkitHandle, offers: &ToolOffers) -> Option
     })
 }
 
-/// Returns what the model reads of what it has to do without.
+/// Returns a note for the model about missing toolkits.
 fn build_missing_note(warnings: &[String]) -> Option<String> {
     (!warnings.is_empty()).then(|| {
         format!(
@@ -222,7 +222,7 @@ fn build_missing_note(warnings: &[String]) -> Option<String> {
     })
 }
 
-/// Returns what the instructions say of toolkits. `own` takes the place of our words.
+/// Returns the instructions about toolkits; `own` replaces the default text.
 fn build_prompt(
     members: &[ToolkitHandle],
     discovers: bool,

@@ -1,28 +1,27 @@
-//! How much of what Codex says is kept of one event, whatever it says.
+//! Bounds the size of each event.
 
 use serde_json::Value;
 
 use super::{CodexEvent, CodexToolCall};
 
-/// Most bytes of the text of one event. It is cut without a mark: what shows texts bounds them
-/// lower, and so sees that there was more.
+/// Maximum bytes of an event's text. The cut leaves no mark: code that shows texts has lower bounds and detects
+/// the excess itself.
 pub const MAX_TEXT_BYTES: usize = 2 * 1024 * 1024;
-/// Most bytes that are kept of the parameters of a tool call, and of its result: more than the model
-/// is given of it, which is 48,000 bytes.
+/// Maximum bytes of a tool call's parameters and of its result. The model gets less of it, 48,000 bytes.
 pub(super) const MAX_TOOL_BYTES: usize = 64 * 1024;
-/// What stands where something was left out.
+/// Mark for omitted content.
 const CUT: &str = "[cut: more than 64 KiB]";
-/// What one entry of a value costs beside its text.
+/// Bytes counted for each value in addition to its text.
 const ENTRY_BYTES: usize = 16;
 
-/// Cuts a text that is too long, between two characters.
+/// Cuts a text to [`MAX_TEXT_BYTES`] at a character boundary.
 pub(super) fn truncate_text(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
     text
 }
 
-/// Cuts a JSON value that is too large: the last text that finds room is cut and marked, and what
-/// follows it is left out.
+/// Cuts a JSON value to about [`MAX_TOOL_BYTES`]. The text that exceeds the limit is cut and marked, and all
+/// later entries are left out.
 pub(super) fn truncate_value(mut value: Value) -> Value {
     truncate_within(&mut value, &mut MAX_TOOL_BYTES.clone());
     value
@@ -62,7 +61,7 @@ fn truncate_within(value: &mut Value, room: &mut usize) {
 }
 
 impl CodexEvent {
-    /// Returns about how many bytes the event holds.
+    /// Returns the approximate size of the event in bytes.
     pub(crate) fn estimated_bytes(&self) -> usize {
         match self {
             Self::ToolStarted(tool) | Self::ToolEnded(tool) => tool.estimated_bytes(),
@@ -88,7 +87,7 @@ impl CodexToolCall {
     }
 }
 
-/// Returns about how many bytes a value holds.
+/// Returns the approximate size of a value in bytes.
 pub(super) fn estimate_value_bytes(value: &Value) -> usize {
     ENTRY_BYTES
         + match value {

@@ -1,16 +1,16 @@
-//! Codex's items: messages, reasoning and the many kinds of tool calls.
+//! Parses items of Codex: messages, reasoning and the kinds of tool calls.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 use serde_json::{Value, json};
 
 use super::{CodexEvent, CodexToolCall, UnknownNotification, bound, find_text, require_text};
 
-/// The source of Codex's own tools.
+/// Source name of Codex's own tools.
 const OWN: &str = "codex";
-/// The name of those that are commands.
+/// Tool name of shell commands.
 const SHELL: &str = "shell";
 
-/// Reads an item; `None` for a kind of no interest.
+/// Parses an item; returns `None` for ignored kinds.
 pub(super) fn parse_item(params: &Value) -> Result<Option<CodexEvent>, UnknownNotification> {
     let item = params.get("item").ok_or(UnknownNotification)?;
     let id = require_text(item, "/id")?;
@@ -55,8 +55,8 @@ fn build_tool_event(tool: CodexToolCall) -> CodexEvent {
     }
 }
 
-/// Joins the parts of a reasoning item by a blank line: the summary where there is one, else the
-/// raw text that some providers give.
+/// Joins the parts of a reasoning item with blank lines. Uses the summary, else the raw text that some
+/// providers send.
 fn join_reasoning(item: &Value) -> String {
     let parts = |field: &str| -> Vec<&str> {
         let parts = item.get(field).and_then(Value::as_array).into_iter().flatten();
@@ -81,18 +81,19 @@ fn mcp_call(call_id: String, item: &Value) -> Result<CodexToolCall, UnknownNotif
     })
 }
 
-/// What the model was given is bounded; what a server says beside it is whole, or it could not be read.
+/// Truncates the model's part of the result. The server's `_meta` is kept whole or dropped, because a cut would
+/// make it unreadable.
 fn mcp_result(mut result: Value) -> Value {
     let meta = result.as_object_mut().and_then(|members| members.remove("_meta"));
-    let meta = meta.filter(|meta| bound::estimate_value_bytes(meta) <= bound::MAX_TEXT_BYTES);
-    let mut result = bound::truncate_value(result);
-    if let (Some(meta), Some(members)) = (meta, result.as_object_mut()) {
+    let kept_meta = meta.filter(|meta| bound::estimate_value_bytes(meta) <= bound::MAX_TEXT_BYTES);
+    let mut bounded = bound::truncate_value(result);
+    if let (Some(meta), Some(members)) = (kept_meta, bounded.as_object_mut()) {
         members.insert("_meta".to_owned(), meta);
     }
-    result
+    bounded
 }
 
-/// A call fails by a protocol error, or with a result that says it is one.
+/// Returns the message of a failed call, from a protocol error or an error result.
 fn mcp_failure(item: &Value) -> String {
     find_text(item, "/error/message")
         .or_else(|| find_text(item, "/result/content/0/text"))
@@ -103,7 +104,7 @@ fn parse_command(call_id: String, item: &Value) -> CodexToolCall {
     let parameters = json!({ "command": item.get("command"), "cwd": item.get("cwd") });
     let result =
         json!({ "exitCode": item.get("exitCode"), "output": item.get("aggregatedOutput") });
-    // A command that fails has an exit code and an output too, which say more than `failed`.
+    // A failed command has an exit code and an output, which say more than `failed`.
     let outcome = match item.get("status").and_then(Value::as_str) {
         Some("declined") => Some(Err("the command was declined".to_owned())),
         Some("inProgress") | None => None,
@@ -112,7 +113,7 @@ fn parse_command(call_id: String, item: &Value) -> CodexToolCall {
     own_tool(call_id, SHELL, parameters, outcome)
 }
 
-/// A web search has no state of its own: it is over when its item is completed.
+/// A web search has no status: it has ended once its item is completed.
 fn web_search(call_id: String, item: &Value, params: &Value) -> CodexToolCall {
     let parameters = json!({ "query": item.get("query"), "action": item.get("action") });
     let completed = params.get("completedAtMs").is_some();

@@ -1,4 +1,4 @@
-//! Bounds how many paths are denied, by denying whole folders where secrets lie close together.
+//! Bounds the number of denied paths by denying whole folders with many secrets.
 
 use std::{
     cmp::Reverse,
@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns at most `room` paths that cover `paths`, none of them one of `roots`, and the roots whose
-/// secrets cannot be covered so: nothing of those must be granted.
+/// Reduces `paths` to at most `room` paths that cover them and contain none of `roots`. Also returns the roots
+/// whose secrets cannot be covered; they must not be granted.
 pub(super) fn merge_denied_paths(
     mut paths: BTreeSet<PathBuf>,
     roots: &BTreeSet<PathBuf>,
@@ -21,7 +21,7 @@ pub(super) fn merge_denied_paths(
         } else if let Some(root) =
             roots.iter().filter(|root| !lost.contains(*root)).max_by_key(|root| {
                 let count = paths.iter().filter(|path| path.starts_with(root)).count();
-                // An outer one first: it grants what an inner one holds, too.
+                // Outer roots first, because they also grant the content of inner ones.
                 (count, Reverse(root.components().count()))
             })
         {
@@ -35,7 +35,8 @@ pub(super) fn merge_denied_paths(
     (paths, lost)
 }
 
-/// Returns the folder, deepest first, that is the parent of most of `paths` and may be denied whole.
+/// Returns the folder with most of `paths` as direct children that may be denied, the deepest if several have
+/// equally many.
 fn find_fullest_folder(paths: &BTreeSet<PathBuf>, roots: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
     for folder in paths.iter().filter_map(|path| path.parent()) {
@@ -74,7 +75,7 @@ mod tests {
         let roots = set(&["/r", "/r/in"]);
         let secrets = set(&["/r/1", "/r/2", "/r/in/3"]);
         assert_eq!(merge_denied_paths(secrets, &roots, 1), (set(&["/r/in/3"]), set(&["/r"])));
-        // The outer one would still grant what is in the inner one.
+        // The outer root would still grant the content of the inner one.
         let secrets = set(&["/r/in/1", "/r/in/2"]);
         assert_eq!(merge_denied_paths(secrets, &roots, 1), (set(&[]), set(&["/r", "/r/in"])));
     }

@@ -1,4 +1,4 @@
-//! Checks the secrets of indexed folders, and does not wait for a file system that does not answer.
+//! Locates the secrets of indexed folders without waiting for an unresponsive file system.
 
 use std::{
     collections::BTreeMap,
@@ -12,19 +12,18 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{ExcludedRoot, ReadableRoot, git};
 
-/// How long a file system may take to answer.
+/// Maximum wait for a file system.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 const SILENT: &str = "its file system does not answer";
 
-/// Folders that are being checked, with the time since when their file system has not answered. One
-/// that takes too long is not checked again until it does: each check holds a thread.
+/// Folders under check, with the start of the check. A folder that timed out is not checked again before that
+/// check ends, because each check holds a thread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SecretLocator(Arc<Mutex<BTreeMap<PathBuf, Instant>>>);
 
 impl SecretLocator {
-    /// Returns those of `readable` that can be checked, with all their secrets that are there, and
-    /// those that cannot.
+    /// Returns the roots that could be checked, with all existing secrets, and those that could not.
     pub(crate) async fn locate_secrets(
         &self,
         readable: Vec<ReadableRoot>,
@@ -54,7 +53,8 @@ impl SecretLocator {
             });
             checks.push((folder, check));
         }
-        let (mut seen, mut unseen) = (Vec::new(), Vec::new());
+        let mut seen = Vec::new();
+        let mut unseen = Vec::new();
         for (folder, check) in checks {
             let checked = match check {
                 Some(check) => timeout_at(began + TIMEOUT, check).await.ok().and_then(Result::ok),
@@ -66,7 +66,7 @@ impl SecretLocator {
             }
         }
         for ExcludedRoot { folder, .. } in &unseen {
-            // One around it would grant it.
+            // A root around it would grant it.
             for around in seen.iter_mut().filter(|around| folder.starts_with(&around.folder)) {
                 around.private_files.push(folder.clone());
             }
@@ -79,7 +79,7 @@ impl SecretLocator {
     }
 }
 
-/// Returns the secrets of `readable` that are there.
+/// Returns the existing secrets of `readable`.
 fn find_existing_secrets(readable: &ReadableRoot) -> Vec<PathBuf> {
     let all = readable.private_files.iter().cloned().chain(git::find_git_secrets(&readable.folder));
     all.filter(|path| path.symlink_metadata().is_ok()).collect()
@@ -93,7 +93,7 @@ mod tests {
 
     static DEAD: RwLock<()> = RwLock::new(());
 
-    /// Does not answer for `/r/dead` as long as `DEAD` is held.
+    /// Blocks for `/r/dead` while `DEAD` is held.
     fn none_if_alive(readable: &ReadableRoot) -> Vec<PathBuf> {
         if readable.folder.ends_with("dead") {
             drop(DEAD.read());

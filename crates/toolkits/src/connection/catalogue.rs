@@ -1,4 +1,4 @@
-//! What a toolkit offers: its tools within bounds, and why others were left out.
+//! Reads the tool list of a toolkit within bounds, and records why tools were left out.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -9,29 +9,29 @@ use rmcp::{
 };
 use serde_json::{Map, Value};
 
-/// Most tools of one toolkit.
+/// Maximum tools of one toolkit.
 const MAX_TOOLS: usize = 512;
-/// Most pages of its list that are followed.
+/// Maximum pages of the list to read.
 const MAX_PAGES: usize = 64;
-/// Largest schema of one tool, as JSON.
+/// Maximum bytes of a tool's schema as JSON.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 const MAX_NAME_BYTES: usize = 128;
 const MAX_TITLE_BYTES: usize = 256;
 const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
-/// Most tools that are left out and named.
+/// Maximum omitted tools that are named.
 const MAX_LEFT_OUT: usize = 100;
 
-/// The tools of a toolkit at one time. A new one takes its place whole.
+/// Tools of a toolkit at one time. A new catalogue replaces it as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCatalogue {
-    /// Grows with each start of the server and each change of its list.
+    /// Incremented at each start of the server and each change of its list.
     pub generation: u64,
     pub tools: Vec<CatalogueTool>,
-    /// Names of tools that are not offered, and why.
+    /// Names of omitted tools, with the reasons.
     pub left_out: Vec<(String, String)>,
 }
 
-/// One tool. What its server does not say about it is as the protocol has it.
+/// Tool of a catalogue. Missing hints have the defaults of the protocol.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has four hints")]
 pub struct CatalogueTool {
@@ -45,26 +45,26 @@ pub struct CatalogueTool {
     pub open_world: bool,
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
-    /// Blocks of content as the server sent them.
+    /// Content blocks as the server sent them.
     pub content: Vec<Value>,
     pub structured: Option<Value>,
-    /// Whether the tool failed, as the content says.
+    /// Set if the tool failed; the content describes the failure.
     pub is_error: bool,
-    /// For how long the server says that the result holds.
+    /// Time to live that the server states for the result.
     pub ttl: Option<Duration>,
 }
 
 impl ToolCatalogue {
-    /// Returns the tool of that name.
+    /// Returns the tool with that name.
     pub fn find_tool(&self, name: &str) -> Option<&CatalogueTool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 }
 
-/// Asks for all pages of the list.
+/// Requests all pages of the list.
 pub(super) async fn fetch_catalogue(
     peer: &Peer<RoleClient>,
 ) -> Result<ToolCatalogue, ServiceError> {
@@ -90,7 +90,7 @@ struct CatalogueBuilder {
     names: BTreeSet<String>,
     tools: Vec<CatalogueTool>,
     left_out: Vec<(String, String)>,
-    /// How many more were left out.
+    /// Number of omitted tools that are not named.
     unnamed: usize,
 }
 
@@ -167,7 +167,7 @@ impl From<CallToolResult> for CallResult {
     }
 }
 
-/// Returns at most `max` bytes of `text`, with a mark where more was.
+/// Truncates `text` to at most `max` bytes, and marks the cut with `…`.
 fn truncate_text(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! A client as its callers see it.
+//! Client of one toolkit, as its callers use it.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::spec::{ToolkitName, ToolkitSpec};
 
-/// The connection to one toolkit, which is started when it is needed.
+/// Connection to one toolkit, started on demand.
 pub struct ToolkitClient(Arc<ClientInner>);
 
 impl ToolkitClient {
@@ -27,7 +27,7 @@ impl ToolkitClient {
         &self.0.name
     }
 
-    /// Returns whose client it is; `None` where it is configured.
+    /// Returns the owner; `None` if a file configures the toolkit.
     pub fn owner(&self) -> Option<&str> {
         self.0.owner.as_deref()
     }
@@ -36,14 +36,14 @@ impl ToolkitClient {
         &self.0.spec
     }
 
-    /// Returns the tools, and starts the server if need be. Callers at the same time share one start.
+    /// Returns the tools; starts the server if needed. Concurrent callers share one start.
     pub async fn load_catalogue(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
         let _in_use = self.acquire_session().await?;
         let none = || self.0.not_running("it has no list of tools");
         self.0.known_catalogue().ok_or_else(none)
     }
 
-    /// Returns the tools that were known last, without starting anything.
+    /// Returns the last known tools without starting the server.
     pub fn known_catalogue(&self) -> Option<Arc<ToolCatalogue>> {
         self.0.known_catalogue()
     }
@@ -52,8 +52,8 @@ impl ToolkitClient {
         self.0.status()
     }
 
-    /// Calls a tool, and starts the server if need be. Dropping the future cancels the call. A tool that
-    /// only reads is called again once where the connection broke.
+    /// Calls a tool; starts the server if needed. Dropping the future cancels the call. A read-only tool is
+    /// called a second time if the connection broke.
     pub async fn call_tool(
         &self,
         tool: &str,
@@ -76,13 +76,13 @@ impl ToolkitClient {
         }
     }
 
-    /// Starts the server, also where it failed too often.
+    /// Starts the server, even if it failed too often.
     pub async fn start(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
         self.0.reset_failures();
         self.load_catalogue().await
     }
 
-    /// Stops the server and waits until it is gone. It starts again when it is needed.
+    /// Stops the server and waits for its end. The next use starts it again.
     pub async fn stop(&self) {
         let mut phase = self.0.phase.subscribe();
         self.0.cancel_run();
@@ -92,19 +92,19 @@ impl ToolkitClient {
         drop(stopped);
     }
 
-    /// Stops the server for good: who still holds the client cannot start it any more.
+    /// Stops the server permanently; remaining handles cannot restart it.
     pub(super) async fn retire(&self) {
         self.0.is_retired.store(true, Ordering::Release);
         self.stop().await;
     }
 
-    /// Stops the server for good, and soon: its owner is revoked.
+    /// Stops the server permanently and quickly, because its owner is revoked.
     pub(super) async fn revoke(&self) {
         self.0.grace.mark_revoked();
         self.retire().await;
     }
 
-    /// Stops the server and starts it.
+    /// Stops the server and starts it again.
     pub async fn restart(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
         self.stop().await;
         self.start().await
@@ -113,13 +113,14 @@ impl ToolkitClient {
     async fn call_once(
         &self,
         session: ToolkitSessionGuard,
-        tool: &str,
+        tool_name: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallResult, ToolkitError> {
         let inner = &*self.0;
-        let (name, limit) = (inner.name.to_string(), inner.spec.timeout);
-        let called = timeout(limit, session.call_tool(tool, arguments, &inner.words)).await;
-        let tool = tool.to_owned();
+        let name = inner.name.to_string();
+        let limit = inner.spec.timeout;
+        let called = timeout(limit, session.call_tool(tool_name, arguments, &inner.words)).await;
+        let tool = tool_name.to_owned();
         match called.unwrap_or(Err(ToolCallFault::TimedOut)) {
             Ok(result) => Ok(result.into()),
             Err(ToolCallFault::Transport(reason)) => Err(ToolkitError::Ended { name, reason }),
@@ -135,14 +136,14 @@ impl ToolkitClient {
         }
     }
 
-    /// Returns the session, and starts the server if need be.
+    /// Returns the session; starts the server if needed.
     async fn acquire_session(&self) -> Result<ToolkitSessionGuard, ToolkitError> {
         let inner = &self.0;
         if !inner.spec.enabled {
             return Err(ToolkitError::Disabled(inner.name.to_string()));
         }
         let mut phase = inner.phase.subscribe();
-        // The one who starts it knows more of why it is slow, and says so first.
+        // The task that starts the server knows better why it is slow, so its error comes first.
         let deadline = Instant::now() + inner.timing.start + inner.timing.tick;
         let mut has_begun = false;
         loop {
@@ -168,7 +169,7 @@ impl ToolkitClient {
         }
     }
 
-    /// Begins a run unless somebody else did.
+    /// Begins a run unless one has begun.
     fn begin_run(&self) -> Result<(), ToolkitError> {
         let inner = &self.0;
         if inner.tasks.stop_token().is_cancelled() {

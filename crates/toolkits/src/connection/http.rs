@@ -1,7 +1,7 @@
-//! A connection over Streamable HTTP: where it goes, and what it carries.
+//! Builds connections over Streamable HTTP.
 //!
-//! Events are bounded as lines are; a plain JSON body is bounded by the library (16 MiB, and 64 KiB for
-//! an error).
+//! Events have the same bound as lines. The library bounds plain JSON bodies at 16 MiB, and error bodies at 64
+//! KiB.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -24,21 +24,21 @@ use url::{Host, Url};
 
 use super::{ConnectionTiming, MAX_MESSAGE_BYTES};
 
-/// Why an address is refused.
+/// Reason for refusing an internal address.
 const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \
                         server may have a toolkit there";
-/// Says that a server does not speak the protocol, without its words, which may be those of another service.
+/// Message for a server that does not speak MCP. Its answer is omitted, because it may come from another
+/// service.
 pub(super) const NO_MCP: &str = "its answer is none of MCP";
 
-/// Resolves names, and refuses those that lead to this machine or to the network around it. Each connection asks anew,
-/// so that a name gains nothing by changing its address.
+/// Resolver that refuses names of this machine or its local network. Each connection resolves the name again,
+/// so that changing its address later gains nothing.
 struct OutsideResolver<R>(R);
 
-/// Resolves names as the system does.
+/// Resolver of the operating system.
 struct SystemResolver;
 
-/// Returns a connection to `url` that has not been used yet. `is_confined` keeps it from this machine and from the
-/// network around it.
+/// Returns an unused connection to `url`. `is_confined` forbids this machine and its local network.
 pub(super) fn build_transport(
     url: &str,
     headers: &BTreeMap<String, Secret>,
@@ -56,7 +56,7 @@ pub(super) fn build_transport(
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// Returns a client for `url`. With a resolver, it connects only to addresses outside of this network.
+/// Builds the client for `url`. With a resolver, it connects only to external addresses.
 fn build_client(
     url: &Url,
     timing: &ConnectionTiming,
@@ -66,17 +66,16 @@ fn build_client(
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(timing.pong)
-        // A redirection would carry headers, which may be keys, elsewhere.
+        // A redirect would send headers, which may be keys, to another server.
         .redirect(redirect::Policy::none())
-        // Connections that are kept cost more than new ones: an answer that is not read to its end
-        // delays the next one.
+        // Pooled connections cost more than new ones: a partly read answer delays the next one.
         .pool_max_idle_per_host(0);
     if is_loopback(url) {
-        // A proxy of the environment is for the outside world, not for this machine.
+        // Proxies of the environment are for external addresses only.
         builder = builder.no_proxy();
     }
     if let Some(resolver) = resolver {
-        // No name of an address is resolved.
+        // IP addresses do not pass the resolver.
         let address = match url.host() {
             Some(Host::Ipv4(address)) => Some(address.into()),
             Some(Host::Ipv6(address)) => Some(address.into()),
@@ -85,11 +84,11 @@ fn build_client(
         if address.is_some_and(is_internal_address) {
             return Err(INTERNAL.to_owned());
         }
-        // A proxy would resolve the name itself, and reach what it can.
+        // A proxy would resolve the name itself and could reach internal addresses.
         builder = builder.no_proxy().dns_resolver(OutsideResolver(resolver));
     }
     if url.scheme() == "http" {
-        // Nothing to be verified, so that nothing need be there to verify with.
+        // Plain HTTP verifies nothing, so no certificates are needed.
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| format!("no HTTP client can be made: {error}"))
@@ -117,8 +116,8 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Returns what is at the bottom of `error`. The layers above repeat addresses, and not each of them says
-/// what it wraps.
+/// Returns the innermost message of `error`. Outer layers repeat addresses, and some do not expose their
+/// source.
 pub(super) fn describe_root_cause(error: &DynamicTransportError) -> String {
     let mut innermost: &(dyn Error + 'static) = error;
     loop {
@@ -146,7 +145,7 @@ pub(super) fn describe_root_cause(error: &DynamicTransportError) -> String {
     }
 }
 
-/// Returns the status of an answer that is no reply, without its body.
+/// Returns the status of an answer that is not a reply, without its body.
 fn describe_answer(answer: &str) -> String {
     let status = answer.strip_prefix("HTTP ").and_then(|rest| rest.get(..3)?.parse::<u16>().ok());
     status.map_or_else(|| NO_MCP.to_owned(), |status| format!("it answered HTTP {status}"))
@@ -185,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// Resolves every name to these addresses, the next one each time.
+    /// Resolver that returns these addresses in turn, for any name.
     struct Changing(&'static [&'static str], AtomicUsize);
 
     impl Resolve for Changing {

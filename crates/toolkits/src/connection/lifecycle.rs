@@ -1,4 +1,4 @@
-//! The life of one client: started, served, and started again until it is stopped or fails too often.
+//! Starts, serves and restarts the server of one client, until it is stopped or fails too often.
 
 use std::sync::Arc;
 
@@ -29,28 +29,28 @@ use crate::spec::ToolkitTransport;
 
 type ClientService = RunningService<RoleClient, ToolkitClientHandler>;
 
-/// A running server, and what belongs to it.
+/// Running server with its session.
 struct ToolkitConnection {
     session: Arc<ToolkitSession>,
     service: ClientService,
     changed: Arc<Notify>,
 }
 
-/// Why a server is no longer served.
+/// Reason why serving ended.
 enum ServeEnd {
     Asked,
-    /// The phase has changed already.
+    /// The phase has already changed.
     Idle,
     Ended(String),
 }
 
-/// What a run does next.
+/// Next step of a run.
 enum SupervisorStep {
     Stop(ClientPhase),
     Again,
 }
 
-/// Starts the server and serves it until `run` is cancelled, it is idle, or it ended too often.
+/// Runs the server until `run` is cancelled, the server is idle or it failed too often.
 pub(super) async fn supervise_client(inner: Arc<ClientInner>, run: CancellationToken) {
     loop {
         match run_once(&inner, &run).await {
@@ -60,7 +60,7 @@ pub(super) async fn supervise_client(inner: Arc<ClientInner>, run: CancellationT
     }
 }
 
-/// Starts the server once and serves it to its end.
+/// Starts the server once and serves it until its end.
 async fn run_once(inner: &ClientInner, run: &CancellationToken) -> SupervisorStep {
     let name = inner.name.as_str();
     let room = match reserve_process_slots(inner) {
@@ -117,8 +117,7 @@ async fn run_once(inner: &ClientInner, run: &CancellationToken) -> SupervisorSte
     }
 }
 
-/// Changes the phase before those who call hear that the connection ended, so that none of them meets
-/// it again.
+/// Changes the phase before callers learn that the connection ended, so that none of them uses it again.
 fn end_session(
     inner: &ClientInner,
     session: &ToolkitSession,
@@ -145,7 +144,7 @@ fn end_session(
     }
 }
 
-/// Takes room for a process.
+/// Reserves a process slot in each quota that applies.
 fn reserve_process_slots(inner: &ClientInner) -> Result<Vec<OwnedSemaphorePermit>, ToolkitError> {
     let ToolkitTransport::Stdio { .. } = inner.spec.transport else { return Ok(Vec::new()) };
     let bounds = [(inner.share.as_ref(), MAX_SHARE), (Some(&inner.processes), MAX_PROCESSES)];
@@ -177,8 +176,8 @@ fn build_start_timeout_error(
     inner.not_running(reason.concat())
 }
 
-/// Starts the server and asks for its tools. A server that does not know `initialize` is of the later
-/// protocol, and is started again for that.
+/// Starts the server and requests its tools. A server that refuses `initialize` uses the later protocol, so it
+/// is started again with that.
 async fn start_server(
     inner: &ClientInner,
     process: &mut Option<ToolkitProcess>,
@@ -201,9 +200,9 @@ async fn start_server(
     })
 }
 
-/// Why no connection came about.
+/// Reason why connecting failed.
 enum ConnectFailure {
-    /// The server answered that it does not do this.
+    /// The server refused the request.
     Initialize(String),
     Other(String),
 }
@@ -220,8 +219,10 @@ async fn connect_server(
             let is_confined = inner.is_of_token();
             let transport = http::build_transport(url, headers, &inner.timing, is_confined)
                 .map_err(ConnectFailure::Other)?;
-            let service = handler.serve_with_lifecycle(transport, mode).await;
-            let service = service.map_err(|error| classify_connect_error(inner, &error))?;
+            let service = handler
+                .serve_with_lifecycle(transport, mode)
+                .await
+                .map_err(|error| classify_connect_error(inner, &error))?;
             fetch_initial_catalogue(inner, service).await?
         }
         ToolkitTransport::Stdio { .. } => {
@@ -235,7 +236,7 @@ async fn connect_server(
             let bounds = ResourceLimits::new(&inner.spec, &launch, &inner.timing, &inner.tasks);
             let (started, (read, write)) =
                 ToolkitProcess::start(&launch, bounds).map_err(ConnectFailure::Other)?;
-            let process = process.insert(started);
+            let running = process.insert(started);
             let transport = AsyncRwTransport::new_client(read, write)
                 .with_max_line_length(MAX_MESSAGE_BYTES + 1);
             let greeted = async {
@@ -246,17 +247,17 @@ async fn connect_server(
                 )
                 .await
             };
-            // A process that ends says why; that its output closed says less.
+            // The exit of a process explains more than its closed output.
             tokio::select! {
                 biased;
                 greeted = greeted => match greeted {
                     Err(ConnectFailure::Other(reason)) => {
-                        let end = timeout(EXPLAINED, process.wait_for_end()).await;
+                        let end = timeout(EXPLAINED, running.wait_for_end()).await;
                         return Err(ConnectFailure::Other(end.map_or(reason, |end| inner.words.redact_message(&end))));
                     }
                     greeted => greeted?,
                 },
-                end = process.wait_for_end() => return Err(ConnectFailure::Other(inner.words.redact_message(&end))),
+                end = running.wait_for_end() => return Err(ConnectFailure::Other(inner.words.redact_message(&end))),
             }
         }
     };
@@ -268,12 +269,12 @@ async fn connect_server(
     Ok((ToolkitConnection { session, service, changed }, found))
 }
 
-/// Asks a server that has just been greeted for its tools.
+/// Requests the tools of a newly connected server.
 async fn fetch_initial_catalogue(
     inner: &ClientInner,
     service: ClientService,
 ) -> Result<(ClientService, ToolCatalogue), ConnectFailure> {
-    // A list is kept here, and asked for again when it changed.
+    // The catalogue is stored here and refreshed when it changes.
     service.peer().set_response_cache_config(rmcp::service::ClientCacheConfig::disabled()).await;
     match catalogue::fetch_catalogue(service.peer()).await {
         Ok(found) => Ok((service, found)),
@@ -293,7 +294,7 @@ fn classify_connect_error(inner: &ClientInner, error: &ClientInitializeError) ->
         ClientInitializeError::TransportError { error, .. } => {
             ConnectFailure::Other(inner.words.transport_fault(error))
         }
-        // It would repeat the answer.
+        // The message of this error would repeat the answer.
         ClientInitializeError::ExpectedInitResponse(_)
         | ClientInitializeError::ExpectedInitResult(_)
             if matches!(inner.spec.transport, ToolkitTransport::Http { .. }) =>
@@ -304,7 +305,7 @@ fn classify_connect_error(inner: &ClientInner, error: &ClientInitializeError) ->
     }
 }
 
-/// Serves the server until it ends or is to end.
+/// Serves the server until it ends or is asked to stop.
 async fn serve_until_end(
     inner: &ClientInner,
     run: &CancellationToken,
@@ -324,7 +325,7 @@ async fn serve_until_end(
     }
 }
 
-/// Sees to it that the server answers and is used, and that its list is the present one.
+/// Watches the session: pings the server, detects idleness and refreshes its list of tools.
 async fn watch_session(
     inner: &ClientInner,
     session: &ToolkitSession,
@@ -336,7 +337,7 @@ async fn watch_session(
             () = session.suspect.notified() => true,
             () = changed.notified() => {
                 refresh_catalogue(inner, session).await;
-                // One that changes its list without end has it read at its pace, not at ours.
+                // Limits how often a server that changes its list constantly is read.
                 sleep(timing.tick).await;
                 false
             }
@@ -349,7 +350,7 @@ async fn watch_session(
             && let Some(reason) = session.ping(timing, &inner.words).await
         {
             if session.process.is_some() && session.peer.is_transport_closed() {
-                // It is ending, and says more of that itself.
+                // The process is ending and will report a better reason.
                 sleep(EXPLAINED).await;
             }
             return ServeEnd::Ended(reason);
@@ -357,7 +358,7 @@ async fn watch_session(
     }
 }
 
-/// Asks for the list again. The one before stays where that fails.
+/// Refreshes the list of tools; the previous one stays if that fails.
 async fn refresh_catalogue(inner: &ClientInner, session: &ToolkitSession) {
     let error = match timeout(inner.timing.start, catalogue::fetch_catalogue(&session.peer)).await {
         Ok(Ok(found)) => {
@@ -372,7 +373,7 @@ async fn refresh_catalogue(inner: &ClientInner, session: &ToolkitSession) {
     inner.note_error(inner.not_running(reason));
 }
 
-/// Closes the connection, and ends the process where there is one.
+/// Closes the connection and ends the process, if there is one.
 async fn close_connection(
     inner: &ClientInner,
     process: Option<ToolkitProcess>,

@@ -1,7 +1,7 @@
-//! The process of a toolkit: started in a group of its own, and ended with all of its group.
+//! Runs the process of a toolkit in its own process group, and ends the whole group.
 //!
-//! A process that is killed cannot end its children: those of a toolkit then see their standard
-//! input close. (The system could be asked to kill them, by code that is unsafe.)
+//! If this server is killed, it cannot end its children; toolkits then see their standard input close. Asking
+//! the system to kill them would require unsafe code.
 
 use std::{
     process::{ExitStatus, Stdio},
@@ -18,24 +18,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ToolkitCommand, pipes, timing::StopGrace, usage::ResourceLimits};
 
-/// What is between a pump and the protocol: a line that is longer waits.
+/// Bytes of the buffer between a pump and the protocol; the rest of a longer line waits.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// How often a group that is to end is looked at.
+/// Interval for checking that a group has ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long what it says of its end may take to be read.
+/// Maximum wait for the rest of standard error.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
-/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C does not reach it.
+/// `CREATE_NEW_PROCESS_GROUP`: keeps Ctrl-C from the process.
 #[cfg(windows)]
 const OWN_GROUP: u32 = 0x200;
 
-/// The protocol's ends of the process's standard output and input.
+/// Our ends of the process's standard output and input.
 pub(super) type ProcessStreams = (DuplexStream, DuplexStream);
 
-/// A running process. Dropping it kills its group.
+/// Running process; dropping it kills its group.
 pub(super) struct ToolkitProcess {
     child: Child,
     id: Option<u32>,
-    /// Cancelled, its standard input is closed.
+    /// Cancelling this closes standard input.
     closing: CancellationToken,
     pub(super) output: Arc<pipes::ToolkitOutput>,
     bounds: ResourceLimits,
@@ -43,7 +43,7 @@ pub(super) struct ToolkitProcess {
 }
 
 impl ToolkitProcess {
-    /// Starts what `launch` says within `bounds`, to whose tasks its pumps belong.
+    /// Starts the command of `launch` within `bounds`, whose tasks run the pumps.
     pub(super) fn start(
         launch: &ToolkitCommand,
         bounds: ResourceLimits,
@@ -58,7 +58,7 @@ impl ToolkitProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // Ctrl-C in a terminal must not reach it, and its children are ended with it.
+        // Keeps Ctrl-C of a terminal from the process, and lets us end it with its children.
         #[cfg(unix)]
         command.process_group(0);
         #[cfg(windows)]
@@ -72,7 +72,8 @@ impl ToolkitProcess {
         };
         let closing = CancellationToken::new();
         let output = Arc::new(pipes::ToolkitOutput::default());
-        let (ours, theirs) = (tokio::io::duplex(BUFFER_BYTES), tokio::io::duplex(BUFFER_BYTES));
+        let ours = tokio::io::duplex(BUFFER_BYTES);
+        let theirs = tokio::io::duplex(BUFFER_BYTES);
         let tasks = &bounds.tasks;
         tasks.spawn(pipes::pump_stdin(ours.1, stdin, closing.clone()));
         tasks.spawn(pipes::pump_stdout(stdout, theirs.1, Arc::clone(&output)));
@@ -85,13 +86,13 @@ impl ToolkitProcess {
         self.id
     }
 
-    /// Waits until the process ends, or has closed its standard output, and says how. Kills one that goes beyond
-    /// its bounds.
+    /// Waits until the process ends or closes its standard output, and returns the reason. Kills a process that
+    /// exceeds its limits.
     pub(super) async fn wait_for_end(&mut self) -> String {
         tokio::select! {
             status = self.child.wait() => self.describe_end(status.ok()).await,
             () = self.output.closed.cancelled() => {
-                // Most often it is ending.
+                // Usually the process is about to end.
                 let status = timeout(STDERR_TIMEOUT, self.child.wait()).await;
                 self.describe_end(status.ok().and_then(Result::ok)).await
             }
@@ -121,7 +122,8 @@ impl ToolkitProcess {
         }
     }
 
-    /// Ends the process and all of its group: closes its input, waits, asks, waits, kills.
+    /// Ends the process and its group: closes its input, then terminates, then kills, with a wait after each
+    /// step.
     pub(super) async fn stop(mut self, grace: &StopGrace) {
         self.closing.cancel();
         grace.wait_for_step(self.child.wait()).await;
@@ -141,9 +143,9 @@ impl ToolkitProcess {
         }
     }
 
-    /// Whether nothing of the group is left.
+    /// Returns true if no process of the group remains.
     fn is_gone(&mut self) -> bool {
-        // A process that ended is in its group until it is waited for.
+        // An ended process stays in its group until it is waited for.
         let has_ended = !matches!(self.child.try_wait(), Ok(None));
         has_ended && !self.group_is_there()
     }
@@ -172,7 +174,7 @@ impl ToolkitProcess {
             StopSignal::Kill => rustix::process::Signal::KILL,
         };
         if let Some(group) = self.process_group() {
-            // One that is gone needs none.
+            // The group may be gone already.
             rustix::process::kill_process_group(group, signal).ok();
         }
     }
@@ -202,7 +204,7 @@ fn exit_signal(_: ExitStatus) -> Option<i32> {
 }
 
 impl Drop for ToolkitProcess {
-    /// Where nobody waits for its end any more.
+    /// Kills the group if nothing waited for its end.
     fn drop(&mut self) {
         if !self.is_over && !self.is_gone() {
             self.signal_group(StopSignal::Kill);

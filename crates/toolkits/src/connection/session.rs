@@ -1,4 +1,4 @@
-//! One connection while it lasts: who uses it, when its server answered last, and how it ended.
+//! Session of one connection: its users, the last answer and the reason of its end.
 
 use std::sync::{
     Arc, Mutex, OnceLock, PoisonError,
@@ -19,15 +19,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ConnectionTiming, pipes::ToolkitOutput, words::MessageRedactor};
 
-/// How long the end of a connection may take to be explained.
+/// Maximum wait for the reason of a broken connection.
 pub(super) const EXPLAINED: std::time::Duration = std::time::Duration::from_secs(2);
 
 pub(super) struct ToolkitSession {
     pub(super) peer: Peer<RoleClient>,
     pub(super) process: Option<u32>,
-    /// Where there is a process.
+    /// Output of the process, if there is one.
     pub(super) output: Option<Arc<ToolkitOutput>>,
-    /// Asks for a ping, after a fault.
+    /// Requests a ping after a fault.
     pub(super) suspect: Notify,
     users: AtomicUsize,
     used: Mutex<Instant>,
@@ -36,16 +36,16 @@ pub(super) struct ToolkitSession {
     reason: OnceLock<String>,
 }
 
-/// What a call failed for.
+/// Reason why a call failed.
 pub(super) enum ToolCallFault {
-    /// Nobody knows what became of the call.
+    /// The outcome of the call is unknown.
     Transport(String),
     TimedOut,
     Refused(String),
     Unsuitable(&'static str),
 }
 
-/// A session that is being used, and not stopped for being idle.
+/// Guard that keeps a session from being stopped as idle.
 pub(super) struct ToolkitSessionGuard(Arc<ToolkitSession>);
 
 impl ToolkitSession {
@@ -81,7 +81,7 @@ impl ToolkitSession {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns when the server answered last.
+    /// Returns the time of the server's last answer.
     pub(super) fn last_response_at(&self) -> Instant {
         let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         self.output.as_ref().map_or(heard, |output| output.last_response_at().max(heard))
@@ -91,13 +91,13 @@ impl ToolkitSession {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Notes how the connection ended; calls that broke off with it say so.
+    /// Records why the connection ended; broken calls report this reason.
     pub(super) fn mark_ended(&self, reason: String) {
         drop(self.reason.set(reason));
         self.ended.cancel();
     }
 
-    /// Returns what is wrong if the server does not answer.
+    /// Pings the server. Returns a reason if it does not answer.
     pub(super) async fn ping(
         &self,
         timing: &ConnectionTiming,
@@ -110,12 +110,12 @@ impl ToolkitSession {
             Err(error) => Err(error),
         };
         match answered {
-            // One that does not know the question is there, too.
+            // A server that rejects the request is alive.
             Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => {
                 self.note_response();
                 None
             }
-            // A server that does one thing after the other may be at work.
+            // A server that handles one request at a time may be busy.
             Err(ServiceError::Timeout { .. }) if self.is_in_use() => None,
             Err(ServiceError::Timeout { timeout }) => {
                 Some(format!("it did not answer a ping within {} s", timeout.as_secs_f32()))
@@ -124,7 +124,7 @@ impl ToolkitSession {
         }
     }
 
-    /// Calls a tool once. Dropped, the call is cancelled.
+    /// Calls a tool once. Dropping the future cancels the call.
     pub(super) async fn call_tool(
         &self,
         tool: &str,
@@ -155,7 +155,7 @@ impl ToolkitSession {
             ServiceError::UnexpectedResponse => {
                 Err(ToolCallFault::Unsuitable("its answer is no result of a tool"))
             }
-            // A process says itself why it ended.
+            // Without a process, no better reason will follow.
             error @ ServiceError::TransportSend(_) if self.process.is_none() => {
                 self.suspect.notify_one();
                 Err(ToolCallFault::Transport(words.describe_fault(&error)))

@@ -1,4 +1,4 @@
-//! What is known of one client at a time, and what may come next.
+//! State and history of one client, and the decisions about its next start.
 
 use std::{
     collections::VecDeque,
@@ -18,66 +18,65 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ConnectionTiming, OwnerName, ToolCatalogue, ToolkitError, ToolkitLauncher,
+    ConnectionTiming, OwnerName, PoolState, ToolCatalogue, ToolkitError, ToolkitLauncher,
     session::{ToolkitSession, ToolkitSessionGuard},
     timing::StopGrace,
     words::MessageRedactor,
 };
 use crate::spec::{ToolkitName, ToolkitSpec, ToolkitTransport};
 
-/// A server that ended so often within [`Timing::window`] is not started again by itself.
+/// Number of ends within [`ConnectionTiming::window`] after which a server is not restarted automatically.
 const MAX_ENDS: usize = 5;
-/// Most calls of one toolkit at a time; others wait.
+/// Maximum concurrent calls of one toolkit; further ones wait.
 pub(super) const MAX_CALLS: usize = 8;
 
-/// Where a client is in its life.
+/// State of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolkitState {
-    /// Its spec says so.
+    /// Switched off by its spec.
     Disabled,
-    /// It starts when it is needed.
+    /// Starts on demand.
     Stopped,
     Starting,
     Ready,
-    /// It ended too often, and starts only by hand.
+    /// Ended too often, and starts only manually.
     Failing,
 }
 
-/// What is said of a client to people.
+/// Status of a client for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolkitStatus {
     pub state: ToolkitState,
     /// `stdio` or `http`.
     pub transport: &'static str,
-    /// How many tools are known.
     pub tools: usize,
     pub last_error: Option<String>,
-    /// How often it was started again after it had ended by itself.
+    /// Number of restarts after an unexpected end.
     pub restarts: u64,
-    /// When the state changed last.
+    /// Time of the last change of state.
     pub since: Timestamp,
-    /// The process, if one runs.
+    /// Identifier of the running process.
     pub pid: Option<u32>,
-    /// Starts that brought a catalogue, and those that did not.
+    /// Starts that returned a catalogue, and starts that failed.
     pub starts: u64,
     pub failed_starts: u64,
-    /// Lines of standard output that were no messages.
+    /// Lines of standard output that were not messages.
     pub malformed_lines: u64,
 }
 
-/// What a caller meets.
+/// Phase of a client, as its callers see it.
 #[derive(Clone)]
 pub(super) enum ClientPhase {
     Stopped,
     Starting,
     Ready(Arc<ToolkitSession>),
-    /// On the way to being stopped, with why it did not start.
+    /// Being stopped, with the error if its start failed.
     Stopping(Option<ToolkitError>),
     Failing,
 }
 
-/// One client, shared by its callers and by the task that serves it.
+/// Client state shared by callers and the supervising task.
 pub(super) struct ClientInner {
     pub(super) owner: Option<OwnerName>,
     pub(super) name: ToolkitName,
@@ -87,12 +86,12 @@ pub(super) struct ClientInner {
     pub(super) timing: ConnectionTiming,
     pub(super) grace: StopGrace,
     pub(super) words: MessageRedactor,
-    /// Room for processes, shared by all clients.
+    /// Process slots of all clients.
     pub(super) processes: Arc<Semaphore>,
-    /// What its owner may have of it, where that is bounded.
+    /// Process slots of its owner, if limited.
     pub(super) share: Option<Arc<Semaphore>>,
     pub(super) calls: Semaphore,
-    /// Set when its settings are no longer stored: nothing starts it any more.
+    /// Set once its settings are no longer stored; nothing starts it afterwards.
     pub(super) is_retired: AtomicBool,
     pub(super) phase: watch::Sender<ClientPhase>,
     known: Mutex<ClientHistory>,
@@ -107,17 +106,17 @@ struct ClientHistory {
     generation: u64,
     last_error: Option<ToolkitError>,
     since: Timestamp,
-    /// When the server ended by itself, and when its process did not start, within the window.
+    /// Unexpected ends and failed starts of a process, within the window.
     ends: VecDeque<Instant>,
-    /// How often in a row a server elsewhere could not be reached.
+    /// Consecutive failures to reach a remote server.
     unreached: u32,
-    /// No start is tried before.
+    /// Earliest time of the next start.
     not_before: Option<Instant>,
-    /// Cancelled, the present run ends.
+    /// Cancelling this ends the current run.
     run: CancellationToken,
 }
 
-/// What follows an end.
+/// Decision after an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RestartDecision {
     Restart(Duration),
@@ -126,20 +125,22 @@ pub(super) enum RestartDecision {
 
 impl ClientInner {
     pub(super) fn new(
-        (owner, name, spec): (Option<OwnerName>, ToolkitName, ToolkitSpec),
-        (launcher, tasks, timing): (Arc<dyn ToolkitLauncher>, Tasks, ConnectionTiming),
-        (processes, share): (Arc<Semaphore>, Option<Arc<Semaphore>>),
+        owner: Option<OwnerName>,
+        name: ToolkitName,
+        spec: ToolkitSpec,
+        share: Option<Arc<Semaphore>>,
+        pool: &PoolState,
     ) -> Self {
         Self {
             words: MessageRedactor::from_spec(&spec),
             owner,
             name,
             spec,
-            launcher,
-            tasks,
-            grace: StopGrace::new(&timing),
-            timing,
-            processes,
+            launcher: Arc::clone(&pool.launcher),
+            tasks: pool.tasks.clone(),
+            grace: StopGrace::new(&pool.timing),
+            timing: pool.timing.clone(),
+            processes: Arc::clone(&pool.processes),
             share,
             calls: Semaphore::new(MAX_CALLS),
             is_retired: AtomicBool::new(false),
@@ -161,7 +162,7 @@ impl ClientInner {
         }
     }
 
-    /// Returns whether a token brought it, which may less than the owner of the server.
+    /// Returns true if the toolkit belongs to a token, which has fewer rights than the owner.
     pub(super) fn is_of_token(&self) -> bool {
         self.owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str())
     }
@@ -170,7 +171,7 @@ impl ClientInner {
         self.lock_history().catalogue.clone()
     }
 
-    /// Puts a catalogue in the place of the one before.
+    /// Replaces the catalogue.
     pub(super) fn publish_catalogue(&self, catalogue: ToolCatalogue) {
         let mut known = self.lock_history();
         known.generation += 1;
@@ -178,13 +179,13 @@ impl ClientInner {
         known.catalogue = Some(Arc::new(ToolCatalogue { generation, ..catalogue }));
     }
 
-    /// Changes the phase; what waits for it wakes.
+    /// Changes the phase and wakes its waiters.
     pub(super) fn enter_phase(&self, phase: ClientPhase) {
         self.lock_history().since = Timestamp::now();
         self.phase.send_replace(phase);
     }
 
-    /// Returns the session to use if the server is ready. While it is used it is not idle.
+    /// Returns a guard of the session if the server is ready. The guard keeps it from becoming idle.
     pub(super) fn acquire_ready_session(&self) -> Option<ToolkitSessionGuard> {
         match &*self.phase.borrow() {
             ClientPhase::Ready(session) => Some(session.use_it()),
@@ -195,7 +196,7 @@ impl ClientInner {
         }
     }
 
-    /// Begins to stop if nobody has used the server for a while, and nobody can from now on.
+    /// Begins to stop the server if it has been unused for long enough, and prevents new uses.
     pub(super) fn leave_if_idle(&self, session: &ToolkitSession) -> bool {
         let left = self.phase.send_if_modified(|phase| {
             let is_idle =
@@ -211,8 +212,8 @@ impl ClientInner {
         left
     }
 
-    /// Begins a run if the server is stopped, and returns what ends it; `None` where another caller has
-    /// begun one.
+    /// Begins a run if the server is stopped, and returns its cancellation token. Returns `None` if another
+    /// caller has begun one.
     pub(super) fn begin_run(&self) -> Result<Option<CancellationToken>, ToolkitError> {
         let mut known = self.lock_history();
         if let (Some(until), Some(error)) = (known.not_before, &known.last_error)
@@ -235,7 +236,7 @@ impl ClientInner {
         Ok(Some(known.run.clone()))
     }
 
-    /// Forgets what went wrong, so that the next start is tried at once.
+    /// Clears recorded failures, so that the next start is immediate.
     pub(super) fn reset_failures(&self) {
         let mut known = self.lock_history();
         known.ends.clear();
@@ -249,7 +250,7 @@ impl ClientInner {
         });
     }
 
-    /// Asks the present run to end.
+    /// Asks the current run to end.
     pub(super) fn cancel_run(&self) {
         self.lock_history().run.cancel();
     }
@@ -258,12 +259,12 @@ impl ClientInner {
         self.lock_history().last_error = Some(error);
     }
 
-    /// Returns why a start came to nothing.
+    /// Returns the error of a start that failed.
     pub(super) fn stopped_error(&self) -> ToolkitError {
         self.lock_history().last_error.clone().unwrap_or_else(|| self.not_running("it was stopped"))
     }
 
-    /// Returns what callers hear while nothing starts by itself.
+    /// Returns the error for callers while the server is not restarted automatically.
     pub(super) fn failing_error(&self) -> ToolkitError {
         let name = self.name.to_string();
         let reason = match self.lock_history().last_error.clone() {
@@ -280,8 +281,8 @@ impl ClientInner {
         (known.not_before, known.unreached) = (None, 0);
     }
 
-    /// Notes that the server did not start. Only processes count as ended by that: a server elsewhere
-    /// may be away for hours, and nobody would start it by hand when it is back.
+    /// Records a failed start. Only processes count it as an end. A remote server may be away for hours and
+    /// must be reached again without a manual start.
     pub(super) fn note_failed_start(&self, error: &ToolkitError) -> RestartDecision {
         self.failed_starts.fetch_add(1, Ordering::Relaxed);
         if let ToolkitTransport::Stdio { .. } = self.spec.transport {
@@ -295,7 +296,7 @@ impl ClientInner {
         RestartDecision::Restart(wait)
     }
 
-    /// Notes that the server ended by itself.
+    /// Records an unexpected end of the server.
     pub(super) fn note_end(&self, error: ToolkitError) -> RestartDecision {
         let mut known = self.lock_history();
         let now = Instant::now();
@@ -326,8 +327,8 @@ impl ClientInner {
             ClientPhase::Ready(session) => (ToolkitState::Ready, Some(Arc::clone(session))),
             ClientPhase::Failing => (ToolkitState::Failing, None),
         };
-        let present = session.as_ref().and_then(|session| session.output.as_ref());
-        let present = present.map_or(0, |output| output.malformed_lines());
+        let output = session.as_ref().and_then(|session| session.output.as_ref());
+        let present_lines = output.map_or(0, |output| output.malformed_lines());
         let known = self.lock_history();
         ToolkitStatus {
             state,
@@ -339,7 +340,7 @@ impl ClientInner {
             pid: session.and_then(|session| session.process),
             starts: self.starts.load(Ordering::Relaxed),
             failed_starts: self.failed_starts.load(Ordering::Relaxed),
-            malformed_lines: self.malformed_lines.load(Ordering::Relaxed) + present,
+            malformed_lines: self.malformed_lines.load(Ordering::Relaxed) + present_lines,
         }
     }
 

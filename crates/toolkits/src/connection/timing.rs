@@ -1,4 +1,4 @@
-//! How long things may take, and how often a toolkit may end.
+//! Time limits of connections.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use codeinfo_core::task::BackoffSchedule;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// Wait of each step of stopping a toolkit whose owner is revoked: with three of them, and some time for the
-/// system, the toolkit is gone within a second.
+/// Maximum wait of each step of stopping a toolkit whose owner is revoked. Three steps leave the system time to
+/// end the toolkit within a second.
 const REVOKED_GRACE: Duration = Duration::from_millis(150);
 
-/// How long what a client does may take. Tests shorten it.
+/// Time limits of a client. Tests shorten them.
 #[derive(Debug, Clone)]
 pub struct ConnectionTiming {
-    /// Longest start, until the tools are known.
+    /// Maximum duration of a start, until the tools are known.
     pub start: Duration,
-    /// After so long without an answer the server is pinged.
+    /// Time without an answer after which the server is pinged.
     pub silence: Duration,
-    /// Longest wait for the answer to a ping.
+    /// Maximum wait for the answer to a ping.
     pub pong: Duration,
-    /// Waits before a server that ended is started again.
+    /// Waits before an ended server is restarted.
     pub restart: BackoffSchedule,
-    /// Ends that are longer ago do not count.
+    /// Age up to which ends count.
     pub window: Duration,
-    /// A server that is not used for so long is stopped.
+    /// Time without use after which a server is stopped.
     pub idle: Duration,
-    /// How long each step of stopping waits.
+    /// Maximum wait of each step of stopping.
     pub grace: Duration,
-    /// How often it is looked at what a server uses, and whether it is idle.
+    /// Interval for checking resource usage and idleness.
     pub tick: Duration,
 }
 
@@ -49,7 +49,7 @@ impl Default for ConnectionTiming {
     }
 }
 
-/// Longest wait of each step of stopping, which is cut short when the owner is revoked.
+/// Maximum wait of each step of stopping, shortened when the owner is revoked.
 pub(super) struct StopGrace {
     usual: Duration,
     revoked: CancellationToken,
@@ -60,7 +60,7 @@ impl StopGrace {
         Self { usual: timing.grace, revoked: CancellationToken::new() }
     }
 
-    /// Notes that the owner is revoked: steps that wait now are cut short as well.
+    /// Records that the owner is revoked, which also shortens current waits.
     pub(super) fn mark_revoked(&self) {
         self.revoked.cancel();
     }

@@ -1,4 +1,4 @@
-//! Bounds of a toolkit's process and all that it starts: memory, processes, and the size of its folder.
+//! Limits of a toolkit's process tree: memory, number of processes and the size of its folder.
 
 mod folder;
 mod tree;
@@ -14,24 +14,24 @@ use tokio::time::sleep;
 use super::{ConnectionTiming, ToolkitCommand};
 use crate::spec::{ToolkitSandbox, ToolkitSpec};
 
-/// Bytes of a MiB.
 const MIB: u64 = 1024 * 1024;
-/// Bounds in the sandbox of a toolkit that sets none. Published servers on Node and Python take 60 to 500 MiB and up
-/// to 100 threads, one that is compiled or fetched at its start more of both.
+/// Default limits in the sandbox. Published servers on Node and Python take 60 to 500 MiB and up to 100
+/// threads; one that compiles or downloads at its start takes more of both.
 const MEMORY_MIB: u64 = 2048;
 const HOME_MIB: u64 = 4096;
 const PROCESSES: u64 = 1024;
-/// The pause after a measurement, in times that it took, and the longest one: a busy machine must not hide an excess.
+/// Pause after a measurement, as a multiple of its duration, and the maximum pause, so that a busy machine does
+/// not hide an excess.
 const PAUSE_FACTOR: u32 = 20;
 const MAX_PAUSE: Duration = Duration::from_secs(3);
 
-/// Maximum that a toolkit may use; `None` has no bound.
+/// Maximum usage of a toolkit; `None` is unlimited.
 #[derive(Debug, Clone)]
 pub(super) struct ResourceLimits {
     memory_mib: Option<u64>,
     processes: Option<u64>,
     folder: Option<(PathBuf, u64)>,
-    /// Shortest time between two measurements.
+    /// Minimum time between two measurements.
     tick: Duration,
     pub(super) tasks: Tasks,
 }
@@ -54,7 +54,8 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits until the process `id` and its descendants are beyond a bound, and says which and what to set.
+    /// Waits until the process `id` and its descendants exceed a limit. Returns the limit and the setting that
+    /// raises it.
     pub(super) async fn wait_for_excess(&self, id: Option<u32>) -> String {
         let Some(id) = id else { return std::future::pending().await };
         tokio::select! {
@@ -63,7 +64,7 @@ impl ResourceLimits {
         }
     }
 
-    /// Measures again and again, with longer pauses where that takes long.
+    /// Measures repeatedly, with longer pauses if measuring takes long.
     async fn measure_repeatedly(
         &self,
         find: impl Fn(&Self) -> Option<String> + Copy + Send + 'static,
@@ -77,7 +78,7 @@ impl ResourceLimits {
             match measured.await {
                 Ok((Some(excess), _)) => return excess,
                 Ok((None, took)) => sleep(self.tick.max(MAX_PAUSE.min(took * PAUSE_FACTOR))).await,
-                // The server stops, and the toolkit with it.
+                // The server is stopping, and the toolkit with it.
                 Err(_) => return std::future::pending().await,
             }
         }

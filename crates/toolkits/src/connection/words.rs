@@ -1,4 +1,4 @@
-//! What is shown of a server's own words: bounded, and without the secrets of its spec.
+//! Redacts and bounds messages of a server before they are shown.
 
 use codeinfo_core::{Secret, plain_line};
 use codeinfo_secrets::foreign::redact_message;
@@ -8,16 +8,16 @@ use url::Url;
 use super::http;
 use crate::spec::{ToolkitSpec, ToolkitTransport};
 
-/// Most characters of a refusal, which the model reads and which may name paths and tools.
+/// Maximum characters of a refusal, which the model reads and which may name paths and tools.
 const MAX_REFUSAL_CHARS: usize = 2_000;
-/// A shorter value of a variable or header stands in ordinary words, too.
+/// Minimum bytes of a secret; shorter values of variables and headers also occur in ordinary words.
 const MIN_SECRET_BYTES: usize = 4;
 
-/// Values of variables and headers that no message may show.
+/// Redactor for the values of a spec's variables and headers.
 #[derive(Clone)]
 pub(super) struct MessageRedactor {
     secrets: Vec<String>,
-    /// Scheme, host and port of a server elsewhere.
+    /// Scheme, host and port of a remote server.
     address: Option<String>,
 }
 
@@ -25,14 +25,14 @@ impl MessageRedactor {
     pub(super) fn from_spec(spec: &ToolkitSpec) -> Self {
         let (ToolkitTransport::Stdio { env: values, .. }
         | ToolkitTransport::Http { headers: values, .. }) = &spec.transport;
-        let values = values.values().map(Secret::expose);
-        // Of `Bearer KEY` a message may show the key alone.
-        let mut secrets: Vec<String> = values
+        let exposed = values.values().map(Secret::expose);
+        // A message may contain only the key of `Bearer KEY`.
+        let mut secrets: Vec<String> = exposed
             .flat_map(|value| value.split_whitespace().chain([value]))
             .filter(|value| value.len() >= MIN_SECRET_BYTES)
             .map(str::to_owned)
             .collect();
-        // The longest first, since one may hold another.
+        // Longest first, because one secret may contain another.
         secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
         let address = match &spec.transport {
             ToolkitTransport::Stdio { .. } => None,
@@ -41,12 +41,12 @@ impl MessageRedactor {
         Self { secrets, address: address.map(|url| url.origin().ascii_serialization()) }
     }
 
-    /// Returns what a log line or an error of a server says, without paths, addresses and keys.
+    /// Redacts a log line or error of a server: removes secrets, paths, addresses and keys.
     pub(super) fn redact_message(&self, text: &str) -> String {
         redact_message(&self.hide_secrets(text))
     }
 
-    /// Returns what a server answered to the model.
+    /// Redacts a server's refusal for the model.
     pub(super) fn redact_refusal(&self, text: &str) -> String {
         let text =
             plain_line(&codeinfo_secrets::redact_secrets("", None, &self.hide_secrets(text)).text);
@@ -56,7 +56,7 @@ impl MessageRedactor {
         }
     }
 
-    /// Returns what is wrong with a connection.
+    /// Describes a fault of a connection.
     pub(super) fn describe_fault(&self, error: &ServiceError) -> String {
         match error {
             ServiceError::TransportSend(error) => self.transport_fault(error),
@@ -64,7 +64,7 @@ impl MessageRedactor {
         }
     }
 
-    /// Returns why nothing can be sent, and to which address where there is one.
+    /// Describes a transport error, with the address of a remote server.
     pub(super) fn transport_fault(&self, error: &DynamicTransportError) -> String {
         let reason = self.redact_message(&http::describe_root_cause(error));
         match &self.address {

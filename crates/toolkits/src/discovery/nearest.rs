@@ -1,17 +1,18 @@
-//! Names that a wrong one may mean.
+//! Suggests names near a wrong one.
 
 use strsim::osa_distance;
 
 use super::entry::ToolIndexEntry;
 
-/// Most names that an error gives.
+/// Maximum number of suggestions.
 pub(super) const MOST: usize = 3;
-/// The least share of letters that two names of one spelling have in common.
+/// Minimum similarity of two names of similar spelling.
 const LEAST_ALIKE: f32 = 0.6;
-/// Longer names are compared by their beginning.
+/// Maximum characters to compare; of longer names only the start counts.
 const MAX_COMPARED_CHARS: usize = 64;
 
-/// Returns the ids spelled most like `id`, best first. A tool of the same name in another toolkit is near, too.
+/// Returns the identifiers spelled most like `id`, best first. The same tool name in another toolkit counts as
+/// near.
 pub(super) fn by_spelling<'a>(
     id: &str,
     entries: impl Iterator<Item = &'a ToolIndexEntry>,
@@ -34,13 +35,13 @@ pub(super) fn names_by_spelling<'a>(
     pick_nearest(names.map(|known| (name_similarity(&name, &fold_name(known)), known)).collect())
 }
 
-/// Returns a wrong id as words to search with.
+/// Splits a wrong identifier into words for a search.
 pub(super) fn to_search_words(id: &str) -> String {
-    let id: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
-    id.strip_prefix("mcp:").unwrap_or(&id).replace([':', '_', '-', '.', '/'], " ")
+    let start: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
+    start.strip_prefix("mcp:").unwrap_or(&start).replace([':', '_', '-', '.', '/'], " ")
 }
 
-/// Returns the first few names, each once.
+/// Returns the first distinct names, at most [`MOST`].
 pub(super) fn first_distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut distinct = Vec::with_capacity(MOST);
     for name in names {
@@ -60,7 +61,7 @@ fn pick_nearest(mut rated: Vec<(f32, &str)>) -> Vec<&str> {
     rated.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// Returns the share of letters that stay when one name is changed into the other.
+/// Returns the similarity of two names: 1 minus their edit distance relative to the longer one.
 #[expect(clippy::cast_precision_loss, reason = "names are short")]
 fn name_similarity(a: &str, b: &str) -> f32 {
     let longest = a.chars().count().max(b.chars().count()).max(1);
@@ -68,7 +69,7 @@ fn name_similarity(a: &str, b: &str) -> f32 {
 }
 
 fn fold_name(name: &str) -> String {
-    let name = name.strip_prefix("mcp:").unwrap_or(name);
-    let lower = name.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
+    let bare = name.strip_prefix("mcp:").unwrap_or(name);
+    let lower = bare.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
     lower.map(|c| if matches!(c, '-' | '.' | '/' | ' ') { '_' } else { c }).collect()
 }

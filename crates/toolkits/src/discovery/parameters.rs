@@ -1,24 +1,24 @@
-//! What a tool takes, read from its schema one level deep and within bounds.
+//! Extracts the parameters of a tool from its schema, one level deep and within bounds.
 //!
-//! Schemas are written by third parties: they may refer to themselves, be huge, or be no objects at all.
-//! Nothing here follows more than a few references or reads more than a few hundred properties.
+//! Third parties write the schemas, which may be recursive, huge or not objects at all. The number of
+//! references and properties that are read is bounded.
 
 use codeinfo_core::plain_name;
 use serde_json::{Map, Value};
 
 use super::{super::quote::is_plain_word, entry::ToolParameter};
 
-/// Most parameters of one tool, most references followed in a row, and most kinds that one is said to have.
+/// Maximum parameters of one tool, maximum references to follow in a row, and maximum types of a parameter.
 const MAX_PARAMETERS: usize = 64;
 const MAX_HOPS: usize = 8;
 const MAX_KINDS: usize = 4;
-/// Most branches of `allOf` and the like that are read.
+/// Maximum branches of `allOf`, `anyOf` or `oneOf` to read.
 const MAX_BRANCHES: usize = 16;
 const MAX_NAME_CHARS: usize = 128;
 const MAX_DESCRIPTION_CHARS: usize = 400;
 
-/// Returns the parameters of a tool: the properties of its schema, required ones first, and after one that is
-/// itself an object, its properties as `PARENT.NAME`.
+/// Returns the parameters of a tool: the properties of its schema, required ones first. Properties of an object
+/// parameter follow it as `PARENT.NAME`.
 pub fn parse_parameters(input_schema: &Map<String, Value>) -> Vec<ToolParameter> {
     let mut found = Vec::new();
     for (name, property, required) in collect_properties(input_schema, input_schema) {
@@ -41,8 +41,8 @@ pub fn parse_parameters(input_schema: &Map<String, Value>) -> Vec<ToolParameter>
     found
 }
 
-/// Returns the properties of an object's schema and of those that it is made of, each with whether it is
-/// required: required ones first, in their order.
+/// Returns the properties of an object's schema and of its branches, with a flag for required ones, which come
+/// first.
 fn collect_properties<'a>(
     root: &'a Map<String, Value>,
     object: &'a Map<String, Value>,
@@ -66,7 +66,7 @@ fn collect_properties<'a>(
     found
 }
 
-/// Returns a schema and its branches, each with whether a value must always satisfy it.
+/// Returns a schema and its branches. The flag is true if each value must satisfy the branch.
 fn collect_branches<'a>(
     root: &'a Map<String, Value>,
     object: &'a Map<String, Value>,
@@ -77,10 +77,11 @@ fn collect_branches<'a>(
     }
     for (key, always) in [("allOf", true), ("anyOf", false), ("oneOf", false)] {
         let Some(Value::Array(branches)) = object.get(key) else { continue };
-        let branches = branches.iter().take(MAX_BRANCHES);
-        parts.extend(
-            branches.filter_map(|one| Some((resolve_references(root, one).as_object()?, always))),
-        );
+        let objects = branches
+            .iter()
+            .take(MAX_BRANCHES)
+            .filter_map(|branch| resolve_references(root, branch).as_object());
+        parts.extend(objects.map(|object| (object, always)));
     }
     parts
 }
@@ -95,8 +96,8 @@ fn build_parameter(
     let description =
         [property, target].iter().find_map(|schema| schema.get("description")?.as_str());
     let described = description.map(|text| {
-        let words: String = text.chars().take(4 * MAX_DESCRIPTION_CHARS).collect();
-        let words: Vec<&str> = words.split_whitespace().collect();
+        let start: String = text.chars().take(4 * MAX_DESCRIPTION_CHARS).collect();
+        let words: Vec<&str> = start.split_whitespace().collect();
         plain_name(&words.join(" "), MAX_DESCRIPTION_CHARS)
     });
     ToolParameter {
@@ -107,13 +108,13 @@ fn build_parameter(
     }
 }
 
-/// Returns a schema's type in one word or several with `|` between them; `any` where it says none. The words
-/// are those of JSON schema: others are not repeated.
+/// Describes a schema's types, joined with `|`, else `any`. Only the type names of JSON schema are used, never
+/// other words of the schema.
 fn describe_type(root: &Map<String, Value>, schema: &Value) -> String {
     let mut kinds: Vec<String> = Vec::new();
-    let branches = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());
+    let lists = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());
     let branches =
-        branches.flatten().take(MAX_BRANCHES).map(|branch| resolve_references(root, branch));
+        lists.flatten().take(MAX_BRANCHES).map(|branch| resolve_references(root, branch));
     for schema in std::iter::once(schema).chain(branches) {
         for kind in own_kinds(root, schema) {
             if !kinds.contains(&kind) && kinds.len() < MAX_KINDS {
@@ -121,7 +122,7 @@ fn describe_type(root: &Map<String, Value>, schema: &Value) -> String {
             }
         }
     }
-    // That nothing may be given is what `?` says.
+    // `?` already marks a missing value.
     if kinds.len() > 1 {
         kinds.retain(|kind| kind != "null");
     }
@@ -152,7 +153,7 @@ fn item_kind<'a>(root: &'a Map<String, Value>, schema: &'a Value) -> &'a str {
     }
 }
 
-/// Returns the type that a schema without one implies.
+/// Infers the type of a schema without one.
 fn infer_type(schema: &Value) -> Option<&str> {
     let values = schema.get("enum").and_then(Value::as_array);
     let value = values.and_then(|values| values.first()).or_else(|| schema.get("const"));
@@ -166,7 +167,7 @@ fn infer_type(schema: &Value) -> Option<&str> {
     }
 }
 
-/// Returns what a schema refers to, or the schema itself where it refers to nothing known.
+/// Follows references of a schema. Returns the last schema that can be resolved.
 fn resolve_references<'a>(root: &'a Map<String, Value>, schema: &'a Value) -> &'a Value {
     let mut current = schema;
     for _ in 0..MAX_HOPS {
@@ -190,7 +191,7 @@ fn find_reference_target<'a>(root: &'a Map<String, Value>, schema: &Value) -> Op
     resolve_pointer(root, schema.get("$ref")?.as_str()?)
 }
 
-/// Returns the schema that a pointer within the same schema names.
+/// Returns the schema at a pointer within the root schema.
 fn resolve_pointer<'a>(root: &'a Map<String, Value>, pointer: &str) -> Option<&'a Value> {
     let mut steps = pointer.strip_prefix("#/")?.split('/').take(MAX_HOPS);
     let mut current = root.get(steps.next()?)?;

@@ -1,4 +1,4 @@
-//! The rules of ranking, of names that are near, and of signatures.
+//! Tests of ranking, suggested names and signatures.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Read once for all tests.
+/// Loaded once for all tests.
 fn model() -> StaticModel {
     static MODEL: LazyLock<StaticModel> = LazyLock::new(|| StaticModel::load().unwrap());
     MODEL.clone()
@@ -75,7 +75,7 @@ fn the_toolkit_that_a_query_names_leads() {
     let index = catalogue();
     assert!(first(&index, "new issue on gitlab").starts_with("mcp:gitlab:"));
     assert!(first(&index, "new issue on github").starts_with("mcp:github:"));
-    // Beyond what the words of its name count.
+    // In addition to the score of the words in its name.
     let entries = vec![entry("alpha:send", "Sends."), entry("beta:send", "Sends.")];
     let alone = ToolRankingWeights {
         toolkit: 0.0,
@@ -147,10 +147,10 @@ fn a_wrong_name_leads_to_names_of_its_spelling_and_then_of_its_meaning() {
     let index = catalogue();
     assert_eq!(index.nearest_ids("mcp:git:lgo")[..1], ["mcp:git:log"]);
     assert_eq!(index.nearest_ids("mcp:github:createIssue")[..1], ["mcp:github:create_issue"]);
-    // The right name in the wrong toolkit.
+    // The correct name in the wrong toolkit.
     let near = index.nearest_ids("mcp:jira:create_issue");
     assert_eq!(near[..2], ["mcp:github:create_issue", "mcp:gitlab:create_issue"]);
-    // Nothing is spelled like this.
+    // No name has a similar spelling.
     assert_eq!(index.nearest_ids("mcp:kit:find_latitude_of_address")[..1], ["mcp:maps:geocode"]);
     for odd in ["", "mcp:git:log", &"x".repeat(100_000), "\u{202e}\n"] {
         let near = index.nearest_ids(odd);

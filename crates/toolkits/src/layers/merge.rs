@@ -1,15 +1,15 @@
-//! Merges layers of toolkits, the first that names one winning. Pure.
+//! Merges layers of toolkits without I/O; the first layer that names a toolkit wins.
 
 use std::collections::{HashMap, hash_map};
 
 use super::{SelectedToolkit, ToolkitOrigin};
 use crate::spec::{RequestedToolkits, ToolkitDocumentEntry, ToolkitName};
 
-/// The toolkits of one layer.
+/// Toolkits of one layer.
 #[derive(Debug, Clone)]
 pub(super) struct LayerSection {
     pub(super) origin: ToolkitOrigin,
-    /// What people call it.
+    /// Display name of the layer.
     pub(super) place: String,
     pub(super) toolkits: Vec<(ToolkitName, ToolkitDocumentEntry)>,
 }
@@ -17,19 +17,19 @@ pub(super) struct LayerSection {
 pub(super) struct MergedLayers {
     pub(super) toolkits: Vec<SelectedToolkit>,
     pub(super) warnings: Vec<String>,
-    /// Those that are switched off where they are configured.
+    /// Toolkits that their configuration switches off.
     pub(super) off: Vec<SelectedToolkit>,
 }
 
-/// What the first section that has a name says of it.
+/// Decision of the first section that contains a name.
 enum LayerDecision {
     Is(Box<SelectedToolkit>),
-    /// Off, or of no use, and why, in a sentence.
+    /// Switched off, with the reason as a sentence.
     Off(String),
     Broken(String),
 }
 
-/// Merges what a request says with sections, highest first.
+/// Merges the toolkits of a request with the sections, in order of priority.
 pub(super) fn merge_layers(
     requested: Option<&RequestedToolkits>,
     sections: &[LayerSection],
@@ -73,7 +73,7 @@ pub(super) fn merge_layers(
     for name in order {
         match said.remove(name) {
             Some(LayerDecision::Is(chosen)) => toolkits.push(*chosen),
-            // What is switched off is news only to those who ask for it.
+            // A toolkit that is switched off is reported only to a request that names it.
             Some(LayerDecision::Off(reason)) if names.is_some() => warnings.push(reason),
             Some(LayerDecision::Broken(reason)) => warnings.push(reason),
             Some(LayerDecision::Off(_)) | None => {}
@@ -89,7 +89,7 @@ pub(super) fn merge_layers(
     MergedLayers { toolkits, warnings, off }
 }
 
-/// Returns what a section has and does not use.
+/// Returns the toolkits of a section that are switched off.
 fn switched_off(section: &LayerSection) -> Vec<SelectedToolkit> {
     let entries = section.toolkits.iter().filter_map(|(name, entry)| match entry {
         ToolkitDocumentEntry::Is(spec) if !spec.enabled => Some(SelectedToolkit {
@@ -121,8 +121,8 @@ fn decide_entry(
         }
         ToolkitDocumentEntry::Is(_) | ToolkitDocumentEntry::Off => off(),
         ToolkitDocumentEntry::Broken(faults) => {
-            let faults = faults.join("; ");
-            LayerDecision::Broken(format!("toolkit `{name}` of {place} is left out: {faults}"))
+            let reason = faults.join("; ");
+            LayerDecision::Broken(format!("toolkit `{name}` of {place} is left out: {reason}"))
         }
     }
 }

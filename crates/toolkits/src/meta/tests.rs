@@ -1,4 +1,4 @@
-//! Calls of the five tools and the text of their replies.
+//! Tests of the five tools' calls and replies.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ fn entry(toolkit: &str, name: &str, description: &str, schema: &Value) -> ToolIn
     }
 }
 
-/// Read once for all tests.
+/// Loaded once for all tests.
 fn model() -> StaticModel {
     static MODEL: LazyLock<StaticModel> = LazyLock::new(|| StaticModel::load().unwrap());
     MODEL.clone()
@@ -160,7 +160,7 @@ fn pages_give_every_tool_of_a_domain_once() {
     let wanted: Vec<String> = (0..200).map(|n| format!("mcp:git:tool_{n:03}")).collect();
     assert_eq!(names, wanted);
     assert!(pages > 2);
-    // The tool that marks a place may go meanwhile.
+    // The tool of the cursor may disappear in the meantime.
     assert!(
         reply_with_page(&index, "git", Some("tool_1985")).text.starts_with("mcp:git:tool_199(")
     );
@@ -276,7 +276,7 @@ fn no_words_of_a_server_begin_a_line_or_end_a_quotation() {
         assert_eq!(signed.len(), count);
         for line in signed {
             assert!(line.starts_with("mcp:bad:"), "{line}");
-            // What is not quoted is ours: the id, parameters by their plain names, and types.
+            // Unquoted text is ours: the identifier, plain parameter names and types.
             let outside: String = line.split('"').step_by(2).collect();
             assert!(!outside.to_lowercase().contains("ignore"), "{line}");
             assert_eq!(outside.matches('(').count(), 1, "{line}");

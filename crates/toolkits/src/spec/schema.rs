@@ -1,32 +1,32 @@
-//! The JSON schemas of toolkits: of one toolkit, of a document with several, and of what a request carries.
+//! JSON schemas of a toolkit, of a document with toolkits and of the toolkits in a request.
 
 use serde_json::{Value, json};
 
-/// Most toolkits of one document. A turn has far fewer; see [`super::Toolkits::max`].
+/// Maximum toolkits of one document. A turn has far fewer, see [`super::ToolkitSettings::max`].
 const MAX_TOOLKITS: usize = 128;
-/// Most toolkits that a request may name or carry. Those beyond [`super::Toolkits::max`] are left out with a
-/// warning, these are refused.
+/// Maximum toolkits that a request may name or carry; more are refused. Toolkits beyond
+/// [`super::ToolkitSettings::max`] are left out with a warning.
 const MAX_REQUESTED: usize = 256;
-/// Most characters of a command, a folder or an address.
+/// Maximum characters of a command, a folder or a URL.
 const MAX_PLACE_CHARS: usize = 4096;
-/// Most characters of an argument, of a variable's value or of a header.
+/// Maximum characters of an argument, a variable's value or a header.
 pub(super) const MAX_VALUE_CHARS: usize = 16 * 1024;
 const MAX_ARGS: usize = 256;
 const MAX_ENV: usize = 128;
 const MAX_HEADERS: usize = 64;
-/// Most tools that are allowed by name: as many as a toolkit may have.
+/// Maximum tools allowed by name, equal to the maximum tools of a toolkit.
 const MAX_TOOLS: usize = 512;
 const MAX_TOOL_CHARS: usize = 256;
 const MAX_TIMEOUT_SECS: u64 = 3600;
-/// A week.
+/// One week.
 const MAX_CACHE_SECS: u64 = 7 * 24 * 3600;
 const MAX_MEMORY_MIB: u64 = 1 << 20;
 const MAX_PROCESSES: u64 = 1 << 20;
 const MAX_STEPS: usize = 1000;
 const MAX_PROMPT_CHARS: usize = 32 * 1024;
 
-/// Returns the schema of a document around its toolkits, each of which has [`toolkit`]. `agent` stands in
-/// stored documents only.
+/// Returns the schema of a document without its toolkits, which have their own schema, see
+/// [`build_toolkit_schema`]. Only stored documents have the `agent` section.
 pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     let mut members = json!({
         "$comment": build_comment_schema(),
@@ -41,15 +41,15 @@ pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     build_object_schema(&members, &[])
 }
 
-/// Whether a document may say how the agent uses toolkits.
+/// Presence of the `agent` section in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentSection {
     Known,
     Unknown,
 }
 
-/// Returns the schema of one toolkit. That it has exactly one of `command` and `url` is checked first, by
-/// [`super::read`], in a sentence that people understand.
+/// Returns the schema of one toolkit. [`super::read`] checks first that it has exactly one of `command` and
+/// `url`, with a clearer message.
 pub(super) fn build_toolkit_schema() -> Value {
     build_object_schema(
         &json!({
@@ -92,8 +92,8 @@ pub(super) fn build_toolkit_schema() -> Value {
     )
 }
 
-/// Returns the schema of what a request says of toolkits, around those that it carries, each of which has
-/// [`carried`].
+/// Returns the schema of a request's toolkits; each one that it carries has its own schema, see
+/// [`build_carried_schema`].
 pub(super) fn build_request_schema() -> Value {
     json!({
         "type": ["object", "array"],
@@ -126,8 +126,8 @@ fn tools_of_agent() -> Value {
     )
 }
 
-/// What people write for people, a text or its lines. JSON has no comments, other programs read these files with
-/// strict readers, and skip members that they do not know.
+/// Returns the schema of a comment, a text or a list of lines. JSON has no comments. Other programs parse these
+/// files strictly but skip unknown members.
 fn build_comment_schema() -> Value {
     json!({
         "type": ["string", "array"],
@@ -145,7 +145,7 @@ fn build_args_schema() -> Value {
     json!({"type": "array", "maxItems": MAX_ARGS, "items": build_text_schema(0, MAX_VALUE_CHARS)})
 }
 
-/// Numbers and switches become text, as in every shell.
+/// Numbers and booleans become text, as in a shell.
 fn build_env_schema() -> Value {
     json!({
         "type": "object",
@@ -163,7 +163,7 @@ fn build_tool_name_schema() -> Value {
     build_text_schema(1, MAX_TOOL_CHARS)
 }
 
-/// No process takes a NUL.
+/// Processes cannot take a NUL.
 fn build_text_schema(min: usize, max: usize) -> Value {
     json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "^[^\\x00]*$"})
 }

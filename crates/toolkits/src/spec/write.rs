@@ -1,4 +1,4 @@
-//! Writes a toolkit as it is read, whole or without what is secret, and names it by a digest.
+//! Serializes a toolkit, with or without secrets, and computes its digests.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use super::{
     AllowedTools, DEFAULT_TIMEOUT, NetworkAccess, ToolkitSandbox, ToolkitSpec, ToolkitTransport,
 };
 
-/// Stands for a value in lists.
+/// Replacement of a secret value.
 const HIDDEN: &str = "(hidden)";
 
 impl ToolkitSpec {
-    /// Returns the toolkit as its document has it, with all values. What is as it is by default is left out.
+    /// Returns the toolkit as its document has it, with all values and without defaults.
     pub fn to_json(&self) -> Value {
         self.to_json_with(|secret| secret.expose().to_owned(), str::to_owned)
     }
 
-    /// Returns the toolkit for lists: without the values of variables and headers, and without what an
-    /// address asks with, which may be a key.
+    /// Returns the toolkit for lists, without the values of variables and headers and without the query of its
+    /// URL, which may contain a key.
     pub fn to_redacted_json(&self) -> Value {
         self.to_json_with(
             |_| HIDDEN.to_owned(),
@@ -30,13 +30,13 @@ impl ToolkitSpec {
         )
     }
 
-    /// Returns the SHA-256 of the whole toolkit, in 64 hexadecimal digits: two of one digest are the same.
+    /// Returns the SHA-256 of the whole toolkit as 64 hexadecimal digits. Equal toolkits have equal digests.
     pub fn digest(&self) -> String {
         sha256_hex(self.to_json().to_string().as_bytes())
     }
 
-    /// Returns the SHA-256 of what is started or asked, in 64 hexadecimal digits. Names, bounds and the values
-    /// of variables and headers may change without that it is another program.
+    /// Returns the SHA-256 of the program or URL as 64 hexadecimal digits. It does not depend on names, limits
+    /// and the values of variables and headers.
     pub fn program_digest(&self) -> String {
         let program = match &self.transport {
             ToolkitTransport::Stdio { command, args, env: _, working_dir } => {
