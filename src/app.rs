@@ -300,9 +300,14 @@ fn build_services(
         .choosing_in(config.page.folder_roots.clone())
         .with_joining_worktrees(config.relays.auto_index);
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
-    let place = (config.path_map.clone(), work);
     Ok(api::ApiServices {
-        relays: RelayServices::new(chat.clone(), ingest.clone(), place, gives_way),
+        relays: RelayServices::new(
+            chat.clone(),
+            ingest.clone(),
+            config.path_map.clone(),
+            work,
+            gives_way,
+        ),
         chat,
         turns,
         failures: ingest.failures(),
