@@ -44,7 +44,7 @@ pub struct ReachableServer {
 
 /// Finds the server of the data folder, and starts one if none runs.
 pub trait ServerLocator: Send + Sync {
-    /// Returns a server that answers, or the reason why there is none.
+    /// Returns a server that answers, or the reason why none can be reached.
     fn reach_server(&self) -> BoxFuture<'_, Result<ReachableServer, String>>;
 }
 

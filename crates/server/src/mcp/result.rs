@@ -227,7 +227,7 @@ mod tests {
         let lines = fit_segments(&borrowed, room).unwrap();
         assert!(joined_size(&lines) <= room, "{} bytes", joined_size(&lines));
         let read = |line: &String| {
-            // A `relPath` that ends its path is left out.
+            // `write_without_repetition` drops a `relPath` that ends its path.
             let mut value: Value = serde_json::from_str(line).unwrap();
             for file in value["files"].as_array_mut().into_iter().flatten() {
                 if file["relPath"].is_null() {
@@ -287,7 +287,7 @@ mod tests {
         let alone = vec![serde_json::to_string(&segments[500]).unwrap()];
         assert_eq!(fit_segments(&all, ROOM).unwrap(), alone);
         assert_eq!(fit_segments(&all, 10_000).unwrap(), alone);
-        // Of several answers that do not fit together, the last one stays.
+        // The last of several answers remains when they do not fit together.
         let preface = answers(&"y".repeat(5000));
         let both = [&preface, &segments[500]];
         assert_eq!(fit_segments(&both, 20_000).unwrap().len(), 2);

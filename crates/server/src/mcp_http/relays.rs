@@ -208,7 +208,7 @@ impl ClientFolder {
     }
 }
 
-/// Returns a path for a model to read. Folder names come from a repository, so the path is kept on
+/// Returns a path for a model to read. Folder names come from a repository, so the path stays on
 /// one line and inside its quotation.
 pub fn quote_path(path: &Path) -> String {
     plain_name(&path.display().to_string(), MAX_PATH_CHARS).replace('`', "'")

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A new token with its secret, which is shown once and never logged.
+/// A new token with its secret, which appears once and never in a log.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateTokenReply {

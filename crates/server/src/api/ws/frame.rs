@@ -27,7 +27,7 @@ pub(super) enum WebSocketFrame {
     },
     ToolComplete {
         tool_name: String,
-        /// Result that the model received, or the reason why there is none.
+        /// Result that the model received, or the reason why it is missing.
         tool_result: String,
         #[serde(flatten)]
         origin: ToolOrigin,
