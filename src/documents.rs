@@ -1,6 +1,6 @@
-//! The documents for users, which are part of the program.
+//! Documents for users, which are built into the program.
 
-/// The pages by name, without the one for contributors.
+/// Pages by name, without the one for contributors.
 pub(crate) const PAGES: [(&str, &str); 16] = [
     ("capacity", include_str!("../docs/capacity.md")),
     ("check", include_str!("../docs/check.md")),
@@ -20,7 +20,7 @@ pub(crate) const PAGES: [(&str, &str); 16] = [
     ("toolkits", include_str!("../docs/toolkits.md")),
 ];
 
-/// Returns the text of a page, which is Markdown.
+/// Returns the Markdown of a page.
 pub(crate) fn find_document(name: &str) -> Option<&'static str> {
     PAGES.iter().find(|(page, _)| *page == name).map(|(_, text)| *text)
 }

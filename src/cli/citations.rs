@@ -1,4 +1,5 @@
-//! `check`: the citations of documents against the files of their repository, for people, editors and CI.
+//! `check`: checks the citations in documents against the files of their repository, for people,
+//! editors and CI.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -22,35 +23,35 @@ use super::{
     print::{self, count_things},
 };
 
-/// Larger files are not listed, and so are not read.
+/// Maximum size of a listed file; larger ones are not read.
 const MAX_LISTED_BYTES: u64 = 8 << 20;
 
-/// Whether all citations are right, or were put right.
+/// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckOutcome {
     Right,
     Wrong,
-    /// Something could not be read or written, which is already printed.
+    /// A file could not be read or written; the reason is already printed.
     Failed,
 }
 
-/// What is checked in one repository.
+/// Documents to check in one repository.
 #[derive(Default)]
 struct CheckTargets {
     documents: Vec<String>,
-    /// Folders below the root all of whose documents are checked.
+    /// Folders below the root whose documents are all checked.
     folders: Vec<String>,
 }
 
-/// What was found out about the documents of all repositories.
+/// Results for the documents of all repositories.
 #[derive(Default)]
 struct CheckFindings {
     findings: Vec<(PathBuf, DocumentFinding)>,
     documents: usize,
     unchecked: usize,
-    /// How many citations the lock files lack.
+    /// Number of citations that the lock files lack.
     unlocked: usize,
-    /// What cannot be read or written.
+    /// Documents that cannot be read or written.
     failures: Vec<DocumentError>,
 }
 
@@ -81,7 +82,7 @@ pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
     print_report(&here, &found, asked)
 }
 
-/// Checks documents of one repository, and mends them if that is asked.
+/// Checks documents of one repository, and fixes them if requested.
 fn check_repository(
     root: &Path,
     wanted: CheckTargets,
@@ -137,7 +138,7 @@ fn check_repository(
     Ok(())
 }
 
-/// Prints what is wrong, a line for each, or everything as JSON; and how much there is of it.
+/// Prints each problem in a line, or all citations as JSON, then a summary.
 fn print_report(
     here: &Path,
     found: &CheckFindings,
@@ -161,7 +162,7 @@ fn print_report(
             let (mut shown, written) =
                 (print::single_line(&shown), print::single_line(&finding.written));
             if shown.starts_with("::") {
-                // CI services take such a line for a command.
+                // CI services would read such a line as a command.
                 shown.insert_str(0, "./");
             }
             let mended = if is_mended { " (mended)" } else { "" };
@@ -200,7 +201,7 @@ fn print_report(
     Ok(if left { CheckOutcome::Wrong } else { CheckOutcome::Right })
 }
 
-/// Returns the work tree of Git around a folder; where there is none, the folder.
+/// Returns the Git work tree around a folder, or the folder itself.
 fn root_of(folder: &Path) -> PathBuf {
     find_work_tree(folder).unwrap_or(folder).to_owned()
 }

@@ -1,4 +1,4 @@
-//! Prints which files of a folder are not indexed, and why.
+//! Prints the files of a folder that are not indexed, with reasons.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use codeinfo_worktree::{git::find_work_tree, private_places::PrivatePlaces};
 
 use super::{CliError, print};
 
-/// Explains folders, or of a file alone whether it is indexed.
+/// Explains folders, or whether a single file is indexed.
 pub fn explain_paths(
     paths: &[PathBuf],
     max_file_bytes: u64,

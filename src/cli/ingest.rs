@@ -20,14 +20,13 @@ use super::{
     print::{self, count_things},
 };
 
-/// How often the progress is read.
+/// Interval at which progress is read.
 const POLL: Duration = Duration::from_millis(100);
-/// The time left while it is unknown.
+/// Value for an unknown remaining time.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Indexes folders one after the other. A run that fails, or that a client cancels, is reported and does
-/// not take the server with it, nor does a store that is away for now: what was indexed before is still
-/// served.
+/// Indexes folders one after the other. Reports a failed or cancelled run, or an unavailable store,
+/// without ending the server, which still serves the earlier index.
 pub(super) async fn ingest_served_folders(
     client: &ApiClient,
     paths: &[PathBuf],
@@ -47,8 +46,8 @@ pub(super) async fn ingest_served_folders(
     Ok(())
 }
 
-/// Indexes the folders that a person names, one after the other. What stands in the way of one is reported
-/// and does not keep the others waiting; the last error is the command's.
+/// Indexes the named folders one after the other. Reports the failure of one and continues with the
+/// others; returns the last error.
 pub(super) async fn ingest_named_folders(
     client: &ApiClient,
     paths: &[PathBuf],
@@ -80,7 +79,7 @@ pub(super) async fn ingest_named_folders(
     failed.map_or(Ok(()), Err)
 }
 
-/// Indexes one folder with a progress bar, and stops the run when the person interrupts.
+/// Indexes one folder with a progress bar. Cancels the run when the person interrupts.
 pub(super) async fn ingest_folder(
     client: &ApiClient,
     path: &Path,
@@ -106,18 +105,20 @@ pub(super) async fn ingest_folder(
         .await
 }
 
-/// Indexes a folder before it is searched. The summary goes to standard error: results alone are on standard output.
+/// Indexes a folder before it is searched. Prints the summary to standard error, because standard
+/// output has only results.
 ///
 /// # Errors
 ///
-/// Fails where the run is refused or does not complete.
+/// The run is refused or does not complete.
 pub async fn ingest_for_search(client: &ApiClient, folder: &Path) -> Result<(), CliError> {
     let StartRunReply { run_id } =
         client.post(&["ingest", "start"], &json!({ "path": folder })).await?;
     finish_run(client, &folder.display().to_string(), run_id, print::print_note).await
 }
 
-/// Returns an absolute path without `.` and `..`, also of `.@NAME`, a commit of the folder itself.
+/// Returns an absolute path without `.` and `..`. Also cleans `.@NAME`, a commit of the folder
+/// itself.
 fn clean_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -132,8 +133,8 @@ fn clean_path(path: &Path) -> PathBuf {
     clean
 }
 
-/// Embeds every repository again, one after the other. One that cannot be, such as one whose folder is
-/// gone, is reported and keeps neither the others nor the server.
+/// Embeds every repository again, one after the other. Reports a failure, such as a missing folder,
+/// and continues with the others.
 pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
     let RootsReply { roots } = client.get(&["ingest", "roots"]).await?;
     for ListedRoot { id, path, .. } in roots {
@@ -154,10 +155,10 @@ pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes a line for a person.
+/// Prints a line for a person.
 type LinePrinter = fn(&str) -> Result<(), CliError>;
 
-/// Follows a run to its end, and prints its summary by `print_summary`.
+/// Follows a run to its end and prints its summary by `print_summary`.
 async fn finish_run(
     client: &ApiClient,
     path: &str,
@@ -190,7 +191,7 @@ async fn follow_run(
     loop {
         let status: RunStatus = client.get(&["ingest", "status", run]).await?;
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
-        // Without a length the bar is empty; with none of them it would be full.
+        // Without a length the bar is empty; with length 0 it would be full.
         if status.file_total > 0 {
             bar.set_length(status.file_total);
         }
@@ -200,7 +201,7 @@ async fn follow_run(
         bar.set_message(now.map(|now| print::single_line(now)).unwrap_or_default());
         match status.state {
             RunState::Queued | RunState::Scanning | RunState::Embedding => {}
-            // Said already.
+            // The message was printed before.
             RunState::Completed | RunState::Skipped
                 if shown.is_some() && status.message == shown =>
             {
@@ -250,7 +251,8 @@ fn report_run(
     }
 }
 
-/// Says what a run changed: ` (12 new chunks, 1 deleted file)`. Skipped files are in the message of the run.
+/// Describes the changes of a run: ` (12 new chunks, 1 deleted file)`. Its message names skipped
+/// files.
 fn describe_changes(counts: &RunCounts) -> String {
     let changes = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
     let changes = changes.into_iter().filter(|(count, _)| *count > 0);
@@ -258,8 +260,8 @@ fn describe_changes(counts: &RunCounts) -> String {
     if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
 }
 
-/// Makes a bar on standard error; where that is no terminal, nothing is drawn. The time left is the
-/// server's, which knows how large the files are.
+/// Builds a progress bar on standard error, which is hidden without a terminal. The server
+/// estimates the remaining time, because it knows the sizes of the files.
 fn build_progress_bar(left: &Arc<AtomicU64>) -> ProgressBar {
     let left = Arc::clone(left);
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -267,7 +269,7 @@ fn build_progress_bar(left: &Arc<AtomicU64>) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         let pace = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let left_ms = left.load(Ordering::Relaxed);
-            // Writing to indicatif's own buffer cannot fail.
+            // Writing to the buffer of `indicatif` cannot fail.
             if let Some(files) = state.len().filter(|files| *files > 0) {
                 write!(out, " {}/{files} files", state.pos()).ok();
             }

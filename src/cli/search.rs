@@ -1,4 +1,4 @@
-//! Searches and prints what is found, for people or as JSON.
+//! Searches and prints the results, for people or as JSON.
 
 use std::{
     io::IsTerminal,
@@ -47,7 +47,7 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
     if hits.is_empty() && !has_notice {
         return print_note("nothing found");
     }
-    // Programs read whole paths.
+    // Programs get whole paths.
     let folder = std::io::stdout().is_terminal().then(std::env::current_dir);
     let printer = HitPrinter { client, asked, folder: folder.and_then(Result::ok) };
     for hit in hits {
@@ -59,7 +59,7 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
 struct HitPrinter<'a> {
     client: &'a ApiClient,
     asked: SearchCommand,
-    /// Where a person is who reads the results.
+    /// Working folder of a person who reads the results.
     folder: Option<PathBuf>,
 }
 
@@ -89,7 +89,7 @@ impl HitPrinter<'_> {
         print_line("")
     }
 
-    /// Returns the lines of a result and those around it with their numbers, where such are wanted.
+    /// Returns the numbered lines of a result and those around it, if requested.
     async fn read_surroundings(&self, hit: &Hit) -> Result<Option<Vec<(u32, String)>>, CliError> {
         let around = self.asked.context;
         if around == 0 {
@@ -104,7 +104,7 @@ impl HitPrinter<'_> {
         Ok(Some((first..).zip(lines.into_iter().map(|line| line.text)).collect()))
     }
 
-    /// Returns a path as short as it can be typed where the person is.
+    /// Returns a path relative to the person's working folder, if it is below that.
     fn short_path(&self, path: &str) -> String {
         let below =
             self.folder.as_ref().and_then(|folder| Path::new(path).strip_prefix(folder).ok());

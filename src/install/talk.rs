@@ -1,4 +1,4 @@
-//! What `install` and `uninstall` say and ask, and how changes are shown.
+//! Messages and questions of `install` and `uninstall`, and the display of changes.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},
@@ -9,13 +9,13 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use super::error::InstallError;
 
-/// Lines around a change.
+/// Number of lines around a change.
 const CONTEXT: usize = 2;
-/// Longest line that is shown whole. Claude Code has histories in one line.
+/// Maximum characters of a shown line. Claude Code stores histories in one line.
 const MAX_SHOWN: usize = 160;
-/// Longest time for the shortest list of changes; a longer list says the same.
+/// Maximum time to compute the shortest diff; after it, `print_diff` shows a longer one.
 const MAX_COMPARING: Duration = Duration::from_millis(500);
-/// Longest answer.
+/// Maximum bytes of an answer.
 const MAX_ANSWER: u64 = 256;
 
 /// Writes a line to standard output.
@@ -23,12 +23,12 @@ pub(super) fn print_line(line: &str) -> Result<(), InstallError> {
     Ok(writeln!(io::stdout().lock(), "{}", replace_control_characters(line))?)
 }
 
-/// Asks a question on the terminal; an empty answer is `default`, and anything else but yes is no. `None` where
-/// there is no terminal, or its end is typed.
+/// Asks a question on the terminal. An empty answer means `default`, and any other answer than yes
+/// means no. Returns `None` without a terminal, or at the end of input.
 ///
 /// # Errors
 ///
-/// Fails where the terminal cannot be read or written.
+/// The terminal cannot be read or written.
 pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
     let input = io::stdin();
     if !input.is_terminal() {
@@ -54,7 +54,7 @@ pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
     }))
 }
 
-/// Shows what a file becomes, as `diff --unified` does.
+/// Prints the change of a file, like `diff --unified`.
 pub(super) fn print_diff(old: &str, new: &str) -> Result<(), InstallError> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
@@ -87,7 +87,7 @@ fn print_diff_lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallErr
     Ok(())
 }
 
-/// Takes out what would drive a terminal.
+/// Replaces characters that control a terminal.
 fn replace_control_characters(text: &str) -> String {
     let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.replace(is_driving, "\u{fffd}")

@@ -1,4 +1,4 @@
-//! The service as an agent of launchd.
+//! The service as a launchd agent.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
     ServiceManager {
         name: "launchctl",
         text: render_plist,
-        // What is loaded cannot be loaded again.
+        // An agent that is loaded cannot be loaded again.
         renew: vec![split_words(&format!("bootout {domain}/{LABEL}"))],
         start: vec![
             vec!["bootstrap".to_owned(), domain.clone(), path],

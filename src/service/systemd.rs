@@ -1,4 +1,4 @@
-//! The service as a unit of systemd's user manager.
+//! The service as a unit of the systemd user manager.
 
 use super::{MARK, ServiceJob, ServiceManager, split_words};
 use crate::install::UserFolders;
@@ -10,7 +10,7 @@ pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
         name: "systemctl",
         file: places.dot_config().join("systemd/user").join(UNIT),
         text: render_unit,
-        // What runs is restarted below.
+        // `start` restarts a running service.
         renew: Vec::new(),
         start: vec![
             split_words("--user daemon-reload"),
@@ -32,7 +32,7 @@ fn render_unit(job: &ServiceJob) -> String {
     let arguments = command.map(|argument| format!(" {}", quote_word(argument, "$$")));
     let arguments: String = arguments.collect();
     let variables = job.environment.iter().map(|(name, value)| {
-        // No variables are put into variables, so that `$` stands for itself.
+        // Variables are not expanded in values of variables, so `$` needs no escape.
         format!("Environment={}\n", quote_word(&format!("{name}={value}"), "$"))
     });
     let variables: String = variables.collect();
@@ -52,7 +52,7 @@ fn render_unit(job: &ServiceJob) -> String {
     )
 }
 
-/// Returns a word in quotes, with what systemd would expand as itself.
+/// Returns a word in quotes, with characters escaped that systemd would expand.
 fn quote_word(word: &str, dollar: &str) -> String {
     let mut quoted = String::from("\"");
     for c in word.chars() {

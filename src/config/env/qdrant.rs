@@ -1,4 +1,4 @@
-//! The settings of a Qdrant server.
+//! Reads the settings of a Qdrant server.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use super::{
     ConfigError, RawSettings, SwitchSetting, invalid_setting, parse_choice, parse_seconds,
 };
 
-/// Port of Qdrant's gRPC interface, for addresses without one.
+/// Port of Qdrant's gRPC interface, the default of addresses without a port.
 const GRPC: u16 = 6334;
-/// Port of its other interface, which people know better.
+/// Port of Qdrant's REST interface, which is better known.
 const REST: u16 = 6333;
-/// How long a root stays with a process that is not heard of. A holder that lives renews four times in
-/// it and stops at two thirds, which is longer than any change is tried.
+/// Time that a root belongs to a process after its last renewal. A holder renews four times in it
+/// and stops at two thirds, which is longer than any change is retried.
 const LEASE: Duration = Duration::from_mins(1);
-/// The longest name of a collection that leaves room for what is added to it.
+/// Maximum length of a collection's name, with room for suffixes.
 const MAX_PREFIX: usize = 64;
-/// More makes no sense for a cluster.
+/// Maximum number of copies in a cluster.
 const MAX_COPIES: u32 = 64;
 const MAX_SHARDS: u32 = 4096;
 
-/// Reads the settings of the server; `None` when no address is set.
+/// Reads the settings of the server; `None` without an address.
 pub(super) fn parse_qdrant_settings(
     raw: &RawSettings,
 ) -> Result<Option<QdrantSettings>, ConfigError> {
@@ -68,7 +68,7 @@ pub(super) fn parse_qdrant_settings(
 /// Returns an address with its port.
 fn parse_url(text: &str) -> Result<String, String> {
     let text = text.trim().trim_end_matches('/');
-    // What stands before an `@` may be a password.
+    // Text before an `@` may be a password.
     let shown = text.rsplit_once('@').map_or(text, |(_, after)| after);
     let (scheme, authority) = text
         .split_once("://")
@@ -100,7 +100,7 @@ fn parse_url(text: &str) -> Result<String, String> {
     Ok(format!("{scheme}://{host}:{port}"))
 }
 
-/// Returns a key that can be sent, without repeating it where it cannot.
+/// Returns a key that a header can contain; the error does not repeat it.
 fn parse_api_key(text: &str) -> Result<Secret, ConfigError> {
     let text = text.trim();
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
