@@ -115,57 +115,57 @@ impl Server {
         let mut lock = lock_data_dir(&config.data_dir, &groups.adapters).await?;
         let main = bind_listener(config.main_address(), "PORT").await?;
         let mcp = bind_listener(config.mcp_address(), "MCP_PORT").await?;
-        let bound = (find_bound_address(&main, config)?, find_bound_address(&mcp, config)?);
-        let (main_address, mcp_address) =
-            (to_reachable_address(bound.0), to_reachable_address(bound.1));
+        let main_bound = find_bound_address(&main, config)?;
+        let mcp_bound = find_bound_address(&mcp, config)?;
+        let main_address = to_reachable_address(main_bound);
+        let mcp_address = to_reachable_address(mcp_bound);
 
         let adapters = groups.adapters.clone();
         let vault =
             CredentialStore::open(&config.data_dir, config.secret_key.clone(), adapters).await?;
         let search = ProcessKey::generate()?;
         let store = open_store_and_embedder(config, on_mismatch, visibility, &groups).await?;
-        let opened = (&store, &vault);
         let own = groups.services.clone();
         let archive =
             ConversationArchive::open(&config.data_dir, config.conversations_kept, own).await?;
         let own = groups.services.clone();
         let owners = ConversationOwners::open(&config.data_dir, &archive, own).await?;
         let turns = TurnRegistry::new(archive, groups.services.clone());
-        let addresses = (main_address, mcp_address);
-        let mut services = build_services(config, (opened, turns), addresses, &groups)?;
+        let main_url = format_url(main_address);
+        let mcp_port = mcp_address.port();
+        let mut services =
+            build_services(config, &store, &vault, turns, &main_url, mcp_port, &groups)?;
         services.chat = services.chat.searching_with(search.secret().clone()).owned_in(owners);
-        let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
+        let chat = services.chat.clone();
+        let ingest = services.ingest.clone();
         let activity = ServerActivity::default();
         if visibility == ServerVisibility::Announced {
             // Starts the first probe early, so that its result is ready for the first question.
             // Most single commands do not use Codex, so their server probes only when needed.
             drop(services.codex.availability());
         }
-        let (tokens, sessions) = (vault.tokens.clone(), vault.sessions.clone());
         let gateway = services.gateway.clone();
         let is_grant = Arc::new(move |bearer: &str| gateway.find_grant(bearer).is_some());
-        let are_required = config.auth_required;
-        let wrong = Arc::default();
         let bearers = GateCredentials {
-            tokens,
-            sessions,
+            tokens: vault.tokens.clone(),
+            sessions: vault.sessions.clone(),
             search,
             is_grant,
-            are_required,
-            wrong,
+            are_required: config.auth_required,
+            wrong: Arc::default(),
             find_document,
         };
-        serve_listeners(config, services, (main, mcp), (bearers, &activity), &groups)?;
+        serve_listeners(config, services, main, mcp, bearers, &activity, &groups)?;
         if visibility == ServerVisibility::Announced {
             start_index_upkeep(config, on_mismatch, &ingest);
             lock.announce(&Holder {
-                main_url: Some(format_url(main_address)),
+                main_url: Some(main_url),
                 mcp_url: Some(format_url(mcp_address)),
                 until_idle: config.relays.until_idle,
                 ..Holder::silent()
             })?;
         }
-        info!(main.address = %bound.0, mcp.address = %bound.1, "listening");
+        info!(main.address = %main_bound, mcp.address = %mcp_bound, "listening");
         Ok(Self {
             main: main_address,
             mcp: mcp_address,
@@ -277,19 +277,28 @@ fn start_index_upkeep(config: &Config, on_mismatch: OnMismatch, ingest: &Ingest)
 
 fn build_services(
     config: &Config,
-    (((store, embedder), vault), turns): ((&StoreAndEmbedder, &CredentialStore), TurnRegistry),
-    (main, mcp): (SocketAddr, SocketAddr),
+    opened: &StoreAndEmbedder,
+    vault: &CredentialStore,
+    turns: TurnRegistry,
+    main_url: &str,
+    mcp_port: u16,
     groups: &TaskGroups,
 ) -> Result<api::ApiServices, StartError> {
+    let (store, embedder) = opened;
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
-    let search_url = format!("{}/mcp", format_url(main));
+    let search_url = format!("{main_url}/mcp");
     let work = groups.services.clone();
     let metrics = ServerMetrics::default();
     let model = StaticModel::load()?;
     let below =
         toolkits::ToolkitDependencies { codex: &codex, store, vault, model, metrics: &metrics };
-    let owners = (work.clone(), groups.adapters.clone());
-    let gateway = toolkits::build_gateway(config, below, format_url(main), owners)?;
+    let gateway = toolkits::build_gateway(
+        config,
+        below,
+        main_url.to_owned(),
+        work.clone(),
+        groups.adapters.clone(),
+    )?;
     let chat = Chat::new(codex.clone(), &config.codex, search_url, Arc::clone(store), work.clone())
         .with_path_map(config.path_map.clone())
         .with_turn_metrics(metrics.turns.clone())
@@ -320,7 +329,7 @@ fn build_services(
         path_map: config.path_map.clone(),
         page: config.page.clone(),
         settings: config.settings.clone(),
-        mcp_port: mcp.port(),
+        mcp_port,
         metrics,
         vault: vault.clone(),
         gateway,
@@ -338,8 +347,10 @@ pub(crate) fn private_places(config: &Config) -> PrivatePlaces {
 fn serve_listeners(
     config: &Config,
     services: api::ApiServices,
-    (main, mcp): (TcpListener, TcpListener),
-    (bearers, activity): (GateCredentials, &ServerActivity),
+    main: TcpListener,
+    mcp: TcpListener,
+    bearers: GateCredentials,
+    activity: &ServerActivity,
     groups: &TaskGroups,
 ) -> Result<(), StartError> {
     let http = &config.http;
@@ -348,15 +359,24 @@ fn serve_listeners(
     let requests = services.metrics.requests.clone();
     let main_handler = Api::new(services, http)?;
     let gate = gate::build_mcp_gate(bearers.clone());
-    let listener = |socket, name, gate| {
-        let (requests, activity) = (requests.clone(), activity.clone());
-        Listener { socket, name, requests, gate, activity }
+    let listener = |socket, name, gate| Listener {
+        socket,
+        name,
+        requests: requests.clone(),
+        gate,
+        activity: activity.clone(),
     };
-    let mcp = listener(mcp, "mcp", gate);
-    let main = listener(main, "main", gate::build_main_gate(bearers));
-    codeinfo_http::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone())
+    let mcp_listener = listener(mcp, "mcp", gate);
+    let main_listener = listener(main, "main", gate::build_main_gate(bearers));
+    codeinfo_http::serve(mcp_listener, mcp_handler, http, &config.guard, groups.edges.clone())
         .and_then(|()| {
-            codeinfo_http::serve(main, main_handler, http, &config.guard, groups.edges.clone())
+            codeinfo_http::serve(
+                main_listener,
+                main_handler,
+                http,
+                &config.guard,
+                groups.edges.clone(),
+            )
         })
         .map_err(StartError::Reserve)
 }

@@ -49,10 +49,10 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
         }
         CliCommand::Search(asked) => search::run_search(client, asked).await,
         CliCommand::Ask { words, conversation, repository, claim_check, json } => {
-            let repository = repository.as_deref().map(resolve_reference);
-            let claim_check = claim_check.map(|switch| switch == SwitchArgument::On);
+            let resolved = repository.as_deref().map(resolve_reference);
+            let is_checked = claim_check.map(|switch| switch == SwitchArgument::On);
             let body =
-                answer::build_turn_body(&words.join(" "), conversation, repository, claim_check);
+                answer::build_turn_body(&words.join(" "), conversation, resolved, is_checked);
             answer::ask_question(client, &body, json).await
         }
         CliCommand::Repos { json } => repos::list_repos(client, json).await,

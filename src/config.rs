@@ -67,7 +67,7 @@ impl Config {
     #[must_use]
     pub fn with_watch(mut self) -> Self {
         self.watch = true;
-        if let Some(setting) = self.settings.iter_mut().find(|one| one.name == "WATCH") {
+        if let Some(setting) = self.settings.iter_mut().find(|setting| setting.name == "WATCH") {
             (setting.value, setting.source) = (Some("true".to_owned()), SettingSource::Argument);
         }
         self

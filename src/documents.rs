@@ -40,8 +40,8 @@ mod tests {
     fn every_page_for_users_is_printed() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
         let files = fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().file_name());
-        let files = files.map(|name| name.into_string().unwrap());
         let mut names: Vec<String> = files
+            .map(|name| name.into_string().unwrap())
             .filter_map(|name| name.split_once('.').map(|(stem, _)| stem.to_owned()))
             .collect();
         names.sort();

@@ -77,7 +77,8 @@ pub fn install_clients(
         return installer.print_files(&clients);
     }
     let mut plan = ChangePlan::new(&config.data_dir);
-    let missed = if clients.is_empty() || asked.http { Vec::new() } else { set_here(config) };
+    let missed =
+        if clients.is_empty() || asked.http { Vec::new() } else { list_selecting_settings(config) };
     for client in &clients {
         installer.plan_client(client, &clients, &mut plan)?;
     }
@@ -119,13 +120,13 @@ pub fn list_found_clients(config: &Config) -> Result<Vec<(&'static str, bool)>, 
 fn is_set_up(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
     client.server_files(places).iter().any(|path| {
         let text = file::read_file(path).ok().and_then(|found| found.text).unwrap_or_default();
-        let without = edit::remove_server((client.syntax, client.section), &text);
+        let without = edit::remove_server(client.syntax, client.section, &text);
         without.is_ok_and(|without| without != text)
     })
 }
 
 /// Returns the settings of this shell that select the index or Codex.
-fn set_here(config: &Config) -> Vec<&'static str> {
+fn list_selecting_settings(config: &Config) -> Vec<&'static str> {
     const NAMES: [&str; 5] = ["DATA_DIR", "CODEX_BIN", "CODEX_HOME", "QDRANT_URL", "EMBEDDING_URL"];
     let environment = &config.codex.environment;
     NAMES.into_iter().filter(|name| environment.get(name).is_some()).collect()
@@ -249,8 +250,12 @@ impl ClientInstaller<'_> {
             Ok(files) => files,
             Err(error) => return plan.report_failure(client.name, &error),
         };
-        let (places, state) = (&self.places, &self.choices.state);
-        let readers = FileReaders { places, state, named, is_install: true };
+        let readers = FileReaders {
+            places: &self.places,
+            state: &self.choices.state,
+            named,
+            is_install: true,
+        };
         for file in files {
             if readers.keep_for_other(client, &file)? {
                 continue;
@@ -277,7 +282,9 @@ impl ClientInstaller<'_> {
 
     /// Prints which parts a client lacks because of an earlier choice.
     fn say_refusals(&self, client: &SupportedClient) -> Result<(), InstallError> {
-        let (asked, state, name) = (self.asked, &self.choices.state, client.name);
+        let asked = self.asked;
+        let state = &self.choices.state;
+        let name = client.name;
         if state.without_indexing.contains(client.id) && !asked.no_auto_index && !asked.http {
             print_line(&format!(
                 "{name}: indexes nothing, as you chose; `--auto-index` changes that"

@@ -223,9 +223,9 @@ async fn run_server(
 
 /// Relays standard streams to the server of the data folder.
 async fn run_stdio_relay(asked: &StdioCommand, config: &Config) -> std::io::Result<()> {
-    let folder = std::env::current_dir().ok();
+    let working_dir = std::env::current_dir().ok();
     let home = home_folder();
-    let folder = folder.and_then(|folder| find_repository(&folder, home.as_deref()));
+    let folder = working_dir.and_then(|folder| find_repository(&folder, home.as_deref()));
     let auto_index = asked.auto_index || config.relays.auto_index;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let own = RelayHandshake { version, folder, auto_index, ..RelayHandshake::default() };
@@ -358,11 +358,11 @@ async fn check_ports(config: &Config) -> Result<bool, CommandError> {
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
         let port = format!(":{}", address.port());
-        let ours = held.as_ref().filter(|holder| {
+        let holder = held.as_ref().filter(|holder| {
             let mut urls = holder.main_url.iter().chain(&holder.mcp_url);
             urls.any(|url| url.ends_with(&port))
         });
-        let ours = ours.map(|holder| format!("this server, process {}", holder.pid));
+        let ours = holder.map(|holder| format!("this server, process {}", holder.pid));
         let free = tokio::net::TcpListener::bind(address).await;
         let (ok, detail) = match (&ours, &free) {
             (Some(ours), _) => (true, ours.clone()),

@@ -311,8 +311,8 @@ impl ServiceManager {
     /// Refuses a file that this command did not write.
     fn is_ours(&self) -> Result<(), ServiceCommandError> {
         let failed = |source| InstallError::File { path: self.file.clone(), source };
-        let text = atomic::read_if_exists(&self.file, FileAccess::AsUsual).map_err(failed)?;
-        let text = text.as_deref().map(String::from_utf8_lossy);
+        let bytes = atomic::read_if_exists(&self.file, FileAccess::AsUsual).map_err(failed)?;
+        let text = bytes.as_deref().map(String::from_utf8_lossy);
         match text {
             Some(text) if !text.contains(MARK) => {
                 Err(ServiceCommandError::NotOurs(self.file.clone()))
@@ -337,15 +337,16 @@ async fn run_manager(program: &Path, arguments: &[String]) -> Result<(), Service
     // The variable belongs to this process only.
     command.env_remove(HANDOVER);
     command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(WAIT, command.output()).await;
-    let output = output.map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
-    let output = output.map_err(|error| failed(error.to_string()))?;
+    let ended = tokio::time::timeout(WAIT, command.output())
+        .await
+        .map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
+    let output = ended.map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stderr, output.stdout].concat();
-    let said = String::from_utf8_lossy(&said);
-    let first = said.lines().find(|line| !line.trim().is_empty());
+    let bytes = [output.stderr, output.stdout].concat();
+    let text = String::from_utf8_lossy(&bytes);
+    let first = text.lines().find(|line| !line.trim().is_empty());
     Err(failed(first.map_or_else(|| output.status.to_string(), str::to_owned)))
 }
 

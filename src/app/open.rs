@@ -31,8 +31,7 @@ pub(super) async fn open_store_and_embedder(
             (Arc::clone(&service) as Arc<dyn Embedder>, Some(service))
         }
     };
-    let store = match open_store(config, on_mismatch, (&embedder, service.as_deref()), tasks).await
-    {
+    let store = match open_store(config, on_mismatch, &embedder, service.as_deref(), tasks).await {
         // A process that holds the store is about to end or to announce its address.
         Err(StartError::Store(error))
             if visibility == ServerVisibility::Examined
@@ -49,7 +48,8 @@ pub(super) async fn open_store_and_embedder(
 async fn open_store(
     config: &Config,
     on_mismatch: OnMismatch,
-    (embedder, service): (&Arc<dyn Embedder>, Option<&EmbeddingService>),
+    embedder: &Arc<dyn Embedder>,
+    service: Option<&EmbeddingService>,
     tasks: &Tasks,
 ) -> Result<Arc<dyn VectorStore>, StartError> {
     let dimensions = match service {
@@ -61,11 +61,14 @@ async fn open_store(
     if let Some(dimensions) = dimensions {
         return Ok(place.open(dimensions).await?);
     }
-    let (is_shared, place, embedder) = (place.is_shared(), Arc::new(place), Arc::clone(embedder));
+    let is_shared = place.is_shared();
+    let shared_place = Arc::new(place);
+    let shared_embedder = Arc::clone(embedder);
     let open = move || {
-        let (place, embedder) = (Arc::clone(&place), Arc::clone(&embedder));
+        let place = Arc::clone(&shared_place);
+        let embedder = Arc::clone(&shared_embedder);
         async move {
-            let dimensions = dimensions_of(embedder.as_ref()).await;
+            let dimensions = probe_dimensions(embedder.as_ref()).await;
             place.open(dimensions.map_err(|reason| StoreError::NotYet { reason })?).await
         }
         .boxed()
@@ -74,7 +77,7 @@ async fn open_store(
 }
 
 /// Returns the dimensions of the embedder, or the reason why they are unknown.
-async fn dimensions_of(embedder: &dyn Embedder) -> Result<usize, String> {
+async fn probe_dimensions(embedder: &dyn Embedder) -> Result<usize, String> {
     embedder.check_health().await.map_err(|error| error.to_string())?;
     embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())
 }

@@ -30,7 +30,8 @@ pub(super) fn build_gateway(
     config: &Config,
     below: ToolkitDependencies<'_>,
     base_url: String,
-    (services, adapters): (Tasks, Tasks),
+    services: Tasks,
+    adapters: Tasks,
 ) -> Result<ToolkitGateway, SchemaError> {
     let ToolkitDependencies { codex, store, vault, model, metrics } = below;
     let reader = Arc::new(SpecReader::new()?);

@@ -62,8 +62,8 @@ pub(super) async fn ask_question(
 async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(), CliError> {
     let reply = client.open_stream(&["turns", turn]).await?;
     let mut left = MAX_REPLY_BYTES;
-    let bytes = reply.bytes_stream().map(|chunk| {
-        let chunk = chunk.map_err(|error| client.connection_error(&error))?;
+    let bytes = reply.bytes_stream().map(|read| {
+        let chunk = read.map_err(|error| client.connection_error(&error))?;
         left = left
             .checked_sub(chunk.len())
             .ok_or_else(|| broken_reply(client, "the reply is too long"))?;
@@ -75,8 +75,8 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
     let mut last_tool = String::new();
     while let Some(event) = events.next().await {
         let Sse { event, data, .. } = event.map_err(|error| explain_read_error(client, error))?;
-        let (name, data) = (event.unwrap_or_default(), data.unwrap_or_default());
-        let Some(frame) = parse_frame(client, ChatFrame::parse(&name, &data))? else { continue };
+        let read = ChatFrame::parse(&event.unwrap_or_default(), &data.unwrap_or_default());
+        let Some(frame) = parse_frame(client, read)? else { continue };
         match frame {
             ChatFrame::Final(end) if as_json => {
                 return print::print_json(&serde_json::to_value(end)?);
@@ -113,7 +113,7 @@ fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError>
             // The line of the call already shows the file.
             LINES => Ok(()),
             // Nothing measures how well a use fits.
-            tool => files_found(files, tool != USES),
+            tool => print_found_files(files, tool != USES),
         },
         ChatFrame::Thread(_) | ChatFrame::Answer(_) | ChatFrame::Final(_) | ChatFrame::Error(_) => {
             Ok(())
@@ -160,10 +160,11 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     };
     let number = |key: &str| parameters.get(key).and_then(Value::as_u64);
     if origin.toolkit.is_some() {
-        let given = parameters.as_object().filter(|given| !given.is_empty());
-        let given = given.map(|_| format!(" {}", print::single_line(&parameters.to_string())));
-        let given = print::shorten_text(&given.unwrap_or_default(), MAX_SHOWN);
-        return format!("calls {}{given}", name_tool(name, origin));
+        let members = parameters.as_object().filter(|members| !members.is_empty());
+        let arguments =
+            members.map(|_| format!(" {}", print::single_line(&parameters.to_string())));
+        let shown = print::shorten_text(&arguments.unwrap_or_default(), MAX_SHOWN);
+        return format!("calls {}{shown}", name_tool(name, origin));
     }
     let path = || {
         let path = text("path").unwrap_or_default();
@@ -225,14 +226,14 @@ fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Resu
     if all == 0 {
         return print::print_note("no place in the code is cited");
     }
-    let parts = [
+    let counted = [
         (unconfirmed, "unconfirmed"),
         (wrong, "wrong"),
         (repaired, "put right"),
         (counts.dropped, "left out"),
     ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let nonzero = counted.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = nonzero.map(|(count, what)| format!("{count} {what}")).collect();
     let verdict = [format!("citations: {confirmed} of {all} confirmed"), parts.join(", ")];
     print::print_note(verdict.join("; ").trim_end_matches("; "))?;
     if let Some(claims) = counts.claims {
@@ -241,16 +242,17 @@ fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Resu
             "sentences with citations: {supported} supported, {contradicted} contradicted, {open} open"
         ))?;
     }
-    let doubtful = citations.iter().filter(|one| one.state != CitationState::Confirmed);
-    for one in doubtful {
-        let colon = if one.lines.is_empty() { "" } else { ":" };
-        let (path, lines) = (print::single_line(&one.path), join_lines(&one.lines));
-        print::print_note(&format!("  {path}{colon}{lines}: {}", one.state.as_str()))?;
+    let doubtful = citations.iter().filter(|citation| citation.state != CitationState::Confirmed);
+    for citation in doubtful {
+        let colon = if citation.lines.is_empty() { "" } else { ":" };
+        let path = print::single_line(&citation.path);
+        let lines = join_lines(&citation.lines);
+        print::print_note(&format!("  {path}{colon}{lines}: {}", citation.state.as_str()))?;
     }
     Ok(())
 }
 
-fn files_found(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
+fn print_found_files(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
     for file in files {
         let ranges: Vec<String> = file.ranges.iter().copied().map(describe_range).collect();
         let path = print::single_line(&file.path);

@@ -60,7 +60,7 @@ pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
     let here = canonicalize_path(Path::new("."))?;
     let mut roots: BTreeMap<PathBuf, CheckTargets> = BTreeMap::new();
     if asked.paths.is_empty() {
-        let root = root_of(&here);
+        let root = find_root_folder(&here);
         roots
             .insert(root, CheckTargets { folders: vec![String::new()], ..CheckTargets::default() });
     }
@@ -68,12 +68,12 @@ pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
         let whole = canonicalize_path(path)?;
         let is_folder = whole.is_dir();
         let folder = if is_folder { &whole } else { whole.parent().unwrap_or(&whole) };
-        let root = root_of(folder);
-        let below = discover::relative_path(&root, &whole);
+        let root = find_root_folder(folder);
+        let relative = discover::relative_path(&root, &whole);
         let below =
-            below.ok_or_else(|| unreadable_path(path, "its name is not UTF-8".to_owned()))?;
-        let of_root = roots.entry(root).or_default();
-        if is_folder { of_root.folders.push(below) } else { of_root.documents.push(below) }
+            relative.ok_or_else(|| unreadable_path(path, "its name is not UTF-8".to_owned()))?;
+        let targets = roots.entry(root).or_default();
+        if is_folder { targets.folders.push(below) } else { targets.documents.push(below) }
     }
     let mut found = CheckFindings::default();
     for (root, wanted) in roots {
@@ -89,8 +89,8 @@ fn check_repository(
     asked: &CheckCommand,
     found: &mut CheckFindings,
 ) -> Result<(), CliError> {
-    let listed = discover::discover_files(root, MAX_LISTED_BYTES, &CancellationToken::new());
-    let listed = listed.map_err(|error| unreadable_path(root, error.to_string()))?;
+    let discovered = discover::discover_files(root, MAX_LISTED_BYTES, &CancellationToken::new());
+    let listed = discovered.map_err(|error| unreadable_path(root, error.to_string()))?;
     let files: Vec<String> = listed.files.into_iter().map(|file| file.path).collect();
     let is_wanted = |path: &&String| {
         is_markdown(path) && wanted.folders.iter().any(|folder| is_below(path, folder))
@@ -102,8 +102,8 @@ fn check_repository(
 
     let ignores =
         IgnoreFiles::open(root).map_err(|error| unreadable_path(root, error.to_string()))?;
-    let tree = DocumentTree::open(root, files, Box::new(move |path| ignores.is_ignored(path)));
-    let tree = tree.map_err(|error| unreadable_path(root, error.to_string()))?;
+    let opened = DocumentTree::open(root, files, Box::new(move |path| ignores.is_ignored(path)));
+    let tree = opened.map_err(|error| unreadable_path(root, error.to_string()))?;
     let on_change =
         if asked.accept { ChangedLinesPolicy::Accept } else { ChangedLinesPolicy::Report };
     let mends = asked.fix || asked.accept;
@@ -112,15 +112,16 @@ fn check_repository(
     if asked.json {
         checker = checker.with_hashes();
     }
-    let (mut examined, mut findings) = (Vec::new(), Vec::<DocumentFinding>::new());
+    let mut examined = Vec::new();
+    let mut findings = Vec::<DocumentFinding>::new();
     for document in &documents {
         match checker.check_document(document) {
-            Ok(mut one) => {
+            Ok(mut checked) => {
                 found.documents += 1;
-                found.unchecked += one.unchecked;
-                found.unlocked += one.unlocked;
-                findings.append(&mut one.findings);
-                examined.push(one);
+                found.unchecked += checked.unchecked;
+                found.unlocked += checked.unlocked;
+                findings.append(&mut checked.findings);
+                examined.push(checked);
             }
             Err(error) => found.failures.push(error),
         }
@@ -134,7 +135,9 @@ fn check_repository(
         }
         found.failures.extend(failures);
     }
-    found.findings.extend(findings.into_iter().map(|one| (root.join(&one.document), one)));
+    found
+        .findings
+        .extend(findings.into_iter().map(|finding| (root.join(&finding.document), finding)));
     Ok(())
 }
 
@@ -145,7 +148,8 @@ fn print_report(
     asked: &CheckCommand,
 ) -> Result<CheckOutcome, CliError> {
     let mends = asked.fix || asked.accept;
-    let (mut counts, mut left) = (BTreeMap::<&str, u64>::new(), false);
+    let mut counts = BTreeMap::<&str, u64>::new();
+    let mut left = false;
     for (document, finding) in &found.findings {
         let state = match finding.checked.state {
             DocumentCitationState::Verified => "verified",
@@ -158,9 +162,9 @@ fn print_report(
         let is_mended = mends && finding.is_mendable;
         left |= !is_mended;
         if !asked.json {
-            let shown = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
-            let (mut shown, written) =
-                (print::single_line(&shown), print::single_line(&finding.written));
+            let relative = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
+            let mut shown = print::single_line(&relative);
+            let written = print::single_line(&finding.written);
             if shown.starts_with("::") {
                 // CI services would read such a line as a command.
                 shown.insert_str(0, "./");
@@ -202,7 +206,7 @@ fn print_report(
 }
 
 /// Returns the Git work tree around a folder, or the folder itself.
-fn root_of(folder: &Path) -> PathBuf {
+fn find_root_folder(folder: &Path) -> PathBuf {
     find_work_tree(folder).unwrap_or(folder).to_owned()
 }
 

@@ -159,10 +159,10 @@ impl ApiClient {
 /// a parameter before its value, because a person typed only the value.
 fn join_details(message: &str, details: Vec<String>) -> String {
     let value = message.strip_prefix("`path` ").filter(|value| value.starts_with('`'));
-    let message = value.unwrap_or(message).to_owned();
-    let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
-    let more: Vec<String> = more.collect();
-    if more.is_empty() { message } else { format!("{message}; {}", more.join("; ")) }
+    let shown = value.unwrap_or(message).to_owned();
+    let new_details = details.into_iter().filter(|detail| !shown.contains(detail.as_str()));
+    let more: Vec<String> = new_details.collect();
+    if more.is_empty() { shown } else { format!("{shown}; {}", more.join("; ")) }
 }
 
 fn unreachable_error(base: &str, error: &reqwest::Error) -> CliError {

@@ -26,11 +26,12 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
     let HealthReply { store, embedder, codex, .. } = wait_for_health(client).await?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut well = true;
-    let (backend, chunks) = ([store.backend, text(&store.version)].join(" "), store.chunks);
-    let chunks = chunks.unwrap_or(0);
+    let backend = [store.backend, text(&store.version)].join(" ");
+    let chunks = store.chunks.unwrap_or(0);
     let least = store.copies.iter().min_by_key(|part| part.copies);
-    let copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
-    let (chunks_held, copies) = (print::count_things(chunks, "chunk"), text(&copies));
+    let shown_copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
+    let chunks_held = print::count_things(chunks, "chunk");
+    let copies = text(&shown_copies);
     let detail = format!("{}, {chunks_held}{copies}", backend.trim());
     well &= print_check("store", store.ok, &detail, &text(&store.reason))?;
     if let Some(warning) = &store.warning {
@@ -66,8 +67,8 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
 async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
     let mut well = true;
     for repo in client.get::<IngestedRepos>(&["tools", "ingested-repos"]).await?.repos {
-        let (name, path) =
-            (print::single_line(&repo.name), print::single_line(&repo.path.to_string_lossy()));
+        let name = print::single_line(&repo.name);
+        let path = print::single_line(&repo.path.to_string_lossy());
         if repo.folder_gone {
             print_remark(&format!("{name} ({path})"), &print::explain_gone(&repo))?;
             continue;

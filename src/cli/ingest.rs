@@ -37,8 +37,8 @@ pub(super) async fn ingest_served_folders(
             Err(CliError::Refused { code, message })
                 if code == ErrorCode::StoreUnavailable.as_str() =>
             {
-                let path = path.display();
-                print::print_note(&format!("`{path}` was not indexed: {message}"))?;
+                let folder = path.display();
+                print::print_note(&format!("`{folder}` was not indexed: {message}"))?;
             }
             ended => ended?,
         }
@@ -89,8 +89,9 @@ pub(super) async fn ingest_folder(
     if let Some(advice) = path.to_str().and_then(explain_form)
         && !path.try_exists().unwrap_or(false)
     {
-        let (code, path) = (ErrorCode::ValidationFailed.as_str().to_owned(), path.display());
-        return Err(CliError::Refused { code, message: format!("`{path}` {advice}") });
+        let message = format!("`{}` {advice}", path.display());
+        let code = ErrorCode::ValidationFailed.as_str().to_owned();
+        return Err(CliError::Refused { code, message });
     }
     let absolute = std::path::absolute(path)
         .map_err(|source| CliError::Path { path: path.display().to_string(), source })?;
@@ -138,16 +139,16 @@ fn clean_path(path: &Path) -> PathBuf {
 pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
     let RootsReply { roots } = client.get(&["ingest", "roots"]).await?;
     for ListedRoot { id, path, .. } in roots {
-        let path = path.to_string_lossy();
-        let one = async {
+        let shown = path.to_string_lossy();
+        let reembedding = async {
             let route = ["ingest", "reembed", &id.to_string()];
             let StartRunReply { run_id } = client.post(&route, &json!({})).await?;
-            finish_run(client, &path, run_id, print::print_line).await
+            finish_run(client, &shown, run_id, print::print_line).await
         };
-        match one.await {
+        match reembedding.await {
             Err(error @ CliError::Run { .. }) => print::print_note(&error.to_string())?,
             Err(CliError::Refused { message, .. }) => {
-                print::print_note(&format!("`{path}` was not embedded again: {message}"))?;
+                print::print_note(&format!("`{shown}` was not embedded again: {message}"))?;
             }
             ended => ended?,
         }
@@ -165,15 +166,15 @@ async fn finish_run(
     run: RunId,
     print_summary: LinePrinter,
 ) -> Result<(), CliError> {
-    let run = run.to_string();
+    let id = run.to_string();
     let left = Arc::new(AtomicU64::new(UNKNOWN));
     let bar = build_progress_bar(&left);
     let ended = tokio::select! {
-        ended = follow_run(client, &run, &bar, &left) => ended,
+        ended = follow_run(client, &id, &bar, &left) => ended,
         _ = tokio::signal::ctrl_c() => {
-            let path = ["ingest", "cancel", &run];
+            let path = ["ingest", "cancel", &id];
             client.post::<serde_json::Value>(&path, &json!({})).await?;
-            follow_run(client, &run, &bar, &left).await
+            follow_run(client, &id, &bar, &left).await
         }
     };
     let elapsed = bar.elapsed();
@@ -226,7 +227,6 @@ fn report_run(
     print_summary: LinePrinter,
 ) -> Result<(), CliError> {
     let RunCounts { files, chunks, .. } = status.counts;
-    let (files, chunks) = (count_things(files, "file"), count_things(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
     let changes = match status.state {
         RunState::Completed => describe_changes(&status.counts),
@@ -244,7 +244,11 @@ fn report_run(
             });
         }
     };
-    print_summary(&format!("indexed {path} in {seconds:.1} s: {files}, {chunks}{changes}"))?;
+    print_summary(&format!(
+        "indexed {path} in {seconds:.1} s: {}, {}{changes}",
+        count_things(files, "file"),
+        count_things(chunks, "chunk")
+    ))?;
     match &status.message {
         Some(message) => print::print_note(message),
         None => Ok(()),
@@ -254,9 +258,9 @@ fn report_run(
 /// Describes the changes of a run: ` (12 new chunks, 1 deleted file)`. Its message names skipped
 /// files.
 fn describe_changes(counts: &RunCounts) -> String {
-    let changes = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
-    let changes = changes.into_iter().filter(|(count, _)| *count > 0);
-    let changes: Vec<String> = changes.map(|(count, thing)| count_things(count, thing)).collect();
+    let counted = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
+    let nonzero = counted.into_iter().filter(|(count, _)| *count > 0);
+    let changes: Vec<String> = nonzero.map(|(count, thing)| count_things(count, thing)).collect();
     if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
 }
 

@@ -27,26 +27,25 @@ pub fn replace_control_characters(text: &str) -> String {
 /// Writes the title of a result to standard output. On a terminal, its name is bold and the rest is
 /// dimmed.
 pub(super) fn print_title(name: &str, rest: &str) -> Result<(), CliError> {
-    let (name, rest, mut out) = (
-        replace_control_characters(name),
-        replace_control_characters(rest),
-        std::io::stdout().lock(),
-    );
+    let safe_name = replace_control_characters(name);
+    let safe_rest = replace_control_characters(rest);
+    let mut out = std::io::stdout().lock();
     if out.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        writeln!(out, "\u{1b}[1m{name}\u{1b}[0m\u{1b}[2m{rest}\u{1b}[0m")?;
+        writeln!(out, "\u{1b}[1m{safe_name}\u{1b}[0m\u{1b}[2m{safe_rest}\u{1b}[0m")?;
     } else {
-        writeln!(out, "{name}{rest}")?;
+        writeln!(out, "{safe_name}{safe_rest}")?;
     }
     Ok(())
 }
 
 /// Writes a line to standard error, dimmed on a terminal.
 pub fn print_note(text: &str) -> Result<(), CliError> {
-    let (text, mut err) = (replace_control_characters(text), std::io::stderr().lock());
+    let safe_text = replace_control_characters(text);
+    let mut err = std::io::stderr().lock();
     if err.is_terminal() {
-        writeln!(err, "\u{1b}[2m{text}\u{1b}[0m")?;
+        writeln!(err, "\u{1b}[2m{safe_text}\u{1b}[0m")?;
     } else {
-        writeln!(err, "{text}")?;
+        writeln!(err, "{safe_text}")?;
     }
     Ok(())
 }

@@ -23,8 +23,8 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
     let mut body = json!({ "query": asked.words.join(" ") });
     if let Some(body) = body.as_object_mut() {
         if let Some(trees) = &asked.between {
-            let trees: Vec<String> = trees.iter().map(|tree| resolve_reference(tree)).collect();
-            body.extend([("between".to_owned(), trees.into())]);
+            let resolved: Vec<String> = trees.iter().map(|tree| resolve_reference(tree)).collect();
+            body.extend([("between".to_owned(), resolved.into())]);
         } else {
             let place = scope_parameter(asked.repository.as_deref().map(resolve_reference));
             body.extend(place.map(|(name, place)| (name, place.into())));
@@ -97,9 +97,9 @@ impl HitPrinter<'_> {
         }
         let first = hit.start_line.saturating_sub(around).max(1);
         let last = hit.end_line.saturating_add(around);
-        let query =
+        let parameters =
             [("path", hit.path.clone()), ("first", first.to_string()), ("last", last.to_string())];
-        let query = query.map(|(name, value)| (name.to_owned(), value));
+        let query = parameters.map(|(name, value)| (name.to_owned(), value));
         let SourceLines { first, lines, .. } = self.client.get_with(&["source"], &query).await?;
         Ok(Some((first..).zip(lines.into_iter().map(|line| line.text)).collect()))
     }

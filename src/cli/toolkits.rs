@@ -85,8 +85,8 @@ struct ScopedClient<'a> {
 
 impl<'a> ScopedClient<'a> {
     fn new(client: &'a ApiClient, ToolkitScope { repository, json }: ToolkitScope) -> Self {
-        let repository = repository.as_deref().map(print::resolve_reference);
-        let parameters = print::scope_parameter(repository).into_iter().collect();
+        let resolved = repository.as_deref().map(print::resolve_reference);
+        let parameters = print::scope_parameter(resolved).into_iter().collect();
         Self { client, parameters, as_json: json }
     }
 
@@ -212,8 +212,8 @@ async fn list_tools(scoped: &ScopedClient<'_>, query: Option<String>) -> Result<
     for (_, refusal) in start_all(scoped).await? {
         print::print_note(&refusal)?;
     }
-    let query = query.map(|query| ("q".to_owned(), query));
-    let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(query).collect();
+    let parameter = query.map(|query| ("q".to_owned(), query));
+    let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(parameter).collect();
     let listed: Value = scoped.client.get_with(&TOOLS, &parameters).await?;
     if scoped.as_json {
         return print::print_json(&listed);
@@ -263,9 +263,10 @@ async fn allow_file(
     yes: bool,
     as_json: bool,
 ) -> Result<(), CliError> {
-    let path = fs::canonicalize(path).map_err(|error| unusable_path(path, error))?;
-    let path = path.to_string_lossy().into_owned();
-    let shown: AllowedFile = client.post(&["toolkits", "allow"], &json!({ "path": path })).await?;
+    let absolute = fs::canonicalize(path).map_err(|error| unusable_path(path, error))?;
+    let path_text = absolute.to_string_lossy().into_owned();
+    let shown: AllowedFile =
+        client.post(&["toolkits", "allow"], &json!({ "path": path_text })).await?;
     if !as_json {
         print::print_line(&format!(
             "{} (SHA-256 {})",
@@ -309,7 +310,7 @@ async fn allow_file(
             "nothing is allowed; `--yes` allows without asking".to_owned(),
         ));
     }
-    let body = json!({ "path": path, "sha256": shown.sha256 });
+    let body = json!({ "path": path_text, "sha256": shown.sha256 });
     let allowed: Value = client.post(&["toolkits", "allow"], &body).await?;
     if as_json {
         print::print_json(&allowed)
@@ -358,8 +359,8 @@ async fn store_toolkits(
     let mut names: Vec<String> = servers.keys().map(|name| print::single_line(name)).collect();
     names.sort();
     let commands = servers.values().filter_map(|server| server.get("command")?.as_str());
-    let missing = commands.filter(|command| !is_installed(command));
-    let missing: Vec<String> = missing.map(str::to_owned).collect();
+    let missing: Vec<String> =
+        commands.filter(|command| !is_installed(command)).map(str::to_owned).collect();
     match config.entry("mcpServers").or_insert_with(|| json!({})) {
         Value::Object(stored) => stored.extend(servers),
         stored => *stored = Value::Object(servers),

@@ -302,9 +302,9 @@ fn parse_choice<T: serde::de::DeserializeOwned>(
     default: T,
 ) -> Result<T, ConfigError> {
     let Some(text) = value else { return Ok(default) };
-    let text = text.trim();
-    let read: Result<T, serde::de::value::Error> = T::deserialize(text.into_deserializer());
-    read.map_err(|error| invalid_setting(variable, &format!("is `{text}`: {error}")))
+    let trimmed = text.trim();
+    let read: Result<T, serde::de::value::Error> = T::deserialize(trimmed.into_deserializer());
+    read.map_err(|error| invalid_setting(variable, &format!("is `{trimmed}`: {error}")))
 }
 
 fn parse_positive(

@@ -92,7 +92,8 @@ impl PlannedChange {
     }
 
     fn apply_change(&self) -> Result<(), InstallError> {
-        let (name, path) = (&self.name, self.found.path.display());
+        let name = &self.name;
+        let path = self.found.path.display();
         match &self.to {
             ChangeTarget::Set { text, is_added, is_permitted } => {
                 self.place.save_change(&self.before, text, *is_permitted)?;
@@ -169,7 +170,7 @@ impl<'a> ChangePlan<'a> {
                 "{name}: {shown} stays: it was written or changed by hand"
             ));
         }
-        say_permission(name, path, content, &text)?;
+        print_permission(name, path, content, &text)?;
         if known.found.text.as_ref() == Some(&text) {
             if known.is_planned {
                 return Ok(());
@@ -186,7 +187,7 @@ impl<'a> ChangePlan<'a> {
             None if known.record.is_some() => known.remove_content(path, content)?,
             None => OriginalContent::Text(old.to_owned()),
         };
-        self.take_up(name, known, before, ChangeTarget::Set { text, is_added, is_permitted })
+        self.add_change(name, known, before, ChangeTarget::Set { text, is_added, is_permitted })
     }
 
     /// Plans to restore the original of a file, or else to remove `content`. Returns whether the
@@ -205,11 +206,11 @@ impl<'a> ChangePlan<'a> {
             Some(before) => before.clone(),
             None => known.remove_content(path, content)?,
         };
-        say_permission(name, path, content, before.text().unwrap_or_default())?;
+        print_permission(name, path, content, before.text().unwrap_or_default())?;
         if before.text() == known.found.text.as_deref() {
             return Ok(known.is_planned);
         }
-        self.take_up(name, known, before, ChangeTarget::Undone).map(|()| true)
+        self.add_change(name, known, before, ChangeTarget::Undone).map(|()| true)
     }
 
     /// Reads a file as it will be after the changes planned before.
@@ -233,7 +234,7 @@ impl<'a> ChangePlan<'a> {
     }
 
     /// Shows a change and adds it to the plan.
-    fn take_up(
+    fn add_change(
         &mut self,
         name: &str,
         known: KnownFile,
@@ -286,7 +287,7 @@ impl<'a> ChangePlan<'a> {
 
 /// Prints a permission that remains although it is unwanted, or that has no effect although it is
 /// wanted.
-fn say_permission(
+fn print_permission(
     name: &str,
     path: &Path,
     content: &FileContent,

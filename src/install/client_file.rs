@@ -53,8 +53,9 @@ impl ClientFile {
         places: &UserFolders<'_>,
         is_wanted: bool,
     ) -> Vec<Self> {
-        let lines = client.instructions_file(places).into_iter();
-        let lines = lines.map(|path| Self { path, content: FileContent::Instructions, is_wanted });
+        let documents = client.instructions_file(places).into_iter();
+        let lines =
+            documents.map(|path| Self { path, content: FileContent::Instructions, is_wanted });
         let sub_agent = client.sub_agent_file(places).into_iter();
         lines
             .chain(sub_agent.map(|(path, members)| {
@@ -100,7 +101,8 @@ impl FileReaders<'_> {
             && is_after(client) > is_after(other);
         let is_kept = !file.is_wanted && file.path.try_exists().unwrap_or(false);
         if is_given_up || is_kept {
-            let (path, name) = (file.path.display(), client.name);
+            let path = file.path.display();
+            let name = client.name;
             print_line(&format!("{name}: {path} stays: {} reads it as well", other.name))?;
         }
         Ok(is_given_up || !file.is_wanted)
@@ -134,5 +136,5 @@ impl FileReaders<'_> {
 fn has_server(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
     let found = file::read_file(&client.server_file(places)).ok();
     let text = found.and_then(|found| found.text).unwrap_or_default();
-    edit::remove_server((client.syntax, client.section), &text).is_ok_and(|without| without != text)
+    edit::remove_server(client.syntax, client.section, &text).is_ok_and(|without| without != text)
 }

@@ -42,7 +42,7 @@ impl FileContent {
     pub(super) fn add_to(&self, text: &str) -> Result<String, EditRefusal> {
         match self {
             Self::Server { syntax, section, entry, .. } => {
-                edit::add_server((*syntax, section), text, entry)
+                edit::add_server(*syntax, section, text, entry)
             }
             Self::Settings { permission, hook } => {
                 let mut settings = text.to_owned();
@@ -91,7 +91,7 @@ impl FileContent {
         is_permitted: bool,
     ) -> Result<String, EditRefusal> {
         match self {
-            Self::Server { syntax, section, .. } => edit::remove_server((*syntax, section), text),
+            Self::Server { syntax, section, .. } => edit::remove_server(*syntax, section, text),
             Self::Settings { .. } => {
                 Self::Settings { permission: false, hook: None }.revoke_from(text, is_permitted)
             }

@@ -25,7 +25,8 @@ impl EditRefusal {
 /// Returns `text` with the server in `section`. Updates an existing one, and keeps its other
 /// members.
 pub(super) fn add_server(
-    (syntax, section): (FileSyntax, &str),
+    syntax: FileSyntax,
+    section: &str,
     text: &str,
     entry: &EntryMembers,
 ) -> Result<String, EditRefusal> {
@@ -37,7 +38,8 @@ pub(super) fn add_server(
 
 /// Returns `text` without the server, or unchanged if it has no server.
 pub(super) fn remove_server(
-    (syntax, section): (FileSyntax, &str),
+    syntax: FileSyntax,
+    section: &str,
     text: &str,
 ) -> Result<String, EditRefusal> {
     edit_text(text, |text| match syntax {

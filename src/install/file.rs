@@ -49,8 +49,8 @@ pub(super) fn read_file(path: &Path) -> Result<EditableFile, InstallError> {
         return Err(InstallError::unfit_file(path, "is read-only"));
     }
     let bytes = atomic::read_if_exists(&path, FileAccess::AsUsual).map_err(failed)?;
-    let text = bytes.map(String::from_utf8).transpose();
-    let text = text.map_err(|_| InstallError::unfit_file(&path, "is not UTF-8"))?;
+    let decoded = bytes.map(String::from_utf8).transpose();
+    let text = decoded.map_err(|_| InstallError::unfit_file(&path, "is not UTF-8"))?;
     Ok(EditableFile { path, real_path, is_linked, text })
 }
 

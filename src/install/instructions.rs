@@ -19,9 +19,9 @@ const LINES: &str = "\
 /// Returns the root of the repository around `folder`, and its existing documents or the one to
 /// create. Links to the same document count once.
 pub(super) fn find_documents(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), InstallError> {
-    let folder = folder.canonicalize().map_err(|error| InstallError::for_file(folder, error))?;
+    let absolute = folder.canonicalize().map_err(|error| InstallError::for_file(folder, error))?;
     let is_repository = |folder: &&Path| folder.join(".git").try_exists().unwrap_or(false);
-    let root = folder.ancestors().find(is_repository).ok_or(InstallError::NoRepository)?;
+    let root = absolute.ancestors().find(is_repository).ok_or(InstallError::NoRepository)?;
     let paths = DOCUMENTS.map(|name| root.join(name));
     let mut seen = Vec::new();
     let mut found: Vec<PathBuf> = paths
@@ -69,7 +69,9 @@ pub(super) fn remove_instructions(text: &str) -> Result<String, EditRefusal> {
 
 /// Returns the text before and after the lines. A marker counts only if it is alone on its line.
 fn split_at_block(text: &str) -> Result<Option<(&str, &str)>, EditRefusal> {
-    let (mut at, mut begins, mut ends) = (0, Vec::new(), Vec::new());
+    let mut at = 0;
+    let mut begins = Vec::new();
+    let mut ends = Vec::new();
     for line in text.split_inclusive('\n') {
         match line.trim() {
             BEGIN => begins.push(at),

@@ -23,8 +23,10 @@ pub(super) struct ProgramLaunch {
 
 impl ProgramLaunch {
     fn new(command: impl Into<PathBuf>, before: &[&str]) -> Self {
-        let before = before.iter().map(|&one| one.to_owned()).collect();
-        Self { command: command.into(), before }
+        Self {
+            command: command.into(),
+            before: before.iter().map(|&argument| argument.to_owned()).collect(),
+        }
     }
 }
 

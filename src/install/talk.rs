@@ -47,8 +47,8 @@ pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
         writeln!(out)?;
         return Ok(None);
     }
-    let answer = answer.trim().to_lowercase();
-    Ok(Some(match answer.as_str() {
+    let lower_case = answer.trim().to_lowercase();
+    Ok(Some(match lower_case.as_str() {
         "" => default,
         answer => answer == "y" || answer == "yes",
     }))
@@ -56,19 +56,19 @@ pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
 
 /// Prints the change of a file, like `diff --unified`.
 pub(super) fn print_diff(old: &str, new: &str) -> Result<(), InstallError> {
-    let old: Vec<&str> = old.split_inclusive('\n').collect();
-    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+    let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
     let deadline = Some(Instant::now() + MAX_COMPARING);
-    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
     for group in group_diff_ops(changes, CONTEXT) {
         let first = group.first().map_or(0, |change| change.new_range().start);
         print_line(&format!("  @@ line {} @@", first + 1))?;
         for change in group {
             if let DiffOp::Equal { .. } = change {
-                print_diff_lines(' ', old.get(change.old_range()))?;
+                print_diff_lines(' ', old_lines.get(change.old_range()))?;
             } else {
-                print_diff_lines('-', old.get(change.old_range()))?;
-                print_diff_lines('+', new.get(change.new_range()))?;
+                print_diff_lines('-', old_lines.get(change.old_range()))?;
+                print_diff_lines('+', new_lines.get(change.new_range()))?;
             }
         }
     }
@@ -77,9 +77,9 @@ pub(super) fn print_diff(old: &str, new: &str) -> Result<(), InstallError> {
 
 fn print_diff_lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallError> {
     for line in lines.unwrap_or_default() {
-        let line = line.trim_end_matches(['\r', '\n']);
-        let mut shown: String = line.chars().take(MAX_SHOWN).collect();
-        if shown.len() < line.len() {
+        let content = line.trim_end_matches(['\r', '\n']);
+        let mut shown: String = content.chars().take(MAX_SHOWN).collect();
+        if shown.len() < content.len() {
             shown.push('…');
         }
         print_line(format!("  {sign} {shown}").trim_end())?;

@@ -93,11 +93,12 @@ impl ElectedServer<'_> {
 
     /// Returns the address of a server, once it is announced.
     fn check_holder(&self, holder: &Holder) -> Option<ReachableServer> {
-        let url = if self.search { &holder.main_url } else { &holder.mcp_url };
-        let url = url.clone()?;
-        let (own, version) = (env!("CARGO_PKG_VERSION"), holder.version.as_deref());
-        if version != Some(own) {
-            let version = version.unwrap_or("an older version");
+        let announced = if self.search { &holder.main_url } else { &holder.mcp_url };
+        let url = announced.clone()?;
+        let own = env!("CARGO_PKG_VERSION");
+        let announced_version = holder.version.as_deref();
+        if announced_version != Some(own) {
+            let version = announced_version.unwrap_or("an older version");
             warn!(
                 "the server at {url} is {version} and this is {own}; stop it (process {}) to use this one",
                 holder.pid
@@ -156,8 +157,8 @@ impl ElectedServer<'_> {
         let environment = &self.config.codex.environment;
         let set = NAMES.into_iter().filter_map(|name| Some((name, environment.get(name)?)));
         // A bare name is searched on `PATH`.
-        let paths = set.filter(|(_, path)| Path::new(path).components().count() > 1);
-        let paths = paths.filter_map(|(name, path)| Some((name, path::absolute(path).ok()?)));
+        let given = set.filter(|(_, path)| Path::new(path).components().count() > 1);
+        let paths = given.filter_map(|(name, path)| Some((name, path::absolute(path).ok()?)));
         paths.chain([("DATA_DIR", self.config.data_dir.clone())]).collect()
     }
 
@@ -218,8 +219,8 @@ pub(super) fn try_lock_start(folder: &Path) -> Result<Option<File>, String> {
 
 /// Returns the last line of the server's output.
 fn read_failure_reason(folder: &Path) -> String {
-    let said = fs::read(folder.join(LOG)).unwrap_or_default();
-    let end = said.get(said.len().saturating_sub(REASON_BYTES)..).unwrap_or_default();
+    let output = fs::read(folder.join(LOG)).unwrap_or_default();
+    let end = output.get(output.len().saturating_sub(REASON_BYTES)..).unwrap_or_default();
     let text = String::from_utf8_lossy(end);
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(

@@ -29,13 +29,13 @@ pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
 fn render_unit(job: &ServiceJob) -> String {
     let mut command = job.command.iter();
     let program = command.next().map(|program| quote_word(program, "$")).unwrap_or_default();
-    let arguments = command.map(|argument| format!(" {}", quote_word(argument, "$$")));
-    let arguments: String = arguments.collect();
-    let variables = job.environment.iter().map(|(name, value)| {
+    let arguments: String =
+        command.map(|argument| format!(" {}", quote_word(argument, "$$"))).collect();
+    let lines = job.environment.iter().map(|(name, value)| {
         // Variables are not expanded in values of variables, so `$` needs no escape.
         format!("Environment={}\n", quote_word(&format!("{name}={value}"), "$"))
     });
-    let variables: String = variables.collect();
+    let variables: String = lines.collect();
     format!(
         "# {MARK}.\n\
          [Unit]\n\

@@ -90,6 +90,6 @@ fn is_key(name: &str, value: &str) -> bool {
 pub(super) fn names_key(name: &str) -> bool {
     const ENDS: [&str; 7] =
         ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS"];
-    let name = name.to_ascii_uppercase();
-    ENDS.iter().any(|end| name.ends_with(end))
+    let upper_case = name.to_ascii_uppercase();
+    ENDS.iter().any(|end| upper_case.ends_with(end))
 }

@@ -27,8 +27,8 @@ fn build_setting(
     config: &Config,
 ) -> EffectiveSetting {
     // Like `envy`, ignores case and uses the last value.
-    let given = set.iter().rev().find(|(variable, _)| variable.to_uppercase() == name);
-    let given = given.map(|(_, value)| value.trim());
+    let pair = set.iter().rev().find(|(variable, _)| variable.to_uppercase() == name);
+    let given = pair.map(|(_, value)| value.trim());
     let source = match given {
         Some(_) => SettingSource::Environment,
         None if name == KEPT_IN_A_FILE => SettingSource::File,

@@ -83,8 +83,8 @@ fn folder_roots(raw: &RawSettings) -> Result<Vec<PathBuf>, ConfigError> {
 }
 
 /// Returns the editor in which the page opens files.
-fn parse_editor_link(text: Option<&str>) -> Result<EditorLink, ConfigError> {
-    let text = text.map_or("vscode", str::trim);
+fn parse_editor_link(set: Option<&str>) -> Result<EditorLink, ConfigError> {
+    let text = set.map_or("vscode", str::trim);
     if text == NONE {
         return Ok(EditorLink { name: NONE, link: None });
     }
@@ -92,14 +92,14 @@ fn parse_editor_link(text: Option<&str>) -> Result<EditorLink, ConfigError> {
     if let Some((name, link)) = known {
         return Ok(EditorLink { name, link: Some((*link).to_owned()) });
     }
-    match fault_of_link(text) {
+    match find_link_fault(text) {
         Some(reason) => Err(invalid_setting("EDITOR_LINK", &reason)),
         None => Ok(EditorLink { name: "other", link: Some(text.to_owned()) }),
     }
 }
 
 /// Returns the fault of a link template.
-fn fault_of_link(text: &str) -> Option<String> {
+fn find_link_fault(text: &str) -> Option<String> {
     let shown: String = text.chars().take(80).collect();
     let Some((scheme, _)) = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
         let names = EDITORS.map(|(name, _)| name).join("`, `");

@@ -27,8 +27,8 @@ pub(super) fn parse_qdrant_settings(
     raw: &RawSettings,
 ) -> Result<Option<QdrantSettings>, ConfigError> {
     let Some(addresses) = &raw.qdrant_url else { return Ok(None) };
-    let urls: Result<Vec<String>, String> = addresses.split(',').map(parse_url).collect();
-    let urls = urls.map_err(|reason| invalid_setting("QDRANT_URL", &reason))?;
+    let parsed: Result<Vec<String>, String> = addresses.split(',').map(parse_url).collect();
+    let urls = parsed.map_err(|reason| invalid_setting("QDRANT_URL", &reason))?;
     let replication =
         check_range("QDRANT_REPLICATION", raw.qdrant_replication, MAX_COPIES)?.unwrap_or(1);
     let consistency = raw.qdrant_write_consistency;
@@ -40,11 +40,8 @@ pub(super) fn parse_qdrant_settings(
     }
     let retry = parse_seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
     if LEASE / 2 < retry {
-        let most = (LEASE / 2).as_secs();
-        return Err(invalid_setting(
-            "QDRANT_RETRY_SECS",
-            &format!("must be at most {most} seconds"),
-        ));
+        let max = (LEASE / 2).as_secs();
+        return Err(invalid_setting("QDRANT_RETRY_SECS", &format!("must be at max {max} seconds")));
     }
     Ok(Some(QdrantSettings {
         urls,
@@ -66,8 +63,8 @@ pub(super) fn parse_qdrant_settings(
 }
 
 /// Returns an address with its port.
-fn parse_url(text: &str) -> Result<String, String> {
-    let text = text.trim().trim_end_matches('/');
+fn parse_url(address: &str) -> Result<String, String> {
+    let text = address.trim().trim_end_matches('/');
     // Text before an `@` may be a password.
     let shown = text.rsplit_once('@').map_or(text, |(_, after)| after);
     let (scheme, authority) = text
@@ -81,8 +78,8 @@ fn parse_url(text: &str) -> Result<String, String> {
     let host_end = authority.rfind(']').unwrap_or(0);
     let (host, port) = match authority.rfind(':').filter(|colon| host_end < *colon) {
         Some(colon) => {
-            let (host, port) = authority.split_at(colon);
-            let port = port.trim_start_matches(':').parse().ok().filter(|port| *port != 0);
+            let (host, port_text) = authority.split_at(colon);
+            let port = port_text.trim_start_matches(':').parse().ok().filter(|port| *port != 0);
             (host, port.ok_or_else(wrong)?)
         }
         None => (authority, GRPC),
@@ -101,19 +98,19 @@ fn parse_url(text: &str) -> Result<String, String> {
 }
 
 /// Returns a key that a header can contain; the error does not repeat it.
-fn parse_api_key(text: &str) -> Result<Secret, ConfigError> {
-    let text = text.trim();
+fn parse_api_key(value: &str) -> Result<Secret, ConfigError> {
+    let text = value.trim();
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(invalid_setting("QDRANT_API_KEY", "holds a character that no key has"));
     }
     Ok(Secret::new(text.to_owned()))
 }
 
-fn parse_collection(text: &str) -> Result<String, ConfigError> {
-    let text = text.trim();
+fn parse_collection(value: &str) -> Result<String, ConfigError> {
+    let text = value.trim();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if MAX_PREFIX < text.len() || !text.chars().all(is_plain) {
-        let reason = format!("must be at most {MAX_PREFIX} letters, digits, `-` and `_`");
+        let reason = format!("must be at max {MAX_PREFIX} letters, digits, `-` and `_`");
         return Err(invalid_setting("QDRANT_COLLECTION", &reason));
     }
     Ok(text.to_owned())
@@ -122,11 +119,11 @@ fn parse_collection(text: &str) -> Result<String, ConfigError> {
 fn check_range(
     variable: &'static str,
     value: Option<u32>,
-    most: u32,
+    max: u32,
 ) -> Result<Option<u32>, ConfigError> {
     match value {
-        Some(value) if value == 0 || most < value => {
-            Err(invalid_setting(variable, &format!("must be between 1 and {most}")))
+        Some(value) if value == 0 || max < value => {
+            Err(invalid_setting(variable, &format!("must be between 1 and {max}")))
         }
         value => Ok(value),
     }

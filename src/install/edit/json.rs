@@ -111,8 +111,8 @@ pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
 }
 
 /// Updates the members of an entry one after the other, because each change moves those after it.
-fn update_server(text: &str, section: &str, entry: &EntryMembers) -> Result<String, EditRefusal> {
-    let mut text = text.to_owned();
+fn update_server(old: &str, section: &str, entry: &EntryMembers) -> Result<String, EditRefusal> {
+    let mut text = old.to_owned();
     let outdated = TRANSPORT.iter().filter(|name| entry.iter().all(|(wanted, _)| wanted != *name));
     for name in outdated {
         text = without_member(&text, section, name)?;
@@ -121,9 +121,9 @@ fn update_server(text: &str, section: &str, entry: &EntryMembers) -> Result<Stri
         let wanted = render_value(value);
         text = edit_server(&text, section, |members| {
             let Some(old) = find_member(members, name)? else {
-                let members = members.into();
-                let style = JsonStyle::detect_style(&text, &members);
-                return Ok(Some(insert_member(&text, &members, &style, &|_| {
+                let container = members.into();
+                let style = JsonStyle::detect_style(&text, &container);
+                return Ok(Some(insert_member(&text, &container, &style, &|_| {
                     format_member(name, &wanted)
                 })));
             };
@@ -210,8 +210,8 @@ fn render_members(entry: &EntryMembers) -> Vec<(&'static str, String)> {
 fn render_value(value: &EntryValue) -> String {
     match value {
         EntryValue::List(texts) => {
-            let texts: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
-            format!("[{}]", texts.join(", "))
+            let elements: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
+            format!("[{}]", elements.join(", "))
         }
         other => to_json(other).to_string(),
     }

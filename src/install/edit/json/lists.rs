@@ -56,8 +56,8 @@ impl ListElement {
         let [outer, inner] = self.path;
         let root = parse_document(text)?;
         let top = root.as_ref().and_then(Node::as_object);
-        let settings = top.map(|top| find_member(top, outer)).transpose()?.flatten();
-        let settings = settings.and_then(|found| found.value.as_object());
+        let member = top.map(|top| find_member(top, outer)).transpose()?.flatten();
+        let settings = member.and_then(|found| found.value.as_object());
         let list = settings.map(|settings| find_list(settings, inner)).transpose()?.flatten();
         let Some(list) = list else { return Ok(text.to_owned()) };
         let container = JsonContainer::from(list);

@@ -62,9 +62,9 @@ impl JsonStyle {
 
     /// Renders an object whose line is indented by `indent`.
     pub(super) fn render_object(&self, indent: &str, members: &[(&str, String)]) -> String {
-        let members: Vec<String> =
+        let lines: Vec<String> =
             members.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-        self.render_enclosed(indent, ('{', '}'), &members)
+        self.render_enclosed(indent, ('{', '}'), &lines)
     }
 
     /// Renders a value whose line is indented by `indent`.
@@ -79,9 +79,9 @@ impl JsonStyle {
                 self.render_object(indent, &members)
             }
             Value::Array(elements) => {
-                let elements: Vec<_> =
+                let lines: Vec<_> =
                     elements.iter().map(|element| self.render_value(&inner, element)).collect();
-                self.render_enclosed(indent, ('[', ']'), &elements)
+                self.render_enclosed(indent, ('[', ']'), &lines)
             }
             plain => plain.to_string(),
         }
@@ -137,9 +137,9 @@ pub(super) fn insert_member(
 }
 
 /// Returns `text` without a member of `container`, and without the lines that contain nothing else.
-pub(super) fn remove_member(text: &str, container: &JsonContainer, member: Range<usize>) -> String {
+pub(super) fn remove_member(old: &str, container: &JsonContainer, member: Range<usize>) -> String {
     let Range { mut start, mut end } = member;
-    let mut text = text.to_owned();
+    let mut text = old.to_owned();
     if let Some(comma) = comma_after(&text, end) {
         // A comment between the two remains.
         text.replace_range(comma..=comma, "");
@@ -165,8 +165,8 @@ pub(super) fn remove_member(text: &str, container: &JsonContainer, member: Range
 }
 
 /// Returns `text` with `range` replaced.
-pub(super) fn replace_range(text: &str, range: Range<usize>, new: &str) -> String {
-    let mut text = text.to_owned();
+pub(super) fn replace_range(old: &str, range: Range<usize>, new: &str) -> String {
+    let mut text = old.to_owned();
     text.replace_range(range, new);
     text
 }
