@@ -344,9 +344,9 @@ impl ClientInstaller<'_> {
             EntryConnection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
         } else {
             let launch = self.build_launch(client);
-            let command = launch.command.to_str();
+            let program = launch.command.to_str();
             let command =
-                command.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
+                program.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
             let auto_index = !self.choices.state.without_indexing.contains(client.id);
             let own = ["stdio"].into_iter().chain(auto_index.then_some(AUTO_INDEX));
             let args = launch.before.into_iter().chain(own.map(str::to_owned)).collect();

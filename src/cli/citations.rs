@@ -114,14 +114,14 @@ fn check_repository(
     }
     let mut examined = Vec::new();
     let mut findings = Vec::<DocumentFinding>::new();
-    for document in &documents {
-        match checker.check_document(document) {
-            Ok(mut checked) => {
+    for path in &documents {
+        match checker.check_document(path) {
+            Ok(mut document) => {
                 found.documents += 1;
-                found.unchecked += checked.unchecked;
-                found.unlocked += checked.unlocked;
-                findings.append(&mut checked.findings);
-                examined.push(checked);
+                found.unchecked += document.unchecked;
+                found.unlocked += document.unlocked;
+                findings.append(&mut document.findings);
+                examined.push(document);
             }
             Err(error) => found.failures.push(error),
         }

@@ -29,8 +29,8 @@ pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
 fn render_unit(job: &ServiceJob) -> String {
     let mut command = job.command.iter();
     let program = command.next().map(|program| quote_word(program, "$")).unwrap_or_default();
-    let arguments: String =
-        command.map(|argument| format!(" {}", quote_word(argument, "$$"))).collect();
+    let quoted_words = command.map(|argument| format!(" {}", quote_word(argument, "$$")));
+    let arguments: String = quoted_words.collect();
     let lines = job.environment.iter().map(|(name, value)| {
         // Variables are not expanded in values of variables, so `$` needs no escape.
         format!("Environment={}\n", quote_word(&format!("{name}={value}"), "$"))

@@ -41,7 +41,10 @@ pub(super) fn parse_qdrant_settings(
     let retry = parse_seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
     if LEASE / 2 < retry {
         let max = (LEASE / 2).as_secs();
-        return Err(invalid_setting("QDRANT_RETRY_SECS", &format!("must be at max {max} seconds")));
+        return Err(invalid_setting(
+            "QDRANT_RETRY_SECS",
+            &format!("must be at most {max} seconds"),
+        ));
     }
     Ok(Some(QdrantSettings {
         urls,
@@ -110,7 +113,7 @@ fn parse_collection(value: &str) -> Result<String, ConfigError> {
     let text = value.trim();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if MAX_PREFIX < text.len() || !text.chars().all(is_plain) {
-        let reason = format!("must be at max {MAX_PREFIX} letters, digits, `-` and `_`");
+        let reason = format!("must be at most {MAX_PREFIX} letters, digits, `-` and `_`");
         return Err(invalid_setting("QDRANT_COLLECTION", &reason));
     }
     Ok(text.to_owned())

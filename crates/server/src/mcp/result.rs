@@ -28,7 +28,7 @@ pub(super) struct ResultError<'a> {
     pub(super) message: &'a str,
 }
 
-/// Writes a result in at max_files `max_bytes`, if its answer fits.
+/// Writes a result in at most `max_bytes`, if its answer fits.
 pub(super) fn write_result(
     head: &ResultHead<'_>,
     segments: &[&Segment],
@@ -47,7 +47,7 @@ pub(super) fn write_result(
     Ok(format!("{open},\"segments\":[{lines}]{error}}}"))
 }
 
-/// Returns each segment as JSON, in at max_files `room` bytes with separators. Shortens thinking first,
+/// Returns each segment as JSON, in at most `room` bytes with separators. Shortens thinking first,
 /// then merges and drops the files of summaries. Never changes an answer.
 fn fit_segments(segments: &[&Segment], room: usize) -> Result<Vec<String>, serde_json::Error> {
     let whole = SegmentLines::new(segments, None)?;
@@ -103,7 +103,7 @@ impl<'a> SegmentLines<'a> {
         lines.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Writes all segments, with at max_files `chars` characters of each thinking.
+    /// Writes all segments, with at most `chars` characters of each thinking.
     fn with_thinking(&self, chars: usize) -> Result<Vec<String>, serde_json::Error> {
         let lines = self.0.iter().map(|line| match line {
             SegmentLine::Written(line) => Ok(line.clone()),
