@@ -1,6 +1,6 @@
 //! HTTP/1.1 on a bound listener: connections, limits, guards and replies.
 //!
-//! Routes, JSON-RPC and the content of WebSockets are deliberately absent. A handler gets a
+//! Routes, JSON-RPC and the content of a WebSocket are deliberately absent. A handler gets a
 //! [`Request`] that passed the guard and returns a [`Response`]; this crate handles everything that
 //! a stranger can do to a socket.
 

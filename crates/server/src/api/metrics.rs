@@ -17,7 +17,7 @@ use prometheus_client::{
 
 use super::{ApiState, error::ApiError};
 
-/// OpenMetrics, the open standard that grew out of Prometheus' own format.
+/// `OpenMetrics`, the open standard that grew out of Prometheus' own format.
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 impl ApiState {

@@ -202,18 +202,18 @@ pub(super) fn describe_searched(
         let age = repository.age.map(|age| format!(" {} old", format_age(age))).unwrap_or_default();
         format!("{}{age}", plain_name(&repository.name, MAX_NAME_CHARS))
     };
-    let named: Vec<String> = searched.iter().take(MAX_NAMED).map(describe).collect();
+    let repositories: Vec<String> = searched.iter().take(MAX_NAMED).map(describe).collect();
     let more = match searched.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let gone_names: Vec<String> =
+    let gone_repositories: Vec<String> =
         gone.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
-    let left_out = match gone_names.as_slice() {
+    let left_out = match gone_repositories.as_slice() {
         [] => String::new(),
         names => format!("; not {}, whose folder is gone", names.join(", ")),
     };
-    format!("({what} of the index: {}{more}{left_out})", named.join(", "))
+    format!("({what} of the index: {}{more}{left_out})", repositories.join(", "))
 }
 
 fn format_age(age: Duration) -> String {
