@@ -73,7 +73,6 @@ impl Config {
         self
     }
 
-    /// Returns the settings of the store.
     pub fn store_settings(&self) -> StoreSettings {
         StoreSettings {
             data_dir: self.data_dir.clone(),

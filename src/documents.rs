@@ -20,12 +20,10 @@ pub(crate) const PAGES: [(&str, &str); 16] = [
     ("toolkits", include_str!("../docs/toolkits.md")),
 ];
 
-/// Returns the Markdown of a page.
 pub(crate) fn find_document(name: &str) -> Option<&'static str> {
     PAGES.iter().find(|(page, _)| *page == name).map(|(_, text)| *text)
 }
 
-/// Returns the first heading of a page.
 pub(crate) fn find_title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
 }

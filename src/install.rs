@@ -46,7 +46,6 @@ use self::{
 };
 use crate::config::Config;
 
-/// Sets up clients.
 struct ClientInstaller<'a> {
     asked: &'a InstallCommand,
     config: &'a Config,
@@ -55,7 +54,6 @@ struct ClientInstaller<'a> {
     choices: InstallChoices,
 }
 
-/// Sets up the requested clients.
 pub fn install_clients(
     asked: &InstallCommand,
     config: &Config,
@@ -132,7 +130,6 @@ fn list_selecting_settings(config: &Config) -> Vec<&'static str> {
     NAMES.into_iter().filter(|name| environment.get(name).is_some()).collect()
 }
 
-/// Removes CodeInfo from the requested clients.
 pub fn uninstall_clients(asked: &UninstallCommand, config: &Config) -> Result<(), InstallError> {
     let places = find_user_folders(config)?;
     let mut plan = ChangePlan::new(&config.data_dir);

@@ -417,7 +417,6 @@ impl StopSignals {
         }
     }
 
-    /// Waits for the next signal.
     async fn next(&mut self) -> std::io::Result<()> {
         #[cfg(unix)]
         tokio::select! {

@@ -63,7 +63,6 @@ const WAIT: Duration = Duration::from_mins(1);
 /// Interval at which the server is looked for.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Commands of `codeinfo service`.
 #[derive(Debug, Subcommand)]
 pub enum ServiceCommand {
     /// Start the server now and with every session, and keep it running
@@ -80,7 +79,6 @@ pub enum ServiceCommand {
     Remove,
 }
 
-/// Failure of `codeinfo service`.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceCommandError {
     #[error(transparent)]
@@ -104,9 +102,7 @@ pub enum ServiceCommandError {
 /// Program that a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceJob {
-    /// Program with its arguments.
     command: Vec<String>,
-    /// Environment variables by name.
     environment: Vec<(String, String)>,
 }
 
@@ -127,7 +123,6 @@ struct ServiceManager {
     log: &'static str,
 }
 
-/// Runs a command of `codeinfo service`.
 pub async fn run_service_command(
     asked: ServiceCommand,
     config: &Config,

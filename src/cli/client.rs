@@ -13,7 +13,6 @@ use super::CliError;
 /// Maximum duration of a single reply; streams and `post_and_wait` have no limit.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Client of one server.
 #[derive(Debug, Clone)]
 pub struct ApiClient {
     http: reqwest::Client,
@@ -37,7 +36,6 @@ impl ApiClient {
         Ok(Self { http, base, key })
     }
 
-    /// Returns the server's base URL.
     pub fn base_url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
@@ -47,7 +45,6 @@ impl ApiClient {
         self.send_for_json(self.build_request(Method::GET, path).timeout(TIMEOUT)).await
     }
 
-    /// Gets `path` with these parameters.
     pub async fn get_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -57,7 +54,6 @@ impl ApiClient {
         self.send_for_json(request.timeout(TIMEOUT)).await
     }
 
-    /// Posts `body` to `path` with these parameters.
     pub async fn post_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -98,7 +94,6 @@ impl ApiClient {
         self.send_checked(request).await
     }
 
-    /// Converts a failure of the connection.
     pub fn connection_error(&self, error: &reqwest::Error) -> CliError {
         unreachable_error(self.base_url(), error)
     }

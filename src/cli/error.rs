@@ -9,10 +9,8 @@ pub enum CliError {
     /// The server could not be reached or closed the connection.
     #[error("cannot talk to the server at {url}: {reason}")]
     Unreachable { url: String, reason: String },
-    /// The server answered with an error.
     #[error("{message}")]
     Refused { code: String, message: String },
-    /// A path cannot be made absolute.
     #[error("cannot use the path `{path}`: {source}")]
     Path {
         path: String,
@@ -25,7 +23,6 @@ pub enum CliError {
     /// An ingest run did not complete.
     #[error("indexing `{path}` ended as {state}: {reason}")]
     Run { path: String, state: RunState, reason: String },
-    /// A question was not answered.
     #[error("no answer ({code}): {message}")]
     Unanswered { code: String, message: String },
     /// The person pressed Ctrl-C.
@@ -37,7 +34,6 @@ pub enum CliError {
     /// A check failed; the details are already printed.
     #[error("some checks failed")]
     Checks,
-    /// A path cannot be checked.
     #[error("cannot check `{path}`: {reason}")]
     Unreadable { path: String, reason: String },
     /// The arguments are invalid.
@@ -46,7 +42,6 @@ pub enum CliError {
     /// A reply has an unexpected form.
     #[error("the server replied something else than expected: {0}")]
     Reply(#[from] serde_json::Error),
-    /// A document cannot be read or written.
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// The terminal cannot be written.

@@ -156,7 +156,6 @@ pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints a line for a person.
 type LinePrinter = fn(&str) -> Result<(), CliError>;
 
 /// Follows a run to its end and prints its summary by `print_summary`.

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::{ApiClient, CliError};
 pub(super) use codeinfo_core::count_things;
 
-/// Writes a line to standard output.
 pub(super) fn print_line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{}", replace_control_characters(text))?)
 }

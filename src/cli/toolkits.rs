@@ -99,7 +99,6 @@ impl<'a> ScopedClient<'a> {
     }
 }
 
-/// Prints each toolkit in a line.
 async fn list_toolkits(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     if scoped.as_json {
         let listed: Value = scoped.get_directory().await?;
@@ -349,7 +348,6 @@ async fn import_file(client: &ApiClient, file: &Path, as_json: bool) -> Result<(
     store_toolkits(client, servers, as_json).await
 }
 
-/// Adds toolkits to the stored ones.
 async fn store_toolkits(
     client: &ApiClient,
     servers: Map<String, Value>,
@@ -381,7 +379,6 @@ async fn store_toolkits(
     )
 }
 
-/// Removes a stored toolkit.
 async fn remove_toolkit(client: &ApiClient, name: &str, as_json: bool) -> Result<(), CliError> {
     let mut config: Map<String, Value> = client.get(&CONFIG).await?;
     let servers = config.get_mut("mcpServers").and_then(Value::as_object_mut);

@@ -34,7 +34,6 @@ use super::{Config, RelaySettings};
 /// Invalid setting, in one line that names the variable.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A value does not parse.
     #[error("{0}")]
     Value(#[from] envy::Error),
     /// A value parses but makes no sense.
@@ -247,7 +246,6 @@ fn platform_data_dir() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| invalid_setting("DATA_DIR", "must be set: no home folder is known"))
 }
 
-/// Returns the path of this program.
 pub fn current_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

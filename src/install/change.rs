@@ -13,7 +13,6 @@ use super::{
     talk::{ask_person, print_diff, print_line},
 };
 
-/// Planned change of one file.
 #[derive(Debug)]
 struct PlannedChange {
     name: String,
@@ -122,7 +121,6 @@ impl PlannedChange {
     }
 }
 
-/// All changes of one command.
 #[derive(Debug)]
 pub(super) struct ChangePlan<'a> {
     data_dir: &'a Path,

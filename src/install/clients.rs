@@ -20,7 +20,6 @@ use super::{
 const WAIT_SECS: u32 = 1800;
 const WAIT_MS: u32 = WAIT_SECS * 1000;
 
-/// Description of one client.
 #[derive(Debug)]
 pub struct SupportedClient {
     /// Name to type.
@@ -290,7 +289,6 @@ impl SupportedClient {
         }
     }
 
-    /// Returns the file to edit.
     pub(super) fn server_file(&self, places: &UserFolders<'_>) -> PathBuf {
         let files = self.server_files(places);
         let is_there = |file: &&PathBuf| Path::symlink_metadata(file).is_ok();

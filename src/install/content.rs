@@ -13,10 +13,8 @@ use super::{
 /// Rule that lets Claude Code call the tool without a prompt.
 const CLAUDE_RULE: &str = "mcp__codeinfo__codebase_question";
 
-/// Content of CodeInfo in one file.
 #[derive(Debug)]
 pub(super) enum FileContent {
-    /// Entry of the server.
     Server {
         syntax: FileSyntax,
         section: &'static str,
@@ -31,14 +29,12 @@ pub(super) enum FileContent {
         /// Command that Claude Code runs with each prompt.
         hook: Option<String>,
     },
-    /// Lines for agents.
     Instructions,
     /// File of a sub-agent, with the members that name its tool.
     SubAgent(&'static str),
 }
 
 impl FileContent {
-    /// Returns `text` with the content.
     pub(super) fn add_to(&self, text: &str) -> Result<String, EditRefusal> {
         match self {
             Self::Server { syntax, section, entry, .. } => {

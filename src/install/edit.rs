@@ -6,7 +6,6 @@ mod tables;
 pub(super) use self::json::lists::ListElement;
 use super::entry::{EntryMembers, FileSyntax};
 
-/// Name of the entry.
 pub(super) const NAME: &str = "codeinfo";
 /// Byte order mark, which some editors write before the text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -48,17 +47,14 @@ pub(super) fn remove_server(
     })
 }
 
-/// Returns `text` with `element` in its list.
 pub(super) fn with_element(text: &str, element: &ListElement) -> Result<String, EditRefusal> {
     edit_text(text, |text| element.add_to(text))
 }
 
-/// Returns `text` without `element`.
 pub(super) fn without_element(text: &str, element: &ListElement) -> Result<String, EditRefusal> {
     edit_text(text, |text| element.remove_from(text))
 }
 
-/// Returns whether `text` has `element`.
 pub(super) fn has_element(text: &str, element: &ListElement) -> bool {
     without_element(text, element).is_ok_and(|without| without != text)
 }

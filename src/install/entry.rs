@@ -1,6 +1,5 @@
 //! The entry of a server in the file of a client, independent of the file's syntax.
 
-/// Syntax of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileSyntax {
     /// JSON with comments and trailing commas, which are preserved.
@@ -8,7 +7,6 @@ pub(super) enum FileSyntax {
     Toml,
 }
 
-/// Value of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EntryValue {
     Text(String),

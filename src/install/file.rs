@@ -13,7 +13,6 @@ use super::error::InstallError;
 /// Maximum bytes of an edited file. Claude Code stores its history in the file of its servers.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// File as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EditableFile {
     /// Path of the client's file, or the target of a link in its place.

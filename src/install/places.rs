@@ -14,7 +14,6 @@ pub enum HostPlatform {
 }
 
 impl HostPlatform {
-    /// Platform of this program.
     pub const HERE: Self = if cfg!(windows) {
         Self::Windows
     } else if cfg!(target_os = "macos") {

@@ -141,7 +141,6 @@ impl RecordFile {
     }
 }
 
-/// Returns the folder of all records.
 pub(super) fn records_folder(data_dir: &Path) -> PathBuf {
     data_dir.join(FOLDER)
 }

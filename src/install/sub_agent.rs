@@ -19,7 +19,6 @@ pub(super) const GEMINI: &str =
 pub(super) const OPEN_CODE: &str =
     "mode: subagent\npermission:\n  \"*\": deny\n  codeinfo_codebase_question: allow\n";
 
-/// Returns the text of the file.
 pub(super) fn render_sub_agent(members: &str) -> String {
     format!("---\n{MARK}\ndescription: {DESCRIPTION}\n{members}---\n\n{PROMPT}")
 }

@@ -15,10 +15,8 @@ const CONTEXT: usize = 2;
 const MAX_SHOWN: usize = 160;
 /// Maximum time to compute the shortest diff; after it, `print_diff` shows a longer one.
 const MAX_COMPARING: Duration = Duration::from_millis(500);
-/// Maximum bytes of an answer.
 const MAX_ANSWER: u64 = 256;
 
-/// Writes a line to standard output.
 pub(super) fn print_line(line: &str) -> Result<(), InstallError> {
     Ok(writeln!(io::stdout().lock(), "{}", replace_control_characters(line))?)
 }

@@ -24,7 +24,6 @@ pub struct AuthRequest<'a> {
     pub bearer: Option<&'a str>,
     /// Session of the owner's page, if the request has one.
     pub session: Option<SessionProof<'a>>,
-    /// Address of the peer.
     pub peer_address: Option<IpAddr>,
     /// True for a loopback connection from an account other than the server's and root.
     pub is_another_account: bool,

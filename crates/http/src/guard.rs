@@ -27,7 +27,6 @@ const HTTP_PORT: u16 = 80;
 #[derive(Debug, Clone)]
 pub(super) struct OriginGuard {
     allowed: crate::AllowedNames,
-    /// Port of the listener.
     port: u16,
 }
 

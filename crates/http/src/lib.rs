@@ -39,7 +39,6 @@ pub use serve::{Listener, serve};
 pub use settings::{AllowedNames, HttpSettings};
 pub use websocket::{WebSocket, WebSocketEvent, accept_websocket};
 
-/// Body type of all replies.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Reply to a request.

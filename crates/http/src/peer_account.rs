@@ -198,7 +198,6 @@ mod kernel {
         Some(IpAddr::from(*bytes.first_chunk::<16>()?).to_canonical())
     }
 
-    /// Reads a number in native byte order.
     fn read_field(bytes: &[u8], at: usize) -> Option<u32> {
         let field = bytes.get(at..)?.first_chunk()?;
         Some(u32::from_ne_bytes(*field))

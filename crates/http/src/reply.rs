@@ -18,7 +18,6 @@ use tracing::error;
 
 use super::{HttpError, QuietReply, Response};
 
-/// Returns `value` as JSON.
 pub fn json_response(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => json_bytes(status, body.into()),
@@ -57,14 +56,12 @@ pub fn bytes_response(content_type: &'static str, body: Bytes) -> Response {
 /// Form of all errors. Field names are a wire promise.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ErrorReply {
-    /// The code of the error.
     pub error: String,
     pub message: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
 }
 
-/// Returns an error.
 pub fn error_response(
     status: StatusCode,
     code: &str,

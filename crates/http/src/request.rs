@@ -29,7 +29,6 @@ const MAX_ID_BYTES: usize = 128;
 pub struct HttpRequestId(String);
 
 impl HttpRequestId {
-    /// Header that carries the id.
     pub const HEADER: &'static str = "x-request-id";
 
     /// Accepts the client's id if it is short and plain; otherwise generates one.
@@ -73,9 +72,7 @@ pub struct Request {
     pub(super) max_body_bytes: usize,
     /// Maximum time for the body to arrive.
     pub(super) read_timeout: Duration,
-    /// Slot of its connection.
     pub(super) slot: Arc<ConnectionSlot>,
-    /// Caller and its rights.
     pub(super) admission: AuthContext,
     /// Interval of pings on a silent upgraded connection.
     pub(super) keep_alive: Duration,
@@ -130,7 +127,6 @@ impl Request {
         self.admission.principal.as_ref()
     }
 
-    /// Returns the caller and its rights.
     pub fn auth_context(&self) -> &AuthContext {
         &self.admission
     }
@@ -143,7 +139,6 @@ impl Request {
         Err(HttpError::Forbidden(OWNER_NEEDED.to_owned()))
     }
 
-    /// Returns the bearer of the request.
     pub fn bearer(&self) -> Option<Secret> {
         let bearer = gate::parse_bearer(&self.head.headers).ok().flatten();
         bearer.map(|bearer| Secret::new(bearer.to_owned()))

@@ -90,7 +90,6 @@ impl ConnectionSlots {
     }
 }
 
-/// Slot of one connection.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,

@@ -9,7 +9,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::{Response, reply};
 
-/// Server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
     /// Value of `id:`, if the stream can be resumed after the event.

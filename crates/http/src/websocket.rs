@@ -38,7 +38,6 @@ use super::{
 
 /// Protocol that a handshake requests.
 const PROTOCOL: &str = "websocket";
-/// The only supported version.
 const VERSION: &str = "13";
 /// Length of a key: 16 bytes in Base64.
 const KEY_CHARS: usize = 24;
@@ -53,10 +52,8 @@ const CLOSE_GRACE: Duration = Duration::from_secs(2);
 /// The same limit if another client waits for the slot.
 const HURRIED_GRACE: Duration = Duration::from_millis(100);
 
-/// Event of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebSocketEvent {
-    /// The client sent a text.
     Text(String),
     /// The client sent data that is not text.
     Binary,
@@ -299,7 +296,6 @@ impl WebSocket {
     }
 }
 
-/// Result of reading and writing.
 enum WebSocketExchange {
     Sent,
     Read(Result<Message, Error>),

@@ -67,12 +67,10 @@ pub struct ApiServices {
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,
     pub chat: Chat,
-    /// Running and recently ended turns.
     pub turns: TurnRegistry,
     pub path_map: PathMap,
     pub page: PageSettings,
     pub settings: Vec<EffectiveSetting>,
-    /// The latest failures.
     pub failures: FailureLog,
     /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
@@ -83,7 +81,6 @@ pub struct ApiServices {
     pub find_document: FindDocument,
 }
 
-/// Handler of the main listener.
 #[derive(Clone)]
 pub struct Api {
     parts: Arc<ApiState>,
@@ -235,7 +232,6 @@ impl ApiState {
         }
     }
 
-    /// Answers the routes about indexing.
     async fn answer_ingest_route(
         &self,
         request: &mut Request,
@@ -277,7 +273,6 @@ impl ApiState {
         Ok(mcp_http::accept_relay(endpoint, request, &self.services.relays, &self.rpc)?)
     }
 
-    /// Answers the routes about toolkits.
     async fn answer_toolkit_route(
         &self,
         request: &mut Request,

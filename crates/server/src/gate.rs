@@ -13,7 +13,6 @@ use crate::api::{FindDocument, is_of_page};
 const MONITORED: [&str; 3] = ["/health", "/ready", "/version"];
 /// Path at which the page opens a session with a code.
 const OPEN_SESSION: &str = "/auth/page-sessions";
-/// Path at which Codex searches.
 const SEARCH: &str = "/mcp";
 /// Path at which Codex finds the toolkits of a turn.
 const TOOLKITS: &str = "/mcp/toolkits";
@@ -40,7 +39,6 @@ pub struct GateCredentials {
     pub find_document: FindDocument,
 }
 
-/// Returns the gate of the main listener.
 pub fn build_main_gate(bearers: GateCredentials) -> AuthGate {
     Arc::new(move |asked| match asked.bearer {
         Some(bearer) if asked.path == SEARCH && bearers.search.matches(bearer) => {
@@ -66,7 +64,6 @@ fn is_toolkit_path(path: &str) -> bool {
     path.strip_prefix(TOOLKITS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns the gate of the MCP server.
 pub fn build_mcp_gate(bearers: GateCredentials) -> AuthGate {
     Arc::new(move |asked| admit_caller(&bearers, asked))
 }

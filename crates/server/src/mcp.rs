@@ -19,7 +19,6 @@ use codeinfo_core::telemetry::FailureLog;
 use codeinfo_http::{HttpSettings, Request, RequestHandler, Response};
 use protocol::QuestionEndpoint;
 
-/// Handler of the MCP listener.
 #[derive(Clone)]
 pub struct McpApi {
     questions: QuestionEndpoint,

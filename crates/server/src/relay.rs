@@ -33,7 +33,6 @@ const ATTEMPTS: usize = 20;
 /// Maximum wait for a server after the end of the input.
 const LAST_WAIT: Duration = Duration::from_secs(20);
 
-/// Server that was reached.
 #[derive(Debug, Clone)]
 pub struct ReachableServer {
     /// Base URL of the listener to forward to, such as `http://127.0.0.1:5011`.
@@ -86,7 +85,6 @@ pub async fn run_relay(
     Ok(())
 }
 
-/// Event of either side.
 enum RelayEvent {
     Line(Option<InputLine>),
     Message(Option<String>),

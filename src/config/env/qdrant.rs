@@ -65,7 +65,6 @@ pub(super) fn parse_qdrant_settings(
     }))
 }
 
-/// Returns an address with its port.
 fn parse_url(address: &str) -> Result<String, String> {
     let text = address.trim().trim_end_matches('/');
     // Text before an `@` may be a password.

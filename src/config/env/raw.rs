@@ -10,7 +10,6 @@ use super::{default_mcp_port, default_port};
 /// that the default is computed at the start or absent.
 macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident: $kind:ty = $default:literal,)*) => {
-        /// Unchecked variables.
         #[derive(Debug, Deserialize)]
         pub(in crate::config) struct RawSettings {
             $($(#[$attribute])* pub(super) $name: $kind,)*

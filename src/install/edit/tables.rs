@@ -137,7 +137,6 @@ fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     }
 }
 
-/// Finds the first position after one.
 fn find_next_position(table: &Table, after: Option<isize>, next: &mut Option<isize>) {
     for (_, item) in table {
         let inner: Vec<&Table> = match item {

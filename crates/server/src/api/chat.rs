@@ -39,7 +39,6 @@ pub(super) struct ChatArguments {
 }
 
 impl ChatArguments {
-    /// Returns the unparsed id of the conversation to continue.
     pub(super) fn conversation_id(&self) -> Option<&str> {
         self.conversation_id.as_deref()
     }
@@ -147,7 +146,6 @@ pub(super) fn list_providers(services: &ApiServices) -> Response {
     reply::json_response(StatusCode::OK, &json!({ "providers": [codex] }))
 }
 
-/// Lists the models that Codex offers.
 pub(super) async fn list_models(services: &ApiServices) -> Result<Response, ApiError> {
     let offered = services.chat.list_models().await?;
     let models = offered.into_iter().map(|model| {
@@ -161,7 +159,6 @@ pub(super) async fn list_models(services: &ApiServices) -> Result<Response, ApiE
     Ok(reply::json_response(StatusCode::OK, &json!({ "models": models.collect::<Vec<Value>>() })))
 }
 
-/// Converts an event into its frame.
 pub(super) fn build_frame(event: ChatEvent) -> ChatFrame {
     match event {
         ChatEvent::Thread { conversation, model_id } => {
@@ -213,7 +210,6 @@ fn build_end_frame(outcome: TurnOutcome) -> ChatFrame {
     }
 }
 
-/// Encodes a frame as a server-sent event.
 fn encode_event(frame: &ChatFrame) -> sse::SseEvent {
     let data = serde_json::to_string(frame).unwrap_or_else(|cause| {
         // Every frame has a JSON form.

@@ -60,7 +60,6 @@ impl ConversationParameters {
         Ok(read)
     }
 
-    /// Parses the parameters of an export.
     pub(super) fn from_export_query(query: Option<&str>) -> Result<Self, ApiError> {
         let mut read = Self::default();
         for (name, value) in parse_query(query) {

@@ -27,14 +27,14 @@ const READY: &str = "/ready";
 /// Reasons why a request fails.
 #[derive(Debug)]
 pub(super) enum ApiError {
-    /// The HTTP layer refuses the request.
     Refused(codeinfo_http::HttpError),
     /// The arguments have these faults, one sentence each.
     Arguments(Vec<String>),
-    /// Codex is unavailable.
     Unavailable(UnavailableReason),
-    /// A service failed.
-    Failed { code: ErrorCode, message: String },
+    Failed {
+        code: ErrorCode,
+        message: String,
+    },
 }
 
 impl ApiError {

@@ -83,7 +83,6 @@ fn build_listed_folder(
     ListedFolder { name, path, is_repository, indexed }
 }
 
-/// Returns the settings of the page.
 pub(super) fn reply_page_config(services: &ApiServices) -> Response {
     let editor = services.page.editor.clone();
     let config = PageConfig {

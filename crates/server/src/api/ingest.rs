@@ -64,7 +64,6 @@ pub(super) fn show_run_status(services: &ApiServices, run: &str) -> Result<Respo
     Ok(reply::json_response(StatusCode::OK, &status))
 }
 
-/// Asks a run to stop and returns its status at that moment.
 pub(super) fn cancel_run(services: &ApiServices, run: &str) -> Result<Response, ApiError> {
     let status = services.ingest.cancel_run(run.parse()?)?;
     Ok(reply::json_response(StatusCode::OK, &status))

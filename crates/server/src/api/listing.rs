@@ -16,7 +16,6 @@ const DEFAULT_LIMIT: usize = 50;
 /// Maximum number of languages in a request.
 const MAX_LANGUAGES: usize = 50;
 
-/// Arguments of `POST /search`.
 #[derive(Deserialize)]
 pub(super) struct ListingArguments {
     query: String,

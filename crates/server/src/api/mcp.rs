@@ -364,7 +364,6 @@ impl RawSearch {
 
 /// Renders one line for each repository, as many as fit.
 fn render_repositories(repos: &[IngestedRepo]) -> String {
-    /// Bytes reserved for the last line.
     const RESERVE: usize = 100;
     if repos.is_empty() {
         return "No repository is indexed yet. The user can index one with `codeinfo ingest PATH`."

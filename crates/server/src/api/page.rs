@@ -25,7 +25,6 @@ use super::error::ApiError;
 /// Finds the text of a document for users by its name.
 pub type FindDocument = fn(&str) -> Option<&'static str>;
 
-/// File that `/` serves.
 pub(super) const INDEX: &str = "index.html";
 
 const HTML: &str = "text/html";
@@ -51,7 +50,6 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// A file of the page.
 struct PageAsset {
     name: &'static str,
     content_type: &'static str,
@@ -147,14 +145,12 @@ pub(super) async fn reply_missing_page(
     Ok(response)
 }
 
-/// Returns a document with this text.
 pub(super) fn reply_document(text: &'static str) -> Response {
     let mut response = reply::bytes_response(TEXT, Bytes::from_static(text.as_bytes()));
     insert_headers(&mut response);
     response
 }
 
-/// Returns a file of the page.
 pub(super) async fn reply_asset(request: &Request, name: &str) -> Result<Response, ApiError> {
     let found = ASSETS.iter().find(|asset| asset.name == name);
     let asset = found.ok_or(HttpError::RouteNotFound)?;

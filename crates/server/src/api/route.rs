@@ -8,10 +8,8 @@ use hyper::Method;
 pub(super) use self::for_page::{PAGE_CONFIG, PageRoute};
 use super::{page, toolkits::ToolkitAction};
 
-/// Purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ApiRoute<'a> {
-    /// A file of the page.
     Asset {
         name: &'a str,
     },

@@ -13,7 +13,6 @@ pub struct PageSettings {
     pub editor: EditorLink,
 }
 
-/// Editor that opens files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EditorLink {
     /// Name of the editor, `other`, or `none`.
@@ -25,7 +24,6 @@ pub struct EditorLink {
 /// Setting with its value and the origin of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveSetting {
-    /// Name of the environment variable.
     pub name: String,
     /// `None` for a secret, and for a setting with neither a value nor a default.
     pub value: Option<String>,
@@ -42,6 +40,5 @@ pub enum SettingSource {
     Environment,
     /// File that the server writes for it.
     File,
-    /// Argument of the command.
     Argument,
 }

@@ -12,7 +12,6 @@ use super::{
 };
 use crate::replies::{SourceLine, SourceLines};
 
-/// Query parameters of `GET /source`.
 #[derive(Default)]
 struct SourceParameters {
     path: String,

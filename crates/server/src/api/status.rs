@@ -10,7 +10,6 @@ use crate::{
     replies::{ListedFailure, ListedSetting, RecentFailures, SettingsReply},
 };
 
-/// Lists the settings with their values and origins.
 pub(super) fn list_settings(services: &ApiServices) -> Response {
     let settings = services.settings.iter().cloned().map(build_listed_setting).collect();
     reply::json_response(StatusCode::OK, &SettingsReply { settings })
@@ -37,7 +36,6 @@ fn build_listed_setting(setting: EffectiveSetting) -> ListedSetting {
     }
 }
 
-/// Lists the latest failures.
 pub(super) fn list_failures(services: &ApiServices) -> Response {
     let latest = services.failures.list_latest().into_iter();
     let failures = latest.map(|failed| {

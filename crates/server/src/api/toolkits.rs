@@ -21,7 +21,6 @@ use serde_json::{Map, Value, json};
 use super::{ApiServices, error::ApiError};
 use crate::replies::{AllowedFile, ProposedToolkit, ToolAnswer};
 
-/// Action on a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolkitAction {
     Start,
@@ -31,7 +30,6 @@ pub(super) enum ToolkitAction {
 }
 
 impl ToolkitAction {
-    /// Parses the action in a path.
     pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
             "start" => Some(Self::Start),
@@ -83,16 +81,13 @@ pub(super) fn allow_schema() -> Value {
     })
 }
 
-/// Query parameters of the toolkit routes.
 #[derive(Debug, Default)]
 struct ToolkitParameters {
     filter: ToolFilter,
     repository: Option<String>,
-    /// Folder in which the client works.
     folder: Option<String>,
 }
 
-/// Parses the query of an address.
 fn parse_parameters(query: Option<&str>) -> Result<ToolkitParameters, ApiError> {
     let mut read = ToolkitParameters::default();
     for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
@@ -127,7 +122,6 @@ fn invalid_argument(sentence: &str) -> ApiError {
     ApiError::Arguments(vec![sentence.to_owned()])
 }
 
-/// Lists tools and toolkits.
 pub(super) async fn list_toolkits(
     services: &ApiServices,
     local: &[codeinfo_mcp::McpTool],

@@ -20,9 +20,7 @@ pub(super) struct SearchArguments {
     query: String,
     repository: Option<String>,
     limit: Option<u64>,
-    /// Two trees to compare.
     between: Option<[String; 2]>,
-    /// Folder in which the client works.
     folder: Option<PathBuf>,
 }
 
@@ -31,7 +29,6 @@ impl SearchArguments {
         self.repository.as_deref()
     }
 
-    /// Returns the query as sent.
     pub(super) fn query_text(&self) -> &str {
         &self.query
     }
@@ -58,7 +55,6 @@ impl SearchArguments {
             .with_compared_trees(self.compared_trees())
     }
 
-    /// Returns the two trees to compare.
     pub(super) fn compared_trees(&self) -> Option<[&str; 2]> {
         self.between.as_ref().map(|trees| trees.each_ref().map(String::as_str))
     }

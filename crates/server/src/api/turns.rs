@@ -60,7 +60,6 @@ struct LiveTurns {
     ended: VecDeque<EndedTurn>,
 }
 
-/// Ended turn that is still in memory.
 struct EndedTurn {
     at: Instant,
     id: TurnId,
@@ -74,7 +73,6 @@ impl TurnRegistry {
         Self { archive, tasks, live: Arc::default(), showing }
     }
 
-    /// Returns the archive on disk.
     pub(super) fn archive(&self) -> &ConversationArchive {
         &self.archive
     }
@@ -294,7 +292,6 @@ pub(super) async fn watch_turn(
     Ok(sse::stream_events(futures_util::stream::iter(frames), keep_alive))
 }
 
-/// Stops a turn.
 pub(super) async fn stop_turn(
     services: &ApiServices,
     turn: TurnId,
@@ -343,7 +340,6 @@ pub(super) fn unknown_conversation() -> ApiError {
     ApiError::Failed { code: ErrorCode::ConversationNotFound, message }
 }
 
-/// Returns the first frame of a turn.
 fn question_frame(
     turn_id: TurnId,
     conversation_id: ConversationId,

@@ -58,10 +58,8 @@ impl MessageSchemas {
     }
 }
 
-/// Path at which sockets are opened.
 const PATH: &str = "/ws";
 
-/// Request of a client.
 enum ClientMessage {
     Message(Box<ChatArguments>),
     Stop,
@@ -194,7 +192,6 @@ impl ChatSession {
         }
     }
 
-    /// Ends the turn with its last frame.
     fn end_turn(&mut self, frame: &WebSocketFrame) {
         self.turn = None;
         self.socket.allow_eviction();

@@ -16,7 +16,6 @@ use super::{
     tool::ResponseForm,
 };
 
-/// State of a call.
 enum CallStep {
     Asking(Box<(Chat, TurnRequest)>),
     Running { turn: Turn, queries: ToolQueries },

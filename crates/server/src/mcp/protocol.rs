@@ -46,7 +46,6 @@ For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LL
 pub(super) struct QuestionEndpoint {
     chat: Chat,
     about: Arc<EndpointInfo>,
-    /// Maximum bytes of a result.
     max_bytes: usize,
     /// True if the tool is listed while Codex is unavailable.
     lists_away: bool,

@@ -32,7 +32,6 @@ enum MessageOutcome {
     Later(BoxStream<'static, String>),
 }
 
-/// Connection of a relay.
 struct RelaySession {
     endpoint: Arc<dyn Endpoint>,
     bounds: McpContext,

@@ -28,7 +28,6 @@ const MAX_PATH_CHARS: usize = 300;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RelayHandshake {
-    /// Version of the relay's program.
     pub version: String,
     /// Repository in which the relay was started, as its client sees it.
     pub folder: Option<PathBuf>,
@@ -116,7 +115,6 @@ impl RelayServices {
     }
 }
 
-/// Folder in which the client of a relay works.
 pub struct ClientFolder {
     ingest: Ingest,
     paths: PathMap,

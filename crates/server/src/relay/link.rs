@@ -24,7 +24,6 @@ use super::ReachableServer;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of messages that wait to be sent.
 const MAX_WAITING: usize = 8;
-/// Size of each buffer, in bytes.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 type RelaySocket = WebSocketStream<TcpStream>;

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-/// Maximum bytes of an id.
 const MAX_ID_BYTES: usize = 256;
 /// Maximum bytes of a relevant name.
 const MAX_NAME_BYTES: usize = b"\"method\"".len();

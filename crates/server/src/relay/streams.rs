@@ -18,7 +18,6 @@ const MAX_WAITING: usize = 64;
 /// Maximum time for the client to read the last output.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
-/// Line of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Text(String),
@@ -26,14 +25,12 @@ pub(super) enum InputLine {
     Refused(Option<String>),
 }
 
-/// Reader of standard input.
 pub(super) struct StdinReader {
     lines: mpsc::Receiver<InputLine>,
     /// Cancelled at the end of the input, when lines may still wait.
     ended: CancellationToken,
 }
 
-/// Writer of standard output.
 pub(super) struct StdoutWriter {
     messages: mpsc::Sender<String>,
     /// Resolves when the last message has been written, or none can be.
@@ -60,7 +57,6 @@ pub(super) fn open_streams(max_line_bytes: usize) -> io::Result<(StdinReader, St
 }
 
 impl StdinReader {
-    /// Returns the next line; `None` at the end.
     pub(super) async fn next_line(&mut self) -> Option<InputLine> {
         self.lines.recv().await
     }
@@ -72,7 +68,6 @@ impl StdinReader {
 }
 
 impl StdoutWriter {
-    /// Writes a message as a line.
     pub(super) async fn write_message(&self, text: &str) {
         // A line break in JSON is white space; one in a string is escaped.
         let line = text.replace(['\n', '\r'], " ");
@@ -121,7 +116,6 @@ fn read_lines(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<In
     }
 }
 
-/// Skips the rest of a line.
 fn skip_line(input: &mut impl BufRead, id: &mut RequestIdScanner) -> io::Result<()> {
     loop {
         let bytes = input.fill_buf()?;

@@ -26,7 +26,6 @@ pub enum ChatFrame {
 }
 
 impl ChatFrame {
-    /// Returns the name of the event.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Thread(_) => "thread",
@@ -75,7 +74,6 @@ pub struct TextFrame {
     pub text: String,
 }
 
-/// Owner of a tool.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ToolOrigin {
     pub source: ToolEntrySource,
@@ -102,7 +100,6 @@ pub struct ToolRequestFrame {
     pub name: String,
     #[serde(flatten)]
     pub origin: ToolOrigin,
-    /// Time of the event.
     pub timestamp: String,
     pub parameters: Value,
 }
@@ -114,7 +111,6 @@ pub struct ToolResultFrame {
     pub name: String,
     #[serde(flatten)]
     pub origin: ToolOrigin,
-    /// Time of the event.
     pub timestamp: String,
     pub stage: ToolCallStage,
     #[serde(skip_serializing_if = "Option::is_none")]

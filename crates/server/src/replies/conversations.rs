@@ -11,11 +11,9 @@ use serde_json::Value;
 pub struct StartTurnReply {
     pub turn_id: TurnId,
     pub conversation_id: ConversationId,
-    /// Model that answers.
     pub model_id: String,
 }
 
-/// State of a turn.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStatus {
@@ -35,7 +33,6 @@ pub struct QuestionFrame {
     pub asked_at: String,
 }
 
-/// Reply of `GET /conversations`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ConversationsReply {
     /// Conversations, the latest first.
@@ -51,9 +48,7 @@ pub struct ConversationsReply {
 pub struct ListedConversation {
     #[serde(flatten)]
     pub about: AboutConversation,
-    /// Number of its turns.
     pub turns: usize,
-    /// The running turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<TurnId>,
     /// Text around the search words.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Reply of `GET /folders`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FoldersReply {
     /// The listed folder; `null` for the list of allowed folders.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchListing {
-    /// Results, best first.
     pub results: Vec<ListedHit>,
     /// The same results by file.
     pub files: Vec<FileSummary>,
@@ -28,7 +27,6 @@ pub struct ListedHit {
     pub marks: Vec<Vec<(u32, u32, char)>>,
 }
 
-/// Part of a score.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ScorePart {
     pub name: String,

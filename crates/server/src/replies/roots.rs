@@ -13,7 +13,6 @@ pub struct StartRunReply {
     pub run_id: RunId,
 }
 
-/// Reply of `GET /ingest/roots`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RootsReply {
     pub roots: Vec<ListedRoot>,

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Reply of `GET /settings`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SettingsReply {
     pub settings: Vec<ListedSetting>,
@@ -11,7 +10,6 @@ pub struct SettingsReply {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSetting {
-    /// Name of the environment variable.
     pub name: String,
     /// Absent for a secret; `null` for a setting with neither a value nor a default.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Lines of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceLines {
@@ -31,7 +30,6 @@ pub struct SourceLines {
     pub line_anchor: Option<String>,
 }
 
-/// Line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SourceLine {
     pub text: String,

@@ -78,7 +78,6 @@ impl ListElement {
     }
 }
 
-/// Returns the command of a hook.
 fn command_of<'a, 'b>(element: &'b Node<'a>) -> Option<&'b Node<'a>> {
     let hooks = expect_object(element, "a hook")
         .ok()

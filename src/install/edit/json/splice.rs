@@ -33,7 +33,6 @@ pub(super) fn bytes_of(node: &impl Ranged) -> Range<usize> {
     node.start()..node.end()
 }
 
-/// Layout of a text.
 pub(super) struct JsonStyle {
     /// Indentation of a level; `None` for a single line.
     unit: Option<String>,

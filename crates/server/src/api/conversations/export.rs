@@ -12,7 +12,6 @@ use crate::replies::{NumberedFrame, WholeConversation, WholeTurn};
 pub(super) fn render_markdown(whole: &WholeConversation) -> String {
     let mut out = format!("# {}\n", one_line(&whole.about.title));
     for turn in &whole.turns {
-        // Writing to a string cannot fail.
         let _ = write_turn(&mut out, turn);
     }
     out

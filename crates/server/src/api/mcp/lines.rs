@@ -6,13 +6,9 @@ use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, pla
 use codeinfo_search::evidence::{FileLines, IndexedFile, IndexedFileState};
 use codeinfo_worktree::decode::TextEncoding;
 
-/// Maximum characters of a shown path.
 const MAX_PATH_CHARS: usize = 500;
-/// Maximum characters of a shown host name.
 const MAX_HOST: usize = 100;
-/// Maximum bytes of a shown line.
 const MAX_LINE_BYTES: usize = 1500;
-/// Bytes reserved for the last line.
 const RESERVE: usize = 120;
 /// Maximum number of changed ranges that are listed.
 const MAX_RANGES: usize = 12;

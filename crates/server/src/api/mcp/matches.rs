@@ -7,9 +7,7 @@ use codeinfo_search::evidence::{MAX_SHOWN, MatchedName, OccurrenceKind, PatternM
 
 use super::uses::{describe_searched, group_label, quote_name, summarize_lines};
 
-/// Maximum characters of a shown path.
 const MAX_PATH_CHARS: usize = 500;
-/// Bytes reserved for the last lines.
 const RESERVE: usize = 1100;
 
 /// Renders the counts in the first line, then each name with its best place, then further names

@@ -5,12 +5,10 @@ use std::fmt::Write;
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 use codeinfo_search::evidence::{FolderMember, FolderOutline, Outline, OutlineEntry};
 
-/// Maximum characters of a shown name.
 const MAX_NAME_CHARS: usize = 60;
 const MAX_PATH_CHARS: usize = 500;
 /// Maximum bytes of a line that describes a file.
 const MAX_ABOUT_BYTES: usize = 160;
-/// Bytes reserved for the last lines.
 const RESERVE: usize = 2200;
 /// Maximum bytes of a definition's head, and maximum names of a file ([`NAMES`]): the first that
 /// make everything fit.

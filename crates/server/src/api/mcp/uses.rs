@@ -9,7 +9,6 @@ use codeinfo_search::evidence::{
 
 use super::lines::summarize_file;
 
-/// Maximum characters of a shown name.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_PATH_CHARS: usize = 500;
 /// Maximum bytes of a shown line when not all fit; the name is within the first of them.
@@ -61,7 +60,6 @@ pub(super) fn summarize_lines<'a>(
     summarized.map(|(file, lines)| summarize_file(file, join_lines(lines), MATCH)).collect()
 }
 
-/// Joins lines into ascending ranges.
 fn join_lines(mut lines: Vec<u32>) -> Vec<LineRange> {
     lines.sort_unstable();
     let mut ranges: Vec<LineRange> = Vec::new();

@@ -5,7 +5,6 @@ use hyper::Method;
 /// Name below `/page/` that is not a file of the page.
 pub(crate) const PAGE_CONFIG: &str = "config";
 
-/// Purpose of a request from the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageRoute<'a> {
     /// A turn that the server owns.
@@ -27,7 +26,6 @@ pub(crate) enum PageRoute<'a> {
         id: &'a str,
     },
     DeleteConversations,
-    /// Settings of the page.
     Config,
     /// Folders to choose from when indexing.
     Folders,
@@ -38,7 +36,6 @@ pub(crate) enum PageRoute<'a> {
     Failures,
     /// Search results for people.
     Search,
-    /// Lines of a file.
     Source,
     /// The folders of a repository, or the files of a turn.
     Map,

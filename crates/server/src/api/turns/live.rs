@@ -67,7 +67,6 @@ impl LiveTurn {
         self.id
     }
 
-    /// Returns the summary of its conversation.
     pub(crate) fn summary(&self) -> &ConversationSummary {
         &self.summary
     }

@@ -19,7 +19,6 @@ const CUT: &str = "[cut: more than 64 KiB]";
 pub(super) enum WebSocketFrame {
     ToolStart {
         tool_name: String,
-        /// The arguments as JSON.
         tool_input: String,
         #[serde(flatten)]
         origin: ToolOrigin,
@@ -58,7 +57,6 @@ pub(super) enum WebSocketFrame {
 }
 
 impl WebSocketFrame {
-    /// Returns the value of `type`.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::ToolStart { .. } => "tool_start",
