@@ -1,8 +1,8 @@
-//! The command line: reads arguments, talks to a server over its HTTP API, and prints for people.
+//! The command line: parses arguments, calls a server over its HTTP API, and prints for people.
 //!
-//! When no server holds the data folder, the process starts one on free loopback ports for the one
-//! command: there is no second way to do anything. `doctor` also starts one with a store that
-//! cannot be opened, so that the rest is checked.
+//! If no server holds the data folder, the process starts one on free loopback ports for the one
+//! command, so that everything works in the same way. `doctor` also starts one with a store that
+//! cannot be opened, to check the remaining parts.
 
 mod answer;
 mod args;
@@ -37,7 +37,7 @@ pub use print::{print_note, replace_control_characters, resolve_reference};
 pub use serve::{print_banner, print_damage, print_stopping, taking_over};
 pub use toolkits::create_toolkits_file;
 
-/// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.
+/// Runs one command against the server at `client`. For `serve`, only indexes its folders.
 pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError> {
     match command {
         CliCommand::Serve { paths, .. } => ingest::ingest_served_folders(client, &paths).await,
@@ -49,10 +49,10 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
         }
         CliCommand::Search(asked) => search::run_search(client, asked).await,
         CliCommand::Ask { words, conversation, repository, claim_check, json } => {
-            let repository = repository.as_deref().map(resolve_reference);
-            let claim_check = claim_check.map(|switch| switch == SwitchArgument::On);
+            let resolved = repository.as_deref().map(resolve_reference);
+            let is_checked = claim_check.map(|switch| switch == SwitchArgument::On);
             let body =
-                answer::build_turn_body(&words.join(" "), conversation, repository, claim_check);
+                answer::build_turn_body(&words.join(" "), conversation, resolved, is_checked);
             answer::ask_question(client, &body, json).await
         }
         CliCommand::Repos { json } => repos::list_repos(client, json).await,
@@ -60,7 +60,7 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
         CliCommand::Mcp(asked) => toolkits::run_toolkits_command(client, asked).await,
         CliCommand::Token(asked) => token::run_token_command(client, asked).await,
         CliCommand::Doctor => doctor::check_server(client).await,
-        // These need no server, so that they run before there is one.
+        // These commands ran before, because they need no server.
         CliCommand::Check(_)
         | CliCommand::Completions { .. }
         | CliCommand::Docs { .. }

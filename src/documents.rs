@@ -1,4 +1,4 @@
-//! The documents for users, which are part of the program.
+//! Documents for users, which are built into the program.
 
 /// Includes pages of `docs/` by name.
 macro_rules! pages {
@@ -14,12 +14,10 @@ pub(crate) const PAGES: [(&str, &str); 18] = pages! {
     "toolkits"
 };
 
-/// Returns the text of a page, which is Markdown.
 pub(crate) fn find_document(name: &str) -> Option<&'static str> {
     PAGES.iter().find(|(page, _)| *page == name).map(|(_, text)| *text)
 }
 
-/// Returns the first heading of a page.
 pub(crate) fn find_title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
 }
@@ -37,8 +35,8 @@ mod tests {
     fn every_page_for_users_is_printed() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
         let files = fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().file_name());
-        let files = files.map(|name| name.into_string().unwrap());
         let mut names: Vec<String> = files
+            .map(|name| name.into_string().unwrap())
             .filter_map(|name| name.split_once('.').map(|(stem, _)| stem.to_owned()))
             .collect();
         names.sort();

@@ -1,6 +1,7 @@
-//! `codeinfo install` and `uninstall`: sets up clients, each in its own file, and takes that back.
+//! `codeinfo install` and `uninstall`: set up clients in their own files, and undo that.
 //!
-//! What is done is planned first, shown, and written after a yes. No server and no data folder lock is needed.
+//! Changes are planned, shown, and written after confirmation. No server and no lock of the data
+//! folder is needed.
 
 mod args;
 mod change;
@@ -45,7 +46,6 @@ use self::{
 };
 use crate::config::Config;
 
-/// What sets clients up.
 struct ClientInstaller<'a> {
     asked: &'a InstallCommand,
     config: &'a Config,
@@ -54,7 +54,6 @@ struct ClientInstaller<'a> {
     choices: InstallChoices,
 }
 
-/// Sets up the clients that are asked for.
 pub fn install_clients(
     asked: &InstallCommand,
     config: &Config,
@@ -76,7 +75,8 @@ pub fn install_clients(
         return installer.print_files(&clients);
     }
     let mut plan = ChangePlan::new(&config.data_dir);
-    let missed = if clients.is_empty() || asked.http { Vec::new() } else { set_here(config) };
+    let missed =
+        if clients.is_empty() || asked.http { Vec::new() } else { list_selecting_settings(config) };
     for client in &clients {
         installer.plan_client(client, &clients, &mut plan)?;
     }
@@ -103,34 +103,33 @@ pub fn install_clients(
     Ok(())
 }
 
-/// Returns the names of the clients that are found on this machine, and whether each has CodeInfo.
+/// Returns the names of the clients on this machine, and whether each is set up.
 ///
 /// # Errors
 ///
-/// Fails where the home folder is unknown.
+/// The home folder is unknown.
 pub fn list_found_clients(config: &Config) -> Result<Vec<(&'static str, bool)>, InstallError> {
     let places = find_user_folders(config)?;
     let found = CLIENTS.iter().filter(|client| client.is_found(&places, &config.codex.path));
     Ok(found.map(|client| (client.name, is_set_up(client, &places))).collect())
 }
 
-/// Returns whether a file of a client names CodeInfo as a server.
+/// Returns whether a file of a client contains CodeInfo as a server.
 fn is_set_up(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
     client.server_files(places).iter().any(|path| {
         let text = file::read_file(path).ok().and_then(|found| found.text).unwrap_or_default();
-        let without = edit::remove_server((client.syntax, client.section), &text);
+        let without = edit::remove_server(client.syntax, client.section, &text);
         without.is_ok_and(|without| without != text)
     })
 }
 
-/// Returns the settings of this shell that say which index and which Codex are meant.
-fn set_here(config: &Config) -> Vec<&'static str> {
+/// Returns the settings of this shell that select the index or Codex.
+fn list_selecting_settings(config: &Config) -> Vec<&'static str> {
     const NAMES: [&str; 5] = ["DATA_DIR", "CODEX_BIN", "CODEX_HOME", "QDRANT_URL", "EMBEDDING_URL"];
     let environment = &config.codex.environment;
     NAMES.into_iter().filter(|name| environment.get(name).is_some()).collect()
 }
 
-/// Takes CodeInfo out of the clients that are asked for.
 pub fn uninstall_clients(asked: &UninstallCommand, config: &Config) -> Result<(), InstallError> {
     let places = find_user_folders(config)?;
     let mut plan = ChangePlan::new(&config.data_dir);
@@ -158,7 +157,7 @@ pub fn uninstall_clients(asked: &UninstallCommand, config: &Config) -> Result<()
     plan.carry_out(asked.yes, state)
 }
 
-/// Plans to take CodeInfo out of a client. Returns whether it is there.
+/// Plans to remove CodeInfo from a client. Returns whether the client has it.
 fn plan_removal(
     client: &SupportedClient,
     readers: &FileReaders<'_>,
@@ -172,7 +171,7 @@ fn plan_removal(
         }
         match plan.remove_content(client.name, &file.path, &file.content) {
             Ok(is_there) => is_set_up |= is_there,
-            // A file that cannot be read, in a client that was not named, is not ours to judge.
+            // An unreadable file of a client that was not named is ignored.
             Err(_) if is_for_all && !plan.is_remembered(&file.path) => {}
             Err(error) => {
                 is_set_up = true;
@@ -194,7 +193,7 @@ fn plan_instructions(
     let (root, documents) = instructions::find_documents(Path::new("."))?;
     for path in documents {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Whoever made the repository says where its links lead.
+        // The author of the repository controls where its links lead.
         let is_outside =
             |real: PathBuf| !real.starts_with(&root) || real.starts_with(root.join(".git"));
         let leads_out = path.canonicalize().is_ok_and(is_outside);
@@ -210,7 +209,7 @@ fn plan_instructions(
     Ok(())
 }
 
-/// Returns the clients that are named, or else those that are found.
+/// Returns the named clients, or else those on this machine.
 fn find_clients(
     asked: &InstallCommand,
     places: &UserFolders<'_>,
@@ -248,8 +247,12 @@ impl ClientInstaller<'_> {
             Ok(files) => files,
             Err(error) => return plan.report_failure(client.name, &error),
         };
-        let (places, state) = (&self.places, &self.choices.state);
-        let readers = FileReaders { places, state, named, is_install: true };
+        let readers = FileReaders {
+            places: &self.places,
+            state: &self.choices.state,
+            named,
+            is_install: true,
+        };
         for file in files {
             if readers.keep_for_other(client, &file)? {
                 continue;
@@ -265,7 +268,7 @@ impl ClientInstaller<'_> {
                 if *is_wanted {
                     file.print_for_pasting()?;
                 }
-                // Without the server the rest is of no use.
+                // Without the server, the other files are useless.
                 if matches!(content, FileContent::Server { .. }) {
                     break;
                 }
@@ -274,9 +277,11 @@ impl ClientInstaller<'_> {
         self.say_refusals(client)
     }
 
-    /// Says what a client does not get since that was chosen before.
+    /// Prints which parts a client lacks because of an earlier choice.
     fn say_refusals(&self, client: &SupportedClient) -> Result<(), InstallError> {
-        let (asked, state, name) = (self.asked, &self.choices.state, client.name);
+        let asked = self.asked;
+        let state = &self.choices.state;
+        let name = client.name;
         if state.without_indexing.contains(client.id) && !asked.no_auto_index && !asked.http {
             print_line(&format!(
                 "{name}: indexes nothing, as you chose; `--auto-index` changes that"
@@ -309,7 +314,7 @@ impl ClientInstaller<'_> {
         Ok(files)
     }
 
-    /// Returns the command of the hook where it is agreed to, now or before.
+    /// Returns the command of the hook, if a person agreed to it now or earlier.
     fn hook_command(&self, client: &SupportedClient) -> Result<Option<String>, InstallError> {
         let is_wanted =
             self.choices.hook.unwrap_or_else(|| choices::has_hook(client, &self.places));
@@ -336,9 +341,9 @@ impl ClientInstaller<'_> {
             EntryConnection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
         } else {
             let launch = self.build_launch(client);
-            let command = launch.command.to_str();
+            let program = launch.command.to_str();
             let command =
-                command.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
+                program.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
             let auto_index = !self.choices.state.without_indexing.contains(client.id);
             let own = ["stdio"].into_iter().chain(auto_index.then_some(AUTO_INDEX));
             let args = launch.before.into_iter().chain(own.map(str::to_owned)).collect();
@@ -353,7 +358,7 @@ impl ClientInstaller<'_> {
         })
     }
 
-    /// Prints what belongs into each file.
+    /// Prints the content of each file for pasting.
     fn print_files(&self, clients: &[&'static SupportedClient]) -> Result<(), InstallError> {
         for client in clients {
             print_line(&format!("{}:", client.name))?;
@@ -370,5 +375,5 @@ impl ClientInstaller<'_> {
     }
 }
 
-/// The argument that has repositories indexed when a client starts in them.
+/// Argument that indexes a repository when a client starts in it.
 const AUTO_INDEX: &str = "--auto-index";

@@ -1,4 +1,4 @@
-//! Runs one command: against the server that holds the data folder, or one of its own.
+//! Runs one command, against the server that holds the data folder or one of its own.
 
 mod elect;
 mod machine;
@@ -30,14 +30,14 @@ use crate::{
     install, service,
 };
 
-/// How long a command waits for the data folder: ten seconds in all.
+/// Number of waits for the data folder: ten seconds in all.
 const MAX_WAITS: u32 = 50;
 const WAIT: Duration = Duration::from_millis(200);
 
 /// Any failure, for printing.
 pub type CommandError = Box<dyn Error + Send + Sync>;
 
-/// A second signal came while the server was stopping.
+/// A second signal arrived while the server was stopping.
 #[derive(Debug, thiserror::Error)]
 #[error("ended at once by a second signal; what was under way is completed by the next run")]
 pub struct ForcedExit;
@@ -59,7 +59,7 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
         return Box::pin(run_server(command, &config, reembed)).await;
     }
     if let CliCommand::Mcp(ToolkitsCommand::Init { path }) = &command {
-        // It needs no server.
+        // `Init` needs no server.
         return Ok(cli::create_toolkits_file(path)?);
     }
     if let CliCommand::Open { print } = command {
@@ -72,7 +72,7 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
         return Ok(cli::explain_paths(paths, config.ingest.max_file_bytes, &private)?);
     }
     let command = match command {
-        // These need no server either.
+        // These commands need no server either.
         CliCommand::Install(asked) => {
             return Ok(install::install_clients(&asked, &config, config::current_program()?)?);
         }
@@ -87,7 +87,7 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
     if matches!(command, CliCommand::Doctor) {
         return run_doctor(&config).await;
     }
-    // Other commands would answer from an index that is not whole.
+    // Other commands would answer from an index that is still being repaired.
     let repairs = matches!(command, CliCommand::Ingest { .. });
     let reads_only = matches!(command, CliCommand::Search(_) | CliCommand::Repos { .. });
     let copy = if reads_only && codeinfo_store::holder(&config.data_dir)?.is_none() {
@@ -112,7 +112,7 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
     }
 }
 
-/// Checks the machine and every part of a server; one that fails does not keep the others from being checked.
+/// Checks the machine and every part of a server. A failed part does not prevent the other checks.
 async fn run_doctor(config: &Config) -> Result<(), CommandError> {
     let ports_are_well = check_ports(config).await?;
     machine::check_machine(config).await?;
@@ -131,12 +131,12 @@ async fn run_doctor(config: &Config) -> Result<(), CommandError> {
     if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
 }
 
-/// Prepares to talk to the server of the data folder, as its owner.
+/// Creates a client of the server of the data folder, as its owner.
 fn build_client(url: &str, config: &Config) -> Result<ApiClient, CliError> {
     ApiClient::new(url, owner_key(config))
 }
 
-/// Returns the owner's key. Who cannot read it asks without one.
+/// Returns the owner's key; `None` if it cannot be read.
 fn owner_key(config: &Config) -> Option<Secret> {
     codeinfo_credentials::owner_key(&config.data_dir).unwrap_or_else(|error| {
         warn!(error = %format_error_chain(&error), "the owner's key is not used");
@@ -144,16 +144,16 @@ fn owner_key(config: &Config) -> Option<Secret> {
     })
 }
 
-/// Where a command works.
+/// Server for a command.
 enum ServerProcess {
-    /// At the server that runs on the data folder, by its URL.
+    /// Running server of the data folder, by its URL.
     Running(String),
-    /// At a server of its own, on free loopback ports.
+    /// Own server, on free loopback ports.
     Own(Box<Server>),
 }
 
-/// Finds the server of the data folder or starts one. Another command, or a server that is starting,
-/// may hold the folder for a moment without saying where it is.
+/// Finds the server of the data folder or starts one. Another command, or a starting server, may
+/// hold the folder for a moment without an address.
 async fn find_or_start_server(
     config: &Config,
     visibility: ServerVisibility,
@@ -186,7 +186,7 @@ async fn run_server(
     reembed: bool,
 ) -> Result<(), CommandError> {
     let on_mismatch = if reembed { OnMismatch::Discard } else { OnMismatch::Refuse };
-    // Before there is anything that a signal could leave half made.
+    // Before there is work that a signal could interrupt.
     let mut signals = StopSignals::listen()?;
     let Some(server) = start_or_take_over(config, on_mismatch, &mut signals).await? else {
         return Ok(());
@@ -213,7 +213,7 @@ async fn run_server(
         ended = working => ended,
         signalled = signals.next() => {
             let (turns, runs) = server.count_running();
-            // With no terminal left nobody would see it; the server stops all the same.
+            // Without a terminal, the message has no reader; the server stops in any case.
             drop(cli::print_stopping(turns, runs, config.shutdown_grace));
             Ok(signalled?)
         }
@@ -223,9 +223,9 @@ async fn run_server(
 
 /// Relays standard streams to the server of the data folder.
 async fn run_stdio_relay(asked: &StdioCommand, config: &Config) -> std::io::Result<()> {
-    let folder = std::env::current_dir().ok();
+    let working_dir = std::env::current_dir().ok();
     let home = home_folder();
-    let folder = folder.and_then(|folder| find_repository(&folder, home.as_deref()));
+    let folder = working_dir.and_then(|folder| find_repository(&folder, home.as_deref()));
     let auto_index = asked.auto_index || config.relays.auto_index;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let own = RelayHandshake { version, folder, auto_index, ..RelayHandshake::default() };
@@ -238,7 +238,7 @@ fn home_folder() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
-/// Takes other ports where somebody has the configured ones: relays find the server all the same.
+/// Selects free ports if the configured ones are taken; relays find the server by the data folder.
 async fn free_ports(config: &mut Config) {
     if tokio::net::TcpListener::bind(config.main_address()).await.is_err() {
         config.port = 0;
@@ -248,11 +248,11 @@ async fn free_ports(config: &mut Config) {
     }
 }
 
-/// How long a folder whose server has ended may still be held.
+/// Maximum time that a folder may remain locked after its server has ended.
 const HELD_ON: Duration = Duration::from_secs(10);
 const HELD_STEP: Duration = Duration::from_millis(100);
 
-/// Starts the server, in place of one that relays started.
+/// Starts the server, and replaces one that relays started.
 async fn start_or_take_over(
     config: &Config,
     on_mismatch: OnMismatch,
@@ -267,27 +267,27 @@ async fn start_or_take_over(
     }
     let holder = codeinfo_store::holder(&config.data_dir)?;
     if holder.is_some_and(|holder| holder.main_url.is_some() && !holder.until_idle) {
-        // Another server, which is not going to end.
+        // Another server, which does not give way.
         return started;
     }
     let right = tokio::select! {
         right = takeover::take_over(config) => right?,
         signalled = signals.next() => return Ok(signalled.map(|()| None)?),
     };
-    // A merge that is under way, or a command, may hold the folder for a moment longer.
+    // A running merge or a command may hold the folder for a moment longer.
     let began = Instant::now();
     let mut started = start_server(config, on_mismatch, signals).await;
     while started.as_ref().is_err_and(is_held) && began.elapsed() < HELD_ON {
         tokio::time::sleep(HELD_STEP).await;
         started = start_server(config, on_mismatch, signals).await;
     }
-    // Only now may relays start another one.
+    // From here on, relays may start another server.
     drop(right);
     started
 }
 
-/// Starts the server. One that is asked to stop meanwhile comes up first, so that nothing is left half
-/// made, and is stopped then: `None`.
+/// Starts the server. If asked to stop meanwhile, it completes the start, to leave nothing half
+/// done, then stops and returns `None`.
 async fn start_server(
     config: &Config,
     on_mismatch: OnMismatch,
@@ -316,7 +316,7 @@ async fn start_server(
     Ok(None)
 }
 
-/// Stops the server, at once when a further signal comes.
+/// Stops the server; a further signal ends it at once.
 async fn stop_server(server: Server, signals: &mut StopSignals) -> Result<(), CommandError> {
     tokio::select! {
         _ = server.stop() => Ok(()),
@@ -327,7 +327,7 @@ async fn stop_server(server: Server, signals: &mut StopSignals) -> Result<(), Co
     }
 }
 
-/// Works at a server that serves this one command. `keeps_index` is whether what it indexes is kept.
+/// Runs a command on its own server. `keeps_index` is true if the index outlives the command.
 async fn run_with_own_server(
     command: CliCommand,
     server: Server,
@@ -343,26 +343,26 @@ async fn run_with_own_server(
     };
     let ended = working.await;
     if server.describe_damage().is_some() {
-        // With no terminal left nobody would see it.
+        // Without a terminal, the message has no reader.
         drop(cli::print_damage());
     }
     server.stop().await;
     Ok(ended?)
 }
 
-/// Says whether the configured ports can be had, or that the server of this data folder has them; returns
-/// whether all is well.
+/// Prints whether the configured ports are free, or used by the server of this data folder. Returns
+/// whether all are well.
 async fn check_ports(config: &Config) -> Result<bool, CommandError> {
     let held = codeinfo_store::holder(&config.data_dir)?;
     let mut well = true;
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
         let port = format!(":{}", address.port());
-        let ours = held.as_ref().filter(|holder| {
+        let holder = held.as_ref().filter(|holder| {
             let mut urls = holder.main_url.iter().chain(&holder.mcp_url);
             urls.any(|url| url.ends_with(&port))
         });
-        let ours = ours.map(|holder| format!("this server, process {}", holder.pid));
+        let ours = holder.map(|holder| format!("this server, process {}", holder.pid));
         let free = tokio::net::TcpListener::bind(address).await;
         let (ok, detail) = match (&ours, &free) {
             (Some(ours), _) => (true, ours.clone()),
@@ -378,16 +378,16 @@ async fn check_ports(config: &Config) -> Result<bool, CommandError> {
     Ok(well)
 }
 
-/// Has a write beyond the limit of file sizes fail, instead of ending the process.
+/// Lets a write beyond the file size limit fail instead of ending the process.
 #[cfg(unix)]
 fn survive_large_files() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    // Once it is handled it stays so.
+    // The handler stays installed.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// Ctrl-C and what else asks a process to end: SIGTERM; on Windows Ctrl-Break, which alone reaches a group
-/// of its own, and the closing of its window.
+/// Signals that ask a process to end: Ctrl-C and SIGTERM; on Windows also Ctrl-Break, the only one
+/// that reaches a separate group, and the closing of the window.
 struct StopSignals {
     #[cfg(unix)]
     terminated: tokio::signal::unix::Signal,
@@ -402,7 +402,7 @@ struct StopSignals {
 }
 
 impl StopSignals {
-    /// From now on signals do not end the process by themselves.
+    /// Installs the handlers. From then on, signals do not end the process.
     fn listen() -> std::io::Result<Self> {
         #[cfg(unix)]
         {
@@ -417,7 +417,6 @@ impl StopSignals {
         }
     }
 
-    /// Waits for the next one.
     async fn next(&mut self) -> std::io::Result<()> {
         #[cfg(unix)]
         tokio::select! {

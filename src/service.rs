@@ -1,4 +1,4 @@
-//! `codeinfo service`: has the server started with the session of a person, by systemd or launchd.
+//! `codeinfo service`: starts the server with a person's sessions, by systemd or launchd.
 
 mod launchd;
 mod systemd;
@@ -22,8 +22,8 @@ use crate::{
     install::{HostPlatform, InstallError, UserFolders, find_program},
 };
 
-/// Settings that a service starts with as they are now. Keys are not among them: they would stand in a file
-/// that backups and other programs read.
+/// Settings that a service takes from the current environment. Keys are excluded, because backups
+/// and other programs read the service's file.
 const SETTINGS: &[&str] = &[
     "PATH",
     "HOST",
@@ -56,14 +56,13 @@ const SETTINGS: &[&str] = &[
     "EMBEDDING_QUERY_PREFIX",
     "EMBEDDING_DOCUMENT_PREFIX",
 ];
-/// Says in each file who wrote it.
+/// Mark in each file that this command wrote.
 const MARK: &str = "Written by `codeinfo service install`";
-/// Longest wait for the manager of services, and for the server that it starts.
+/// Maximum wait for the service manager, and for the server that it starts.
 const WAIT: Duration = Duration::from_mins(1);
-/// How often the server is looked for.
+/// Interval at which the server is looked for.
 const STEP: Duration = Duration::from_millis(200);
 
-/// What to do with the service.
 #[derive(Debug, Subcommand)]
 pub enum ServiceCommand {
     /// Start the server now and with every session, and keep it running
@@ -80,7 +79,6 @@ pub enum ServiceCommand {
     Remove,
 }
 
-/// A failed command of `service`.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceCommandError {
     #[error(transparent)]
@@ -101,33 +99,30 @@ pub enum ServiceCommandError {
     Terminal(#[from] io::Error),
 }
 
-/// What a service runs.
+/// Program that a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceJob {
-    /// The program and its arguments.
     command: Vec<String>,
-    /// Variables by name.
     environment: Vec<(String, String)>,
 }
 
-/// The manager of services of a platform: its file, and what it is asked.
+/// Service manager of a platform, with its file and its commands.
 struct ServiceManager {
     name: &'static str,
     file: PathBuf,
     text: fn(&ServiceJob) -> String,
-    /// Ends one that was installed before. There may be none.
+    /// Commands that end an earlier installation, which may be missing.
     renew: Vec<Vec<String>>,
     start: Vec<Vec<String>>,
     is_running: Vec<String>,
     stop: Vec<Vec<String>>,
-    /// After the file is gone.
+    /// Commands after the removal of the file.
     forget: Vec<Vec<String>>,
     hint: &'static str,
-    /// Where it is said why a server does not come up.
+    /// Advice on finding the reason of a failed start.
     log: &'static str,
 }
 
-/// Does what is asked with the service.
 pub async fn run_service_command(
     asked: ServiceCommand,
     config: &Config,
@@ -162,7 +157,7 @@ fn build_job(
     paths: &[PathBuf],
     watch: bool,
 ) -> Result<ServiceJob, ServiceCommandError> {
-    // The one on `PATH` may be a link that outlives this version.
+    // The program on `PATH` may be a link that outlives this version.
     let on_path = find_program("codeinfo", &config.codex.path)
         .filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());
     let mut command =
@@ -229,8 +224,8 @@ impl ServiceManager {
         print_line(&format!("the server runs at {url}, and starts with your sessions"))
     }
 
-    /// Waits until the server is up that the manager was asked to start, and returns where. The `former` one
-    /// was ended for it, if it was that of a service.
+    /// Waits until the server is up that the manager starts, and returns its address. `former` is
+    /// the process that held the data folder before, and that ends if it belonged to the service.
     async fn wait_until_up(
         &self,
         program: &Path,
@@ -292,7 +287,7 @@ impl ServiceManager {
         self.is_ours()?;
         let mut ended = Ok(());
         for arguments in self.stop.iter().filter(|_| program.is_some()) {
-            // One that does not run, or that is unknown, is removed all the same.
+            // A service that is stopped or unknown is removed as well.
             ended =
                 ended.and(run_manager(program.as_deref().unwrap_or(&self.file), arguments).await);
         }
@@ -308,11 +303,11 @@ impl ServiceManager {
         print_line(&format!("removed {}", self.file.display()))
     }
 
-    /// Refuses a file that somebody else wrote.
+    /// Refuses a file that this command did not write.
     fn is_ours(&self) -> Result<(), ServiceCommandError> {
         let failed = |source| InstallError::File { path: self.file.clone(), source };
-        let text = atomic::read_if_exists(&self.file, FileAccess::AsUsual).map_err(failed)?;
-        let text = text.as_deref().map(String::from_utf8_lossy);
+        let bytes = atomic::read_if_exists(&self.file, FileAccess::AsUsual).map_err(failed)?;
+        let text = bytes.as_deref().map(String::from_utf8_lossy);
         match text {
             Some(text) if !text.contains(MARK) => {
                 Err(ServiceCommandError::NotOurs(self.file.clone()))
@@ -327,29 +322,30 @@ impl ServiceManager {
     }
 }
 
-/// Has the manager do something, and waits for it.
+/// Runs a command of the manager and waits for it.
 async fn run_manager(program: &Path, arguments: &[String]) -> Result<(), ServiceCommandError> {
     let failed = |reason: String| {
         let command = format!("{} {}", program.display(), arguments.join(" "));
         ServiceCommandError::Manager { command, reason }
     };
     let mut command = Command::new(program);
-    // It is about this process.
+    // The variable belongs to this process only.
     command.env_remove(HANDOVER);
     command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(WAIT, command.output()).await;
-    let output = output.map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
-    let output = output.map_err(|error| failed(error.to_string()))?;
+    let ended = tokio::time::timeout(WAIT, command.output())
+        .await
+        .map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
+    let output = ended.map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stderr, output.stdout].concat();
-    let said = String::from_utf8_lossy(&said);
-    let first = said.lines().find(|line| !line.trim().is_empty());
+    let bytes = [output.stderr, output.stdout].concat();
+    let text = String::from_utf8_lossy(&bytes);
+    let first = text.lines().find(|line| !line.trim().is_empty());
     Err(failed(first.map_or_else(|| output.status.to_string(), str::to_owned)))
 }
 
-/// Returns the server of the data folder, as far as it can be known.
+/// Returns the server of the data folder; `None` if it cannot be determined.
 fn find_holder(data_dir: &Path) -> Option<Holder> {
     codeinfo_store::holder(data_dir).ok().flatten()
 }

@@ -12,10 +12,11 @@ use futures_util::FutureExt;
 use super::{ServerVisibility, StartError, StoreAndEmbedder, TaskGroups};
 use crate::config::Config;
 
-/// How long the start waits for an embedding service whose vectors have a length that nobody knows.
+/// Maximum time that the start waits for an embedding service whose dimensions are unknown.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens both. Where the server is examined, the store reports its own failures.
+/// Opens the store and the embedder. For an examined server, a store that fails to open is replaced
+/// by one that reports the failure.
 pub(super) async fn open_store_and_embedder(
     config: &Config,
     on_mismatch: OnMismatch,
@@ -30,9 +31,8 @@ pub(super) async fn open_store_and_embedder(
             (Arc::clone(&service) as Arc<dyn Embedder>, Some(service))
         }
     };
-    let store = match open_store(config, on_mismatch, (&embedder, service.as_deref()), tasks).await
-    {
-        // Another process that has it is about to end, or to say where it is.
+    let store = match open_store(config, on_mismatch, &embedder, service.as_deref(), tasks).await {
+        // A process that holds the store is about to end or to announce its address.
         Err(StartError::Store(error))
             if visibility == ServerVisibility::Examined
                 && !matches!(error, StoreError::Held { .. }) =>
@@ -44,11 +44,12 @@ pub(super) async fn open_store_and_embedder(
     Ok((Arc::new(Observed::new(store)), embedder))
 }
 
-/// Opens the store. Where nobody knows yet how long vectors are, it is opened once somebody does.
+/// Opens the store; defers that while the dimensions are unknown.
 async fn open_store(
     config: &Config,
     on_mismatch: OnMismatch,
-    (embedder, service): (&Arc<dyn Embedder>, Option<&EmbeddingService>),
+    embedder: &Arc<dyn Embedder>,
+    service: Option<&EmbeddingService>,
     tasks: &Tasks,
 ) -> Result<Arc<dyn VectorStore>, StartError> {
     let dimensions = match service {
@@ -60,11 +61,14 @@ async fn open_store(
     if let Some(dimensions) = dimensions {
         return Ok(place.open(dimensions).await?);
     }
-    let (is_shared, place, embedder) = (place.is_shared(), Arc::new(place), Arc::clone(embedder));
+    let is_shared = place.is_shared();
+    let shared_place = Arc::new(place);
+    let shared_embedder = Arc::clone(embedder);
     let open = move || {
-        let (place, embedder) = (Arc::clone(&place), Arc::clone(&embedder));
+        let place = Arc::clone(&shared_place);
+        let embedder = Arc::clone(&shared_embedder);
         async move {
-            let dimensions = dimensions_of(embedder.as_ref()).await;
+            let dimensions = probe_dimensions(embedder.as_ref()).await;
             place.open(dimensions.map_err(|reason| StoreError::NotYet { reason })?).await
         }
         .boxed()
@@ -72,14 +76,14 @@ async fn open_store(
     Ok(Arc::new(DeferredStore::new(open, is_shared, tasks)))
 }
 
-/// Returns how long vectors are, or why that is unknown.
-async fn dimensions_of(embedder: &dyn Embedder) -> Result<usize, String> {
+/// Returns the dimensions of the embedder, or the reason why they are unknown.
+async fn probe_dimensions(embedder: &dyn Embedder) -> Result<usize, String> {
     embedder.check_health().await.map_err(|error| error.to_string())?;
     embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())
 }
 
-/// Finds out how long the vectors of a service are: from the settings, from the embedded store, or by
-/// asking. `None` if nobody knows yet.
+/// Determines the dimensions of a service: from the settings, from the embedded store, or by a
+/// request. Returns `None` while they are unknown.
 async fn determine_dimensions(
     service: &EmbeddingService,
     config: &Config,
@@ -92,7 +96,7 @@ async fn determine_dimensions(
         && let Some((model, dimensions)) = read_recorded_model(config, tasks).await?
     {
         if model != service.model().id() {
-            // The store is refused by its model's name, whatever the length of vectors.
+            // The store is refused because of its model's name, whatever its dimensions are.
             return Ok(Some(dimensions));
         }
         service.expect_dimensions(dimensions);
@@ -101,7 +105,7 @@ async fn determine_dimensions(
         // Nothing is discarded for a model that cannot be used.
         OnMismatch::Discard => service.check_health().await?,
         OnMismatch::Refuse if service.dimensions().is_some() => {}
-        // What the service says of itself is seen in `/health`, and it is asked again.
+        // `/health` shows the failure of a service, which is asked again later.
         OnMismatch::Refuse => {
             drop(tokio::time::timeout(CHECK_TIMEOUT, service.check_health()).await);
         }
@@ -109,8 +113,8 @@ async fn determine_dimensions(
     Ok(service.dimensions())
 }
 
-/// Returns the model and the length of vectors that the embedded store was made for. One that cannot say
-/// so is rebuilt when it is opened.
+/// Returns the model and dimensions recorded in the embedded store. A store that cannot be read is
+/// rebuilt when it is opened.
 async fn read_recorded_model(
     config: &Config,
     tasks: &Tasks,

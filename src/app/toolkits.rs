@@ -1,4 +1,4 @@
-//! Puts together what turns need for toolkits.
+//! Builds the gateway through which turns use toolkits.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use codeinfo_toolkits::{
 
 use crate::config::Config;
 
-/// What toolkits stand on.
+/// Services on which toolkits depend.
 pub(super) struct ToolkitDependencies<'a> {
     pub(super) codex: &'a Codex,
     pub(super) store: &'a Arc<dyn VectorStore>,
@@ -24,13 +24,14 @@ pub(super) struct ToolkitDependencies<'a> {
     pub(super) metrics: &'a ServerMetrics,
 }
 
-/// Makes the gateway. `base_url` is the main listener as Codex reaches it; `services` own its work, and
-/// `adapters` the processes of toolkits, which end after the turns.
+/// Builds the gateway. `base_url` is the address of the main listener for Codex; `services` owns
+/// the gateway's work, and `adapters` owns the processes of toolkits, which end after the turns.
 pub(super) fn build_gateway(
     config: &Config,
     below: ToolkitDependencies<'_>,
     base_url: String,
-    (services, adapters): (Tasks, Tasks),
+    services: Tasks,
+    adapters: Tasks,
 ) -> Result<ToolkitGateway, SchemaError> {
     let ToolkitDependencies { codex, store, vault, model, metrics } = below;
     let reader = Arc::new(SpecReader::new()?);

@@ -1,4 +1,4 @@
-//! Asks a question and shows the segments as they come.
+//! Asks a question and prints its segments as they arrive.
 
 use codeinfo_citations::{CheckedCitation, CitationState, join_lines};
 use codeinfo_core::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment};
@@ -12,7 +12,7 @@ use sse_stream::{Sse, SseByteStream};
 
 use super::{ApiClient, CliError, print};
 
-/// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
+/// Maximum bytes of a reply: far more than the texts of the longest turn and all its tool results.
 const MAX_REPLY_BYTES: usize = 256 * 1024 * 1024;
 /// Maximum characters of a query, a command or a failure in a line.
 const MAX_SHOWN: usize = 200;
@@ -35,7 +35,8 @@ pub(super) fn build_turn_body(
     body
 }
 
-/// Asks over `POST /turns`, so that the page has the conversation, too. A turn that is not watched to its end stops.
+/// Asks over `POST /turns`, so that the page lists the conversation. Stops a turn that is not
+/// watched to its end.
 pub(super) async fn ask_question(
     client: &ApiClient,
     body: &Value,
@@ -51,31 +52,31 @@ pub(super) async fn ask_question(
         }
     };
     if ended.is_err() {
-        // A server that is gone has stopped it.
+        // A server that has ended has stopped the turn.
         drop(client.post::<Value>(&["turns", &turn, "stop"], &json!({})).await);
     }
     ended
 }
 
-/// Shows a turn to its end: answers go to standard output, everything else to standard error.
+/// Prints a turn to its end: answers to standard output, everything else to standard error.
 async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(), CliError> {
     let reply = client.open_stream(&["turns", turn]).await?;
     let mut left = MAX_REPLY_BYTES;
-    let bytes = reply.bytes_stream().map(|chunk| {
-        let chunk = chunk.map_err(|error| client.connection_error(&error))?;
+    let bytes = reply.bytes_stream().map(|read| {
+        let chunk = read.map_err(|error| client.connection_error(&error))?;
         left = left
             .checked_sub(chunk.len())
             .ok_or_else(|| broken_reply(client, "the reply is too long"))?;
         Ok::<_, CliError>(chunk)
     });
     let mut events = SseByteStream::new(bytes);
-    // An answer may be corrected: what counts is what the last frame holds.
+    // An answer may be corrected, so the last frame counts.
     let mut answers = Vec::new();
     let mut last_tool = String::new();
     while let Some(event) = events.next().await {
         let Sse { event, data, .. } = event.map_err(|error| explain_read_error(client, error))?;
-        let (name, data) = (event.unwrap_or_default(), data.unwrap_or_default());
-        let Some(frame) = parse_frame(client, ChatFrame::parse(&name, &data))? else { continue };
+        let read = ChatFrame::parse(&event.unwrap_or_default(), &data.unwrap_or_default());
+        let Some(frame) = parse_frame(client, read)? else { continue };
         match frame {
             ChatFrame::Final(end) if as_json => {
                 return print::print_json(&serde_json::to_value(end)?);
@@ -93,7 +94,8 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
     Err(broken_reply(client, "the stream ended before the answer"))
 }
 
-/// Shows what happens. `last_tool` is the one of ours that ended last: a list of files is about it.
+/// Prints an event. `last_tool` is the built-in tool that ended last, to which a list of files
+/// belongs.
 fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError> {
     match frame {
         ChatFrame::Thinking(TextFrame { text }) => print::print_note(&format!("{text}\n")),
@@ -108,10 +110,10 @@ fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError>
             show_result(result)
         }
         ChatFrame::VectorSummary(FilesFrame { files }) => match last_tool.as_str() {
-            // The line of the call has them.
+            // The line of the call already shows the file.
             LINES => Ok(()),
             // Nothing measures how well a use fits.
-            tool => files_found(files, tool != USES),
+            tool => print_found_files(files, tool != USES),
         },
         ChatFrame::Thread(_) | ChatFrame::Answer(_) | ChatFrame::Final(_) | ChatFrame::Error(_) => {
             Ok(())
@@ -119,11 +121,12 @@ fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError>
     }
 }
 
-/// Says what a call did that failed, or how many uses it found. The files of other calls follow by themselves.
+/// Prints the failure of a call, or the number of uses that it found. The files of other calls
+/// follow separately.
 fn show_result(result: &ToolResultFrame) -> Result<(), CliError> {
     let name = name_tool(&result.name, &result.origin);
     if let Some(error) = &result.error {
-        // What follows is advice for the model.
+        // The rest is advice for the model.
         let reason = error.split_once(". ").map_or(error.as_str(), |(reason, _)| reason);
         let reason = print::shorten_text(&print::single_line(reason), MAX_SHOWN);
         return print::print_note(&format!("{name} failed: {reason}"));
@@ -135,21 +138,21 @@ fn show_result(result: &ToolResultFrame) -> Result<(), CliError> {
     }
 }
 
-/// Returns the counts of the first line of uses, which names them after all else: `2 definitions, 3 uses`.
+/// Returns the counts at the end of the first line of uses: `2 definitions, 3 uses`.
 fn count_uses(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let counts = first.rsplit_once(" shown: ").map_or(first, |(_, counts)| counts);
     print::shorten_text(&print::single_line(counts), MAX_SHOWN)
 }
 
-/// Returns the name of a tool as `codeinfo mcp call` takes it.
+/// Returns the name of a tool in the form that `codeinfo mcp call` accepts.
 fn name_tool(name: &str, origin: &ToolOrigin) -> String {
     let toolkit =
         origin.toolkit.as_ref().map(|toolkit| format!("{}:", print::single_line(toolkit)));
     toolkit.unwrap_or_default() + &print::single_line(name)
 }
 
-/// Says what a call does, in a few words: `reads src/a.rs:1-20`.
+/// Describes a call in a few words: `reads src/a.rs:1-20`.
 fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String {
     let text = |key: &str| {
         let text = parameters.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -157,10 +160,11 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     };
     let number = |key: &str| parameters.get(key).and_then(Value::as_u64);
     if origin.toolkit.is_some() {
-        let given = parameters.as_object().filter(|given| !given.is_empty());
-        let given = given.map(|_| format!(" {}", print::single_line(&parameters.to_string())));
-        let given = print::shorten_text(&given.unwrap_or_default(), MAX_SHOWN);
-        return format!("calls {}{given}", name_tool(name, origin));
+        let members = parameters.as_object().filter(|members| !members.is_empty());
+        let arguments =
+            members.map(|_| format!(" {}", print::single_line(&parameters.to_string())));
+        let shown = print::shorten_text(&arguments.unwrap_or_default(), MAX_SHOWN);
+        return format!("calls {}{shown}", name_tool(name, origin));
     }
     let path = || {
         let path = text("path").unwrap_or_default();
@@ -179,7 +183,7 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
         "Outline" => format!("outlines {}", path()),
         "ListIngestedRepositories" => "lists the indexed repositories".to_owned(),
         "shell" => format!("runs `{}`", named(&["command"])),
-        // What it looks for is not known while it looks.
+        // The query is unknown while the search runs.
         "web_search" => text("query").map_or_else(
             || "searches the web".to_owned(),
             |query| format!("searches the web for \"{query}\""),
@@ -193,7 +197,7 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     }
 }
 
-/// Prints the answers, what came of their citations, and how to go on.
+/// Prints the answers, the results of their citation checks, and the command to continue.
 fn print_answers(client: &ApiClient, end: &FinalFrame) -> Result<(), CliError> {
     let answers = end.segments.iter().rev().filter_map(|part| match part {
         Segment::Answer { checked, .. } => Some(checked),
@@ -216,20 +220,20 @@ fn print_answers(client: &ApiClient, end: &FinalFrame) -> Result<(), CliError> {
     ))
 }
 
-/// Prints what the check of the citations came to, and those that are not confirmed.
+/// Prints the counts of the citation check, and the citations that are not confirmed.
 fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Result<(), CliError> {
     let CitationCounts { citations: all, confirmed, unconfirmed, wrong, repaired, .. } = *counts;
     if all == 0 {
         return print::print_note("no place in the code is cited");
     }
-    let parts = [
+    let counted = [
         (unconfirmed, "unconfirmed"),
         (wrong, "wrong"),
         (repaired, "put right"),
         (counts.dropped, "left out"),
     ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let nonzero = counted.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = nonzero.map(|(count, what)| format!("{count} {what}")).collect();
     let verdict = [format!("citations: {confirmed} of {all} confirmed"), parts.join(", ")];
     print::print_note(verdict.join("; ").trim_end_matches("; "))?;
     if let Some(claims) = counts.claims {
@@ -238,16 +242,17 @@ fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Resu
             "sentences with citations: {supported} supported, {contradicted} contradicted, {open} open"
         ))?;
     }
-    let doubtful = citations.iter().filter(|one| one.state != CitationState::Confirmed);
-    for one in doubtful {
-        let colon = if one.lines.is_empty() { "" } else { ":" };
-        let (path, lines) = (print::single_line(&one.path), join_lines(&one.lines));
-        print::print_note(&format!("  {path}{colon}{lines}: {}", one.state.as_str()))?;
+    let doubtful = citations.iter().filter(|citation| citation.state != CitationState::Confirmed);
+    for citation in doubtful {
+        let colon = if citation.lines.is_empty() { "" } else { ":" };
+        let path = print::single_line(&citation.path);
+        let lines = join_lines(&citation.lines);
+        print::print_note(&format!("  {path}{colon}{lines}: {}", citation.state.as_str()))?;
     }
     Ok(())
 }
 
-fn files_found(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
+fn print_found_files(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
     for file in files {
         let ranges: Vec<String> = file.ranges.iter().copied().map(describe_range).collect();
         let path = print::single_line(&file.path);
@@ -257,12 +262,12 @@ fn files_found(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> 
     print::print_note("")
 }
 
-/// Returns the lines of a range: `12-40`, or `12` for a single one.
+/// Returns the lines of a range: `12-40`, or `12` for a single line.
 fn describe_range(range: LineRange) -> String {
     if range.first == range.last { range.first.to_string() } else { range.to_string() }
 }
 
-/// Returns why the events of a reply cannot be read any further.
+/// Returns the reason why the events of a reply cannot be read further.
 fn explain_read_error(client: &ApiClient, error: sse_stream::Error) -> CliError {
     match error {
         sse_stream::Error::Body(error) => match error.downcast() {

@@ -1,4 +1,4 @@
-//! What can be typed after `codeinfo`.
+//! Arguments of the `codeinfo` command line.
 #![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
 
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub struct CliArguments {
     pub command: CliCommand,
 }
 
-/// What `codeinfo search` looks for, and how it prints it.
+/// Arguments of `codeinfo search`.
 #[derive(Debug, Args)]
 pub struct SearchCommand {
     /// What to look for; words without quotes are joined
@@ -53,7 +53,7 @@ pub struct SearchCommand {
     pub json: bool,
 }
 
-/// One command with its arguments.
+/// A command with its arguments.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// Index the given folders and serve: HTTP API on PORT (5010), MCP on MCP_PORT (5011)
@@ -187,7 +187,7 @@ pub fn generate_completions(shell: Shell) -> Vec<u8> {
     script
 }
 
-/// How the hook runs.
+/// Arguments of `codeinfo hook`.
 #[derive(Debug, Args)]
 pub struct HookCommand {
     /// How long a prompt waits for it, in milliseconds
@@ -195,7 +195,7 @@ pub struct HookCommand {
     pub wait_ms: u64,
 }
 
-/// What is offered over standard input and output.
+/// Arguments of `codeinfo stdio`.
 #[derive(Debug, Args)]
 pub struct StdioCommand {
     /// Offer raw search (VectorSearch, ReadLines, …) instead of codebase_question
@@ -206,14 +206,14 @@ pub struct StdioCommand {
     pub auto_index: bool,
 }
 
-/// On or off.
+/// Value `on` or `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SwitchArgument {
     On,
     Off,
 }
 
-/// What to do with toolkits.
+/// Commands of `codeinfo mcp`.
 #[derive(Debug, Subcommand)]
 pub enum ToolkitsCommand {
     /// List the toolkits that are configured, as they are now
@@ -325,7 +325,7 @@ pub enum ToolkitsCommand {
     },
 }
 
-/// Which toolkits are meant, and how they are printed.
+/// Arguments that select toolkits, and the form in which they are printed.
 #[derive(Debug, Args)]
 pub struct ToolkitScope {
     /// As a question about this repository has them (name, id or path) [default: the one around the folder]
@@ -336,7 +336,7 @@ pub struct ToolkitScope {
     pub json: bool,
 }
 
-/// What to do with tokens.
+/// Commands of `codeinfo token`.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
     /// Make a token and print it, alone on standard output; it is never shown again
@@ -368,7 +368,7 @@ pub enum TokenCommand {
     },
 }
 
-/// Which documents to check, and what to do with what is found.
+/// Arguments of `codeinfo check`.
 #[derive(Debug, Args)]
 pub struct CheckCommand {
     /// Documents, or folders of documents [default: all of the repository around the current folder]

@@ -1,4 +1,5 @@
-//! `check`: the citations of documents against the files of their repository, for people, editors and CI.
+//! `check`: checks the citations in documents against the files of their repository, for people,
+//! editors and CI.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -22,35 +23,35 @@ use super::{
     print::{self, count_things},
 };
 
-/// Larger files are not listed, and so are not read.
+/// Maximum size of a listed file; larger ones are not read.
 const MAX_LISTED_BYTES: u64 = 8 << 20;
 
-/// Whether all citations are right, or were put right.
+/// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckOutcome {
     Right,
     Wrong,
-    /// Something could not be read or written, which is already printed.
+    /// A file could not be read or written; the reason is already printed.
     Failed,
 }
 
-/// What is checked in one repository.
+/// Documents to check in one repository.
 #[derive(Default)]
 struct CheckTargets {
     documents: Vec<String>,
-    /// Folders below the root all of whose documents are checked.
+    /// Folders below the root whose documents are all checked.
     folders: Vec<String>,
 }
 
-/// What was found out about the documents of all repositories.
+/// Results for the documents of all repositories.
 #[derive(Default)]
 struct CheckFindings {
     findings: Vec<(PathBuf, DocumentFinding)>,
     documents: usize,
     unchecked: usize,
-    /// How many citations the lock files lack.
+    /// Number of citations that the lock files lack.
     unlocked: usize,
-    /// What cannot be read or written.
+    /// Documents that cannot be read or written.
     failures: Vec<DocumentError>,
 }
 
@@ -59,7 +60,7 @@ pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
     let here = canonicalize_path(Path::new("."))?;
     let mut roots: BTreeMap<PathBuf, CheckTargets> = BTreeMap::new();
     if asked.paths.is_empty() {
-        let root = root_of(&here);
+        let root = find_root_folder(&here);
         roots
             .insert(root, CheckTargets { folders: vec![String::new()], ..CheckTargets::default() });
     }
@@ -67,12 +68,12 @@ pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
         let whole = canonicalize_path(path)?;
         let is_folder = whole.is_dir();
         let folder = if is_folder { &whole } else { whole.parent().unwrap_or(&whole) };
-        let root = root_of(folder);
-        let below = discover::relative_path(&root, &whole);
+        let root = find_root_folder(folder);
+        let relative = discover::relative_path(&root, &whole);
         let below =
-            below.ok_or_else(|| unreadable_path(path, "its name is not UTF-8".to_owned()))?;
-        let of_root = roots.entry(root).or_default();
-        if is_folder { of_root.folders.push(below) } else { of_root.documents.push(below) }
+            relative.ok_or_else(|| unreadable_path(path, "its name is not UTF-8".to_owned()))?;
+        let targets = roots.entry(root).or_default();
+        if is_folder { targets.folders.push(below) } else { targets.documents.push(below) }
     }
     let mut found = CheckFindings::default();
     for (root, wanted) in roots {
@@ -81,15 +82,15 @@ pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
     print_report(&here, &found, asked)
 }
 
-/// Checks documents of one repository, and mends them if that is asked.
+/// Checks documents of one repository, and fixes them if requested.
 fn check_repository(
     root: &Path,
     wanted: CheckTargets,
     asked: &CheckCommand,
     found: &mut CheckFindings,
 ) -> Result<(), CliError> {
-    let listed = discover::discover_files(root, MAX_LISTED_BYTES, &CancellationToken::new());
-    let listed = listed.map_err(|error| unreadable_path(root, error.to_string()))?;
+    let discovered = discover::discover_files(root, MAX_LISTED_BYTES, &CancellationToken::new());
+    let listed = discovered.map_err(|error| unreadable_path(root, error.to_string()))?;
     let files: Vec<String> = listed.files.into_iter().map(|file| file.path).collect();
     let is_wanted = |path: &&String| {
         is_markdown(path) && wanted.folders.iter().any(|folder| is_below(path, folder))
@@ -101,8 +102,8 @@ fn check_repository(
 
     let ignores =
         IgnoreFiles::open(root).map_err(|error| unreadable_path(root, error.to_string()))?;
-    let tree = DocumentTree::open(root, files, Box::new(move |path| ignores.is_ignored(path)));
-    let tree = tree.map_err(|error| unreadable_path(root, error.to_string()))?;
+    let opened = DocumentTree::open(root, files, Box::new(move |path| ignores.is_ignored(path)));
+    let tree = opened.map_err(|error| unreadable_path(root, error.to_string()))?;
     let on_change =
         if asked.accept { ChangedLinesPolicy::Accept } else { ChangedLinesPolicy::Report };
     let mends = asked.fix || asked.accept;
@@ -111,15 +112,16 @@ fn check_repository(
     if asked.json {
         checker = checker.with_hashes();
     }
-    let (mut examined, mut findings) = (Vec::new(), Vec::<DocumentFinding>::new());
-    for document in &documents {
-        match checker.check_document(document) {
-            Ok(mut one) => {
+    let mut examined = Vec::new();
+    let mut findings = Vec::<DocumentFinding>::new();
+    for path in &documents {
+        match checker.check_document(path) {
+            Ok(mut document) => {
                 found.documents += 1;
-                found.unchecked += one.unchecked;
-                found.unlocked += one.unlocked;
-                findings.append(&mut one.findings);
-                examined.push(one);
+                found.unchecked += document.unchecked;
+                found.unlocked += document.unlocked;
+                findings.append(&mut document.findings);
+                examined.push(document);
             }
             Err(error) => found.failures.push(error),
         }
@@ -133,18 +135,21 @@ fn check_repository(
         }
         found.failures.extend(failures);
     }
-    found.findings.extend(findings.into_iter().map(|one| (root.join(&one.document), one)));
+    found
+        .findings
+        .extend(findings.into_iter().map(|finding| (root.join(&finding.document), finding)));
     Ok(())
 }
 
-/// Prints what is wrong, a line for each, or everything as JSON; and how much there is of it.
+/// Prints each problem in a line, or all citations as JSON, then a summary.
 fn print_report(
     here: &Path,
     found: &CheckFindings,
     asked: &CheckCommand,
 ) -> Result<CheckOutcome, CliError> {
     let mends = asked.fix || asked.accept;
-    let (mut counts, mut left) = (BTreeMap::<&str, u64>::new(), false);
+    let mut counts = BTreeMap::<&str, u64>::new();
+    let mut left = false;
     for (document, finding) in &found.findings {
         let state = match finding.checked.state {
             DocumentCitationState::Verified => "verified",
@@ -157,11 +162,11 @@ fn print_report(
         let is_mended = mends && finding.is_mendable;
         left |= !is_mended;
         if !asked.json {
-            let shown = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
-            let (mut shown, written) =
-                (print::single_line(&shown), print::single_line(&finding.written));
+            let relative = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
+            let mut shown = print::single_line(&relative);
+            let written = print::single_line(&finding.written);
             if shown.starts_with("::") {
-                // CI services take such a line for a command.
+                // CI services would read such a line as a command.
                 shown.insert_str(0, "./");
             }
             let mended = if is_mended { " (mended)" } else { "" };
@@ -200,8 +205,8 @@ fn print_report(
     Ok(if left { CheckOutcome::Wrong } else { CheckOutcome::Right })
 }
 
-/// Returns the work tree of Git around a folder; where there is none, the folder.
-fn root_of(folder: &Path) -> PathBuf {
+/// Returns the Git work tree around a folder, or the folder itself.
+fn find_root_folder(folder: &Path) -> PathBuf {
     find_work_tree(folder).unwrap_or(folder).to_owned()
 }
 

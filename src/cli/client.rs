@@ -1,4 +1,4 @@
-//! Talks to a server over the main HTTP API.
+//! Client of the main HTTP API.
 
 use std::time::Duration;
 
@@ -10,25 +10,23 @@ use serde_json::Value;
 
 use super::CliError;
 
-/// How long any single reply may take; streams of `/chat` are not bound by it.
+/// Maximum duration of a single reply; streams and `post_and_wait` have no limit.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A connection to one server.
 #[derive(Debug, Clone)]
 pub struct ApiClient {
     http: reqwest::Client,
     base: Url,
-    /// The owner's key, where it can be read.
+    /// The owner's key, if it can be read.
     key: Option<Secret>,
 }
 
 impl ApiClient {
-    /// Prepares to talk to the server at `base`, such as `http://127.0.0.1:5010`, with the key that it
-    /// knows the owner by.
+    /// Creates a client for the server at `base`, such as `http://127.0.0.1:5010`. `key` identifies
+    /// the owner.
     pub fn new(base: &str, key: Option<Secret>) -> Result<Self, CliError> {
         tls::install_crypto_provider();
-        // A proxy of the environment is for the outside world, not for this machine, and so are
-        // certificates.
+        // Proxies and certificates of the environment are for other machines.
         let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
         let http = built.map_err(|error| unreachable_error(base, &error))?;
         let base = Url::parse(base).map_err(|error| CliError::Unreachable {
@@ -38,17 +36,15 @@ impl ApiClient {
         Ok(Self { http, base, key })
     }
 
-    /// Returns the server's base URL.
     pub fn base_url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// Reads `path`, given as its segments.
+    /// Gets `path`, which consists of these segments.
     pub async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
         self.send_for_json(self.build_request(Method::GET, path).timeout(TIMEOUT)).await
     }
 
-    /// Reads `path` with these parameters.
     pub async fn get_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -58,7 +54,6 @@ impl ApiClient {
         self.send_for_json(request.timeout(TIMEOUT)).await
     }
 
-    /// Sends `body` to `path` with these parameters.
     pub async fn post_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -69,7 +64,7 @@ impl ApiClient {
         self.send_for_json(request.timeout(TIMEOUT).json(body)).await
     }
 
-    /// Sends `body` to `path`.
+    /// Posts `body` to `path`.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -78,13 +73,13 @@ impl ApiClient {
         self.send_for_json(self.build_request(Method::POST, path).timeout(TIMEOUT).json(body)).await
     }
 
-    /// Has the server end what is at `path`.
+    /// Deletes the resource at `path`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
         let request = self.build_request(Method::DELETE, path).timeout(TIMEOUT);
         self.send_for_json(request.json(&Value::Null)).await
     }
 
-    /// Sends `body` to `path`, where the server may take its time, and reads the reply.
+    /// Posts `body` to `path` and waits for the reply without a time limit.
     pub async fn post_and_wait<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -93,13 +88,12 @@ impl ApiClient {
         self.send_for_json(self.build_request(Method::POST, path).json(body)).await
     }
 
-    /// Requests `path` and returns the reply as soon as its headers are there.
+    /// Requests `path` and returns the reply once its headers have arrived.
     pub async fn open_stream(&self, path: &[&str]) -> Result<Response, CliError> {
         let request = self.build_request(Method::GET, path).header("accept", "text/event-stream");
         self.send_checked(request).await
     }
 
-    /// Wraps a failure of the connection.
     pub fn connection_error(&self, error: &reqwest::Error) -> CliError {
         unreachable_error(self.base_url(), error)
     }
@@ -115,7 +109,7 @@ impl ApiClient {
         parameters: &[(String, String)],
     ) -> reqwest::RequestBuilder {
         let mut url = self.base.clone();
-        // An `http` URL always has segments, so there is no other case to speak of.
+        // An `http` URL always has segments.
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.clear().extend(path);
         }
@@ -156,14 +150,14 @@ impl ApiClient {
     }
 }
 
-/// Joins a message and its details, which for a single error say the same. The name of a parameter before its
-/// value is left out: a person typed the value alone.
+/// Joins a message and its details; for a single error, both have the same text. Drops the name of
+/// a parameter before its value, because a person typed only the value.
 fn join_details(message: &str, details: Vec<String>) -> String {
     let value = message.strip_prefix("`path` ").filter(|value| value.starts_with('`'));
-    let message = value.unwrap_or(message).to_owned();
-    let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
-    let more: Vec<String> = more.collect();
-    if more.is_empty() { message } else { format!("{message}; {}", more.join("; ")) }
+    let shown = value.unwrap_or(message).to_owned();
+    let new_details = details.into_iter().filter(|detail| !shown.contains(detail.as_str()));
+    let more: Vec<String> = new_details.collect();
+    if more.is_empty() { shown } else { format!("{shown}; {}", more.join("; ")) }
 }
 
 fn unreachable_error(base: &str, error: &reqwest::Error) -> CliError {

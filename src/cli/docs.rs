@@ -1,4 +1,4 @@
-//! Prints pages of the documents, which are part of the program.
+//! Prints pages of the documents, which are built into the program.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::documents::{PAGES, find_document, find_title};
 ///
 /// # Errors
 ///
-/// Fails for a name that no page has, and when standard output cannot be written.
+/// The name is unknown, or standard output cannot be written.
 pub fn print_docs(name: Option<&str>) -> Result<(), CliError> {
     let Some(name) = name else {
         let rows = PAGES.map(|(name, text)| [name.to_owned(), find_title(text).to_owned()]);
         return print::align_columns(&rows).iter().try_for_each(|row| print::print_line(row));
     };
-    // The name of its file, as other pages link to it, will do.
+    // Also accepts the name of the file, as in links between pages.
     let stem = Path::new(name).file_stem().unwrap_or_default();
     match stem.to_str().and_then(find_document) {
         Some(text) => print::print_line(text.trim_end()),

@@ -1,4 +1,4 @@
-//! Checks every part of a server and says what to do about what is wrong.
+//! Checks every part of a server and prints advice for each problem.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::{ApiClient, CliError, print};
 
-/// How long parts may take to answer: a service loads its model when it is first asked.
+/// Maximum time for parts to answer: a service loads its model at the first request.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The pause before they are asked again.
+/// Pause before parts are asked again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Prints one line for each part of the server; fails when one of them is not well.
+/// Prints one line for each part of the server; fails if a part has a problem.
 pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
-    // `/ready` checks Codex again, so `/health` then knows it.
+    // `/ready` checks Codex again, so that `/health` knows its state.
     let ready = client.get::<Value>(&["ready"]).await;
     let missing = match ready {
         Ok(_) => String::new(),
@@ -26,11 +26,12 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
     let HealthReply { store, embedder, codex, .. } = wait_for_health(client).await?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut well = true;
-    let (backend, chunks) = ([store.backend, text(&store.version)].join(" "), store.chunks);
-    let chunks = chunks.unwrap_or(0);
+    let backend = [store.backend, text(&store.version)].join(" ");
+    let chunks = store.chunks.unwrap_or(0);
     let least = store.copies.iter().min_by_key(|part| part.copies);
-    let copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
-    let (chunks_held, copies) = (print::count_things(chunks, "chunk"), text(&copies));
+    let shown_copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
+    let chunks_held = print::count_things(chunks, "chunk");
+    let copies = text(&shown_copies);
     let detail = format!("{}, {chunks_held}{copies}", backend.trim());
     well &= print_check("store", store.ok, &detail, &text(&store.reason))?;
     if let Some(warning) = &store.warning {
@@ -62,12 +63,12 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
     if well { Ok(()) } else { Err(CliError::Checks) }
 }
 
-/// Prints how large and how old each index is, and which ones cannot be brought up to date.
+/// Prints the size and age of each index, and the reason why one is out of date.
 async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
     let mut well = true;
     for repo in client.get::<IngestedRepos>(&["tools", "ingested-repos"]).await?.repos {
-        let (name, path) =
-            (print::single_line(&repo.name), print::single_line(&repo.path.to_string_lossy()));
+        let name = print::single_line(&repo.name);
+        let path = print::single_line(&repo.path.to_string_lossy());
         if repo.folder_gone {
             print_remark(&format!("{name} ({path})"), &print::explain_gone(&repo))?;
             continue;
@@ -86,7 +87,7 @@ async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
     Ok(well)
 }
 
-/// Prints how the toolkits are. One that is not running starts when it is needed.
+/// Prints the state of each toolkit. A stopped one starts when it is needed.
 async fn check_toolkits(client: &ApiClient) -> Result<bool, CliError> {
     let ToolDirectory { toolkits, warnings, .. } = client.get(&["tools"]).await?;
     for warning in warnings {
@@ -139,7 +140,7 @@ fn check_sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
     print_check("sandbox", *ok, &format!("{mode}, network {network}"), &problem)
 }
 
-/// Returns the state of the parts; asks again for a while if nothing is missing but an answer.
+/// Returns the state of the parts. Asks again for a while if only answers are missing.
 async fn wait_for_health(client: &ApiClient) -> Result<HealthReply, CliError> {
     let started = Instant::now();
     let mut health: HealthReply = client.get(&["health"]).await?;
@@ -156,7 +157,7 @@ async fn wait_for_health(client: &ApiClient) -> Result<HealthReply, CliError> {
     Ok(health)
 }
 
-/// Whether an answer is awaited, of the embedder or of a store that may itself have waited for that.
+/// Returns whether the answer of the embedder is awaited, or that of a store that depends on it.
 fn is_slow(HealthReply { embedder, store, .. }: &HealthReply) -> bool {
     embedder.slow || embedder.ok && store.slow
 }
@@ -169,12 +170,12 @@ fn too_slow() -> String {
     )
 }
 
-/// Prints what is worth knowing about a part that may be as it is.
+/// Prints a note about a part that is not a failure.
 pub fn print_remark(part: &str, detail: &str) -> Result<(), CliError> {
     print::print_line(&format!("note  {part}: {detail}"))
 }
 
-/// Prints the state of one part, with what to do where it is not well.
+/// Prints the state of one part, with advice if it failed.
 pub fn print_check(part: &str, ok: bool, detail: &str, problem: &str) -> Result<bool, CliError> {
     if ok {
         print::print_line(&format!("ok    {part}: {detail}"))?;

@@ -1,4 +1,4 @@
-//! Prints which files of a folder are not indexed, and why.
+//! Prints the files of a folder that are not indexed, with reasons.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use codeinfo_worktree::{git::find_work_tree, private_places::PrivatePlaces};
 
 use super::{CliError, print};
 
-/// Explains folders, or of a file alone whether it is indexed.
+/// Explains folders, or whether a single file is indexed.
 pub fn explain_paths(
     paths: &[PathBuf],
     max_file_bytes: u64,
@@ -23,8 +23,8 @@ pub fn explain_paths(
         let whole = fs::canonicalize(path).map_err(|error| unreadable(error.to_string()))?;
         let is_folder = whole.is_dir();
         let root = if is_folder { whole.as_path() } else { find_repository_folder(&whole) };
-        let explained = explain_folder(root, max_file_bytes, private);
-        let explained = explained.map_err(|error| unreadable(error.to_string()))?;
+        let explained = explain_folder(root, max_file_bytes, private)
+            .map_err(|error| unreadable(error.to_string()))?;
         if is_folder {
             print_all(root, &explained)?;
         } else {
@@ -44,8 +44,9 @@ fn find_repository_folder(file: &Path) -> &Path {
 fn print_all(root: &Path, explained: &FolderExplanation) -> Result<(), CliError> {
     let left_out = explained.count_omitted();
     let what = if explained.is_tracked { "files that git tracks" } else { "files and folders" };
-    let (root, total) = (root.display(), explained.total);
-    print::print_line(&format!("{root}: {left_out} of {total} {what} are not indexed"))?;
+    let folder = root.display();
+    let total = explained.total;
+    print::print_line(&format!("{folder}: {left_out} of {total} {what} are not indexed"))?;
     for (rule, paths) in &explained.omitted {
         let files = paths.values().sum::<usize>();
         print::print_line(&format!("{}: {files}{}", rule.as_str(), overrule_hint(*rule)))?;

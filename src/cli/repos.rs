@@ -1,4 +1,4 @@
-//! Lists the indexed repositories, one a line in columns.
+//! Lists the indexed repositories in columns, one a line.
 
 use std::{collections::HashMap, io::IsTerminal};
 
@@ -12,7 +12,7 @@ use super::{
     },
 };
 
-/// Cells of a line: name, size, time, place.
+/// Cells of a line: name, size, time and place.
 type RepoCells = [String; 4];
 
 pub(super) async fn list_repos(client: &ApiClient, as_json: bool) -> Result<(), CliError> {
@@ -32,7 +32,7 @@ pub(super) async fn list_repos(client: &ApiClient, as_json: bool) -> Result<(), 
         if repo.folder_gone {
             print_line(&format!("    {}", explain_gone(&repo)))?;
         }
-        // What agents choose by, which a person wrote.
+        // Agents choose by the description, which a person wrote.
         let description = repo.description.filter(|_| !is_read_by_person);
         let error = repo.last_error.map(|error| format!("error: {error}"));
         for detail in description.into_iter().chain(error) {
@@ -42,7 +42,7 @@ pub(super) async fn list_repos(client: &ApiClient, as_json: bool) -> Result<(), 
     Ok(())
 }
 
-/// Puts trees below the first one of their repository.
+/// Orders trees below the first one of their repository.
 fn order_trees(repos: Vec<IngestedRepo>) -> Vec<IngestedRepo> {
     let mut rows: Vec<IngestedRepo> = Vec::new();
     let (others, firsts): (Vec<IngestedRepo>, Vec<IngestedRepo>) =

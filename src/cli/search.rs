@@ -1,4 +1,4 @@
-//! Searches and prints what is found, for people or as JSON.
+//! Searches and prints the results, for people or as JSON.
 
 use std::{
     io::IsTerminal,
@@ -23,8 +23,8 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
     let mut body = json!({ "query": asked.words.join(" ") });
     if let Some(body) = body.as_object_mut() {
         if let Some(trees) = &asked.between {
-            let trees: Vec<String> = trees.iter().map(|tree| resolve_reference(tree)).collect();
-            body.extend([("between".to_owned(), trees.into())]);
+            let resolved: Vec<String> = trees.iter().map(|tree| resolve_reference(tree)).collect();
+            body.extend([("between".to_owned(), resolved.into())]);
         } else {
             let place = scope_parameter(asked.repository.as_deref().map(resolve_reference));
             body.extend(place.map(|(name, place)| (name, place.into())));
@@ -47,7 +47,7 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
     if hits.is_empty() && !has_notice {
         return print_note("nothing found");
     }
-    // Programs read whole paths.
+    // Programs get whole paths.
     let folder = std::io::stdout().is_terminal().then(std::env::current_dir);
     let printer = HitPrinter { client, asked, folder: folder.and_then(Result::ok) };
     for hit in hits {
@@ -59,7 +59,7 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
 struct HitPrinter<'a> {
     client: &'a ApiClient,
     asked: SearchCommand,
-    /// Where a person is who reads the results.
+    /// Working folder of a person who reads the results.
     folder: Option<PathBuf>,
 }
 
@@ -89,7 +89,7 @@ impl HitPrinter<'_> {
         print_line("")
     }
 
-    /// Returns the lines of a result and those around it with their numbers, where such are wanted.
+    /// Returns the numbered lines of a result and those around it, if requested.
     async fn read_surroundings(&self, hit: &Hit) -> Result<Option<Vec<(u32, String)>>, CliError> {
         let around = self.asked.context;
         if around == 0 {
@@ -97,14 +97,14 @@ impl HitPrinter<'_> {
         }
         let first = hit.start_line.saturating_sub(around).max(1);
         let last = hit.end_line.saturating_add(around);
-        let query =
+        let parameters =
             [("path", hit.path.clone()), ("first", first.to_string()), ("last", last.to_string())];
-        let query = query.map(|(name, value)| (name.to_owned(), value));
+        let query = parameters.map(|(name, value)| (name.to_owned(), value));
         let SourceLines { first, lines, .. } = self.client.get_with(&["source"], &query).await?;
         Ok(Some((first..).zip(lines.into_iter().map(|line| line.text)).collect()))
     }
 
-    /// Returns a path as short as it can be typed where the person is.
+    /// Returns a path relative to the person's working folder, if it is below that.
     fn short_path(&self, path: &str) -> String {
         let below =
             self.folder.as_ref().and_then(|folder| Path::new(path).strip_prefix(folder).ok());

@@ -1,4 +1,4 @@
-//! What `codeinfo serve` says once it is up, and when it stops.
+//! Messages of `codeinfo serve` when it starts and stops.
 
 use std::{path::Path, time::Duration};
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::{ApiClient, CliError, print};
 
-/// Says where the listeners are, what is indexed, and whether Codex can be used.
+/// Prints the addresses of the listeners, the size of the index, and the state of Codex.
 pub async fn print_banner(
     client: &ApiClient,
     mcp_url: &str,
     watches: bool,
     log_file: Option<&Path>,
 ) -> Result<(), CliError> {
-    // `/ready` checks Codex again, so `/health` then knows it.
+    // `/ready` checks Codex again, so that `/health` knows its state.
     let ready = client.get::<Value>(&["ready"]).await;
     let health: HealthReply = client.get(&["health"]).await?;
     let base = client.base_url();
@@ -40,7 +40,7 @@ pub async fn print_banner(
             print::print_line(&format!("  missing   {reason}"))?;
             print::print_line(&format!("  to do     {hint}"))?;
         }
-        // What the index lacks is said above.
+        // The lack of an index is printed above.
         Ok(_) | Err(CliError::Refused { .. }) => {
             print::print_line(&format!(
                 "Codex       {}",
@@ -55,7 +55,7 @@ pub async fn print_banner(
     print::print_line("Ctrl-C stops the server.")
 }
 
-/// Says that the server of clients is asked to end, and how long that may take.
+/// Prints that the server of clients is asked to end, and the maximum time for that.
 pub fn taking_over(pid: u32, url: &str, limit: Duration) -> Result<(), CliError> {
     let seconds = limit.as_secs();
     print::print_note(&format!(
@@ -64,14 +64,14 @@ pub fn taking_over(pid: u32, url: &str, limit: Duration) -> Result<(), CliError>
     ))
 }
 
-/// Says that a command read an index that is not whole.
+/// Prints that a command read a damaged index.
 pub fn print_damage() -> Result<(), CliError> {
     print::print_note(
         "codeinfo: the index is damaged, results may be missing; \"codeinfo serve\" repairs it",
     )
 }
 
-/// Says that the server stops, and what has how long to end.
+/// Prints that the server stops, with its remaining work and the time for it.
 pub fn print_stopping(turns: usize, runs: usize, grace: Duration) -> Result<(), CliError> {
     let some = |count: usize, what: &str| match count {
         0 => None,

@@ -1,4 +1,4 @@
-//! Lists and tries toolkits, starts and stops them, and has them allowed, trusted and stored.
+//! Lists, tries, starts and stops toolkits, and allows, trusts and stores them.
 
 use std::{
     fs, io,
@@ -22,15 +22,15 @@ use super::{
 };
 use crate::install::ask_person;
 
-/// Where a repository has its toolkits.
+/// Path of a repository's toolkit file.
 const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";
 const TOOLS: [&str; 1] = ["tools"];
 const CONFIG: [&str; 2] = ["mcp", "config"];
-/// What other programs call the transports that there are, in `type`.
+/// Names of the supported transports in `type`, as other programs write them.
 const KNOWN_TYPES: [&str; 4] = ["stdio", "http", "streamable-http", "streamableHttp"];
-/// Maximum characters of a tool's description in the list of tools.
+/// Maximum characters of a description in the list of tools.
 const MAX_DESCRIPTION: usize = 200;
-/// Largest file that is imported.
+/// Maximum bytes of an imported file.
 const MAX_IMPORT: u64 = 64 * 1024;
 
 pub(super) async fn run_toolkits_command(
@@ -71,12 +71,12 @@ pub(super) async fn run_toolkits_command(
         }
         ToolkitsCommand::Remove { name, json } => remove_toolkit(client, &name, json).await,
         ToolkitsCommand::Import { file, json } => import_file(client, &file, json).await,
-        // It was done before there was a server.
+        // `Init` ran before, because it needs no server.
         ToolkitsCommand::Init { .. } => Ok(()),
     }
 }
 
-/// A server, the repository whose toolkits are meant, and how replies are printed.
+/// A server, the repository that selects toolkits, and the form of the output.
 struct ScopedClient<'a> {
     client: &'a ApiClient,
     parameters: Vec<(String, String)>,
@@ -85,8 +85,8 @@ struct ScopedClient<'a> {
 
 impl<'a> ScopedClient<'a> {
     fn new(client: &'a ApiClient, ToolkitScope { repository, json }: ToolkitScope) -> Self {
-        let repository = repository.as_deref().map(print::resolve_reference);
-        let parameters = print::scope_parameter(repository).into_iter().collect();
+        let resolved = repository.as_deref().map(print::resolve_reference);
+        let parameters = print::scope_parameter(resolved).into_iter().collect();
         Self { client, parameters, as_json: json }
     }
 
@@ -99,7 +99,6 @@ impl<'a> ScopedClient<'a> {
     }
 }
 
-/// Prints each toolkit in a line.
 async fn list_toolkits(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     if scoped.as_json {
         let listed: Value = scoped.get_directory().await?;
@@ -118,7 +117,7 @@ async fn list_toolkits(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     align_toolkits(&toolkits).iter().try_for_each(|text| print::print_line(text))
 }
 
-/// Starts every toolkit that is not switched off, and prints how each is; fails if one is not ready.
+/// Starts every enabled toolkit and prints the state of each; fails if one is not ready.
 async fn show_status(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     let refusals = start_all(scoped).await?;
     let listed: Value = scoped.get_directory().await?;
@@ -143,7 +142,7 @@ async fn show_status(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     if well { Ok(()) } else { Err(CliError::Checks) }
 }
 
-/// Returns a line for each toolkit: name, state, transport, tools, where it is configured.
+/// Returns a line for each toolkit: name, state, transport, tools and origin.
 fn align_toolkits(toolkits: &[ToolkitEntry]) -> Vec<String> {
     let rows: Vec<[String; 5]> = toolkits.iter().map(describe_toolkit).collect();
     print::align_columns(&rows)
@@ -189,7 +188,8 @@ async fn apply_action(scoped: &ScopedClient<'_>, name: &str, action: &str) -> Re
         .try_for_each(|text| print::print_line(text))
 }
 
-/// Starts what is not running, so that its tools are known. Returns the toolkits that did not start, with the reasons.
+/// Starts the stopped toolkits, so that their tools are known. Returns those that did not start,
+/// with reasons.
 async fn start_all(scoped: &ScopedClient<'_>) -> Result<Vec<(String, String)>, CliError> {
     let ToolDirectory { toolkits, .. } = scoped.get_directory().await?;
     let waits = toolkits
@@ -206,13 +206,13 @@ async fn start_all(scoped: &ScopedClient<'_>) -> Result<Vec<(String, String)>, C
     Ok(futures_util::future::try_join_all(starts).await?.into_iter().flatten().collect())
 }
 
-/// Prints the tools, those that fit `query` first.
+/// Prints the tools, the best matches for `query` first.
 async fn list_tools(scoped: &ScopedClient<'_>, query: Option<String>) -> Result<(), CliError> {
     for (_, refusal) in start_all(scoped).await? {
         print::print_note(&refusal)?;
     }
-    let query = query.map(|query| ("q".to_owned(), query));
-    let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(query).collect();
+    let parameter = query.map(|query| ("q".to_owned(), query));
+    let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(parameter).collect();
     let listed: Value = scoped.client.get_with(&TOOLS, &parameters).await?;
     if scoped.as_json {
         return print::print_json(&listed);
@@ -233,7 +233,7 @@ async fn list_tools(scoped: &ScopedClient<'_>, query: Option<String>) -> Result<
     Ok(())
 }
 
-/// Calls `TOOLKIT:TOOL` or `mcp:TOOLKIT:TOOL`, and prints the result as the model would read it.
+/// Calls `TOOLKIT:TOOL` or `mcp:TOOLKIT:TOOL` and prints the result as a model would read it.
 async fn call_tool(scoped: &ScopedClient<'_>, tool: &str, arguments: &str) -> Result<(), CliError> {
     let id = tool.strip_prefix("mcp:").unwrap_or(tool);
     let Some((toolkit, tool)) = id.split_once(':') else {
@@ -250,20 +250,22 @@ async fn call_tool(scoped: &ScopedClient<'_>, tool: &str, arguments: &str) -> Re
     if is_error {
         return Err(CliError::Refused { code: "TOOL_FAILED".to_owned(), message: text });
     }
-    // Marks of direction would reorder what a terminal shows.
+    // Direction marks would reorder the text on a terminal.
     text.lines().try_for_each(|line| print::print_line(&print::single_line(line)))
 }
 
-/// Shows what the file of a repository would run, and allows it if the person agrees.
+/// Shows the programs that the file of a repository would run, and allows them if the person
+/// agrees.
 async fn allow_file(
     client: &ApiClient,
     path: &Path,
     yes: bool,
     as_json: bool,
 ) -> Result<(), CliError> {
-    let path = fs::canonicalize(path).map_err(|error| unusable_path(path, error))?;
-    let path = path.to_string_lossy().into_owned();
-    let shown: AllowedFile = client.post(&["toolkits", "allow"], &json!({ "path": path })).await?;
+    let absolute = fs::canonicalize(path).map_err(|error| unusable_path(path, error))?;
+    let path_text = absolute.to_string_lossy().into_owned();
+    let shown: AllowedFile =
+        client.post(&["toolkits", "allow"], &json!({ "path": path_text })).await?;
     if !as_json {
         print::print_line(&format!(
             "{} (SHA-256 {})",
@@ -307,7 +309,7 @@ async fn allow_file(
             "nothing is allowed; `--yes` allows without asking".to_owned(),
         ));
     }
-    let body = json!({ "path": path, "sha256": shown.sha256 });
+    let body = json!({ "path": path_text, "sha256": shown.sha256 });
     let allowed: Value = client.post(&["toolkits", "allow"], &body).await?;
     if as_json {
         print::print_json(&allowed)
@@ -316,7 +318,7 @@ async fn allow_file(
     }
 }
 
-/// Adds the toolkits of a file to those that are stored; of one name, that of the file counts.
+/// Adds the toolkits of a file to the stored ones, and replaces those with the same name.
 async fn import_file(client: &ApiClient, file: &Path, as_json: bool) -> Result<(), CliError> {
     let failed = |error| unusable_path(file, error);
     if fs::metadata(file).map_err(failed)?.len() > MAX_IMPORT {
@@ -337,7 +339,7 @@ async fn import_file(client: &ApiClient, file: &Path, as_json: bool) -> Result<(
         ));
     }
     for server in servers.values_mut().filter_map(Value::as_object_mut) {
-        // Other programs say it beside what says it already.
+        // Other programs write the type although the remaining members imply it.
         let kind = server.get("type").and_then(Value::as_str).map(str::to_owned);
         if kind.is_some_and(|kind| KNOWN_TYPES.contains(&kind.as_str())) {
             server.shift_remove("type");
@@ -346,7 +348,6 @@ async fn import_file(client: &ApiClient, file: &Path, as_json: bool) -> Result<(
     store_toolkits(client, servers, as_json).await
 }
 
-/// Adds toolkits to those that are stored.
 async fn store_toolkits(
     client: &ApiClient,
     servers: Map<String, Value>,
@@ -356,8 +357,8 @@ async fn store_toolkits(
     let mut names: Vec<String> = servers.keys().map(|name| print::single_line(name)).collect();
     names.sort();
     let commands = servers.values().filter_map(|server| server.get("command")?.as_str());
-    let missing = commands.filter(|command| !is_installed(command));
-    let missing: Vec<String> = missing.map(str::to_owned).collect();
+    let missing: Vec<String> =
+        commands.filter(|command| !is_installed(command)).map(str::to_owned).collect();
     match config.entry("mcpServers").or_insert_with(|| json!({})) {
         Value::Object(stored) => stored.extend(servers),
         stored => *stored = Value::Object(servers),
@@ -378,7 +379,6 @@ async fn store_toolkits(
     )
 }
 
-/// Takes a toolkit out of those that are stored.
 async fn remove_toolkit(client: &ApiClient, name: &str, as_json: bool) -> Result<(), CliError> {
     let mut config: Map<String, Value> = client.get(&CONFIG).await?;
     let servers = config.get_mut("mcpServers").and_then(Value::as_object_mut);
@@ -401,7 +401,7 @@ fn print_stored(stored: Value, what: &str, as_json: bool) -> Result<(), CliError
     print::print_line(&format!("{what} (version {version})"))
 }
 
-/// Returns a toolkit as a file has it.
+/// Returns a toolkit in the form of a toolkit file.
 fn build_toolkit(
     command: Vec<String>,
     url: Option<String>,
@@ -426,7 +426,7 @@ fn build_toolkit(
     Ok(if let Value::Object(toolkit) = toolkit { toolkit } else { Map::new() })
 }
 
-/// Writes a first file of toolkits into the repository around `path`. One that is there stays.
+/// Writes an example toolkit file into the repository around `path`. Keeps an existing one.
 pub fn create_toolkits_file(path: &Path) -> Result<(), CliError> {
     let path = &fs::canonicalize(path).map_err(|error| unusable_path(path, error))?;
     let root = find_work_tree(path).unwrap_or(path);

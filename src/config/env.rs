@@ -1,4 +1,4 @@
-//! Reads the environment, here and nowhere else.
+//! Reads the environment; no other module does.
 
 mod embedding;
 mod handover;
@@ -31,10 +31,9 @@ pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
 use self::raw::RawSettings;
 use super::{Config, RelaySettings};
 
-/// A setting that cannot be used, in one line that names the variable.
+/// Invalid setting, in one line that names the variable.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A value does not parse.
     #[error("{0}")]
     Value(#[from] envy::Error),
     /// A value parses but makes no sense.
@@ -42,15 +41,14 @@ pub enum ConfigError {
     Invalid { variable: &'static str, reason: String },
 }
 
-/// The longest time that can be set, a year: times near the end of the clock's range cannot be added
-/// to now.
+/// Maximum time in seconds, a year. Much longer times could not be added to the current time.
 const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
-/// The longest silence in a long reply that can be set, an hour.
+/// Maximum silence in a long reply in milliseconds, an hour.
 const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
-/// The largest count that can be set; more than any semaphore holds makes no sense as a bound.
+/// Maximum count; a higher one exceeds the capacity of semaphores.
 const MAX_BOUND: usize = u32::MAX as usize;
 
-/// A yes or no in the spellings people use.
+/// A switch in the spellings that people use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum SwitchSetting {
@@ -68,9 +66,9 @@ fn default_mcp_port() -> u16 {
     5011
 }
 
-/// Reads the process's environment.
+/// Reads the environment of the process.
 pub fn from_environment() -> Result<Config, ConfigError> {
-    // A variable that is not UTF-8 cannot be one of ours, except `PATH`, which is read as it is.
+    // All our variables are UTF-8, except `PATH`, which is read separately.
     let pairs = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let handed = handover::take_handed_variables()
@@ -81,7 +79,7 @@ pub fn from_environment() -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Reads settings from `pairs` of variable name and value; blank values count as unset.
+/// Reads settings from pairs of variable and value; blank values count as unset.
 pub fn from_pairs(
     pairs: impl IntoIterator<Item = (String, String)>,
     path: OsString,
@@ -107,7 +105,7 @@ fn build_config(raw: RawSettings, path: OsString) -> Result<Config, ConfigError>
         host,
         port: raw.port,
         mcp_port: raw.mcp_port,
-        // One alone, such as the folder that was exported for the container, maps nothing.
+        // One alone, such as a folder exported for a container, maps nothing.
         path_map: raw
             .ingest_dir
             .clone()
@@ -248,12 +246,11 @@ fn platform_data_dir() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| invalid_setting("DATA_DIR", "must be set: no home folder is known"))
 }
 
-/// Returns the path of this program.
 pub fn current_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// Leaves a bare name as it is, to be looked for on `PATH`.
+/// Makes a path absolute. Keeps a bare name, which is searched on `PATH`.
 fn bare_or_absolute(bin: PathBuf) -> Result<PathBuf, ConfigError> {
     if bin.components().count() == 1 && bin.is_relative() && !bin.starts_with(".") {
         return Ok(bin);
@@ -265,7 +262,7 @@ fn to_absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, Confi
     std::path::absolute(folder).map_err(|error| invalid_setting(variable, &error.to_string()))
 }
 
-/// Refuses a relative folder: every command would have another one, in the repository that it is called in.
+/// Refuses a relative folder, which would depend on the folder in which each command runs.
 fn require_absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigError> {
     if folder.has_root() {
         return to_absolute(variable, folder);
@@ -286,8 +283,8 @@ fn to_lowercase_names(names: &[String]) -> Vec<String> {
     names.iter().map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect()
 }
 
-/// Returns the names that clients may reach the listeners by: those that are set, and the address
-/// that is bound on purpose. Rebinding a name cannot forge that one, for it is no name.
+/// Returns the host names for the listeners: the configured ones, and the bound address if it is
+/// specific. DNS rebinding cannot forge an address.
 fn list_allowed_hosts(names: &[String], bound: IpAddr) -> Vec<String> {
     let mut hosts = to_lowercase_names(names);
     if !bound.is_loopback() && !bound.is_unspecified() {
@@ -296,16 +293,16 @@ fn list_allowed_hosts(names: &[String], bound: IpAddr) -> Vec<String> {
     hosts
 }
 
-/// Reads a value of a closed set; `envy` alone would not name the variable.
+/// Parses a value of a closed set, with an error that names the variable, unlike that of `envy`.
 fn parse_choice<T: serde::de::DeserializeOwned>(
     variable: &'static str,
     value: Option<&String>,
     default: T,
 ) -> Result<T, ConfigError> {
     let Some(text) = value else { return Ok(default) };
-    let text = text.trim();
-    let read: Result<T, serde::de::value::Error> = T::deserialize(text.into_deserializer());
-    read.map_err(|error| invalid_setting(variable, &format!("is `{text}`: {error}")))
+    let trimmed = text.trim();
+    let read: Result<T, serde::de::value::Error> = T::deserialize(trimmed.into_deserializer());
+    read.map_err(|error| invalid_setting(variable, &format!("is `{trimmed}`: {error}")))
 }
 
 fn parse_positive(

@@ -1,4 +1,4 @@
-//! What can be typed after `codeinfo install` and `codeinfo uninstall`.
+//! Arguments of `codeinfo install` and `codeinfo uninstall`.
 #![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
 
 use clap::{
@@ -8,7 +8,7 @@ use clap::{
 
 use super::clients::{CLIENTS, SupportedClient};
 
-/// Which clients to set up, and how.
+/// Arguments of `codeinfo install`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that people type")]
 pub struct InstallCommand {
@@ -57,7 +57,7 @@ pub struct InstallCommand {
 }
 
 impl InstallCommand {
-    /// Returns a switch that concerns clients, for a command that has none.
+    /// Returns a switch that only applies to clients, for a command without clients.
     pub(super) fn find_client_switch(&self) -> Option<&'static str> {
         let switches = [
             ("--http", self.http),
@@ -72,7 +72,7 @@ impl InstallCommand {
     }
 }
 
-/// Which clients to forget CodeInfo in.
+/// Arguments of `codeinfo uninstall`.
 #[derive(Debug, Args)]
 pub struct UninstallCommand {
     /// The clients [default: all that have it]
@@ -87,7 +87,7 @@ pub struct UninstallCommand {
     pub instructions: bool,
 }
 
-/// Reads the name of a client; shells complete it.
+/// Builds the parser of a client's name, which shells can complete.
 fn build_client_parser() -> impl TypedValueParser<Value = &'static SupportedClient> {
     let ids = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.id));
     ids.try_map(|id| CLIENTS.iter().find(|client| client.id == id).ok_or("unknown client"))

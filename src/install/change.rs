@@ -1,4 +1,4 @@
-//! One change of one file, and all changes of a command: planned, shown, and written after a yes.
+//! Changes of files by one command: planned, shown, and written after confirmation.
 
 use std::path::Path;
 
@@ -13,33 +13,33 @@ use super::{
     talk::{ask_person, print_diff, print_line},
 };
 
-/// A change that is to be made.
 #[derive(Debug)]
 struct PlannedChange {
     name: String,
     found: EditableFile,
     place: RecordFile,
-    /// The file before the first change, or without our part.
+    /// The file before the first change, or without the content of CodeInfo.
     before: OriginalContent,
     to: ChangeTarget,
 }
 
 #[derive(Debug)]
 enum ChangeTarget {
-    /// Something of ours is added, or revoked where `is_added` is false.
+    /// Adds content of CodeInfo, or only revokes some if `is_added` is false.
     Set { text: String, is_added: bool, is_permitted: bool },
-    /// The file is as it was before.
+    /// Restores the file.
     Undone,
 }
 
-/// A file that a change is planned for, and what is remembered of it.
+/// A file to be changed, with its record.
 struct KnownFile {
     found: EditableFile,
     place: RecordFile,
     record: Option<ChangeRecord>,
-    /// The file before the first change, where it is as it was left, or will be.
+    /// The file before the first change, if nothing else has changed it since.
     before: Option<OriginalContent>,
-    /// Whether an earlier change of the same command is about it. Links may lead two clients to one file.
+    /// True if an earlier change of the same command affects it, because links lead two clients to
+    /// one file.
     is_planned: bool,
 }
 
@@ -48,12 +48,13 @@ impl KnownFile {
         self.found.text.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether the permission in the file was given by CodeInfo.
+    /// Returns whether CodeInfo added the permission in the file.
     fn is_permitted(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.is_permitted)
     }
 
-    /// Returns the file without our part: none where it was made for that and nothing else is in it.
+    /// Returns the file without the content of CodeInfo: no file if CodeInfo created it and nothing
+    /// else is in it.
     fn remove_content(
         &self,
         path: &Path,
@@ -90,7 +91,8 @@ impl PlannedChange {
     }
 
     fn apply_change(&self) -> Result<(), InstallError> {
-        let (name, path) = (&self.name, self.found.path.display());
+        let name = &self.name;
+        let path = self.found.path.display();
         match &self.to {
             ChangeTarget::Set { text, is_added, is_permitted } => {
                 self.place.save_change(&self.before, text, *is_permitted)?;
@@ -119,7 +121,6 @@ impl PlannedChange {
     }
 }
 
-/// All changes of one command.
 #[derive(Debug)]
 pub(super) struct ChangePlan<'a> {
     data_dir: &'a Path,
@@ -136,18 +137,18 @@ impl<'a> ChangePlan<'a> {
         self.changes.is_empty() && !self.has_failed
     }
 
-    /// Returns whether a file of the client of that name is to be changed.
+    /// Returns whether a file of the client with this name is to be changed.
     pub(super) fn changes_client(&self, name: &str) -> bool {
         self.changes.iter().any(|change| change.name == name)
     }
 
-    /// Returns whether a file was changed by an earlier command.
+    /// Returns whether an earlier command changed a file.
     pub(super) fn is_remembered(&self, path: &Path) -> bool {
         let real_path = file::resolve_links(path).ok();
         real_path.is_some_and(|path| RecordFile::new(self.data_dir, &path).load_record().is_some())
     }
 
-    /// Plans to put `content` into a file.
+    /// Plans to add `content` to a file.
     pub(super) fn add_content(
         &mut self,
         name: &str,
@@ -167,7 +168,7 @@ impl<'a> ChangePlan<'a> {
                 "{name}: {shown} stays: it was written or changed by hand"
             ));
         }
-        say_permission(name, path, content, &text)?;
+        print_permission(name, path, content, &text)?;
         if known.found.text.as_ref() == Some(&text) {
             if known.is_planned {
                 return Ok(());
@@ -180,14 +181,15 @@ impl<'a> ChangePlan<'a> {
         let before = match &known.before {
             Some(before) => before.clone(),
             None if known.found.text.is_none() => OriginalContent::Nothing,
-            // It changed since: what is there of ours is not to come back.
+            // The file has changed since, so the content of CodeInfo is removed from the original.
             None if known.record.is_some() => known.remove_content(path, content)?,
             None => OriginalContent::Text(old.to_owned()),
         };
-        self.take_up(name, known, before, ChangeTarget::Set { text, is_added, is_permitted })
+        self.add_change(name, known, before, ChangeTarget::Set { text, is_added, is_permitted })
     }
 
-    /// Plans to put back what was there before, or else to take `content` out. Returns whether it is there.
+    /// Plans to restore the original of a file, or else to remove `content`. Returns whether the
+    /// file has it.
     pub(super) fn remove_content(
         &mut self,
         name: &str,
@@ -202,14 +204,14 @@ impl<'a> ChangePlan<'a> {
             Some(before) => before.clone(),
             None => known.remove_content(path, content)?,
         };
-        say_permission(name, path, content, before.text().unwrap_or_default())?;
+        print_permission(name, path, content, before.text().unwrap_or_default())?;
         if before.text() == known.found.text.as_deref() {
             return Ok(known.is_planned);
         }
-        self.take_up(name, known, before, ChangeTarget::Undone).map(|()| true)
+        self.add_change(name, known, before, ChangeTarget::Undone).map(|()| true)
     }
 
-    /// Reads a file as it will be after the changes that are planned so far.
+    /// Reads a file as it will be after the changes planned before.
     fn inspect_file(&self, path: &Path) -> Result<KnownFile, InstallError> {
         let mut found = file::read_file(path)?;
         let place = RecordFile::new(self.data_dir, &found.real_path);
@@ -229,8 +231,8 @@ impl<'a> ChangePlan<'a> {
         Ok(KnownFile { found, place, record, before, is_planned: planned.is_some() })
     }
 
-    /// Shows a change and takes it up.
-    fn take_up(
+    /// Shows a change and adds it to the plan.
+    fn add_change(
         &mut self,
         name: &str,
         known: KnownFile,
@@ -244,7 +246,7 @@ impl<'a> ChangePlan<'a> {
         Ok(())
     }
 
-    /// Says what cannot be done; the rest is.
+    /// Prints a failure; other changes continue.
     pub(super) fn report_failure(
         &mut self,
         name: &str,
@@ -254,7 +256,7 @@ impl<'a> ChangePlan<'a> {
         print_line(&format!("{name}: {}; nothing of it was changed", format_error_chain(error)))
     }
 
-    /// Makes all changes after a yes, and remembers `state`.
+    /// Applies all changes after confirmation, and stores `state`.
     pub(super) fn carry_out(
         mut self,
         is_agreed: bool,
@@ -281,8 +283,9 @@ impl<'a> ChangePlan<'a> {
     }
 }
 
-/// Says which permission stays although it is not wanted, or has no effect although it is.
-fn say_permission(
+/// Prints a permission that remains although it is unwanted, or that has no effect although it is
+/// wanted.
+fn print_permission(
     name: &str,
     path: &Path,
     content: &FileContent,

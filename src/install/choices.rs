@@ -1,4 +1,4 @@
-//! What a person agrees to beside the servers, asked once for all clients.
+//! Choices of a person besides the servers, asked once for all clients.
 
 use std::collections::BTreeSet;
 
@@ -7,27 +7,27 @@ use super::{
     talk::ask_person,
 };
 
-/// The answers, from switches, from the terminal, from earlier answers, or else the defaults.
+/// Answers from switches, from the terminal, from earlier commands, or by default.
 #[derive(Debug)]
 pub(super) struct InstallChoices {
-    /// What clients are not to have.
+    /// Refusals for each client.
     pub(super) state: InstallState,
-    /// Whether Claude Code runs `codeinfo hook` with each prompt; `None` leaves that as it is.
+    /// True if Claude Code runs `codeinfo hook` with each prompt; `None` keeps the current state.
     pub(super) hook: Option<bool>,
 }
 
-/// One question, with the switches that answer it.
+/// A question with the switches that answer it.
 struct ChoiceQuestion {
     text: &'static str,
-    /// The switches that say yes and no.
+    /// Switches for yes and for no.
     switches: (bool, bool),
-    /// Whether it concerns any client.
+    /// True if it concerns a client.
     is_open: bool,
     default: bool,
 }
 
 impl ChoiceQuestion {
-    /// Returns an explicit answer: that of a switch, or else of the terminal unless `is_quiet`.
+    /// Returns an explicit answer from a switch, or from the terminal unless `is_quiet`.
     fn find_answer(&self, is_quiet: bool) -> Result<Option<bool>, InstallError> {
         match self.switches {
             (true, _) => Ok(Some(true)),
@@ -39,8 +39,9 @@ impl ChoiceQuestion {
 }
 
 impl InstallChoices {
-    /// Asks what the switches leave open and concerns these clients. `--yes` keeps earlier answers, or else takes the
-    /// defaults. `can_hook` is whether this program starts fast enough for a prompt.
+    /// Asks the questions that concern these clients and that no switch answers. `--yes` keeps
+    /// earlier answers, or else takes the defaults. `can_hook` is true if this program starts fast
+    /// enough for a prompt.
     pub(super) fn ask_open_choices(
         asked: &InstallCommand,
         clients: &[&SupportedClient],
@@ -115,7 +116,7 @@ fn list_ids(
     listed.map(|client| client.id.to_owned()).collect()
 }
 
-/// Remembers an explicit answer for these clients.
+/// Updates the refusals of these clients by an explicit answer.
 fn update_refusals(refusals: &mut BTreeSet<String>, ids: BTreeSet<String>, answer: Option<bool>) {
     match answer {
         Some(true) => refusals.retain(|id| !ids.contains(id)),
@@ -124,7 +125,7 @@ fn update_refusals(refusals: &mut BTreeSet<String>, ids: BTreeSet<String>, answe
     }
 }
 
-/// Returns whether the settings of a client have the hook.
+/// Returns whether the settings of a client contain the hook.
 pub(super) fn has_hook(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
     let settings = client.settings_file(places).and_then(|path| file::read_file(&path).ok()?.text);
     settings.is_some_and(|text| content::has_hook(&text))

@@ -1,4 +1,4 @@
-//! The files of a client, and which of them several clients share by links.
+//! Files of a client, and those that several clients share by links.
 
 use std::{mem::discriminant, path::PathBuf};
 
@@ -7,7 +7,7 @@ use super::{
     entry::EntryMembers, file, state::InstallState, talk::print_line,
 };
 
-/// A file of a client and what of ours belongs into it.
+/// File of a client with its content from CodeInfo.
 pub(super) struct ClientFile {
     pub(super) path: PathBuf,
     pub(super) content: FileContent,
@@ -15,7 +15,7 @@ pub(super) struct ClientFile {
 }
 
 impl ClientFile {
-    /// Returns the files in which an `install` may have left something.
+    /// Returns the files that `install` may have changed.
     pub(super) fn list_written(client: &SupportedClient, places: &UserFolders<'_>) -> Vec<Self> {
         let paths = client.server_files(places).into_iter();
         let mut files: Vec<_> =
@@ -47,14 +47,15 @@ impl ClientFile {
         Some(Self { path, content, is_wanted })
     }
 
-    /// Returns the lines for a client's model, and its sub-agent.
+    /// Returns the files with lines for a client's model and with its sub-agent.
     pub(super) fn list_for_models(
         client: &SupportedClient,
         places: &UserFolders<'_>,
         is_wanted: bool,
     ) -> Vec<Self> {
-        let lines = client.instructions_file(places).into_iter();
-        let lines = lines.map(|path| Self { path, content: FileContent::Instructions, is_wanted });
+        let documents = client.instructions_file(places).into_iter();
+        let lines =
+            documents.map(|path| Self { path, content: FileContent::Instructions, is_wanted });
         let sub_agent = client.sub_agent_file(places).into_iter();
         lines
             .chain(sub_agent.map(|(path, members)| {
@@ -71,18 +72,18 @@ impl ClientFile {
     }
 }
 
-/// Tells which clients use a file that links lead several of them to.
+/// Finds the clients that share a file by links.
 pub(super) struct FileReaders<'a> {
     pub(super) places: &'a UserFolders<'a>,
     pub(super) state: &'a InstallState,
-    /// The clients that the command is about.
+    /// Clients that the command affects.
     pub(super) named: &'a [&'static SupportedClient],
-    /// Whether the command sets them up.
+    /// True if the command sets them up.
     pub(super) is_install: bool,
 }
 
 impl FileReaders<'_> {
-    /// Returns whether another client needs a file as it is, and says so: it is not this client's to change.
+    /// Returns whether a file must stay as it is for another client, and prints that.
     pub(super) fn keep_for_other(
         &self,
         client: &SupportedClient,
@@ -92,7 +93,7 @@ impl FileReaders<'_> {
             return Ok(false);
         }
         let Some(other) = self.find_other_reader(client, file) else { return Ok(false) };
-        // Of two that want different files in one place, the first has its own.
+        // If two clients want different files in one place, the first one gets its own.
         let is_after = |one: &SupportedClient| CLIENTS.iter().position(|known| known.id == one.id);
         let is_given_up = file.is_wanted
             && client.sub_agent != other.sub_agent
@@ -100,13 +101,14 @@ impl FileReaders<'_> {
             && is_after(client) > is_after(other);
         let is_kept = !file.is_wanted && file.path.try_exists().unwrap_or(false);
         if is_given_up || is_kept {
-            let (path, name) = (file.path.display(), client.name);
+            let path = file.path.display();
+            let name = client.name;
             print_line(&format!("{name}: {path} stays: {} reads it as well", other.name))?;
         }
         Ok(is_given_up || !file.is_wanted)
     }
 
-    /// Returns a client whose model reads the same file, and goes on to do so.
+    /// Returns another client whose model reads the same file after the command.
     fn find_other_reader(
         &self,
         client: &SupportedClient,
@@ -134,5 +136,5 @@ impl FileReaders<'_> {
 fn has_server(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
     let found = file::read_file(&client.server_file(places)).ok();
     let text = found.and_then(|found| found.text).unwrap_or_default();
-    edit::remove_server((client.syntax, client.section), &text).is_ok_and(|without| without != text)
+    edit::remove_server(client.syntax, client.section, &text).is_ok_and(|without| without != text)
 }

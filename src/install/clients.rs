@@ -1,4 +1,5 @@
-//! The clients that can be set up: where each keeps its MCP servers, in which form, and how it is found.
+//! Supported clients: the files and forms of their MCP servers, and the signs by which they are
+//! found.
 
 use std::{
     ffi::OsStr,
@@ -15,70 +16,70 @@ use super::{
     sub_agent,
 };
 
-/// How long clients wait for an answer, where they can be set to: as long as a turn may take.
+/// Time that clients wait for an answer, if it can be set: the maximum duration of a turn.
 const WAIT_SECS: u32 = 1800;
 const WAIT_MS: u32 = WAIT_SECS * 1000;
 
-/// One client, as data.
 #[derive(Debug)]
 pub struct SupportedClient {
-    /// What people type.
+    /// Name to type.
     pub id: &'static str,
     pub name: &'static str,
     pub(super) syntax: FileSyntax,
-    /// The member of the file that holds servers by name.
+    /// Member of the file that contains servers by name.
     pub(super) section: &'static str,
     pub(super) started_from: LaunchContext,
     form: EntryForm,
-    /// The folder of its settings, which is there where the client is.
+    /// Folder of its settings, which exists if the client is installed.
     folder: fn(&UserFolders<'_>) -> PathBuf,
-    /// The files below `folder` that it may keep its servers in; one that is there, or else the first, is the one to
-    /// edit.
+    /// Files below `folder` that may contain its servers; the first existing one is edited, or else
+    /// the first one.
     servers: &'static [&'static str],
-    /// The file below `folder` of a person's own lines, which the client shows its model in every folder.
+    /// File below `folder` with a person's own lines, which the client shows its model in every
+    /// folder.
     instructions: Option<&'static str>,
-    /// The members of a sub-agent's file that name its tool.
+    /// Members of a sub-agent's file that name its tool.
     pub(super) sub_agent: Option<&'static str>,
     programs: &'static [&'static str],
 }
 
-/// Whether a client sees the `PATH` of a shell. What a desktop starts does not.
+/// Program from which a client is started. A desktop does not pass on the `PATH` of a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LaunchContext {
     Terminal,
     Desktop,
 }
 
-/// What clients call the members of a server.
+/// Form of a server's entry, which differs by client.
 #[derive(Debug, Clone, Copy)]
 enum EntryForm {
-    /// `tool_timeout_sec`, in seconds.
+    /// Has `tool_timeout_sec`, in seconds.
     Codex,
-    /// As `Typed`, with `alwaysLoad`.
+    /// Same as `Typed`, with `alwaysLoad`.
     Claude,
-    /// `type` is stated.
+    /// Has `type`.
     Typed,
-    /// `url` is all there is.
+    /// Has only `url`.
     Plain,
-    /// `httpUrl`, and `timeout` in milliseconds.
+    /// Has `httpUrl`, and `timeout` in milliseconds.
     Gemini,
-    /// As `Gemini`, with `alwaysLoadTools`.
+    /// Same as `Gemini`, with `alwaysLoadTools`.
     Qwen,
-    /// One list for the program and its arguments; `timeout` in milliseconds.
+    /// Has one list for the program and its arguments, and `timeout` in milliseconds.
     OpenCode,
-    /// `serverUrl`.
+    /// Has `serverUrl`.
     Windsurf,
-    /// `timeout` in seconds.
+    /// Has `timeout` in seconds.
     Zed,
-    /// As `Zed`; `type` is stated of URLs.
+    /// Same as `Zed`, with `type` for URLs.
     Cline,
-    /// `type` and the tools that its model is given are stated; `timeout` in milliseconds.
+    /// Has `type`, the tools for its model, and `timeout` in milliseconds.
     Copilot,
-    /// Programs only.
+    /// Supports programs only.
     Local,
 }
 
-/// How a client reaches CodeInfo.
+/// Connection of a client to CodeInfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EntryConnection {
     Program { command: String, args: Vec<String> },
@@ -252,7 +253,7 @@ fn zed_folder(places: &UserFolders<'_>) -> PathBuf {
 }
 
 impl SupportedClient {
-    /// Whether the client is on this machine.
+    /// Returns whether the client is on this machine.
     pub(super) fn is_found(&self, places: &UserFolders<'_>, path: &OsStr) -> bool {
         let is_there = |sign: &PathBuf| sign.try_exists().unwrap_or(false);
         is_there(&(self.folder)(places))
@@ -260,23 +261,23 @@ impl SupportedClient {
             || self.programs.iter().any(|name| find_program(name, path).is_some())
     }
 
-    /// What is looked for, in words.
+    /// Describes the signs of the client that were looked for.
     pub(super) fn looked_for(&self, places: &UserFolders<'_>) -> String {
         let folder = (self.folder)(places);
         format!("{} or `{}` on PATH", folder.display(), self.programs.join("`, `"))
     }
 
-    /// Returns the files that it may keep its servers in.
+    /// Returns the files that may contain its servers.
     pub(super) fn server_files(&self, places: &UserFolders<'_>) -> Vec<PathBuf> {
         let folder = match self.form {
-            // Beside its folder, unless that is named.
+            // Located beside its folder, unless a variable names the folder.
             EntryForm::Claude => places.variable_or_home("CLAUDE_CONFIG_DIR", ""),
             _ => (self.folder)(places),
         };
         self.servers.iter().map(|name| folder.join(name)).collect()
     }
 
-    /// Returns what a person does so that a client that was set up has the tool.
+    /// Returns the step by which a person makes the tool available in a client that was set up.
     pub(super) fn next_step(&self) -> &'static str {
         match self.id {
             "codex" | "claude-code" | "gemini" | "qwen" => {
@@ -288,29 +289,28 @@ impl SupportedClient {
         }
     }
 
-    /// The file to edit.
     pub(super) fn server_file(&self, places: &UserFolders<'_>) -> PathBuf {
         let files = self.server_files(places);
         let is_there = |file: &&PathBuf| Path::symlink_metadata(file).is_ok();
         files.iter().find(is_there).or(files.first()).cloned().unwrap_or_default()
     }
 
-    /// Whether the client asks a person before each call unless it is told not to.
+    /// Returns whether the client asks a person before each call by default.
     pub(super) fn asks_before_calls(&self) -> bool {
         matches!(self.form, EntryForm::Claude) || self.has_trust()
     }
 
-    /// The file of Claude Code's permissions.
+    /// Returns the file with the permissions of Claude Code.
     pub(super) fn settings_file(&self, places: &UserFolders<'_>) -> Option<PathBuf> {
         matches!(self.form, EntryForm::Claude).then(|| (self.folder)(places).join("settings.json"))
     }
 
-    /// The file of a person's own lines, which the client shows its model in every folder.
+    /// Returns the file of a person's own lines, which the client shows its model in every folder.
     pub(super) fn instructions_file(&self, places: &UserFolders<'_>) -> Option<PathBuf> {
         self.instructions.map(|name| (self.folder)(places).join(name))
     }
 
-    /// The file of the sub-agent, and the members that name its tool.
+    /// Returns the file of the sub-agent, and the members that name its tool.
     pub(super) fn sub_agent_file(
         &self,
         places: &UserFolders<'_>,
@@ -319,12 +319,12 @@ impl SupportedClient {
         self.sub_agent.map(|members| (file, members))
     }
 
-    /// Whether the entry of a server says that its tools are called without a prompt.
+    /// Returns whether the entry of a server can permit calls without a prompt.
     pub(super) fn has_trust(&self) -> bool {
         matches!(self.form, EntryForm::Gemini | EntryForm::Qwen)
     }
 
-    /// Returns the entry for a connection, or `None` where the client knows no such connections.
+    /// Returns the entry for a connection, or `None` if the client does not support it.
     pub(super) fn build_entry(
         &self,
         connection: EntryConnection,
@@ -334,7 +334,7 @@ impl SupportedClient {
             EntryConnection::Program { command, args } => self.build_local_entry(command, args),
             EntryConnection::Url(url) => self.build_remote_entry(Text(url))?,
         };
-        // They load tools when a model looks for them, which it seldom does.
+        // These clients load tools when a model looks for them, which it seldom does.
         match self.form {
             EntryForm::Claude => entry.push(("alwaysLoad", Yes)),
             EntryForm::Qwen => entry.push(("alwaysLoadTools", Yes)),
@@ -401,7 +401,7 @@ mod tests {
     use super::*;
     use codeinfo_codex::OtherVariables;
 
-    /// The files of all clients on a platform, from the environment that it has.
+    /// Returns the files of all clients on a platform with this environment.
     fn files(platform: HostPlatform, variables: &[(&str, &str)]) -> Vec<String> {
         let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let environment = OtherVariables::new(pairs);

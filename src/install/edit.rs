@@ -1,4 +1,4 @@
-//! Changes one server in the text of a file, and nothing else of the text.
+//! Edits one server in the text of a file, and keeps all other text.
 
 mod json;
 mod tables;
@@ -6,12 +6,11 @@ mod tables;
 pub(super) use self::json::lists::ListElement;
 use super::entry::{EntryMembers, FileSyntax};
 
-/// The name of the entry.
 pub(super) const NAME: &str = "codeinfo";
-/// What some editors put before the text of a file.
+/// Byte order mark, which some editors write before the text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Why a text is left as it is, in words that follow "the file".
+/// Reason not to edit a text, in words that follow "the file".
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct EditRefusal(String);
@@ -22,10 +21,11 @@ impl EditRefusal {
     }
 }
 
-/// Returns `text` with the server in `section`: added, or brought up to date where one is there, whose
-/// further members stay.
+/// Returns `text` with the server in `section`. Updates an existing one, and keeps its other
+/// members.
 pub(super) fn add_server(
-    (syntax, section): (FileSyntax, &str),
+    syntax: FileSyntax,
+    section: &str,
     text: &str,
     entry: &EntryMembers,
 ) -> Result<String, EditRefusal> {
@@ -35,9 +35,10 @@ pub(super) fn add_server(
     })
 }
 
-/// Returns `text` without the server; the same text where there is none.
+/// Returns `text` without the server, or unchanged if it has no server.
 pub(super) fn remove_server(
-    (syntax, section): (FileSyntax, &str),
+    syntax: FileSyntax,
+    section: &str,
     text: &str,
 ) -> Result<String, EditRefusal> {
     edit_text(text, |text| match syntax {
@@ -46,17 +47,14 @@ pub(super) fn remove_server(
     })
 }
 
-/// Returns `text` with `element` in its list.
 pub(super) fn with_element(text: &str, element: &ListElement) -> Result<String, EditRefusal> {
     edit_text(text, |text| element.add_to(text))
 }
 
-/// Returns `text` without `element`.
 pub(super) fn without_element(text: &str, element: &ListElement) -> Result<String, EditRefusal> {
     edit_text(text, |text| element.remove_from(text))
 }
 
-/// Returns whether `text` has `element`.
 pub(super) fn has_element(text: &str, element: &ListElement) -> bool {
     without_element(text, element).is_ok_and(|without| without != text)
 }
@@ -67,12 +65,13 @@ pub(super) fn is_set(section: &str, text: &str, name: &str) -> bool {
         == Some(true.into())
 }
 
-/// Returns whether a JSON text has nothing but empty lists and objects below members of these names.
+/// Returns whether a JSON text has nothing but empty lists and objects below members with these
+/// names.
 pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
     json::is_emptied(text.trim_start_matches(BYTE_ORDER_MARK), names)
 }
 
-/// Returns a JSON text with no member `name` of the server in `section`.
+/// Returns a JSON text without member `name` of the server in `section`.
 pub(super) fn without_member(section: &str, text: &str, name: &str) -> Result<String, EditRefusal> {
     edit_text(text, |text| json::without_member(text, section, name))
 }

@@ -1,10 +1,10 @@
-//! What can go wrong when clients are set up.
+//! Errors of the setup of clients.
 
 use std::{io, path::PathBuf};
 
 use super::edit::EditRefusal;
 
-/// A failed `install` or `uninstall`, in words for the person who typed it.
+/// Failure of `install` or `uninstall`, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     #[error("`{}` cannot be read or written: {source}", path.display())]
@@ -13,7 +13,7 @@ pub enum InstallError {
         #[source]
         source: io::Error,
     },
-    /// A file is as it should not be.
+    /// A file is not suitable for editing.
     #[error("`{}` {reason}", path.display())]
     Unfit { path: PathBuf, reason: String },
     #[error("no home folder is known: set `HOME` (or `USERPROFILE` on Windows)")]

@@ -1,4 +1,5 @@
-//! A file of a person: read within bounds, changed whole or not at all, with its mode and behind its link.
+//! A person's file: read within bounds, and replaced atomically with its mode and its link
+//! preserved.
 
 use std::{
     io,
@@ -9,22 +10,21 @@ use codeinfo_core::atomic::{self, FileAccess};
 
 use super::error::InstallError;
 
-/// Largest file that is changed. Claude Code keeps its history in the file of its servers.
+/// Maximum bytes of an edited file. Claude Code stores its history in the file of its servers.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EditableFile {
-    /// Where the client has it, or where a link in its place leads.
+    /// Path of the client's file, or the target of a link in its place.
     pub(super) path: PathBuf,
-    /// Where it is, with no link on the way.
+    /// Path without links.
     pub(super) real_path: PathBuf,
     pub(super) is_linked: bool,
-    /// Its text; `None` when it is not there.
+    /// Text of the file; `None` if it does not exist.
     pub(super) text: Option<String>,
 }
 
-/// Reads a file. Fails where it could not be written again.
+/// Reads a file. Fails if the file could not be written afterwards.
 pub(super) fn read_file(path: &Path) -> Result<EditableFile, InstallError> {
     let failed = |source| InstallError::for_file(path, source);
     let real_path = resolve_links(path)?;
@@ -48,12 +48,12 @@ pub(super) fn read_file(path: &Path) -> Result<EditableFile, InstallError> {
         return Err(InstallError::unfit_file(path, "is read-only"));
     }
     let bytes = atomic::read_if_exists(&path, FileAccess::AsUsual).map_err(failed)?;
-    let text = bytes.map(String::from_utf8).transpose();
-    let text = text.map_err(|_| InstallError::unfit_file(&path, "is not UTF-8"))?;
+    let decoded = bytes.map(String::from_utf8).transpose();
+    let text = decoded.map_err(|_| InstallError::unfit_file(&path, "is not UTF-8"))?;
     Ok(EditableFile { path, real_path, is_linked, text })
 }
 
-/// Fails for a file that would not be read again.
+/// Refuses a file that is too large to be read again.
 pub(super) fn refuse_large(path: &Path, bytes: u64) -> Result<(), InstallError> {
     if bytes <= MAX_BYTES {
         return Ok(());
@@ -61,7 +61,7 @@ pub(super) fn refuse_large(path: &Path, bytes: u64) -> Result<(), InstallError> 
     Err(InstallError::unfit_file(path, format!("is larger than {} MiB", MAX_BYTES >> 20)))
 }
 
-/// Returns where a file is, or would be made, with no link on the way.
+/// Returns the path of an existing or new file without links.
 pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, InstallError> {
     let absolute =
         std::path::absolute(path).map_err(|source| InstallError::for_file(path, source))?;
@@ -75,7 +75,7 @@ pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, InstallError> {
 }
 
 impl EditableFile {
-    /// Puts `text` in the file's place, or takes it away, unless another program changed it meanwhile.
+    /// Writes `text` to the file, or removes the file, unless another program changed it meanwhile.
     pub(super) fn replace_text(&self, text: Option<&str>) -> Result<(), InstallError> {
         let failed = |source| InstallError::for_file(&self.path, source);
         if read_file(&self.path)?.text != self.text {
@@ -88,7 +88,7 @@ impl EditableFile {
         atomic::replace_user_file(&self.path, text.as_bytes()).map_err(failed)
     }
 
-    /// Returns the folders that have to be made for the file.
+    /// Returns the folders that must be created for the file.
     pub(super) fn missing_folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.real_path.ancestors().skip(1);
         folders.take_while(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned)

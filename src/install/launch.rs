@@ -1,4 +1,4 @@
-//! How clients start this program: by the shortest name that will still mean it tomorrow.
+//! Finds the command by which clients start this program: the shortest one that stays valid.
 
 use std::{
     ffi::OsStr,
@@ -10,11 +10,11 @@ use super::{
     places::{HostPlatform, find_program},
 };
 
-/// The comment by which a line of a shell is known to be of CodeInfo. `cmd.exe` takes it for arguments of the
-/// command before it, which ignores them.
+/// Comment that marks a shell line of CodeInfo. `cmd.exe` reads it as arguments of the command
+/// before it, which ignores them.
 pub(super) const HOOK_MARK: &str = " # codeinfo";
 
-/// A command that runs this program, and the arguments before those of its own.
+/// Command that runs this program, and the arguments before those of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProgramLaunch {
     pub(super) command: PathBuf,
@@ -23,8 +23,10 @@ pub(super) struct ProgramLaunch {
 
 impl ProgramLaunch {
     fn new(command: impl Into<PathBuf>, before: &[&str]) -> Self {
-        let before = before.iter().map(|&one| one.to_owned()).collect();
-        Self { command: command.into(), before }
+        Self {
+            command: command.into(),
+            before: before.iter().map(|&argument| argument.to_owned()).collect(),
+        }
     }
 }
 
@@ -38,7 +40,7 @@ pub(super) fn find_launch(
     let is_below = |is_cache: fn(&str) -> bool| {
         exe.components().any(|part| part.as_os_str().to_str().is_some_and(is_cache))
     };
-    // Runners keep programs for a while, so that they are to run them again.
+    // Runners cache programs only for a while, so the command starts the runner.
     if is_below(|folder| folder == "_npx") {
         return build_npx_launch(path, from, platform);
     }
@@ -51,7 +53,7 @@ pub(super) fn find_launch(
         (Ok(found), Ok(this)) => found == this,
         _ => false,
     };
-    // The one on `PATH` may be a link that outlives this version.
+    // The program on `PATH` may be a link that outlives this version.
     let command = match (find_program("codeinfo", path).filter(is_this), from) {
         (Some(_), LaunchContext::Terminal) => "codeinfo".into(),
         (Some(found), LaunchContext::Desktop) => found,
@@ -60,8 +62,8 @@ pub(super) fn find_launch(
     ProgramLaunch::new(command, &[])
 }
 
-/// Returns the line by which a shell runs a command of this program, and goes on where it is gone. `None` for
-/// a program that a runner has to unpack first, which takes seconds.
+/// Returns the shell line that runs a command of this program, and that succeeds if the program is
+/// gone. Returns `None` for a program that a runner must unpack first, which takes seconds.
 pub(super) fn shell_line(
     launch: &ProgramLaunch,
     command: &str,
@@ -74,24 +76,24 @@ pub(super) fn shell_line(
         _ if program.chars().all(is_plain) => program.to_owned(),
         _ => format!("'{}'", program.replace('\'', r"'\''")),
     };
-    // `true` is no command of `cmd.exe`.
+    // `cmd.exe` has no command `true`.
     Some(format!("{quoted} {command} || exit 0{HOOK_MARK}"))
 }
 
 fn build_npx_launch(path: &OsStr, from: LaunchContext, platform: HostPlatform) -> ProgramLaunch {
-    // A script of the shell there, which clients do not start.
+    // On Windows, `npx` is a shell script, which clients do not start.
     if platform == HostPlatform::Windows {
         return ProgramLaunch::new("cmd.exe", &["/c", "npx", "-y", "codeinfo"]);
     }
     let found = find_program("npx", path).filter(|_| from == LaunchContext::Desktop);
     match found.as_deref().and_then(Path::parent).and_then(Path::to_str) {
-        // It looks for Node on `PATH`, which version managers set for shells alone.
+        // `npx` finds Node on `PATH`, which version managers set only for shells.
         Some(folder) => ProgramLaunch::new("/bin/sh", &["-c", WITH_FOLDER, folder]),
         None => ProgramLaunch::new("npx", &["-y", "codeinfo"]),
     }
 }
 
-/// A script whose name is the folder of `npx`.
+/// Script whose name is the folder of `npx`.
 const WITH_FOLDER: &str = r#"PATH="$0:$PATH" exec npx -y codeinfo "$@""#;
 
 #[cfg(test)]

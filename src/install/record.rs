@@ -1,8 +1,8 @@
-//! Remembers what a file was before it was changed, so that it can be put back.
+//! Records the original of a changed file, so that it can be restored.
 //!
-//! Two small files in the data folder for each file that was changed: `NAME.before`, the bytes that were there,
-//! and `NAME.changed`, which says what they belong to. A file that is no longer as it was left gets none of
-//! them back.
+//! Each changed file has two small files in the data folder: `NAME.before` with the original bytes,
+//! and `NAME.changed`, which describes them. A file that someone else changed since is not
+//! restored.
 
 use std::path::{Path, PathBuf};
 
@@ -16,25 +16,25 @@ use super::error::InstallError;
 
 const FOLDER: &str = "clients";
 
-/// What is known of one changed file.
+/// Record of one changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChangeRecord {
     path: PathBuf,
-    /// Digest of what was there before; `None` when the file was made.
+    /// Digest of the original; `None` if the file was created.
     before: Option<String>,
-    /// Digests of what was written since, the last one last.
+    /// Digests of the texts written since, the latest last.
     after: Vec<String>,
-    /// Whether the file was made, now or before someone changed it.
+    /// True if CodeInfo created the file, even if someone changed it since.
     pub(super) is_made: bool,
-    /// Whether the permission that it has was given by CodeInfo.
+    /// True if CodeInfo added the permission in the file.
     pub(super) is_permitted: bool,
 }
 
-/// What to put back.
+/// Original of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OriginalContent {
     Text(String),
-    /// There was no file.
+    /// The file did not exist.
     Nothing,
 }
 
@@ -47,7 +47,7 @@ impl OriginalContent {
     }
 }
 
-/// The record of one file, there or not.
+/// Location of the record of one file.
 #[derive(Debug)]
 pub(super) struct RecordFile {
     folder: PathBuf,
@@ -66,12 +66,13 @@ impl RecordFile {
         self.folder.join(format!("{}.{ending}", self.name))
     }
 
-    /// Where the bytes that were there are kept.
+    /// Returns the path of the original bytes.
     pub(super) fn backup_path(&self) -> PathBuf {
         self.record_path("before")
     }
 
-    /// Returns the record. One that cannot be read counts as none: then only our own entry is removed.
+    /// Returns the record. An unreadable one counts as missing; then only the entry of CodeInfo is
+    /// removed.
     pub(super) fn load_record(&self) -> Option<ChangeRecord> {
         let bytes =
             atomic::read_if_exists(&self.record_path("changed"), FileAccess::Owner).ok()??;
@@ -79,7 +80,7 @@ impl RecordFile {
         (record.path == self.path).then_some(record)
     }
 
-    /// Returns what was in a file before the first change, if it is still as it was left.
+    /// Returns the original of a file, if nothing else has changed the file since.
     pub(super) fn load_original(
         &self,
         record: &ChangeRecord,
@@ -94,8 +95,8 @@ impl RecordFile {
         (hash_text(&text) == *wanted).then_some(OriginalContent::Text(text))
     }
 
-    /// Remembers that `before` becomes `after`. A record of the same start grows, and what is ours stays known in
-    /// one that starts again.
+    /// Records the change from `before` to `after`. Extends a record of the same original, and
+    /// keeps `is_made` in a new one.
     pub(super) fn save_change(
         &self,
         before: &OriginalContent,
@@ -140,12 +141,11 @@ impl RecordFile {
     }
 }
 
-/// Returns the folder of all records.
 pub(super) fn records_folder(data_dir: &Path) -> PathBuf {
     data_dir.join(FOLDER)
 }
 
-/// Makes the folder of all records, for its user alone.
+/// Creates the folder of all records, for its user only.
 pub(super) fn create_folder(folder: &Path) -> Result<(), InstallError> {
     let made = atomic::create_folders(folder, FileAccess::Owner);
     made.map_err(|source| InstallError::for_file(folder, source))

@@ -1,4 +1,5 @@
-//! Finds the server of the data folder for a relay, or starts one: of many that ask at once, one starts it.
+//! Finds the server of the data folder for a relay, or starts one; of several relays, one starts
+//! it.
 
 use std::{
     env,
@@ -24,25 +25,26 @@ use crate::{
     config::{Config, HANDOVER},
 };
 
-/// Locked by the relay that starts a server, until the server says where it is.
+/// Lock file of the relay that starts a server, held until the server announces its address.
 const STARTING: &str = "lock.starting";
-/// What a server that a relay started says, from its last start and the one before.
+/// Output of a server that a relay started; [`FORMER_LOG`] has that of the start before.
 const LOG: &str = "server.log";
 const FORMER_LOG: &str = "server.log.1";
-/// How much of the log says why a server did not start.
+/// Bytes at the end of the log in which the reason of a failed start is looked for.
 const REASON_BYTES: usize = 2000;
-/// How long a server may take to say where it is. Opening a large index takes seconds.
+/// Maximum time until a server announces its address. Opening a large index takes seconds.
 pub(super) const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// How long another command may use the data folder, or a server may stop, until that is said.
+/// Maximum time that another command uses the data folder, or a server stops, before the relay
+/// reports it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) const WAIT: Duration = Duration::from_millis(5);
 
 /// The one server of a data folder.
 pub(super) struct ElectedServer<'a> {
     pub(super) config: &'a Config,
-    /// Whether raw search is asked for instead of the question server.
+    /// True for raw search instead of the question server.
     pub(super) search: bool,
-    /// Owns what notices the end of a server.
+    /// Owner of the task that notices the end of a server.
     pub(super) tasks: Tasks,
 }
 
@@ -71,7 +73,7 @@ impl ElectedServer<'_> {
                         continue;
                     }
                 }
-                // A server that another relay starts takes as long as it takes.
+                // While another relay starts a server, only `START_TIMEOUT` applies.
                 (Some(Holder { pid, .. }), waited)
                     if waited >= BUSY_TIMEOUT && try_lock_start(folder)?.is_some() =>
                 {
@@ -89,13 +91,14 @@ impl ElectedServer<'_> {
         }
     }
 
-    /// Returns where a server listens, once it does.
+    /// Returns the address of a server, once it is announced.
     fn check_holder(&self, holder: &Holder) -> Option<ReachableServer> {
-        let url = if self.search { &holder.main_url } else { &holder.mcp_url };
-        let url = url.clone()?;
-        let (own, version) = (env!("CARGO_PKG_VERSION"), holder.version.as_deref());
-        if version != Some(own) {
-            let version = version.unwrap_or("an older version");
+        let announced = if self.search { &holder.main_url } else { &holder.mcp_url };
+        let url = announced.clone()?;
+        let own = env!("CARGO_PKG_VERSION");
+        let announced_version = holder.version.as_deref();
+        if announced_version != Some(own) {
+            let version = announced_version.unwrap_or("an older version");
             warn!(
                 "the server at {url} is {version} and this is {own}; stop it (process {}) to use this one",
                 holder.pid
@@ -104,10 +107,10 @@ impl ElectedServer<'_> {
         Some(ReachableServer { url, key: super::owner_key(self.config) })
     }
 
-    /// Starts a server and waits until it says where it is.
+    /// Starts a server and waits until it announces its address.
     async fn start_server(&self) -> Result<(), String> {
         let folder = &self.config.data_dir;
-        // Another may have started one between the question and the lock.
+        // Another relay may have started one before this one got the lock.
         if codeinfo_store::holder(folder).map_err(|error| format_error_chain(&error))?.is_some() {
             return Ok(());
         }
@@ -118,14 +121,14 @@ impl ElectedServer<'_> {
             let holder =
                 codeinfo_store::holder(folder).map_err(|error| format_error_chain(&error))?;
             if holder.is_some_and(|holder| holder.main_url.is_some()) {
-                // It goes on when this process ends; until then its end is noticed.
+                // The server outlives this process; until then, a task notices its end.
                 self.tasks.spawn(async move { drop(child.wait().await) });
                 return Ok(());
             }
             match child.try_wait() {
                 Ok(None) => sleep(WAIT).await,
                 Ok(Some(status)) => {
-                    // Somebody else was faster.
+                    // Another process started a server first.
                     if codeinfo_store::holder(folder).is_ok_and(|holder| holder.is_some()) {
                         return Ok(());
                     }
@@ -137,11 +140,11 @@ impl ElectedServer<'_> {
                 Err(error) => return Err(error.to_string()),
             }
         }
-        // It may still come up, for the next message.
+        // The server may still start, for the next message.
         Err(format!("the server is not ready yet; see `{}`", folder.join(LOG).display()))
     }
 
-    /// Returns the settings that name paths, as they are meant where this process was started.
+    /// Returns the settings with paths, resolved against this process's working folder.
     fn list_path_settings(&self) -> Vec<(&'static str, PathBuf)> {
         const NAMES: [&str; 6] = [
             "CODEX_BIN",
@@ -153,9 +156,9 @@ impl ElectedServer<'_> {
         ];
         let environment = &self.config.codex.environment;
         let set = NAMES.into_iter().filter_map(|name| Some((name, environment.get(name)?)));
-        // A bare name is looked for on `PATH`.
-        let paths = set.filter(|(_, path)| Path::new(path).components().count() > 1);
-        let paths = paths.filter_map(|(name, path)| Some((name, path::absolute(path).ok()?)));
+        // A bare name is searched on `PATH`.
+        let given = set.filter(|(_, path)| Path::new(path).components().count() > 1);
+        let paths = given.filter_map(|(name, path)| Some((name, path::absolute(path).ok()?)));
         paths.chain([("DATA_DIR", self.config.data_dir.clone())]).collect()
     }
 
@@ -169,11 +172,11 @@ impl ElectedServer<'_> {
         let mut command = Command::new(env::current_exe()?);
         command
             .args(["serve", "--until-idle"])
-            // It is about this process.
+            // The variable belongs to this process only.
             .env_remove(HANDOVER)
             .envs(self.config.handed.iter().map(|(name, value)| (name, value.expose())))
             .envs(self.list_path_settings())
-            // Not the folder of the client, which may be removed.
+            // The folder of the client may be removed.
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -183,18 +186,18 @@ impl ElectedServer<'_> {
     }
 }
 
-/// Has signals of the client's terminal, and of a client that ends its group, not reach the server, nor files
-/// that the client left open.
+/// Detaches the server from signals of the client's terminal or process group, and from files that
+/// the client left open.
 #[cfg(unix)]
 fn detach_process(command: &mut Command) {
     command.process_group(0);
-    // Those of this process are marked already, as Rust opens them.
+    // Rust marks the files of this process when it opens them.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
 }
 
 #[cfg(windows)]
 fn detach_process(command: &mut Command) {
-    /// `CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP`
+    /// `CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP`.
     const FLAGS: u32 = 0x0800_0000 | 0x0000_0200;
     command.creation_flags(FLAGS);
 }
@@ -202,7 +205,7 @@ fn detach_process(command: &mut Command) {
 #[cfg(not(any(unix, windows)))]
 fn detach_process(_: &mut Command) {}
 
-/// Takes the right to start a server, unless another process has it.
+/// Acquires the right to start a server, unless another process has it.
 pub(super) fn try_lock_start(folder: &Path) -> Result<Option<File>, String> {
     let path = folder.join(STARTING);
     let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
@@ -214,10 +217,10 @@ pub(super) fn try_lock_start(folder: &Path) -> Result<Option<File>, String> {
     }
 }
 
-/// Returns the end of what the server said.
+/// Returns the last line of the server's output.
 fn read_failure_reason(folder: &Path) -> String {
-    let said = fs::read(folder.join(LOG)).unwrap_or_default();
-    let end = said.get(said.len().saturating_sub(REASON_BYTES)..).unwrap_or_default();
+    let output = fs::read(folder.join(LOG)).unwrap_or_default();
+    let end = output.get(output.len().saturating_sub(REASON_BYTES)..).unwrap_or_default();
     let text = String::from_utf8_lossy(end);
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(

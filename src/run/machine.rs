@@ -1,4 +1,4 @@
-//! Checks what of this machine `codeinfo doctor` should know beside the server: programs and clients.
+//! Checks programs and clients of this machine for `codeinfo doctor`.
 
 use std::{process::Stdio, time::Duration};
 
@@ -10,15 +10,16 @@ use crate::{
     install,
 };
 
-/// How long a program may take to say its version.
+/// Maximum time for a program to print its version.
 const MAX_WAIT: Duration = Duration::from_secs(5);
-/// Programs that CodeInfo does not start itself, with what is missing without them.
+/// Programs that CodeInfo does not start itself, with the consequence of their absence.
 const PROGRAMS: [(&str, &str); 2] = [
     ("git", "answers cannot look at commits and history"),
     ("node", "the `codex` that npm installs does not start"),
 ];
 
-/// Prints a line for each program and one for the clients. A missing one is a note: not all need it.
+/// Prints a line for each program and one for the clients. A missing program is a note, because not
+/// everyone needs it.
 pub(super) async fn check_machine(config: &Config) -> Result<(), CliError> {
     for (program, consequence) in PROGRAMS {
         match read_version(program).await {
@@ -48,7 +49,8 @@ pub(super) async fn check_machine(config: &Config) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the last word of the first line that `PROGRAM --version` prints; `None` where it does not run.
+/// Returns the last word of the first line of `PROGRAM --version`; `None` if the program does not
+/// run.
 async fn read_version(program: &str) -> Option<String> {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);

@@ -1,4 +1,4 @@
-//! Offers to index the folder that a search or a question is about, before that is done.
+//! Offers to index the folder of a search or a question before the command runs.
 
 use std::{
     io::{self, IsTerminal},
@@ -22,12 +22,12 @@ use crate::{
     install::ask_person,
 };
 
-/// Indexes the repository around the working folder, or the folder that `--repository` names, if it is not indexed
-/// and a person on a terminal agrees. Else says how it is indexed.
+/// Indexes the repository around the working folder, or the folder in `--repository`, if it is not
+/// indexed and a person on a terminal agrees. Otherwise prints how to index it.
 ///
 /// # Errors
 ///
-/// Fails where indexing fails, and where the folder was named and stays without an index.
+/// Indexing fails, or the named folder remains without an index.
 pub(super) async fn offer_to_index(
     command: &CliCommand,
     client: &ApiClient,
@@ -40,7 +40,7 @@ pub(super) async fn offer_to_index(
         }
         _ => return Ok(()),
     };
-    // What keeps the list from being read keeps the command from its work, and is said there.
+    // A failure to list the roots also prevents the command, which then reports it.
     let Ok(RootsReply { mut roots }) = client.get(&["ingest", "roots"]).await else {
         return Ok(());
     };
@@ -59,7 +59,7 @@ pub(super) async fn offer_to_index(
     if named.is_some() {
         return Err(CliError::Usage(advice));
     }
-    // Without any index the command says so itself, and of a worktree the server does.
+    // Without any index, the command reports that itself; the server reports it for a worktree.
     if roots.is_empty() || folder.join(".git").is_file() {
         return Ok(());
     }
@@ -70,7 +70,8 @@ pub(super) async fn offer_to_index(
     })
 }
 
-/// Returns whether a question would be refused since Codex cannot be used: an index would not help.
+/// Returns whether a question would be refused because Codex is unavailable; an index would not
+/// help.
 async fn lacks_codex(client: &ApiClient) -> bool {
     let ready = client.get::<Value>(&["ready"]).await;
     matches!(ready, Err(CliError::Refused { code, .. }) if code == ErrorCode::LlmUnavailable.as_str())
@@ -83,14 +84,14 @@ fn find_repository_here(roots: &[ListedRoot]) -> Option<PathBuf> {
     if is_indexed { None } else { find_repository(&folder, home_folder().as_deref()) }
 }
 
-/// Returns the folder whose path is given as the name of a repository, unless it is indexed.
+/// Returns the folder whose path is used as the name of a repository, unless it is indexed.
 fn find_named_folder(named: &str, roots: &[ListedRoot]) -> Option<PathBuf> {
     let folder = PathBuf::from(cli::resolve_reference(named));
     let is_indexed = roots.iter().any(|root| folder.starts_with(&root.path));
     (folder.is_absolute() && !is_indexed).then_some(folder)
 }
 
-/// Returns whether a folder may be offered: it can be indexed, and holds no home folder.
+/// Returns whether a folder may be offered: it can be indexed and contains no home folder.
 fn is_offered(folder: &Path, config: &Config) -> bool {
     let is_home = home_folder().is_some_and(|home| home.starts_with(folder));
     !is_home && can_be_indexed(folder, &private_places(config))

@@ -1,4 +1,4 @@
-//! Has `codeinfo serve` take the place of a server that relays started.
+//! Replaces a server that relays started by `codeinfo serve`.
 
 use std::{fs::File, path::Path, time::Duration};
 
@@ -16,12 +16,13 @@ use super::{
 };
 use crate::{cli, config::Config};
 
-/// The server may take so many times its grace to end: twice for what is under way, then for the store.
+/// Maximum time for the server to end, in multiples of its grace: twice for running work, once for
+/// the store.
 const GRACES: u32 = 3;
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Asks the server that relays started to make room, and waits until it has ended. Until the result is dropped
-/// relays start no other one. A server that a person or a service started is left alone.
+/// Asks a server that relays started to stop, and waits until it has ended. Relays start no other
+/// server until the result is dropped. Does not touch a server started by a person or a service.
 pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let folder = &config.data_dir;
     let right = acquire_start_right(folder).await?;
@@ -30,7 +31,7 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     can_listen(config, &holder).await?;
     let Holder { pid, main_url, .. } = holder;
     let limit = config.shutdown_grace * GRACES + SLACK;
-    // Without an address it ends already.
+    // Without an address, the server is already ending.
     let mut said = String::new();
     if let Some(url) = main_url {
         cli::taking_over(pid, &url, limit)?;
@@ -51,7 +52,7 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     Ok(right)
 }
 
-/// Fails where this server could not have its ports, so that the other one is not ended for nothing.
+/// Fails if this server could not use its ports, so that the other one is not ended in vain.
 async fn can_listen(config: &Config, holder: &Holder) -> Result<(), CommandError> {
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
@@ -67,7 +68,7 @@ async fn can_listen(config: &Config, holder: &Holder) -> Result<(), CommandError
     Ok(())
 }
 
-/// Takes the right to start a server. A relay that has it gets its server up first.
+/// Acquires the right to start a server. A relay that has it starts its server first.
 async fn acquire_start_right(folder: &Path) -> Result<File, CommandError> {
     let began = Instant::now();
     loop {

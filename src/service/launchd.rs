@@ -1,4 +1,4 @@
-//! The service as an agent of launchd.
+//! The service as a launchd agent.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
     ServiceManager {
         name: "launchctl",
         text: render_plist,
-        // What is loaded cannot be loaded again.
+        // An agent that is loaded cannot be loaded again.
         renew: vec![split_words(&format!("bootout {domain}/{LABEL}"))],
         start: vec![
             vec!["bootstrap".to_owned(), domain.clone(), path],
@@ -40,14 +40,16 @@ fn current_user_id() -> u32 {
 }
 
 fn render_plist(job: &ServiceJob) -> String {
-    let (mut arguments, mut variables) = (String::new(), String::new());
+    let mut arguments = String::new();
+    let mut variables = String::new();
     for argument in &job.command {
         // Writing to a `String` cannot fail.
         let _ = writeln!(arguments, "    <string>{}</string>", escape_xml(argument));
     }
     for (name, value) in &job.environment {
-        let (name, value) = (escape_xml(name), escape_xml(value));
-        let _ = writeln!(variables, "    <key>{name}</key>\n    <string>{value}</string>");
+        let key = escape_xml(name);
+        let text = escape_xml(value);
+        let _ = writeln!(variables, "    <key>{key}</key>\n    <string>{text}</string>");
     }
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>

@@ -1,4 +1,4 @@
-//! The service as a unit of systemd's user manager.
+//! The service as a unit of the systemd user manager.
 
 use super::{MARK, ServiceJob, ServiceManager, split_words};
 use crate::install::UserFolders;
@@ -10,7 +10,7 @@ pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
         name: "systemctl",
         file: places.dot_config().join("systemd/user").join(UNIT),
         text: render_unit,
-        // What runs is restarted below.
+        // `start` restarts a running service.
         renew: Vec::new(),
         start: vec![
             split_words("--user daemon-reload"),
@@ -29,13 +29,13 @@ pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
 fn render_unit(job: &ServiceJob) -> String {
     let mut command = job.command.iter();
     let program = command.next().map(|program| quote_word(program, "$")).unwrap_or_default();
-    let arguments = command.map(|argument| format!(" {}", quote_word(argument, "$$")));
-    let arguments: String = arguments.collect();
-    let variables = job.environment.iter().map(|(name, value)| {
-        // No variables are put into variables, so that `$` stands for itself.
+    let quoted_words = command.map(|argument| format!(" {}", quote_word(argument, "$$")));
+    let arguments: String = quoted_words.collect();
+    let lines = job.environment.iter().map(|(name, value)| {
+        // Variables are not expanded in values of variables, so `$` needs no escape.
         format!("Environment={}\n", quote_word(&format!("{name}={value}"), "$"))
     });
-    let variables: String = variables.collect();
+    let variables: String = lines.collect();
     format!(
         "# {MARK}.\n\
          [Unit]\n\
@@ -52,7 +52,7 @@ fn render_unit(job: &ServiceJob) -> String {
     )
 }
 
-/// Returns a word in quotes, with what systemd would expand as itself.
+/// Returns a word in quotes, with characters escaped that systemd would expand.
 fn quote_word(word: &str, dollar: &str) -> String {
     let mut quoted = String::from("\"");
     for c in word.chars() {

@@ -1,18 +1,19 @@
-//! Since when a server has had nothing to do for anybody.
+//! Measures how long a server has been idle.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-/// What is under way on the listeners that share it: requests, streamed replies, upgraded connections.
+/// Work in progress on the listeners that share it: requests, streamed replies, upgraded
+/// connections.
 #[derive(Debug, Clone)]
 pub struct ServerActivity(Arc<Mutex<ActivityState>>);
 
 #[derive(Debug)]
 struct ActivityState {
     under_way: usize,
-    /// When the last of them ended.
+    /// Time at which the last work ended.
     since: Instant,
 }
 
@@ -23,13 +24,13 @@ impl Default for ServerActivity {
 }
 
 impl ServerActivity {
-    /// Returns for how long nothing has been under way; `None` while something is.
+    /// Returns for how long the server has been idle; `None` while it works.
     pub fn idle_time(&self) -> Option<Duration> {
         let state = self.lock_state();
         (state.under_way == 0).then(|| state.since.elapsed())
     }
 
-    /// Something begins, and is under way until the result is dropped.
+    /// Counts work as in progress until the result is dropped.
     pub(super) fn begin_work(&self) -> ActivityGuard {
         self.lock_state().under_way += 1;
         ActivityGuard(self.clone())
@@ -40,7 +41,7 @@ impl ServerActivity {
     }
 }
 
-/// Something that is under way.
+/// Guard of work in progress.
 #[derive(Debug)]
 pub(super) struct ActivityGuard(ServerActivity);
 
@@ -61,7 +62,8 @@ mod tests {
         let activity = ServerActivity::default();
         while activity.idle_time().is_some_and(|idle| idle < Duration::from_millis(50)) {}
         let began = Instant::now();
-        let (first, second) = (activity.begin_work(), activity.clone().begin_work());
+        let first = activity.begin_work();
+        let second = activity.clone().begin_work();
         drop(first);
         assert_eq!(activity.idle_time(), None);
         drop(second);

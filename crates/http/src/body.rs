@@ -8,10 +8,11 @@ use hyper::body::{Body as _, Incoming};
 
 use super::HttpError;
 
-/// How much of an unwanted body is taken in. A client that is still sending would otherwise see a reset
-/// instead of the reply; one that sends more than this gets the reset.
+/// Maximum bytes of an unwanted body that are read. A client that is still sending would otherwise
+/// see a reset instead of the reply; one that sends more gets the reset.
 const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
-/// A client that sends nothing for so long has read the reply, or never will.
+/// Maximum silence of a client during an unwanted body. After it, the client has read the reply or
+/// never will.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// Reads at most `limit` bytes within `timeout`.
@@ -32,7 +33,7 @@ pub(super) async fn read_body(
 async fn collect_frames(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> {
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        // Trailers are not data and are passed over.
+        // Trailers are not data and are skipped.
         let Ok(piece) = frame.map_err(|_| HttpError::Incomplete)?.into_data() else { continue };
         if limit - whole.len() < piece.len() {
             return Err(HttpError::BodyTooLarge { limit });
@@ -42,8 +43,8 @@ async fn collect_frames(body: &mut Incoming, limit: usize) -> Result<Bytes, Http
     Ok(whole.freeze())
 }
 
-/// Takes in the rest of a body and forgets it, while the reply is on its way. The connection ends with
-/// a body that does not.
+/// Reads and discards the rest of a body while the reply is sent. A body that does not end closes
+/// the connection.
 pub(super) async fn discard_body(mut body: Incoming, timeout: Duration) {
     let rest = async {
         let mut discarded = 0;
@@ -54,6 +55,6 @@ pub(super) async fn discard_body(mut body: Incoming, timeout: Duration) {
             }
         }
     };
-    // Running out of time is as good as the end.
+    // A timeout counts as the end.
     drop(tokio::time::timeout(timeout, rest).await);
 }

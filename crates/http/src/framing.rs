@@ -1,22 +1,22 @@
-//! Follows where each request begins and ends, bounds its head, and notes a length that could be read in two ways.
+//! Tracks the start and end of each request, bounds its head, and detects an ambiguous length.
 //!
-//! The parser (`hyper`) settles `Content-Length` together with `Transfer-Encoding` by itself and
-//! drops one of them, so the bytes are checked before it sees them. Only what it accepts matters
-//! here: anything else ends the connection.
+//! The parser (`hyper`) itself resolves `Content-Length` together with `Transfer-Encoding` and
+//! drops one of them, so the bytes are checked before they reach it. Only input that it accepts
+//! matters here; any other input ends the connection.
 
-/// Most bytes of a request line and its headers. A head that is not whole by then is answered with
-/// 431, and no more of it is read.
+/// Maximum bytes of a request line and its headers. A longer head is answered with 431 and not read
+/// further.
 pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Bytes of a line that are kept: enough for the headers looked for, spelled without padding.
+/// Bytes of a line that are stored: enough for the relevant headers without padding.
 const MAX_LINE_BYTES: usize = 256;
 
-/// Where in the requests of a connection its bytes are.
+/// Position of a connection's bytes within its requests.
 #[derive(Debug)]
 pub(super) struct RequestFraming {
     part: FramingPart,
-    /// Number of whole heads.
+    /// Number of complete heads.
     heads: u64,
-    /// The number of the head whose length is not clear; it is the last one that counts.
+    /// Number of the last head with an ambiguous length.
     unclear: Option<u64>,
 }
 
@@ -26,18 +26,18 @@ enum FramingPart {
     Body {
         left: u64,
     },
-    /// Chunked, or not clear: the connection ends with the request.
+    /// Chunked or ambiguous; the connection ends with the request.
     Rest,
 }
 
-/// A head that is not whole yet.
+/// Head that is incomplete.
 #[derive(Debug, Default)]
 struct PartialHead {
     bytes: usize,
-    /// What is there of the last line, without its line feed: one byte more than a whole one has,
-    /// if it is cut.
+    /// Start of the current line without its line feed; one byte longer than the maximum if it is
+    /// cut.
     line: Vec<u8>,
-    /// Whether the request line is there.
+    /// True once the request line is complete.
     begun: bool,
     length: Option<u64>,
     is_chunked: bool,
@@ -49,7 +49,7 @@ impl RequestFraming {
         Self { part: FramingPart::Head(PartialHead::default()), heads: 0, unclear: None }
     }
 
-    /// Follows nothing: the bytes are of another protocol.
+    /// Tracks nothing, because the bytes belong to another protocol.
     pub(super) fn for_other_protocol() -> Self {
         Self { part: FramingPart::Rest, ..Self::new() }
     }
@@ -65,12 +65,12 @@ impl RequestFraming {
         }
     }
 
-    /// Returns the number, counted from 0, of the request whose length is not clear.
+    /// Returns the number, counted from 0, of the request with an ambiguous length.
     pub(super) fn ambiguous_request(&self) -> Option<u64> {
         self.unclear
     }
 
-    /// Takes note of bytes that were read.
+    /// Records bytes that were read.
     pub(super) fn track_bytes(&mut self, mut bytes: &[u8]) {
         while let Some((byte, rest)) = bytes.split_first() {
             match &mut self.part {
@@ -102,7 +102,7 @@ impl RequestFraming {
 }
 
 impl PartialHead {
-    /// Takes a byte; returns whether it ends the head.
+    /// Adds a byte; returns whether it ends the head.
     fn is_whole_with(&mut self, byte: u8) -> bool {
         self.bytes += 1;
         if byte != b'\n' {
@@ -116,7 +116,7 @@ impl PartialHead {
         if !is_cut && line.last() == Some(&b'\r') {
             line.pop();
         }
-        // Empty lines in front of a request line are passed over.
+        // Empty lines before a request line are skipped.
         if line.is_empty() {
             return self.begun;
         }
@@ -131,8 +131,8 @@ impl PartialHead {
 
     fn read_header_line(&mut self, line: &[u8], is_cut: bool) {
         let mut parts = line.splitn(2, |byte| *byte == b':');
-        let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let value = value.trim_ascii();
+        let name = parts.next().unwrap_or_default();
+        let value = parts.next().unwrap_or_default().trim_ascii();
         if name.eq_ignore_ascii_case(b"content-length") {
             let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             self.is_unclear |= is_cut || length.is_none() || self.is_chunked;
@@ -145,7 +145,7 @@ impl PartialHead {
         }
     }
 
-    /// Returns what follows the head.
+    /// Returns the part after the head.
     fn next_part(&self) -> FramingPart {
         match self.length {
             _ if self.is_unclear || self.is_chunked => FramingPart::Rest,
@@ -159,7 +159,7 @@ impl PartialHead {
 mod tests {
     use super::{MAX_HEAD_BYTES, RequestFraming};
 
-    /// Reads `text` in pieces of `size` bytes; returns the number of heads and the unclear one.
+    /// Reads `text` in pieces of `size` bytes; returns the number of heads and the ambiguous one.
     fn read(text: &str, size: usize) -> (u64, Option<u64>) {
         let mut framing = RequestFraming::new();
         for piece in text.as_bytes().chunks(size) {

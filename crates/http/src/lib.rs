@@ -1,8 +1,8 @@
 //! HTTP/1.1 on a bound listener: connections, limits, guards and replies.
 //!
-//! Deliberately absent: routes, JSON-RPC and what a WebSocket carries. A handler gets a [`Request`]
-//! that passed the guard and returns a [`Response`]; everything a stranger can do to a socket is dealt
-//! with here.
+//! Routes, JSON-RPC and the content of a WebSocket are deliberately absent. A handler gets a
+//! [`Request`] that passed the guard and returns a [`Response`]; this crate handles everything that
+//! a stranger can do to a socket.
 
 mod activity;
 mod body;
@@ -39,15 +39,14 @@ pub use serve::{Listener, serve};
 pub use settings::{AllowedNames, HttpSettings};
 pub use websocket::{WebSocket, WebSocketEvent, accept_websocket};
 
-/// The one body type of replies.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A reply on its way out.
+/// Reply to a request.
 pub type Response = hyper::Response<ResponseBody>;
 
-/// Answers requests. Both listeners are handlers.
+/// Answers requests. Both listeners use it.
 pub trait RequestHandler: Clone + Send + Sync + 'static {
-    /// Answers one request. The future is dropped as soon as the client goes away, and so is the
-    /// body of a streamed reply: whatever work it owns must end with it.
+    /// Answers one request. The future, and the body of a streamed reply, are dropped as soon as
+    /// the client disconnects; the work that they own must end then.
     fn handle_request(&self, request: &mut Request) -> impl Future<Output = Response> + Send;
 }

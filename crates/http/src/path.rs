@@ -1,15 +1,15 @@
-//! Takes the path of a request apart.
+//! Splits the path of a request.
 
 use super::HttpError;
 
 /// Returns the decoded parts of a path between its slashes; `/` has none. An encoded slash (`%2F`)
-/// stays inside its part, so a file path can be one part.
+/// stays inside its part, so that a file path can be one part.
 pub fn split_path(path: &str) -> Result<Vec<String>, HttpError> {
-    let path = path.strip_prefix('/').unwrap_or(path);
-    if path.is_empty() {
+    let relative = path.strip_prefix('/').unwrap_or(path);
+    if relative.is_empty() {
         return Ok(Vec::new());
     }
-    path.split('/').map(decode_segment).collect()
+    relative.split('/').map(decode_segment).collect()
 }
 
 fn decode_segment(part: &str) -> Result<String, HttpError> {

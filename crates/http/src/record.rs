@@ -1,4 +1,4 @@
-//! One log line for each request, written when the last byte of its reply has left.
+//! Writes one log line per request, when the last byte of its reply has left.
 
 use std::{
     convert::Infallible,
@@ -18,31 +18,32 @@ use tracing::{Span, debug, info};
 
 use super::{ResponseBody, activity::ActivityGuard, slots::ConnectionSlot};
 
-/// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often, and so does who guesses tokens.
+/// Extension of a reply that lowers its log line to debug level, for monitors and guessed tokens,
+/// which are frequent.
 #[derive(Debug, Clone, Copy)]
 pub struct QuietReply;
 
-/// Where a listener counts its requests.
+/// Counters of a listener's requests.
 #[derive(Debug, Clone)]
 pub(super) struct ListenerMetrics {
     pub(super) listener: &'static str,
     pub(super) requests: LabelledTimer<telemetry::RequestLabel>,
 }
 
-/// What is known of a request; dropping it writes the line. Held by the handler's future and then by
-/// the body of the reply, so it also sees clients that go away.
+/// Log entry of a request; dropping it writes the line. The handler's future holds it, then the
+/// body of the reply, so clients that disconnect are logged as well.
 pub(super) struct RequestLogEntry {
     span: Span,
     counts: ListenerMetrics,
     slot: Arc<ConnectionSlot>,
-    /// Until the last byte of the reply.
+    /// Held until the last byte of the reply.
     _busy: ActivityGuard,
     started: Instant,
     status: Option<StatusCode>,
     sent_bytes: usize,
     whole: bool,
     quiet: bool,
-    /// The request was a `HEAD`: nobody asks for the body.
+    /// True for a `HEAD` request, whose reply has no body.
     without_body: bool,
 }
 
@@ -50,7 +51,8 @@ impl RequestLogEntry {
     pub(super) fn new(
         span: Span,
         counts: ListenerMetrics,
-        (slot, busy): (Arc<ConnectionSlot>, ActivityGuard),
+        slot: Arc<ConnectionSlot>,
+        busy: ActivityGuard,
     ) -> Self {
         Self {
             span,
@@ -66,12 +68,12 @@ impl RequestLogEntry {
         }
     }
 
-    /// Expects no body to be sent.
+    /// Expects that no body is sent.
     pub(super) fn ends_with_head(&mut self) {
         self.without_body = true;
     }
 
-    /// Goes on with the reply.
+    /// Attaches the entry to the reply.
     pub(super) fn record_reply(
         mut self,
         reply: hyper::Response<ResponseBody>,
@@ -89,29 +91,29 @@ impl Drop for RequestLogEntry {
         let Self { span, counts, slot: _, started, status, sent_bytes, whole, quiet, .. } = self;
         let elapsed = started.elapsed();
         let elapsed_ms = telemetry::to_milliseconds(elapsed);
-        let status = status.map_or(0, |status| status.as_u16());
+        let status_code = status.map_or(0, |status| status.as_u16());
         let bytes = *sent_bytes;
-        let label = telemetry::RequestLabel { listener: counts.listener, status };
+        let label = telemetry::RequestLabel { listener: counts.listener, status: status_code };
         counts.requests.record_duration(&label, elapsed);
         let _inside = span.enter();
         match (whole, quiet) {
             (false, false) => {
-                info!(http.status = status, http.bytes = bytes, elapsed_ms, "client left");
+                info!(http.status = status_code, http.bytes = bytes, elapsed_ms, "client left");
             }
             (false, true) => {
-                debug!(http.status = status, http.bytes = bytes, elapsed_ms, "client left");
+                debug!(http.status = status_code, http.bytes = bytes, elapsed_ms, "client left");
             }
             (true, true) => {
-                debug!(http.status = status, http.bytes = bytes, elapsed_ms, "answered");
+                debug!(http.status = status_code, http.bytes = bytes, elapsed_ms, "answered");
             }
             (true, false) => {
-                info!(http.status = status, http.bytes = bytes, elapsed_ms, "answered");
+                info!(http.status = status_code, http.bytes = bytes, elapsed_ms, "answered");
             }
         }
     }
 }
 
-/// A body that counts what leaves. It is polled inside the span of its request.
+/// Body that counts the bytes sent. It is polled inside the span of its request.
 pub(super) struct RecordedBody {
     inner: ResponseBody,
     record: RequestLogEntry,

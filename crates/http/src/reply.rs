@@ -1,4 +1,4 @@
-//! Replies that are there at once: JSON, the one error shape, and nothing at all.
+//! Builds replies: JSON, text, errors, empty and streamed ones.
 
 use std::convert::Infallible;
 
@@ -18,7 +18,6 @@ use tracing::error;
 
 use super::{HttpError, QuietReply, Response};
 
-/// Returns `value` as JSON.
 pub fn json_response(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => json_bytes(status, body.into()),
@@ -29,7 +28,7 @@ pub fn json_response(status: StatusCode, value: &impl Serialize) -> Response {
     }
 }
 
-/// Returns text that is JSON already. A number that is no status is a bug and answered as one.
+/// Returns text that is JSON already. An invalid status is a bug and becomes an internal error.
 pub fn json_text(status: u16, text: String) -> Response {
     match StatusCode::from_u16(status) {
         Ok(status) => json_bytes(status, text.into()),
@@ -40,12 +39,12 @@ pub fn json_text(status: u16, text: String) -> Response {
     }
 }
 
-/// Returns text of another kind, such as `text/plain`.
+/// Returns text of another type, such as `text/plain`.
 pub fn text_response(content_type: &'static str, text: String) -> Response {
     bytes_response(content_type, text.into())
 }
 
-/// Returns bytes of that kind, nothing of which is to be kept by who reads it.
+/// Returns bytes of this type, which the client must not store.
 pub fn bytes_response(content_type: &'static str, body: Bytes) -> Response {
     let mut response = Response::new(Full::new(body).boxed_unsync());
     let headers = response.headers_mut();
@@ -54,25 +53,29 @@ pub fn bytes_response(content_type: &'static str, body: Bytes) -> Response {
     response
 }
 
-/// The one error shape. Field names are a wire promise.
+/// Form of all errors. Field names are a wire promise.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ErrorReply {
-    /// The code.
     pub error: String,
     pub message: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
 }
 
-/// Returns an error.
 pub fn error_response(
     status: StatusCode,
     code: &str,
     message: &str,
     details: &[String],
 ) -> Response {
-    let (error, message, details) = (code.to_owned(), message.to_owned(), details.to_vec());
-    json_response(status, &ErrorReply { error, message, details })
+    json_response(
+        status,
+        &ErrorReply {
+            error: code.to_owned(),
+            message: message.to_owned(),
+            details: details.to_vec(),
+        },
+    )
 }
 
 impl From<HttpError> for Response {
@@ -110,7 +113,7 @@ pub fn empty_response(status: StatusCode) -> Response {
     response
 }
 
-/// Returns a reply whose body comes piece by piece.
+/// Returns a reply whose body is streamed.
 pub(super) fn stream_response(
     content_type: &'static str,
     pieces: impl Stream<Item = Bytes> + Send + 'static,
@@ -120,7 +123,7 @@ pub(super) fn stream_response(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Asks proxies not to hold pieces back.
+    // Asks proxies not to buffer.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

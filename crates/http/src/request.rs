@@ -1,4 +1,4 @@
-//! A request that passed the guard, with its id and its body still to be read.
+//! A request that passed the guard, with its id and its unread body.
 
 use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
 
@@ -21,18 +21,17 @@ const OWNER_NEEDED: &str = "only the owner of the server may do that: with the o
                             shows it, on the page that `codeinfo open` opens, or \
                             with a token of `codeinfo token create NAME --admin`";
 
-/// The longest id taken over from a client.
+/// Maximum length of an id accepted from a client.
 const MAX_ID_BYTES: usize = 128;
 
-/// Names a request in the log and in `x-request-id`, in and out.
+/// Id of a request in the log and in `x-request-id`, received and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequestId(String);
 
 impl HttpRequestId {
-    /// The header that carries it.
     pub const HEADER: &'static str = "x-request-id";
 
-    /// Takes over the client's id if it is short and plain, else makes one.
+    /// Accepts the client's id if it is short and plain; otherwise generates one.
     pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let given = headers.get(Self::HEADER).and_then(|value| value.to_str().ok());
         match given.filter(|text| is_plain(text)) {
@@ -46,7 +45,7 @@ impl HttpRequestId {
     }
 }
 
-/// Nothing that could forge a log line or a header.
+/// Returns whether an id contains nothing that could forge a log line or a header.
 fn is_plain(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(allowed)
@@ -58,30 +57,28 @@ impl fmt::Display for HttpRequestId {
     }
 }
 
-/// Where a connection comes from.
+/// Origin of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConnectionPeer {
     pub(super) address: IpAddr,
     pub(super) is_another_account: bool,
 }
 
-/// A request whose origin and host were checked.
+/// Request whose host and origin were checked.
 pub struct Request {
     pub(super) head: Parts,
     pub(super) body: Incoming,
-    /// Largest body, in bytes.
+    /// Maximum size of the body, in bytes.
     pub(super) max_body_bytes: usize,
-    /// How long the body may take to arrive.
+    /// Maximum time for the body to arrive.
     pub(super) read_timeout: Duration,
-    /// The slot of its connection.
     pub(super) slot: Arc<ConnectionSlot>,
-    /// Who asks, and with which rights.
     pub(super) admission: AuthContext,
-    /// How often a silent upgraded connection is pinged.
+    /// Interval of pings on a silent upgraded connection.
     pub(super) keep_alive: Duration,
-    /// Where an upgraded connection is noted.
+    /// Activity to which an upgraded connection counts.
     pub(super) activity: ServerActivity,
-    /// Own what goes on after the reply.
+    /// Owner of work that continues after the reply.
     pub(super) tasks: Tasks,
 }
 
@@ -96,19 +93,20 @@ impl Request {
         &self.head.method
     }
 
-    /// Returns the path as sent, without the query; `/mcp/`, as some clients write it, is `/mcp`.
+    /// Returns the path as sent, without the query. Maps `/mcp/`, which some clients send, to
+    /// `/mcp`.
     pub fn path(&self) -> &str {
         let path = self.head.uri.path();
         if path == "/mcp/" { "/mcp" } else { path }
     }
 
-    /// Returns what follows the path after a question mark, as sent.
+    /// Returns the query after the question mark, as sent.
     pub fn query(&self) -> Option<&str> {
         self.head.uri.query()
     }
 
-    /// Returns the headers of that name as one list, so that a second one never goes unseen. What is
-    /// not text is present but equals nothing.
+    /// Returns all headers with this name as one list, so that a second one is never missed. A
+    /// value that is not text is present but equals nothing.
     pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
         let values = self.head.headers.get_all(name).iter();
         let texts: Vec<&str> = values.map(|value| value.to_str().unwrap_or("\u{fffd}")).collect();
@@ -119,22 +117,21 @@ impl Request {
         }
     }
 
-    /// Returns the address that the request comes from: of a client, or of a proxy.
+    /// Returns the address of the client or of a proxy.
     pub fn peer_address(&self) -> Option<IpAddr> {
         self.head.extensions.get::<ConnectionPeer>().map(|peer| peer.address)
     }
 
-    /// Returns who asks: `None` where nobody was named, and for a program of ours.
+    /// Returns the caller: `None` for unnamed callers and for processes of the server.
     pub fn principal(&self) -> Option<&Principal> {
         self.admission.principal.as_ref()
     }
 
-    /// Returns who asks, and with which rights.
     pub fn auth_context(&self) -> &AuthContext {
         &self.admission
     }
 
-    /// Refuses who has fewer rights than `needed`.
+    /// Refuses a caller with fewer rights than `needed`.
     pub fn require_rights(&self, needed: AccessRights) -> Result<(), HttpError> {
         if self.admission.rights >= needed {
             return Ok(());
@@ -142,31 +139,31 @@ impl Request {
         Err(HttpError::Forbidden(OWNER_NEEDED.to_owned()))
     }
 
-    /// Returns what the request proved itself with.
     pub fn bearer(&self) -> Option<Secret> {
         let bearer = gate::parse_bearer(&self.head.headers).ok().flatten();
         bearer.map(|bearer| Secret::new(bearer.to_owned()))
     }
 
-    /// Returns the cookie that carries the half of a session which the browser keeps.
+    /// Returns the cookie with the browser's half of a session.
     pub fn session_cookie(&self, value: &str) -> Option<HeaderValue> {
         let name = gate::cookie_name(&self.head.headers);
         HeaderValue::from_str(&format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict")).ok()
     }
 
-    /// Returns the token that is cancelled when the server stops. What would go on until its client leaves
-    /// must end then.
+    /// Returns the token that is cancelled when the server stops. Replies that would last until
+    /// their client leaves must end then.
     pub fn shutdown_token(&self) -> CancellationToken {
         self.tasks.stop_token().clone()
     }
 
-    /// Lets its connection give way to a new client while the reply goes on: nobody waits for it.
+    /// Allows a new client to evict the connection during the reply, for replies that the client
+    /// does not wait for.
     pub fn allow_eviction(&self) {
         self.slot.mark_idle();
     }
 
-    /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce
-    /// JSON to another site without asking it first, so this keeps web pages from driving the server.
+    /// Refuses a request that does not declare JSON, with or without a body. A browser cannot
+    /// declare JSON to another site without asking it first, so web pages cannot drive the server.
     pub fn refuse_other_than_json(&self) -> Result<(), HttpError> {
         match self.header(CONTENT_TYPE.as_str()) {
             Some(kind) if is_json(&kind) => Ok(()),
@@ -174,8 +171,8 @@ impl Request {
         }
     }
 
-    /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
-    /// time. Its content is not read.
+    /// Reads the whole body, which must be declared as JSON, within the size and time limits. Does
+    /// not parse it.
     pub async fn read_json_body(&mut self) -> Result<Bytes, HttpError> {
         self.refuse_other_than_json()?;
         self.slot.mark_idle();
@@ -184,8 +181,8 @@ impl Request {
         body
     }
 
-    /// Returns what is left of the body, if the client is still sending it. One that waits for `100
-    /// Continue` is not.
+    /// Returns the rest of the body, if the client is still sending it. A client that waits for
+    /// `100 Continue` is not.
     pub(super) fn into_unread_body(self) -> Option<Incoming> {
         let is_sending = !self.body.is_end_stream() && !self.head.headers.contains_key(EXPECT);
         is_sending.then_some(self.body)

@@ -1,4 +1,4 @@
-//! The accept loop, connections, and what happens to each request before and after its handler.
+//! Accepts connections, and processes each request before and after its handler.
 
 use std::{
     convert::Infallible,
@@ -46,40 +46,39 @@ use super::{
 };
 use crate::HttpSettings;
 
-/// How long the loop rests after a failed accept, so that it does not spin while file handles are
-/// short.
+/// Pause after a failed accept, so that the loop does not spin while file handles are short.
 const BACKOFF: Duration = Duration::from_millis(50);
 
-/// How long clients wait in the kernel's queue while file handles are short, before they are turned
-/// away rather than kept without a word.
+/// Time that clients wait in the kernel's queue while file handles are short. After it, they are
+/// turned away.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const UNCLEAR: &str = "the length of the body is not clear: send one `Content-Length`, or \
                        `Transfer-Encoding: chunked` without it";
 
-/// What every reply says to browsers: it is what its content type says, and pages of other sites have no
-/// use for it, not even as an image or a script.
+/// Headers of every reply for browsers: its content type is final, and pages of other sites cannot
+/// use it, not even as an image or a script.
 const HEADERS: [(HeaderName, &str); 2] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// A bound socket and what is known of its requests.
+/// Bound socket with the services for its requests.
 pub struct Listener {
     pub socket: TcpListener,
-    /// What metrics call it: `main` or `mcp`.
+    /// Name in metrics: `main` or `mcp`.
     pub name: &'static str,
-    /// Where its requests are counted.
+    /// Counter of its requests.
     pub requests: LabelledTimer<telemetry::RequestLabel>,
-    /// Whom it answers.
+    /// Decides which requests are admitted.
     pub gate: AuthGate,
-    /// Where what is under way is noted.
+    /// Activity to which its work counts.
     pub activity: ServerActivity,
 }
 
-/// Answers the connections of `listener` until `tasks` are asked to stop. From then on no connection
-/// is accepted, idle ones are closed, and requests under way are finished; `tasks` waits for them.
-/// Fails where the system has no file handle left to keep in reserve.
+/// Serves the connections of `listener` until `tasks` are asked to stop. Then it accepts no more
+/// connections, closes idle ones, and finishes requests in progress; `tasks` waits for them. Fails
+/// without a spare file handle to reserve.
 pub fn serve<H: RequestHandler>(
     listener: Listener,
     handler: H,
@@ -91,11 +90,19 @@ pub fn serve<H: RequestHandler>(
     let counts = ListenerMetrics { listener: name, requests };
     let port = socket.local_addr().map_or(0, |address| address.port());
     let guard = OriginGuard::new(guard, port);
-    let http = http.clone();
-    let (accounts, own) = (PeerAccounts::open(), tasks.clone());
-    let server = HttpServer { handler, http, guard, gate, accounts, counts, activity, tasks: own };
-    let (owner, socket) = (tasks.clone(), (socket, ReservedFileHandle::acquire()?));
-    owner.spawn(accept_connections(socket, Arc::new(server), tasks));
+    let server = HttpServer {
+        handler,
+        http: http.clone(),
+        guard,
+        gate,
+        accounts: PeerAccounts::open(),
+        counts,
+        activity,
+        tasks: tasks.clone(),
+    };
+    let spare = ReservedFileHandle::acquire()?;
+    let owner = tasks.clone();
+    owner.spawn(accept_connections(socket, spare, Arc::new(server), tasks));
     Ok(())
 }
 
@@ -107,12 +114,13 @@ struct HttpServer<H> {
     accounts: PeerAccounts,
     counts: ListenerMetrics,
     activity: ServerActivity,
-    /// Own what goes on after a reply.
+    /// Owner of work that continues after a reply.
     tasks: Tasks,
 }
 
 async fn accept_connections<H: RequestHandler>(
-    (listener, mut spare): (TcpListener, ReservedFileHandle),
+    listener: TcpListener,
+    mut spare: ReservedFileHandle,
     server: Arc<HttpServer<H>>,
     tasks: Tasks,
 ) {
@@ -131,7 +139,7 @@ async fn accept_connections<H: RequestHandler>(
                 tasks.spawn(run_connection(stream, slot, server, stopping.clone()));
             }
             Err(error) => {
-                // File handles may be short for half a minute: that is one event, not hundreds.
+                // A shortage of file handles may last half a minute and is logged once.
                 if failing.is_none() {
                     warn!(%error, "accept failed");
                 }
@@ -146,7 +154,7 @@ async fn accept_connections<H: RequestHandler>(
     }
 }
 
-/// A file handle in reserve: given up for a moment, it is enough to accept a connection and close it.
+/// File handle in reserve, released for a moment to accept a connection and close it.
 struct ReservedFileHandle(Option<File>);
 
 impl ReservedFileHandle {
@@ -157,13 +165,14 @@ impl ReservedFileHandle {
 
     async fn turn_away(&mut self, listener: &TcpListener) {
         self.0 = None;
-        // A connection that others took meanwhile is none to wait for.
+        // Another task may have accepted the connection meanwhile, hence the timeout.
         drop(tokio::time::timeout(BACKOFF, listener.accept()).await);
         self.0 = Self::acquire().ok().and_then(|spare| spare.0);
     }
 }
 
-/// Accepts one and finds it a slot; until then further connections wait in the kernel's queue.
+/// Accepts a connection and acquires a slot for it. Meanwhile further connections wait in the
+/// kernel's queue.
 async fn accept_next(
     listener: &TcpListener,
     slots: &Arc<ConnectionSlots>,
@@ -195,12 +204,13 @@ async fn serve_connection<H: RequestHandler>(
     server: Arc<HttpServer<H>>,
     stopping: CancellationToken,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    // One that is reset already must not count as a failure of the listener.
+    // A connection that is already reset must not count as a failure of the listener.
     stream.set_nodelay(true)?;
-    let (silence, timeout) = (server.http.first_byte_timeout, server.http.read_timeout);
+    let silence = server.http.first_byte_timeout;
+    let timeout = server.http.read_timeout;
     let mut first = [0];
     tokio::select! {
-        // A connection that says nothing costs no buffers.
+        // A silent connection needs no buffers.
         peeked = tokio::time::timeout(silence.min(timeout), stream.peek(&mut first)) => {
             peeked??;
         }
@@ -209,11 +219,13 @@ async fn serve_connection<H: RequestHandler>(
     let is_another_account = server.accounts.is_another(&stream)?;
     let peer = ConnectionPeer { address: stream.peer_addr()?.ip(), is_another_account };
     let stream = ConnectionSocket::new(stream, Arc::clone(&slot), server.http.write_timeout);
-    let (unclear, count) = (stream.ambiguous_length(), AtomicU64::new(0));
+    let unclear = stream.ambiguous_length();
+    let count = AtomicU64::new(0);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let number = count.fetch_add(1, Ordering::Relaxed);
-        let (server, slot) = (Arc::clone(&server), Arc::clone(&slot));
+        let server = Arc::clone(&server);
+        let slot = Arc::clone(&slot);
         let length = BodyLength::from_request(&request, unclear.is_ambiguous(number));
         async move {
             slot.mark_busy().await;
@@ -221,8 +233,8 @@ async fn serve_connection<H: RequestHandler>(
         }
     });
     // The timeout runs from the first byte, or from the last reply, to the end of the head.
-    // Half-closed connections count as closed: it is how the end of a client is noticed while its
-    // request is being worked on.
+    // Half-closed connections count as closed, which reveals that a client left while its request
+    // is processed.
     let exchange = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeout)
@@ -230,19 +242,19 @@ async fn serve_connection<H: RequestHandler>(
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    let mut exchange = Box::pin(exchange);
+    let mut pinned = Box::pin(exchange);
     tokio::select! {
-        ended = exchange.as_mut() => ended?,
+        ended = pinned.as_mut() => ended?,
         () = stopping.cancelled() => {
-            exchange.as_mut().graceful_shutdown();
-            exchange.await?;
+            pinned.as_mut().graceful_shutdown();
+            pinned.await?;
         }
     }
     Ok(())
 }
 
-/// Ends a reply that comes piece by piece when its client is revoked. What is there at once is sent whole: it may
-/// say that the client revoked itself.
+/// Ends a streamed reply when its client is revoked. A complete reply is sent whole, because it may
+/// confirm that the client revoked itself.
 fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -253,14 +265,14 @@ fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     })
 }
 
-/// How the end of a request is known.
+/// Certainty about the end of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyLength {
-    /// From the start.
+    /// Known from the start.
     Known,
-    /// From its last chunk. Nothing after it is taken for a request.
+    /// Known from its last chunk. Nothing after it is read as a request.
     Chunked,
-    /// Not for certain: a proxy may have read it otherwise.
+    /// Ambiguous: a proxy may have read it differently.
     Unclear,
 }
 
@@ -292,7 +304,8 @@ impl<H: RequestHandler> HttpServer<H> {
         let mut record = RequestLogEntry::new(
             span.clone(),
             self.counts.clone(),
-            (Arc::clone(&slot), self.activity.begin_work()),
+            Arc::clone(&slot),
+            self.activity.begin_work(),
         );
         if request.method() == Method::HEAD {
             record.ends_with_head();
@@ -347,8 +360,8 @@ impl<H: RequestHandler> HttpServer<H> {
             if rest.size_hint().lower() > self.http.max_body_bytes as u64 {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            // Meanwhile, so that the client reads the refusal instead of a reset connection, and need
-            // not send all of the body before.
+            // Discarded while the refusal is sent, so that the client reads the refusal instead of
+            // a reset, and need not send the whole body first.
             let discarding = body::discard_body(rest, self.http.read_timeout);
             let stopping = self.tasks.stop_token().clone();
             let until_stopped = async move { stopping.run_until_cancelled(discarding).await };
@@ -357,19 +370,20 @@ impl<H: RequestHandler> HttpServer<H> {
         response
     }
 
-    /// Returns who asks, of a request that may be answered. What a web page may have caused never gets as
-    /// far as to have its bearer judged.
+    /// Checks a request and returns its admission. The guard runs first, so the bearer of a request
+    /// from a foreign web page is never judged.
     fn authorize_request(&self, head: &Parts) -> Result<AuthContext, HttpError> {
         self.guard.check_request(&head.uri, &head.headers)?;
         let bearer = gate::parse_bearer(&head.headers)?;
         let peer = head.extensions.get::<ConnectionPeer>();
         let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
         let session = gate::parse_session(&head.headers);
-        let (path, peer_address) = (head.uri.path(), peer.map(|peer| peer.address));
+        let path = head.uri.path();
+        let peer_address = peer.map(|peer| peer.address);
         (self.gate)(AuthRequest { path, bearer, session, peer_address, is_another_account })
     }
 
-    /// Calls the handler. A bug in one request must not take the connection with it.
+    /// Calls the handler. A panic in one request does not end the connection.
     async fn call_handler(&self, request: &mut Request) -> Response {
         let answered = AssertUnwindSafe(self.handler.handle_request(request)).catch_unwind().await;
         answered.unwrap_or_else(|_| {

@@ -1,7 +1,7 @@
-//! The bounded connections of a listener: which of them gives way to a new client when all are taken.
+//! Bounds the connections of a listener, and selects the one to close for a new client.
 //!
-//! A connection waits for its client while it has no first byte, no whole head, no whole body, or
-//! no next request. Silent connections have no buffers.
+//! A connection waits for its client while it lacks its first byte, a whole head, a whole body, or
+//! its next request. Silent connections have no buffers.
 
 use std::{
     collections::BTreeMap,
@@ -17,22 +17,22 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-/// Hands out slots. A connection that waits for its client, rather than the client for it, gives way
-/// when none is free: the one that has waited longest.
+/// Slots for connections. When none is free, the connection that has waited longest for its client
+/// is closed.
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
     free: Arc<Semaphore>,
     waiting: Mutex<IdleConnections>,
-    /// Rung when a connection begins to wait.
+    /// Notified when a connection begins to wait.
     began: Notify,
     crowded: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct IdleConnections {
-    /// How often a connection began to wait.
+    /// Number of times that any connection began to wait.
     count: u64,
-    /// Those that wait, longest first, by the count at which they began.
+    /// Waiting connections by the count at which they began, longest first.
     slots: BTreeMap<u64, CancellationToken>,
 }
 
@@ -46,20 +46,24 @@ impl ConnectionSlots {
         })
     }
 
-    /// Takes a slot. Where none is free, the connection that has waited longest is closed for it;
-    /// where all have a request under way, waits until one of them has not.
+    /// Acquires a slot. If none is free, closes the connection that has waited longest; if all have
+    /// a request in progress, waits until one has none.
     pub(super) async fn acquire_slot(self: &Arc<Self>) -> io::Result<Arc<ConnectionSlot>> {
         let slot = |permit| {
             let slots = Arc::clone(self);
-            let (gives_way, place) = (CancellationToken::new(), Mutex::default());
-            let answered = AtomicBool::new(false);
-            Arc::new(ConnectionSlot { slots, gives_way, place, answered, _permit: permit })
+            Arc::new(ConnectionSlot {
+                slots,
+                gives_way: CancellationToken::new(),
+                place: Mutex::default(),
+                answered: AtomicBool::new(false),
+                _permit: permit,
+            })
         };
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             self.crowded.store(false, Ordering::Relaxed);
             return Ok(slot(permit));
         }
-        // A crowd is one event, not thousands.
+        // A crowd is logged once.
         if !self.crowded.swap(true, Ordering::Relaxed) {
             warn!("all connections are taken; the longest idle ones give way to new clients");
         }
@@ -86,20 +90,19 @@ impl ConnectionSlots {
     }
 }
 
-/// The slot of one connection.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,
     gives_way: CancellationToken,
-    /// Its key among those that wait.
+    /// Key among the waiting connections.
     place: Mutex<Option<u64>>,
-    /// Whether the reply to the last request has been written, but perhaps not sent.
+    /// True if the reply to the last request has been written but may not be sent yet.
     answered: AtomicBool,
     _permit: OwnedSemaphorePermit,
 }
 
 impl ConnectionSlot {
-    /// The connection waits for bytes of its client.
+    /// Marks the connection as waiting for its client.
     pub(super) fn mark_idle(&self) {
         let mut waiting = self.slots.lock_idle();
         waiting.count += 1;
@@ -112,8 +115,8 @@ impl ConnectionSlot {
         self.slots.began.notify_one();
     }
 
-    /// A request is whole and its work may begin. Never returns if the connection has to go: then it
-    /// is dropped together with this future.
+    /// Marks the connection as working on a request. Never returns for a connection that was
+    /// selected for closing, which is dropped together with this future.
     pub(super) async fn mark_busy(&self) {
         let is_there = {
             let mut waiting = self.slots.lock_idle();
@@ -127,24 +130,24 @@ impl ConnectionSlot {
         }
     }
 
-    /// The reply is complete, and waits as soon as it is sent.
+    /// Marks the reply as complete; the connection waits again once it is sent.
     pub(super) fn mark_reply_complete(&self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    /// All that was written is sent.
+    /// Marks all written data as sent.
     pub(super) fn mark_flushed(&self) {
         if self.answered.swap(false, Ordering::Relaxed) {
             self.mark_idle();
         }
     }
 
-    /// The connection speaks another protocol from here on, and says itself when it waits.
+    /// Marks the connection as upgraded; it then reports itself when it waits.
     pub(super) fn mark_upgraded(&self) {
         self.answered.store(false, Ordering::Relaxed);
     }
 
-    /// Returns once the connection has to go.
+    /// Returns once the connection was selected for closing.
     pub(super) async fn gives_way(&self) {
         self.gives_way.cancelled().await;
     }
@@ -171,11 +174,11 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_has_to_go_begins_no_more_work() {
         let slots = ConnectionSlots::new(2);
-        let (first, second) =
-            (slots.acquire_slot().await.unwrap(), slots.acquire_slot().await.unwrap());
+        let first = slots.acquire_slot().await.unwrap();
+        let second = slots.acquire_slot().await.unwrap();
         first.mark_idle();
         second.mark_idle();
-        // Asked again, it has waited for less long, and is not there twice.
+        // Marked again, it has waited less long, and is listed once.
         first.mark_idle();
         second.mark_busy().now_or_never().unwrap();
         second.mark_idle();
@@ -190,8 +193,8 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_ended_gives_way_to_nobody() {
         let slots = ConnectionSlots::new(2);
-        let (gone, there) =
-            (slots.acquire_slot().await.unwrap(), slots.acquire_slot().await.unwrap());
+        let gone = slots.acquire_slot().await.unwrap();
+        let there = slots.acquire_slot().await.unwrap();
         gone.mark_idle();
         there.mark_idle();
         drop(gone);

@@ -1,4 +1,5 @@
-//! The socket of a connection: follows what is read, and ends a connection whose client takes nothing of what is sent.
+//! The socket of a connection: tracks the bytes read, and ends the connection of a client that
+//! reads nothing.
 
 use std::{
     future::Future,
@@ -20,28 +21,28 @@ use tokio::{
 
 use super::{framing::RequestFraming, slots::ConnectionSlot};
 
-/// The number of a request that no connection reaches.
+/// Number of a request that no connection reaches.
 const NONE: u64 = u64::MAX;
 
-/// A stream that reads no more of a head than it may have, and whose writes fail once none of them
-/// has got anywhere for `limit`. Without it a client that leaves its socket open and never reads would
-/// hold its reply, and the turn that makes it, until the turn's own time limit.
+/// Stream that reads no more of a head than allowed, and whose writes fail after `limit` without
+/// progress. Otherwise a client that never reads would hold its reply, and the turn behind it,
+/// until the turn's own time limit.
 pub(super) struct ConnectionSocket {
     stream: TcpStream,
     slot: Arc<ConnectionSlot>,
     framing: RequestFraming,
     unclear: AmbiguousLength,
     limit: Duration,
-    /// Runs from the first write that had to wait to the next one that did not.
+    /// Runs from the first blocked write until one succeeds.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-/// Which request of a connection has a length that is not clear. Known before it is parsed.
+/// Number of the request with an ambiguous length, known before the request is parsed.
 #[derive(Debug, Clone)]
 pub(super) struct AmbiguousLength(Arc<AtomicU64>);
 
 impl AmbiguousLength {
-    /// Returns whether the length of the request with this number, counted from 0, is not clear.
+    /// Returns whether the request with this number, counted from 0, has an ambiguous length.
     pub(super) fn is_ambiguous(&self, number: u64) -> bool {
         self.0.load(Ordering::Relaxed) <= number
     }
@@ -57,12 +58,12 @@ impl ConnectionSocket {
         self.unclear.clone()
     }
 
-    /// No more requests come: the connection speaks another protocol.
+    /// Stops tracking, because the connection uses another protocol.
     pub(super) fn mark_upgraded(&mut self) {
         self.framing = RequestFraming::for_other_protocol();
     }
 
-    /// Gives up a write that has waited too long; the timer wakes the writer for that.
+    /// Fails a write that has waited too long. The timer wakes the writer.
     fn limit_write_time<T>(
         &mut self,
         written: Poll<io::Result<T>>,
@@ -86,16 +87,17 @@ impl AsyncRead for ConnectionSocket {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let Self { stream, framing, unclear, .. } = &mut *self;
-        let (stream, before) = (Pin::new(stream), buffer.filled().len());
+        let pinned = Pin::new(stream);
+        let before = buffer.filled().len();
         match framing.max_readable_bytes() {
             0 => return Poll::Ready(Err(io::ErrorKind::InvalidData.into())),
             room if room < buffer.remaining() => {
                 let mut bounded = ReadBuf::new(buffer.initialize_unfilled_to(room));
-                ready!(stream.poll_read(context, &mut bounded))?;
+                ready!(pinned.poll_read(context, &mut bounded))?;
                 let read = bounded.filled().len();
                 buffer.advance(read);
             }
-            _ => ready!(stream.poll_read(context, buffer))?,
+            _ => ready!(pinned.poll_read(context, buffer))?,
         }
         let Some(read) = buffer.filled().get(before..) else {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));

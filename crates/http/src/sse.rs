@@ -1,5 +1,5 @@
-//! Server-sent events with keep-alive comments. Only those of a stream that can be resumed have ids: they
-//! would make clients try.
+//! Server-sent events with keep-alive comments. Only events of a resumable stream have ids, because
+//! clients would try to resume.
 
 use std::time::Duration;
 
@@ -9,14 +9,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::{Response, reply};
 
-/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// What `id:` says, where the stream can be resumed after the event.
+    /// Value of `id:`, if the stream can be resumed after the event.
     pub id: Option<usize>,
-    /// What `event:` says; `None` leaves the line out.
+    /// Value of `event:`; `None` omits the line.
     pub name: Option<&'static str>,
-    /// The payload, usually JSON.
+    /// Payload, usually JSON.
     pub data: String,
 }
 
@@ -38,7 +37,7 @@ pub fn stream_messages(
     stream_events(texts.map(|data| SseEvent { id: None, name: None, data }), keep_alive)
 }
 
-/// Puts `tick` between the pieces every `period` until the pieces end.
+/// Inserts `tick` between the pieces every `period` until the pieces end.
 pub(super) fn with_ticks(
     pieces: impl Stream<Item = Bytes> + Send + 'static,
     period: Duration,
@@ -59,7 +58,7 @@ pub(super) fn with_ticks(
     })
 }
 
-/// Writes an event. A line break of any kind in the payload starts a further `data:` line.
+/// Renders an event. Each line break in the payload starts another `data:` line.
 fn render_event(event: &SseEvent) -> String {
     let mut text = String::with_capacity(event.data.len() + 32);
     if let Some(id) = event.id {

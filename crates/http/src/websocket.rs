@@ -1,4 +1,4 @@
-//! The handshake of a WebSocket, and an upgraded connection with its bounds.
+//! The handshake of a WebSocket, and the bounded connection after it.
 
 use std::{
     collections::VecDeque,
@@ -36,41 +36,38 @@ use super::{
     socket::ConnectionSocket,
 };
 
-/// The protocol that a handshake asks for.
+/// Protocol that a handshake requests.
 const PROTOCOL: &str = "websocket";
-/// Its only version.
 const VERSION: &str = "13";
-/// Characters of a key: 16 bytes in Base64.
+/// Length of a key: 16 bytes in Base64.
 const KEY_CHARS: usize = 24;
-/// Most messages that may wait to be sent; with more nothing is read.
+/// Maximum number of messages waiting to be sent; beyond it, nothing is read.
 const MAX_QUEUED: usize = 8;
-/// How many pings may be without any sign of life of the client.
+/// Maximum number of pings without a sign of life from the client.
 const MAX_UNANSWERED: u32 = 2;
-/// Bytes of the buffer of a connection, which may be idle for hours.
+/// Buffer size in bytes of a connection, which may be idle for hours.
 const BUFFER_BYTES: usize = 4 * 1024;
-/// How long a client may take to take its last message and to agree that the connection ends.
+/// Maximum time for a client to read its last message and confirm the close.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
-/// The same where another client waits for its slot.
+/// The same limit if another client waits for the slot.
 const HURRIED_GRACE: Duration = Duration::from_millis(100);
 
-/// What is there to know of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebSocketEvent {
-    /// The client sent a text.
     Text(String),
-    /// The client sent something else.
+    /// The client sent data that is not text.
     Binary,
-    /// The client sends more than it may. Nothing further can be read.
+    /// The client sends more than allowed. Nothing more can be read.
     TooLarge,
-    /// All that was sent has left.
+    /// All messages have been sent.
     Sent,
-    /// The server stops. Reported once.
+    /// The server is stopping. Reported once.
     Stopping,
-    /// The client left, broke the protocol or is silent, or the connection has to go.
+    /// The client left, broke the protocol or is silent, or the connection must close.
     Over,
 }
 
-/// An upgraded connection. It is read and written by [`WebSocket::next`] only.
+/// Upgraded connection. Only [`WebSocket::next`] reads and writes it.
 pub struct WebSocket {
     stream: WebSocketStream<ConnectionSocket>,
     slot: Arc<ConnectionSlot>,
@@ -79,19 +76,19 @@ pub struct WebSocket {
     is_stopping: bool,
     /// Cancelled when its client is revoked.
     revoked: CancellationToken,
-    /// What waits to be written.
+    /// Messages that wait to be written.
     queue: VecDeque<Message>,
-    /// Whether something was written that may still be in a buffer.
+    /// True if written data may still be in a buffer.
     unflushed: bool,
     pings: Interval,
     /// Pings since the last sign of life.
     unanswered: u32,
-    /// Why it will be closed, and whether there may be bytes that cannot be read as messages.
+    /// Code for the close; `is_broken` tells that unreadable bytes may remain.
     code: CloseCode,
     is_broken: bool,
 }
 
-/// Answers a handshake. The connection, once upgraded, is for `session`, a task of the listener.
+/// Accepts a handshake. `session` receives the upgraded connection in a task of the listener.
 pub fn accept_websocket<F>(
     request: &mut Request,
     session: impl FnOnce(WebSocket) -> F + Send + 'static,
@@ -100,15 +97,18 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let accepted = validate_handshake(request)?;
-    // A request of HTTP/1.0 has none.
-    let upgrade = request.head.extensions.remove::<OnUpgrade>();
-    let upgrade = upgrade.ok_or(HttpError::UpgradeRequired)?;
-    let (slot, tasks) = (Arc::clone(&request.slot), request.tasks.clone());
-    let (stopping, keep_alive) = (tasks.stop_token().clone(), request.keep_alive);
-    let (max_bytes, busy) = (request.max_body_bytes, request.activity.begin_work());
+    // A request of HTTP/1.0 has no upgrade.
+    let announced = request.head.extensions.remove::<OnUpgrade>();
+    let upgrade = announced.ok_or(HttpError::UpgradeRequired)?;
+    let slot = Arc::clone(&request.slot);
+    let tasks = request.tasks.clone();
+    let stopping = tasks.stop_token().clone();
+    let keep_alive = request.keep_alive;
+    let max_bytes = request.max_body_bytes;
+    let busy = request.activity.begin_work();
     let revoked = request.admission.revoked.clone();
     let opening = async move {
-        // It fails where the client has left already.
+        // The upgrade fails if the client has left.
         let Ok(upgraded) = upgrade.await else { return };
         slot.mark_upgraded();
         let Some(stream) = open_websocket_stream(upgraded, max_bytes).await else { return };
@@ -140,7 +140,7 @@ where
     Ok(response)
 }
 
-/// Returns what answers the key of a handshake.
+/// Returns the answer to the key of a handshake.
 fn validate_handshake(request: &Request) -> Result<HeaderValue, HttpError> {
     let lists = |name, token: &str| {
         let header = request.header(name).unwrap_or_default();
@@ -163,7 +163,7 @@ fn validate_handshake(request: &Request) -> Result<HeaderValue, HttpError> {
     HeaderValue::try_from(derive_accept_key(key.as_bytes())).map_err(|_| HttpError::Internal)
 }
 
-/// Takes over the socket of a connection, with what was read of it too early.
+/// Takes the socket of a connection, with bytes that were read early.
 async fn open_websocket_stream(
     upgraded: Upgraded,
     max_bytes: usize,
@@ -184,22 +184,22 @@ async fn open_websocket_stream(
 }
 
 impl WebSocket {
-    /// Sends a text, in the order of calls.
+    /// Queues a text to be sent, in the order of calls.
     pub fn send(&mut self, text: String) {
         self.queue.push_back(Message::text(text));
     }
 
-    /// Returns whether all that was sent has left.
+    /// Returns whether all messages have been sent.
     pub fn is_sent(&self) -> bool {
         self.queue.is_empty() && !self.unflushed
     }
 
-    /// The connection waits for its client: it gives way to a new one where all are taken.
+    /// Allows a new client to evict the connection while it waits for its client.
     pub fn allow_eviction(&self) {
         self.slot.mark_idle();
     }
 
-    /// Work for the client begins. Returns whether it may: not where the connection has to go.
+    /// Marks the connection as working. Returns `false` if it must close.
     pub async fn begin_work(&self) -> bool {
         tokio::select! {
             biased;
@@ -208,7 +208,7 @@ impl WebSocket {
         }
     }
 
-    /// Sends and pings, and waits for what happens next. Nothing is lost when the future is dropped.
+    /// Sends, pings, and waits for the next event. Dropping the future loses nothing.
     pub async fn next(&mut self) -> WebSocketEvent {
         let Self { stream, queue, unflushed, .. } = self;
         loop {
@@ -249,7 +249,7 @@ impl WebSocket {
             match read {
                 Ok(Message::Text(text)) => return WebSocketEvent::Text(text.as_str().to_owned()),
                 Ok(Message::Binary(_)) => return WebSocketEvent::Binary,
-                // Pings are answered by the protocol.
+                // The protocol answers pings.
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
                 Ok(Message::Close(_)) => return WebSocketEvent::Over,
                 Err(Error::Capacity(_)) => {
@@ -269,11 +269,11 @@ impl WebSocket {
         }
     }
 
-    /// Sends what waits, and ends the connection; its client is given a moment for that.
+    /// Sends the waiting messages and closes the connection within a grace period.
     pub async fn close(mut self) {
         let hurried = self.code == CloseCode::Again;
         let grace = if hurried { HURRIED_GRACE } else { CLOSE_GRACE };
-        // A client that is gone, or takes nothing, misses nothing any more.
+        // A client that has left or does not read misses nothing.
         drop(timeout(grace, self.flush_and_close()).await);
     }
 
@@ -283,9 +283,9 @@ impl WebSocket {
         }
         let reason = if self.code == CloseCode::Policy { "the token was revoked" } else { "" };
         let frame = CloseFrame { code: self.code, reason: reason.into() };
-        // Refused where the client began to close: it is answered below.
+        // Fails if the client began to close, which is answered below.
         drop(self.stream.close(Some(frame)).await);
-        // Until the client agrees: closed earlier, it might never see what was sent.
+        // Wait for the client's close; otherwise it might miss the last messages.
         while let Some(Ok(_)) = self.stream.next().await {}
         if self.is_broken {
             let socket = self.stream.get_mut();
@@ -296,14 +296,13 @@ impl WebSocket {
     }
 }
 
-/// What came of reading and writing.
 enum WebSocketExchange {
     Sent,
     Read(Result<Message, Error>),
     Lost,
 }
 
-/// Writes what waits, and reads unless too much waits.
+/// Writes waiting messages, and reads unless too many wait.
 fn poll_exchange(
     stream: &mut WebSocketStream<ConnectionSocket>,
     queue: &mut VecDeque<Message>,

@@ -58,7 +58,7 @@ pub use page::{FindDocument, is_of_page};
 pub use settings::{EditorLink, EffectiveSetting, PageSettings, SettingSource};
 pub use turns::TurnRegistry;
 
-/// What the API stands on.
+/// Services that the handlers call.
 pub struct ApiServices {
     pub ingest: Ingest,
     pub search: Search,
@@ -67,12 +67,10 @@ pub struct ApiServices {
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,
     pub chat: Chat,
-    /// The turns that people watch on the page.
     pub turns: TurnRegistry,
     pub path_map: PathMap,
     pub page: PageSettings,
     pub settings: Vec<EffectiveSetting>,
-    /// What went wrong of late.
     pub failures: FailureLog,
     /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
@@ -83,7 +81,6 @@ pub struct ApiServices {
     pub find_document: FindDocument,
 }
 
-/// The handler of the main listener.
 #[derive(Clone)]
 pub struct Api {
     parts: Arc<ApiState>,
@@ -108,7 +105,7 @@ struct ApiState {
 }
 
 impl Api {
-    /// Builds the handler; fails only when a schema of ours is invalid.
+    /// Builds the handler. Fails only when a built-in schema is invalid.
     pub fn new(services: ApiServices, http: &HttpSettings) -> Result<Self, SchemaError> {
         let services = Arc::new(services);
         let parts = ApiState {
@@ -142,11 +139,11 @@ impl RequestHandler for Api {
     }
 }
 
-/// How much of the state of the server somebody sees.
+/// Amount of status detail that a caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StatusDetail {
     Whole,
-    /// Only how it goes, as monitors ask.
+    /// Only the overall state, for monitors.
     Bare,
 }
 
@@ -165,12 +162,12 @@ impl ApiState {
         self: &Arc<Self>,
         request: &mut Request,
     ) -> Result<Response, ApiError> {
-        let path = codeinfo_http::split_path(request.path())?;
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let segments = codeinfo_http::split_path(request.path())?;
+        let path: Vec<&str> = segments.iter().map(String::as_str).collect();
         let services = &*self.services;
-        let of = match_route(request.method(), &path);
-        request.require_rights(of.needed_rights())?;
-        match of {
+        let route = match_route(request.method(), &path);
+        request.require_rights(route.needed_rights())?;
+        match route {
             ApiRoute::Asset { name } => Ok(mark_quiet(match (self.services.find_document)(name) {
                 Some(text) => page::reply_document(text),
                 None => page::reply_asset(request, name).await?,
@@ -188,7 +185,7 @@ impl ApiState {
             | ApiRoute::CancelIngest { .. }
             | ApiRoute::Reembed { .. }
             | ApiRoute::Remove { .. }
-            | ApiRoute::Roots => self.answer_ingest_route(request, of).await,
+            | ApiRoute::Roots => self.answer_ingest_route(request, route).await,
             ApiRoute::IngestedRepos => tools::ingested_repos(services).await,
             ApiRoute::VectorSearch => {
                 let search = parse_arguments(request, &self.search_schema).await?;
@@ -199,9 +196,10 @@ impl ApiState {
                 let turn = chat::ask_question(services, arguments, request.auth_context()).await?;
                 Ok(chat::stream_turn(services, turn, self.http.keep_alive))
             }
-            ApiRoute::ForPage(of) => self.for_page(request, of).await,
+            ApiRoute::ForPage(route) => self.for_page(request, route).await,
             ApiRoute::WebSocket => {
-                let (parts, admission) = (Arc::clone(self), request.auth_context().clone());
+                let parts = Arc::clone(self);
+                let admission = request.auth_context().clone();
                 Ok(codeinfo_http::accept_websocket(request, |socket| {
                     ws::serve_socket(parts, admission, socket)
                 })?)
@@ -218,7 +216,7 @@ impl ApiState {
             | ApiRoute::Tools
             | ApiRoute::Toolkit { .. }
             | ApiRoute::CallTool { .. }
-            | ApiRoute::AllowToolkits => self.answer_toolkit_route(request, of).await,
+            | ApiRoute::AllowToolkits => self.answer_toolkit_route(request, route).await,
             ApiRoute::CreateToken
             | ApiRoute::Tokens
             | ApiRoute::RevokeToken { .. }
@@ -226,7 +224,7 @@ impl ApiState {
             | ApiRoute::MakeSessionCode
             | ApiRoute::OpenSession
             | ApiRoute::StoreConfig
-            | ApiRoute::StoredConfig => self.answer_credential_route(request, of).await,
+            | ApiRoute::StoredConfig => self.answer_credential_route(request, route).await,
             ApiRoute::NotAllowed { allow } => {
                 page::reply_missing_page(request, HttpError::MethodNotAllowed { allow }).await
             }
@@ -234,14 +232,13 @@ impl ApiState {
         }
     }
 
-    /// Answers what is about indexing.
     async fn answer_ingest_route(
         &self,
         request: &mut Request,
-        of: ApiRoute<'_>,
+        route: ApiRoute<'_>,
     ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        match of {
+        match route {
             ApiRoute::StartIngest => {
                 let start = parse_arguments(request, &self.start_schema).await?;
                 ingest::start_ingest(services, start, request.auth_context().rights).await
@@ -266,28 +263,26 @@ impl ApiState {
         }
     }
 
-    /// Answers the handshake of a relay of raw search.
+    /// Accepts the handshake of a relay for raw search.
     fn accept_relay(&self, request: &mut Request) -> Result<Response, ApiError> {
         let search = Arc::new(self.mcp.clone());
         let endpoint = |place| match place {
             Some(place) => Arc::new(FolderEndpoint::new(search, place)) as Arc<dyn Endpoint>,
             None => search,
         };
-        let parts = (&self.services.relays, &self.rpc);
-        Ok(mcp_http::accept_relay(endpoint, request, parts)?)
+        Ok(mcp_http::accept_relay(endpoint, request, &self.services.relays, &self.rpc)?)
     }
 
-    /// Answers what is about toolkits.
     async fn answer_toolkit_route(
         &self,
         request: &mut Request,
-        of: ApiRoute<'_>,
+        route: ApiRoute<'_>,
     ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        match of {
+        match route {
             ApiRoute::ToolkitMcp { name } => {
-                let bearer = request.bearer();
-                let bearer = bearer.as_ref().map(codeinfo_core::Secret::expose);
+                let token = request.bearer();
+                let bearer = token.as_ref().map(codeinfo_core::Secret::expose);
                 let turn =
                     mcp::toolkits::ToolkitEndpoint::for_grant(&services.gateway, bearer, name)
                         .await?;
@@ -299,11 +294,11 @@ impl ApiState {
             }
             ApiRoute::Toolkit { name, action } => {
                 request.refuse_other_than_json()?;
-                toolkits::apply_action(services, request, (name, action)).await
+                toolkits::apply_action(services, request, name, action).await
             }
             ApiRoute::CallTool { toolkit } => {
                 let call = parse_arguments(request, &self.call_tool_schema).await?;
-                toolkits::call_tool(services, request, (toolkit, call)).await
+                toolkits::call_tool(services, request, toolkit, call).await
             }
             ApiRoute::AllowToolkits => {
                 let allow = parse_arguments(request, &self.allow_schema).await?;
@@ -313,14 +308,14 @@ impl ApiState {
         }
     }
 
-    /// Answers what is about tokens, and what they keep.
+    /// Answers the routes about tokens, page sessions and stored configurations.
     async fn answer_credential_route(
         &self,
         request: &mut Request,
-        of: ApiRoute<'_>,
+        route: ApiRoute<'_>,
     ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        match of {
+        match route {
             ApiRoute::CreateToken => {
                 let by = tokens::require_bearer(request)?;
                 let create = parse_arguments(request, &self.create_token_schema).await?;

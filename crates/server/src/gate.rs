@@ -1,4 +1,4 @@
-//! Who is answered: the one place that decides it, for both listeners.
+//! Decides for both listeners who may send a request, and with which rights.
 
 use std::sync::Arc;
 
@@ -9,13 +9,12 @@ use codeinfo_http::{AccessRights, AuthContext, AuthGate, AuthRequest, HttpError}
 use super::wrong_bearers::WrongBearers;
 use crate::api::{FindDocument, is_of_page};
 
-/// What monitors ask. Without a bearer they learn no more than how it goes.
+/// Paths that monitors poll. Without a bearer, they return only the overall state.
 const MONITORED: [&str; 3] = ["/health", "/ready", "/version"];
-/// Where the page opens a session with a code.
+/// Path at which the page opens a session with a code.
 const OPEN_SESSION: &str = "/auth/page-sessions";
-/// Where Codex searches.
 const SEARCH: &str = "/mcp";
-/// Where Codex finds the toolkits of a turn.
+/// Path at which Codex finds the toolkits of a turn.
 const TOOLKITS: &str = "/mcp/toolkits";
 
 const NEEDED: &str = "a token is needed: send `Authorization: Bearer …`, and make one with \
@@ -24,34 +23,33 @@ const ANOTHER_ACCOUNT: &str = "the server belongs to another account of this mac
                                with a token, which its owner makes with `codeinfo token create NAME`";
 const SESSION_OVER: &str = "the session of the page is over; `codeinfo open` opens another one";
 
-/// What callers may prove themselves with.
+/// Credentials that a gate accepts.
 #[derive(Clone)]
 pub struct GateCredentials {
     pub tokens: TokenStore,
     pub sessions: PageSessions,
-    /// Good for the search of the main listener only.
+    /// Valid only for the search of the main listener.
     pub search: ProcessKey,
-    /// Whether a turn that runs has been granted its toolkits with it.
+    /// Returns whether a bearer is the toolkit grant of a running turn.
     pub is_grant: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Whether who has none is refused.
+    /// True if callers without a bearer are refused.
     pub are_required: bool,
     pub wrong: Arc<WrongBearers>,
-    /// Documents are public, as the page is.
+    /// Finds documents, which are public like the page.
     pub find_document: FindDocument,
 }
 
-/// The gate of the main listener.
 pub fn build_main_gate(bearers: GateCredentials) -> AuthGate {
     Arc::new(move |asked| match asked.bearer {
         Some(bearer) if asked.path == SEARCH && bearers.search.matches(bearer) => {
             Ok(AuthContext::anonymous(AccessRights::Ask))
         }
-        Some(bearer) if is_of_turns(asked.path) && (bearers.is_grant)(bearer) => {
+        Some(bearer) if is_toolkit_path(asked.path) && (bearers.is_grant)(bearer) => {
             Ok(AuthContext::anonymous(AccessRights::Ask))
         }
         Some(_) => admit_caller(&bearers, asked),
         None => admit_caller(&bearers, asked).or_else(|refusal| {
-            // Others of the machine may see the arguments of the browser that is started.
+            // Other accounts may see the arguments of the browser that is started, with the code.
             let opens_session = asked.path == OPEN_SESSION && !asked.is_another_account;
             let is_public = MONITORED.contains(&asked.path)
                 || is_of_page(asked.path, bearers.find_document)
@@ -61,33 +59,36 @@ pub fn build_main_gate(bearers: GateCredentials) -> AuthGate {
     })
 }
 
-/// Whether a path is where Codex finds the toolkits of a turn.
-fn is_of_turns(path: &str) -> bool {
+/// Returns whether Codex finds the toolkits of a turn at a path.
+fn is_toolkit_path(path: &str) -> bool {
     path.strip_prefix(TOOLKITS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The gate of the MCP server.
 pub fn build_mcp_gate(bearers: GateCredentials) -> AuthGate {
     Arc::new(move |asked| admit_caller(&bearers, asked))
 }
 
-/// A wrong bearer is refused also where none is needed: who sends one means somebody.
+/// Checks the credentials of a caller. Refuses a wrong bearer even when none is needed.
 fn admit_caller(
     bearers: &GateCredentials,
     asked: AuthRequest<'_>,
 ) -> Result<AuthContext, HttpError> {
     if let (None, Some(session)) = (asked.bearer, asked.session) {
         let found = bearers.sessions.find_session(session.cookie, session.key);
-        let revoked = found.filter(|_| !asked.is_another_account);
-        let revoked = revoked.ok_or(HttpError::Unauthorized(SESSION_OVER))?;
-        let (principal, rights) = (Some(Principal::owner()), AccessRights::Administer);
-        return Ok(AuthContext { principal, rights, revoked });
+        let revoked = found
+            .filter(|_| !asked.is_another_account)
+            .ok_or(HttpError::Unauthorized(SESSION_OVER))?;
+        return Ok(AuthContext {
+            principal: Some(Principal::owner()),
+            rights: AccessRights::Administer,
+            revoked,
+        });
     }
     let Some(bearer) = asked.bearer else {
         return match (bearers.are_required, asked.is_another_account) {
             (true, _) => Err(HttpError::Unauthorized(NEEDED)),
             (false, true) => Err(HttpError::Unauthorized(ANOTHER_ACCOUNT)),
-            // Who runs as the owner can read the owner's key.
+            // A process of the owner's account can read the owner's key.
             (false, false) => Ok(AuthContext::anonymous(AccessRights::Administer)),
         };
     };
@@ -116,19 +117,18 @@ mod tests {
         let search = ProcessKey::generate().unwrap();
         let key = search.secret().expose().to_owned();
         for are_required in [true, false] {
-            let (tokens, search) = (vault.tokens.clone(), search.clone());
-            let sessions = vault.sessions.clone();
             let is_grant = Arc::new(|bearer: &str| bearer == "grant");
             let bearers = GateCredentials {
-                tokens,
-                sessions,
-                search,
+                tokens: vault.tokens.clone(),
+                sessions: vault.sessions.clone(),
+                search: search.clone(),
                 is_grant,
                 are_required,
                 wrong: Arc::default(),
                 find_document: |_| None,
             };
-            let (main, mcp) = (build_main_gate(bearers.clone()), build_mcp_gate(bearers));
+            let main = build_main_gate(bearers.clone());
+            let mcp = build_mcp_gate(bearers);
             let asked = |path| AuthRequest {
                 path,
                 bearer: Some(&key),
@@ -161,18 +161,18 @@ mod tests {
     async fn another_account_without_a_token_sees_no_more_than_monitors_do() {
         let folder = tempfile::tempdir().unwrap();
         let vault = CredentialStore::open(folder.path(), None, Tasks::default()).await.unwrap();
-        let (tokens, sessions) = (vault.tokens, vault.sessions);
         let search = ProcessKey::generate().unwrap();
         let bearers = GateCredentials {
-            tokens,
-            sessions,
+            tokens: vault.tokens,
+            sessions: vault.sessions,
             search,
             is_grant: Arc::new(|_| false),
             are_required: false,
             wrong: Arc::default(),
             find_document: |_| None,
         };
-        let (main, mcp) = (build_main_gate(bearers.clone()), build_mcp_gate(bearers));
+        let main = build_main_gate(bearers.clone());
+        let mcp = build_mcp_gate(bearers);
         let asked = |path, is_another_account| AuthRequest {
             path,
             bearer: None,

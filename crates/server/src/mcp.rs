@@ -19,7 +19,6 @@ use codeinfo_core::telemetry::FailureLog;
 use codeinfo_http::{HttpSettings, Request, RequestHandler, Response};
 use protocol::QuestionEndpoint;
 
-/// The handler of the MCP listener.
 #[derive(Clone)]
 pub struct McpApi {
     questions: QuestionEndpoint,
@@ -28,7 +27,7 @@ pub struct McpApi {
 }
 
 impl McpApi {
-    /// Builds the handler; fails only when the tool's schema is invalid.
+    /// Builds the handler. Fails only when the tool's schema is invalid.
     pub fn new(
         chat: Chat,
         http: &HttpSettings,
@@ -46,22 +45,21 @@ impl McpApi {
         &self,
         request: &mut Request,
     ) -> Result<Response, codeinfo_http::HttpError> {
-        // As the one who asks has it, until the server stops.
-        let questions = self.questions.asked_by(request.auth_context(), request.shutdown_token());
+        // For the caller of this request, until the server stops.
+        let questions =
+            self.questions.with_caller(request.auth_context(), request.shutdown_token());
         match (request.method(), request.path()) {
             (&Method::POST, "/" | "/mcp") => {
                 let questions: Arc<dyn Endpoint> = Arc::new(questions);
                 mcp_http::answer_post(&questions, request, &self.bounds).await
             }
             (&Method::GET, "/" | "/mcp") => mcp_http::answer_get(&questions, request, &self.bounds),
-            (&Method::GET, mcp_http::PATH) => {
-                let parts = (&self.relays, &self.bounds);
-                mcp_http::accept_relay(
-                    |place| Arc::new(questions.serve_relay(place)),
-                    request,
-                    parts,
-                )
-            }
+            (&Method::GET, mcp_http::PATH) => mcp_http::accept_relay(
+                |place| Arc::new(questions.serve_relay(place)),
+                request,
+                &self.relays,
+                &self.bounds,
+            ),
             (_, mcp_http::PATH) => Err(codeinfo_http::HttpError::MethodNotAllowed { allow: "GET" }),
             (_, "/" | "/mcp") => Err(codeinfo_http::HttpError::MethodNotAllowed { allow: "POST" }),
             _ => Err(codeinfo_http::HttpError::RouteNotFound),

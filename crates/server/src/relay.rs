@@ -1,7 +1,7 @@
 //! `codeinfo stdio`: MCP over standard input and output, forwarded to the one server of the data folder.
 //!
-//! A message is a line here and a frame of a WebSocket there; what it says is the server's to understand. The
-//! relay knows of a message only its id, so that it can answer when the server is lost.
+//! A message is a line here and a frame of a WebSocket there; only the server interprets it. The
+//! relay reads little more than its id, to answer it when the server is lost.
 
 mod frame;
 mod link;
@@ -26,30 +26,30 @@ use self::{
     streams::{InputLine, StdinReader, StdoutWriter},
 };
 
-/// How long the server may take to answer what can be answered at once, after the end of the input.
+/// Maximum wait for the server's last answers after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// How often a lost connection is made again for one message.
+/// Maximum number of attempts to connect for one message.
 const ATTEMPTS: usize = 20;
-/// How long a server is waited for after the end of the input.
+/// Maximum wait for a server after the end of the input.
 const LAST_WAIT: Duration = Duration::from_secs(20);
 
-/// A server that was reached.
 #[derive(Debug, Clone)]
 pub struct ReachableServer {
-    /// The base URL of the listener to forward to, such as `http://127.0.0.1:5011`.
+    /// Base URL of the listener to forward to, such as `http://127.0.0.1:5011`.
     pub url: String,
-    /// The owner's key, where it can be read.
+    /// The owner's key, if it can be read.
     pub key: Option<Secret>,
 }
 
-/// Finds the server of the data folder, and starts one where none runs.
+/// Finds the server of the data folder, and starts one if none runs.
 pub trait ServerLocator: Send + Sync {
-    /// Returns a server that answers, or says why there is none.
+    /// Returns a server that answers, or the reason why none can be reached.
     fn reach_server(&self) -> BoxFuture<'_, Result<ReachableServer, String>>;
 }
 
-/// Asks a server that relays started to make room for one that a person or a service starts. Returns what it says
-/// to that, or why it could not be asked: it may end. One that says nothing serves on.
+/// Asks a server started by a relay to stop for one started by a person or a service. Returns its
+/// refusal or the connection failure, either of which may mean that it is ending; `None` if it
+/// continues to serve.
 pub async fn take_over(from: &ReachableServer) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let asked = RelayHandshake { version, takes_over: true, ..RelayHandshake::default() };
@@ -57,7 +57,7 @@ pub async fn take_over(from: &ReachableServer) -> Option<String> {
     ServerLink::open(from, &asked, &tasks).await.err()
 }
 
-/// Forwards until the input ends, or nobody takes the output.
+/// Forwards until the input ends or the output is closed.
 pub async fn run_relay(
     servers: &dyn ServerLocator,
     relay: RelayHandshake,
@@ -78,14 +78,13 @@ pub async fn run_relay(
         has_moved: false,
         tasks,
     };
-    // The server starts while the client still says what it is.
+    // Starts the server while the client still introduces itself.
     forwarding.link = forwarding.connect_to_server().await.ok();
     forwarding.run().await;
     forwarding.output.close().await;
     Ok(())
 }
 
-/// What happened on either side.
 enum RelayEvent {
     Line(Option<InputLine>),
     Message(Option<String>),
@@ -94,16 +93,16 @@ enum RelayEvent {
 struct RelayForwarder<'a> {
     servers: &'a dyn ServerLocator,
     relay: RelayHandshake,
-    /// What is no repository, whatever it holds.
+    /// Home folder, which never counts as a repository.
     home: Option<&'a Path>,
     input: StdinReader,
     output: StdoutWriter,
     link: Option<ServerLink>,
-    /// Ids, as JSON, of requests that are not answered yet.
+    /// Ids, as JSON, of requests without an answer yet.
     waiting: Vec<String>,
-    /// Whether the client says which folders it works in.
+    /// True if the client can list the folders it works in.
     has_roots: bool,
-    /// Whether the server was told of another folder than the client works in now.
+    /// True if the server knows another folder than the client's current one.
     has_moved: bool,
     tasks: &'a Tasks,
 }
@@ -122,14 +121,16 @@ impl RelayForwarder<'_> {
             };
             match came {
                 RelayEvent::Message(Some(text)) => self.forward_reply(&text).await,
-                // The last answers were given.
+                // The server has sent its last answers.
                 RelayEvent::Message(None) if ends_by.is_some() => return,
                 RelayEvent::Message(None) => self.fail_waiting_requests().await,
                 RelayEvent::Line(Some(InputLine::Text(text))) => self.forward_message(text).await,
                 RelayEvent::Line(Some(InputLine::Refused(id))) => {
-                    let id = id.as_deref().unwrap_or("null");
+                    let request_id = id.as_deref().unwrap_or("null");
                     let reason = "a message is not text, or has too many bytes (`MAX_BODY_BYTES`)";
-                    self.output.write_message(&frame::build_error_reply(id, -32600, reason)).await;
+                    self.output
+                        .write_message(&frame::build_error_reply(request_id, -32600, reason))
+                        .await;
                 }
                 RelayEvent::Line(None) => {
                     ends_by = Some(Instant::now() + LAST_ANSWERS);
@@ -139,10 +140,10 @@ impl RelayForwarder<'_> {
         }
     }
 
-    /// Forwards a message, over a new connection where the last one was lost.
+    /// Forwards a message, over a new connection if the last one was lost.
     async fn forward_message(&mut self, text: String) {
         if let Some(roots) = frame::parse_roots(&text) {
-            self.stand_in(&roots);
+            self.adopt_root(&roots);
             return;
         }
         self.has_roots |= frame::has_roots(&text);
@@ -186,35 +187,37 @@ impl RelayForwarder<'_> {
             self.remove_waiting(&id);
         }
         self.output.write_message(text).await;
-        self.move_on();
+        self.leave_outdated_link();
     }
 
-    /// Takes over the first folder of the client that is of a repository. Without one, it stays where it was started.
-    fn stand_in(&mut self, roots: &[PathBuf]) {
+    /// Adopts the first folder of the client that belongs to a repository. Without one, keeps the
+    /// folder where the relay was started.
+    fn adopt_root(&mut self, roots: &[PathBuf]) {
         let folder = roots.iter().find_map(|folder| find_repository(folder, self.home));
         if folder.is_some() && folder != self.relay.folder {
             self.relay.folder = folder;
             self.has_moved = true;
-            self.move_on();
+            self.leave_outdated_link();
         }
     }
 
-    /// Leaves a connection that was told of another folder, once nobody waits for an answer over it.
-    fn move_on(&mut self) {
+    /// Leaves a connection that knows another folder, once no request waits for an answer over it.
+    fn leave_outdated_link(&mut self) {
         if self.has_moved && self.waiting.is_empty() {
             self.has_moved = false;
             self.link = None;
         }
     }
 
-    /// From now on nobody waits for an answer to this request.
+    /// Forgets a request that needs no answer any more.
     fn remove_waiting(&mut self, id: &str) {
         if let Some(place) = self.waiting.iter().position(|waiting| waiting == id) {
             self.waiting.swap_remove(place);
         }
     }
 
-    /// The server has ended, or was ended: what it worked on has no other answer.
+    /// Answers the waiting requests with an error, because the server that worked on them has
+    /// ended.
     async fn fail_waiting_requests(&mut self) {
         self.link = None;
         for id in std::mem::take(&mut self.waiting) {
@@ -223,7 +226,7 @@ impl RelayForwarder<'_> {
         }
     }
 
-    /// Connects to a server, as long as somebody may wait for that.
+    /// Connects to a server, as long as the client may wait for it.
     async fn connect_to_server(&self) -> Result<ServerLink, String> {
         let nobody_waits = async {
             self.input.wait_for_end().await;
@@ -236,7 +239,7 @@ impl RelayForwarder<'_> {
         }
     }
 
-    /// Connects to a server. One that is found may be about to end.
+    /// Connects to a server with retries, because a server that is found may be about to end.
     async fn connect_with_retries(&self) -> Result<ServerLink, String> {
         let mut reasons = VecDeque::new();
         for _ in 0..ATTEMPTS {
@@ -251,7 +254,7 @@ impl RelayForwarder<'_> {
     }
 }
 
-/// Returns the next line of the input, once it can be forwarded: meanwhile what comes back is read.
+/// Returns the next line of the input once it can be forwarded, so that replies are read meanwhile.
 async fn read_line_when_writable(
     input: &mut StdinReader,
     room: Option<SendRoom>,
@@ -262,7 +265,7 @@ async fn read_line_when_writable(
     input.next_line().await
 }
 
-/// Waits for a moment; forever where there is none.
+/// Waits for a moment; forever without one.
 async fn wait_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
@@ -270,7 +273,7 @@ async fn wait_until(moment: Option<Instant>) {
     }
 }
 
-/// Waits for the next message of the server; forever where there is none.
+/// Waits for the next message of the server; forever without a connection.
 async fn next_message(link: Option<&mut ServerLink>) -> Option<String> {
     match link {
         Some(link) => link.next_message().await,

@@ -1,4 +1,5 @@
-//! What the main HTTP API replies, as the server writes it and the command line reads it. Field names are a wire promise.
+//! Replies of the main HTTP API, written by the server and read by the command line. Field names
+//! are a wire promise.
 
 mod chat;
 mod conversations;

@@ -1,4 +1,4 @@
-//! Counts wrong bearers by peer, so that who guesses is refused with a wait and fills no log.
+//! Counts wrong bearers by peer, so that guessing leads to waits and fills no log.
 
 use std::{
     net::IpAddr,
@@ -11,29 +11,30 @@ use codeinfo_http::{AuthRequest, HttpError};
 use lru::LruCache;
 use tracing::warn;
 
-/// Wrong bearers of one peer within [`WINDOW`] that are refused without a wait.
+/// Maximum number of wrong bearers of one peer within [`WINDOW`] that are refused without a wait.
 const MAX_WRONG: u32 = 20;
 const WINDOW: Duration = Duration::from_mins(1);
-/// Most peers that are remembered. The one that was silent for longest is forgotten.
+/// Maximum number of remembered peers; the one that was silent for longest is forgotten first.
 const MAX_PEERS: NonZero<usize> = NonZero::new(1024).unwrap();
-/// Bits of an IPv6 address that a network assigns: one client may have all addresses that share them.
+/// Bits of an IPv6 address that a network assigns; one client may have all addresses that share
+/// them.
 const NETWORK_BITS: u32 = 64;
 
 const UNKNOWN: &str = "the token is not known; it may have been revoked";
 
-/// The wrong bearers of the last minute. A right one is never counted, and never refused for others.
+/// Wrong bearers of the last minute. A right one is neither counted nor refused because of others.
 #[derive(Debug)]
 pub struct WrongBearers(Mutex<BearerCounts>);
 
 #[derive(Debug)]
 struct BearerCounts {
     peers: LruCache<PeerKey, PeerWindow>,
-    /// When the last line was logged, and how many wrong bearers came since.
+    /// Time of the last log line; `unlogged` counts the wrong bearers since.
     logged_at: Option<Instant>,
     unlogged: u64,
 }
 
-/// An address, and on loopback whether the connection is of another account.
+/// Address, and for loopback whether the connection belongs to another account.
 type PeerKey = (Option<IpAddr>, bool);
 
 /// Wrong bearers of one peer since `began_at`.
@@ -44,7 +45,7 @@ struct PeerWindow {
 }
 
 impl WrongBearers {
-    /// Counts the wrong bearer of a request, and returns the refusal.
+    /// Counts the wrong bearer of a request and returns the refusal.
     pub fn refuse_bearer(&self, asked: AuthRequest<'_>) -> HttpError {
         let now = Instant::now();
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +73,7 @@ impl Default for WrongBearers {
 }
 
 impl BearerCounts {
-    /// Logs the first wrong bearer, and later ones together, once in [`WINDOW`].
+    /// Logs the first wrong bearer; logs later ones together, once per [`WINDOW`].
     fn log_wrong_bearers(&mut self, asked: AuthRequest<'_>, now: Instant) {
         self.unlogged += 1;
         if self.logged_at.is_some_and(|at| now.duration_since(at) < WINDOW) {
@@ -85,7 +86,7 @@ impl BearerCounts {
     }
 }
 
-/// Returns the address, or the first one of its network where one client may have a whole network.
+/// Returns the address, or the first address of its network if one client may have a whole network.
 fn mask_to_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{ConfigError, RawSettings, invalid_setting, parse_positive, parse_seconds};
 
-/// The longest vectors that can be asked for: what the engines take.
+/// Maximum dimensions, the limit of the engines.
 const MAX_DIMENSIONS: usize = 65_536;
 
 /// Returns the service to embed with; `None` means the built-in model.
@@ -61,8 +61,8 @@ pub(super) fn parse_embedding_settings(
     }))
 }
 
-/// Completes a base such as `http://127.0.0.1:11434/v1` to the URL that texts are posted to. A bare
-/// host gets `/v1`, where every known service has its endpoint.
+/// Completes a base such as `http://127.0.0.1:11434/v1` to the URL for embeddings. A bare host gets
+/// `/v1`, the path of every known service.
 fn complete_endpoint(text: &str) -> Result<Url, ConfigError> {
     let bad = |reason: &str| invalid_setting("EMBEDDING_URL", reason);
     let mut url = Url::parse(text).map_err(|error| bad(&format!("is not a URL: {error}")))?;
@@ -92,7 +92,7 @@ fn is_local(url: &Url) -> bool {
     }
 }
 
-/// Refuses a key that cannot stand in a header, and one that everybody on the way could read.
+/// Refuses a key that is invalid in a header, and one that would be sent unencrypted.
 fn check_key(key: &str, url: &Url, is_local: bool) -> Result<(), ConfigError> {
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(invalid_setting("EMBEDDING_API_KEY", "holds characters that no key has"));
@@ -107,13 +107,13 @@ fn check_key(key: &str, url: &Url, is_local: bool) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Leaves blanks as they are, for they are part of what a model was trained with, and understands
-/// `\n`, which files of settings cannot hold otherwise.
+/// Keeps blanks, because a model may be trained with them, and replaces `\n`,
+/// because setting files cannot contain line breaks.
 fn parse_prefix(text: Option<&str>) -> String {
     text.unwrap_or_default().replace("\\n", "\n")
 }
 
-/// More at a time than connections make sense to hold helps no service.
+/// Parses the number of concurrent requests; more than 64 would not help any service.
 fn parse_concurrency(value: Option<usize>) -> Result<usize, ConfigError> {
     match parse_positive("EMBEDDING_CONCURRENCY", value, 4)? {
         65.. => Err(invalid_setting("EMBEDDING_CONCURRENCY", "must be at most 64")),

@@ -6,23 +6,24 @@ use codeinfo_server::api::{EditorLink, PageSettings};
 
 use super::{ConfigError, RawSettings, invalid_setting};
 
-/// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
+/// Number of kept conversations by default; [`MAX_CONVERSATIONS_KEPT`] bounds it because each is a
+/// file.
 const CONVERSATIONS_KEPT: usize = 200;
 const MAX_CONVERSATIONS_KEPT: usize = 10_000;
-/// The most folders that people may choose from.
+/// Maximum number of folders to choose from.
 const MAX_FOLDER_ROOTS: usize = 64;
-/// The longest template of links.
+/// Maximum length of a link template.
 const MAX_LINK: usize = 500;
-/// What stands for nothing in settings that have a default.
+/// Value that disables a setting with a default.
 const NONE: &str = "none";
-/// Editors by name, and how each opens a file at a line.
+/// Editors by name, with their links to a file at a line.
 const EDITORS: [(&str, &str); 4] = [
     ("vscode", "vscode://file{path}:{line}"),
     ("cursor", "cursor://file{path}:{line}"),
     ("idea", "idea://open?file={path}&line={line}"),
     ("zed", "zed://file{path}:{line}"),
 ];
-/// What a link to an editor never begins with: browsers open these themselves.
+/// Schemes that a link to an editor must not have, because browsers open them.
 const OPENED_BY_BROWSERS: [&str; 13] = [
     "about",
     "blob",
@@ -57,8 +58,8 @@ pub(super) fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigErro
     Ok(kept)
 }
 
-/// Returns the folders that people may choose from. Where the server sees repositories at another path, they
-/// are there; else in the home of its user.
+/// Returns the folders to choose from. By default, that is the mapped folder of repositories, or
+/// the home folder.
 fn folder_roots(raw: &RawSettings) -> Result<Vec<PathBuf>, ConfigError> {
     let bad = |reason: &str| invalid_setting("FOLDER_ROOTS", reason);
     let Some(text) = raw.folder_roots.as_deref().map(str::trim) else {
@@ -81,9 +82,9 @@ fn folder_roots(raw: &RawSettings) -> Result<Vec<PathBuf>, ConfigError> {
     Ok(folders)
 }
 
-/// Returns the editor that the page opens files in.
-fn parse_editor_link(text: Option<&str>) -> Result<EditorLink, ConfigError> {
-    let text = text.map_or("vscode", str::trim);
+/// Returns the editor in which the page opens files.
+fn parse_editor_link(set: Option<&str>) -> Result<EditorLink, ConfigError> {
+    let text = set.map_or("vscode", str::trim);
     if text == NONE {
         return Ok(EditorLink { name: NONE, link: None });
     }
@@ -91,14 +92,14 @@ fn parse_editor_link(text: Option<&str>) -> Result<EditorLink, ConfigError> {
     if let Some((name, link)) = known {
         return Ok(EditorLink { name, link: Some((*link).to_owned()) });
     }
-    match fault_of_link(text) {
+    match find_link_fault(text) {
         Some(reason) => Err(invalid_setting("EDITOR_LINK", &reason)),
         None => Ok(EditorLink { name: "other", link: Some(text.to_owned()) }),
     }
 }
 
-/// Says what is wrong with a template of links.
-fn fault_of_link(text: &str) -> Option<String> {
+/// Returns the fault of a link template.
+fn find_link_fault(text: &str) -> Option<String> {
     let shown: String = text.chars().take(80).collect();
     let Some((scheme, _)) = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
         let names = EDITORS.map(|(name, _)| name).join("`, `");

@@ -1,4 +1,4 @@
-//! The settings of toolkits and of tokens.
+//! Reads the settings of toolkits and tokens.
 
 use std::net::IpAddr;
 
@@ -11,14 +11,14 @@ use super::{
     to_absolute,
 };
 
-/// Who may ask.
+/// Access to the listeners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum AuthSetting {
-    /// Who reaches the listeners; over loopback, where the system says whose a connection is, our account
-    /// and root's alone.
+    /// Everyone who reaches the listeners; over loopback on Linux, only the server's account and
+    /// root.
     Optional,
-    /// Only those with a token.
+    /// Only callers with a token.
     Required,
 }
 
@@ -40,8 +40,8 @@ pub(super) fn parse_toolkit_settings(raw: &RawSettings) -> Result<ToolkitSetting
     })
 }
 
-/// Whether a token is needed. An address that others reach demands one, or the word that none is
-/// needed; so does loopback where the system does not say whose a connection is.
+/// Returns whether a token is needed. A reachable address requires an explicit `AUTH`; loopback
+/// defaults to required on systems that cannot identify the account of a connection.
 pub(super) fn auth_required(raw: &RawSettings, host: IpAddr) -> Result<bool, ConfigError> {
     match raw.auth.as_ref() {
         Some(_) => Ok(parse_choice("AUTH", raw.auth.as_ref(), AuthSetting::Optional)?
@@ -56,7 +56,7 @@ pub(super) fn auth_required(raw: &RawSettings, host: IpAddr) -> Result<bool, Con
     }
 }
 
-/// What stored configurations are encrypted with, where the key file is not to be it.
+/// Returns the key that encrypts stored configurations instead of the key file.
 pub(super) fn secret_key(raw: &RawSettings) -> Result<Option<SecretKey>, ConfigError> {
     let read = raw.secret_key.as_ref().map(|text| text.parse());
     read.transpose().map_err(|error: InvalidKey| invalid_setting("SECRET_KEY", &error.to_string()))

@@ -1,5 +1,5 @@
-//! Changes one server in JSON with comments and trailing commas: bytes are put in, taken out or replaced where the
-//! parser says that members are, and all others stay.
+//! Edits one server in JSON with comments and trailing commas. Inserts, removes or replaces bytes
+//! at the positions that the parser reports, and keeps all others.
 
 pub(super) mod lists;
 mod splice;
@@ -15,7 +15,7 @@ use self::splice::{JsonContainer, JsonStyle, bytes_of, insert_member, remove_mem
 use super::{EditRefusal, NAME};
 use crate::install::entry::{EntryMembers, EntryValue, TRANSPORT};
 
-/// Comments and trailing commas are what clients read beside JSON.
+/// Clients accept comments and trailing commas in JSON.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -69,7 +69,7 @@ pub(super) fn remove_server(text: &str, section: &str) -> Result<String, EditRef
     Ok(remove_member(text, &servers.into(), bytes_of(server)))
 }
 
-/// Returns what the server has in member `name`.
+/// Returns the value of member `name` of the server.
 pub(super) fn find_member_value(
     text: &str,
     section: &str,
@@ -80,7 +80,7 @@ pub(super) fn find_member_value(
     serde_json::Value::from(server.value.clone()).get(name).cloned()
 }
 
-/// Returns `text` with no member `name` of the server.
+/// Returns `text` without member `name` of the server.
 pub(super) fn without_member(text: &str, section: &str, name: &str) -> Result<String, EditRefusal> {
     edit_server(text, section, |members| {
         Ok(find_member(members, name)?
@@ -96,7 +96,7 @@ pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
             _ => false,
         }
     }
-    // What is left has no strings but its names, so that a slash begins a comment.
+    // The only strings are known names, so a slash begins a comment.
     let has_comment = text.contains('/');
     match parse_document(text) {
         Ok(None) => !has_comment,
@@ -110,9 +110,9 @@ pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
     }
 }
 
-/// Brings the members of an entry up to date, one after the other, since each moves those after it.
-fn update_server(text: &str, section: &str, entry: &EntryMembers) -> Result<String, EditRefusal> {
-    let mut text = text.to_owned();
+/// Updates the members of an entry one after the other, because each change moves those after it.
+fn update_server(old: &str, section: &str, entry: &EntryMembers) -> Result<String, EditRefusal> {
+    let mut text = old.to_owned();
     let outdated = TRANSPORT.iter().filter(|name| entry.iter().all(|(wanted, _)| wanted != *name));
     for name in outdated {
         text = without_member(&text, section, name)?;
@@ -121,9 +121,9 @@ fn update_server(text: &str, section: &str, entry: &EntryMembers) -> Result<Stri
         let wanted = render_value(value);
         text = edit_server(&text, section, |members| {
             let Some(old) = find_member(members, name)? else {
-                let members = members.into();
-                let style = JsonStyle::detect_style(&text, &members);
-                return Ok(Some(insert_member(&text, &members, &style, &|_| {
+                let container = members.into();
+                let style = JsonStyle::detect_style(&text, &container);
+                return Ok(Some(insert_member(&text, &container, &style, &|_| {
                     format_member(name, &wanted)
                 })));
             };
@@ -135,7 +135,7 @@ fn update_server(text: &str, section: &str, entry: &EntryMembers) -> Result<Stri
     Ok(text)
 }
 
-/// Returns an object for a text that has nothing, or comments alone.
+/// Returns an object for a text that is empty or has only comments.
 fn empty_object(text: &str) -> String {
     let gap = if text.trim().is_empty() { "" } else { text };
     let end = if gap.is_empty() || gap.ends_with('\n') { "" } else { "\n" };
@@ -146,7 +146,7 @@ fn format_member(name: &str, value: &str) -> String {
     format!("\"{name}\": {value}")
 }
 
-/// Returns what `change` makes of the text, given the members of the entry.
+/// Returns the text that `change` makes from the members of the entry.
 fn edit_server(
     text: &str,
     section: &str,
@@ -180,7 +180,8 @@ fn find_server<'a, 'b>(
     Ok(find_member(servers, NAME)?.map(|server| (servers, server)))
 }
 
-/// Returns a member by name. Of one that stands twice, clients read the last, and people see the first.
+/// Finds a member by name. Refuses a duplicate, because clients read the last one and people see
+/// the first.
 fn find_member<'a, 'b>(
     object: &'b Object<'a>,
     name: &str,
@@ -209,8 +210,8 @@ fn render_members(entry: &EntryMembers) -> Vec<(&'static str, String)> {
 fn render_value(value: &EntryValue) -> String {
     match value {
         EntryValue::List(texts) => {
-            let texts: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
-            format!("[{}]", texts.join(", "))
+            let elements: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
+            format!("[{}]", elements.join(", "))
         }
         other => to_json(other).to_string(),
     }

@@ -1,5 +1,5 @@
-//! Changes one server in TOML. The editor at work prints a document again, with other ends of lines and an
-//! order of its own at times: only the lines that it changed are taken from it.
+//! Edits one server in TOML. The `toml_edit` library prints a whole document, at times with other
+//! line ends and another order, so only the lines that it changed are used.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
@@ -56,7 +56,7 @@ fn parse_document(text: &str) -> Result<DocumentMut, EditRefusal> {
     })
 }
 
-/// Returns `text` with a table of its own at the end, where it can be in every document.
+/// Returns `text` with a table at its end, where every document allows one.
 fn append_table(text: &str, section: &str, entry: &EntryMembers) -> Result<String, EditRefusal> {
     let mut server = Table::new();
     update_table(&mut server, entry);
@@ -115,8 +115,8 @@ fn is_same(one: &toml_edit::Value, other: &toml_edit::Value) -> bool {
     }
 }
 
-/// Moves the comments above a table that was removed to the table that follows, or to the end: they may be
-/// about what stands before them.
+/// Moves the comments above a removed table to the next table, or to the end, because they may
+/// describe what precedes them.
 fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     let above = removed.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
     if above.trim().is_empty() {
@@ -137,7 +137,6 @@ fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     }
 }
 
-/// Finds the first position after one.
 fn find_next_position(table: &Table, after: Option<isize>, next: &mut Option<isize>) {
     for (_, item) in table {
         let inner: Vec<&Table> = match item {
@@ -174,7 +173,7 @@ fn find_table_at(table: &mut Table, position: isize) -> Option<&mut Table> {
     None
 }
 
-/// Returns `text` with the lines that `edited` has otherwise. Fails where printing alone changes lines.
+/// Returns `text` with the lines that `edited` changed. Fails if printing alone changes lines.
 fn merge_lines(text: &str, edited: &str) -> Result<String, EditRefusal> {
     let old: Vec<&str> = text.split_inclusive('\n').collect();
     let bare: Vec<&str> = old.iter().map(|line| line.trim_end_matches(['\r', '\n'])).collect();

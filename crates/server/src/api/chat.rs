@@ -1,4 +1,4 @@
-//! `POST /chat`: one turn as server-sent events; and what can be asked with.
+//! `POST /chat` streams a turn as server-sent events; its siblings list providers and models.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ use crate::replies::{
     ToolRequestFrame, ToolResultFrame, WarningFrame,
 };
 
-/// What a question over `POST /chat` or `/ws` carries.
+/// Arguments of a question, sent to `POST /chat`, `POST /turns` or `/ws`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChatArguments {
@@ -39,12 +39,11 @@ pub(super) struct ChatArguments {
 }
 
 impl ChatArguments {
-    /// Returns the id of the conversation to continue, as it was sent.
     pub(super) fn conversation_id(&self) -> Option<&str> {
         self.conversation_id.as_deref()
     }
 
-    /// Returns the question, and what it is confined to.
+    /// Returns the question and the repository that it is limited to.
     pub(super) fn question_and_repository(&self) -> (String, Option<String>) {
         (self.question.clone(), self.repository.clone())
     }
@@ -62,17 +61,16 @@ pub(super) fn chat_schema() -> Value {
             "model": name,
             "effort": { "type": "string", "enum": EFFORTS },
             "claimCheck": { "type": "boolean" },
-            // A path, perhaps; its bound is that of the system.
+            // May be a path; 4096 is `PATH_MAX` of Linux.
             "repository": { "type": "string", "minLength": 1, "maxLength": 4096 },
             "folder": { "type": "string", "minLength": 1, "maxLength": 4096 },
-            // What is in it has a schema of its own.
+            // `Chat::parse_toolkits` validates the content.
             "toolkits": { "type": ["object", "array"] },
         },
     })
 }
 
-/// Returns the schema of a message over `/ws`: the same members, as far as a message has them, under
-/// its names.
+/// Returns the schema of a `/ws` message: some members of [`chat_schema`], under their `/ws` names.
 pub(super) fn message_schema() -> Value {
     let named = [
         ("question", "content"),
@@ -80,7 +78,8 @@ pub(super) fn message_schema() -> Value {
         ("claimCheck", "claim_check"),
         ("toolkits", "toolkits"),
     ];
-    let (schema, mut properties) = (chat_schema(), json!({ "type": { "type": "string" } }));
+    let schema = chat_schema();
+    let mut properties = json!({ "type": { "type": "string" } });
     for (name, over_ws) in named {
         let property = schema.pointer(&format!("/properties/{name}")).cloned();
         if let (Some(property), Some(properties)) = (property, properties.as_object_mut()) {
@@ -95,25 +94,25 @@ pub(super) fn message_schema() -> Value {
     })
 }
 
-/// Asks, and returns the turn that has begun. Whatever keeps it from beginning is a plain reply.
+/// Starts a turn, or returns the reason why it cannot start.
 pub(super) async fn ask_question(
     services: &ApiServices,
     arguments: ChatArguments,
     admission: &AuthContext,
 ) -> Result<Turn, ApiError> {
     let AuthContext { principal, revoked, .. } = admission.clone();
-    // Known to be away, Codex comes before the arguments, as it does over MCP.
+    // A missing Codex is reported before invalid arguments, as over MCP.
     if let CodexAvailability::Unavailable(why) = services.chat.codex_presence().await {
         return Err(ApiError::Unavailable(why));
     }
     let question: Question = arguments.question.parse()?;
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
-    let ChatArguments { model, effort, claim_check, repository, folder, toolkits, .. } = arguments;
-    let folder = folder.filter(|_| repository.is_none());
+    let ChatArguments { model, effort, claim_check, repository, .. } = arguments;
+    let folder = arguments.folder.filter(|_| repository.is_none());
     let (tree, notice) = services.find_client_tree(folder.as_deref()).await;
     let requested = |toolkits| services.chat.parse_toolkits(toolkits, principal.as_ref());
-    let toolkits = toolkits.map(requested).transpose()?;
+    let toolkits = arguments.toolkits.map(requested).transpose()?;
     let ask = TurnRequest::new(question, conversation);
     let ask = TurnRequest { model, effort, claim_check, repository, tree, notice, toolkits, ..ask };
     let ask = TurnRequest { principal, revoked, ..ask };
@@ -127,14 +126,14 @@ pub(super) fn stream_turn(
     keep_alive: std::time::Duration,
 ) -> Response {
     let failures = services.failures.clone();
-    let turn = turn.inspect(move |event| note_end(&failures, event, "/chat"));
+    let events = turn.inspect(move |event| note_end(&failures, event, "/chat"));
     sse::stream_events(
-        turn.map(|event| encode_event(&build_frame(event))).inspect(log_frame),
+        events.map(|event| encode_event(&build_frame(event))).inspect(log_frame),
         keep_alive,
     )
 }
 
-/// Lists what can answer: Codex, and why not when it cannot.
+/// Lists the providers: Codex, with a reason and a hint when it is unavailable.
 pub(super) fn list_providers(services: &ApiServices) -> Response {
     let codex = match services.codex.availability() {
         CodexAvailability::Available { version, .. } => {
@@ -147,9 +146,9 @@ pub(super) fn list_providers(services: &ApiServices) -> Response {
     reply::json_response(StatusCode::OK, &json!({ "providers": [codex] }))
 }
 
-/// Lists the models that Codex offers.
 pub(super) async fn list_models(services: &ApiServices) -> Result<Response, ApiError> {
-    let models = services.chat.list_models().await?.into_iter().map(|model| {
+    let offered = services.chat.list_models().await?;
+    let models = offered.into_iter().map(|model| {
         json!({
             "id": model.id,
             "name": model.display_name,
@@ -157,11 +156,9 @@ pub(super) async fn list_models(services: &ApiServices) -> Result<Response, ApiE
             "isDefault": model.is_default,
         })
     });
-    let models: Vec<Value> = models.collect();
-    Ok(reply::json_response(StatusCode::OK, &json!({ "models": models })))
+    Ok(reply::json_response(StatusCode::OK, &json!({ "models": models.collect::<Vec<Value>>() })))
 }
 
-/// Returns the frame of an event.
 pub(super) fn build_frame(event: ChatEvent) -> ChatFrame {
     match event {
         ChatEvent::Thread { conversation, model_id } => {
@@ -170,22 +167,22 @@ pub(super) fn build_frame(event: ChatEvent) -> ChatFrame {
         ChatEvent::Warning { text } => ChatFrame::Warning(WarningFrame { message: text }),
         ChatEvent::Thinking { text } => ChatFrame::Thinking(TextFrame { text }),
         ChatEvent::ToolRequest { call_id, name, source, timestamp, parameters } => {
-            let (origin, timestamp) = (ToolOrigin::from(&source), timestamp.to_string());
+            let origin = ToolOrigin::from(&source);
             ChatFrame::ToolRequest(ToolRequestFrame {
                 call_id,
                 name,
                 origin,
-                timestamp,
+                timestamp: timestamp.to_string(),
                 parameters,
             })
         }
         ChatEvent::ToolResult { call_id, name, source, timestamp, stage, result, error } => {
-            let (origin, timestamp) = (ToolOrigin::from(&source), timestamp.to_string());
+            let origin = ToolOrigin::from(&source);
             ChatFrame::ToolResult(ToolResultFrame {
                 call_id,
                 name,
                 origin,
-                timestamp,
+                timestamp: timestamp.to_string(),
                 stage,
                 result,
                 error,
@@ -201,27 +198,28 @@ fn build_end_frame(outcome: TurnOutcome) -> ChatFrame {
     let TurnOutcome { conversation, model_id, segments, usage, citations, failure } = outcome;
     let conversation_id = conversation;
     match failure {
-        Some(TurnFailure { code, message, hint }) => {
-            let code = code.as_str().to_owned();
-            ChatFrame::Error(ErrorFrame { code, message, hint, conversation_id })
-        }
+        Some(TurnFailure { code, message, hint }) => ChatFrame::Error(ErrorFrame {
+            code: code.as_str().to_owned(),
+            message,
+            hint,
+            conversation_id,
+        }),
         None => {
             ChatFrame::Final(FinalFrame { conversation_id, model_id, segments, usage, citations })
         }
     }
 }
 
-/// Writes a frame as a server-sent event.
 fn encode_event(frame: &ChatFrame) -> sse::SseEvent {
     let data = serde_json::to_string(frame).unwrap_or_else(|cause| {
-        // Nothing in a frame is without a form in JSON.
+        // Every frame has a JSON form.
         error!(%cause, "frame cannot be written as JSON");
         String::new()
     });
     sse::SseEvent { id: None, name: Some(frame.name()), data }
 }
 
-/// Logs each frame with its name and size; its words at debug only.
+/// Logs the name and size of a frame; its content at debug level only.
 fn log_frame(frame: &sse::SseEvent) {
     info!(frame.name = frame.name, frame.bytes = frame.data.len(), "frame");
     debug!(frame.payload = %frame.data, "frame payload");

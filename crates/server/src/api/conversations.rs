@@ -1,4 +1,4 @@
-//! Conversations of the page: listed, searched, read, exported and removed.
+//! Lists, searches, shows, exports and deletes the conversations of the page.
 
 mod export;
 
@@ -23,11 +23,11 @@ use crate::replies::{
     ListedConversation, WholeConversation,
 };
 
-/// How many conversations are listed.
+/// Number of conversations listed by default.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 10_000;
 
-/// What may stand in the query of an address.
+/// Query parameters of `GET /conversations` and of an export.
 #[derive(Default)]
 pub(super) struct ConversationParameters {
     words: Option<String>,
@@ -43,8 +43,8 @@ enum ExportFormat {
 }
 
 impl ConversationParameters {
-    /// Reads those of `GET /conversations`.
-    pub(super) fn of_list(query: Option<&str>) -> Result<Self, ApiError> {
+    /// Parses the parameters of `GET /conversations`.
+    pub(super) fn from_list_query(query: Option<&str>) -> Result<Self, ApiError> {
         let mut read = Self::default();
         for (name, value) in parse_query(query) {
             match &*name {
@@ -60,8 +60,7 @@ impl ConversationParameters {
         Ok(read)
     }
 
-    /// Reads those of an export.
-    pub(super) fn of_export(query: Option<&str>) -> Result<Self, ApiError> {
+    pub(super) fn from_export_query(query: Option<&str>) -> Result<Self, ApiError> {
         let mut read = Self::default();
         for (name, value) in parse_query(query) {
             match (&*name, &*value) {
@@ -78,7 +77,7 @@ impl ConversationParameters {
     }
 }
 
-/// Lists the conversations that somebody may see, the latest first.
+/// Lists the conversations that `principal` may see, the latest first.
 pub(super) async fn list_conversations(
     services: &ApiServices,
     parameters: ConversationParameters,
@@ -89,7 +88,7 @@ pub(super) async fn list_conversations(
     let words = parameters.words.filter(|words| !words.trim().is_empty());
     let mut listed = turns.archive().list_summaries(principal);
     listed.extend(list_unarchived(turns, principal, &listed));
-    listed.sort_by_key(|one| (std::cmp::Reverse(one.updated_at), one.id));
+    listed.sort_by_key(|summary| (std::cmp::Reverse(summary.updated_at), summary.id));
     let found: Vec<(ConversationSummary, Option<String>)> = if let Some(words) = words {
         let lives = turns.list_visible(principal);
         let in_memory = move |id: ConversationId| {
@@ -99,7 +98,7 @@ pub(super) async fn list_conversations(
                 .map(|live| live.to_kept_turn())
                 .collect()
         };
-        // One more than is listed says that there are more.
+        // One more than the limit reveals whether there are more.
         let found =
             turns.archive().find_conversations(&words, (listed, limit + 1), in_memory).await?;
         found.into_iter().map(|found| (found.summary, Some(found.excerpt))).collect()
@@ -124,18 +123,18 @@ pub(super) async fn list_conversations(
     Ok(reply::json_response(StatusCode::OK, &ConversationsReply { conversations, more, kept }))
 }
 
-/// Returns the conversations of turns in memory that are not on disk.
+/// Returns the conversations of turns in memory that are not in `archived`.
 fn list_unarchived(
     turns: &TurnRegistry,
     principal: Option<&Principal>,
-    kept: &[ConversationSummary],
+    archived: &[ConversationSummary],
 ) -> Vec<ConversationSummary> {
     let mut summaries: Vec<ConversationSummary> = Vec::new();
     for live in turns.list_visible(principal) {
         let id = live.summary().id;
         match summaries.iter_mut().find(|known| known.id == id) {
             Some(known) => known.turns.push(live.id()),
-            None if kept.iter().any(|known| known.id == id) => {}
+            None if archived.iter().any(|known| known.id == id) => {}
             None => {
                 summaries
                     .push(ConversationSummary { turns: vec![live.id()], ..live.summary().clone() });
@@ -155,28 +154,29 @@ fn describe_conversation(summary: &ConversationSummary) -> AboutConversation {
     }
 }
 
-/// Shows a conversation, whole.
+/// Shows a conversation with all its turns.
 pub(super) async fn show_conversation(
     services: &ApiServices,
     id: ConversationId,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let whole = load_conversation(&services.turns, (id, MarkupFormat::Html), principal).await?;
+    let whole = load_conversation(&services.turns, id, MarkupFormat::Html, principal).await?;
     Ok(reply::json_response(StatusCode::OK, &whole))
 }
 
-/// Returns a conversation with its turns on disk, and those in memory in their places.
+/// Returns a conversation with its archived turns; turns in memory replace their archived versions.
 async fn load_conversation(
     turns: &TurnRegistry,
-    (id, with): (ConversationId, MarkupFormat),
+    id: ConversationId,
+    format: MarkupFormat,
     principal: Option<&Principal>,
 ) -> Result<WholeConversation, ApiError> {
     let lives: Vec<_> =
-        turns.list_visible(principal).into_iter().filter(|one| one.summary().id == id).collect();
-    let kept = turns.archive().read_conversation(id).await?;
-    let kept = kept.filter(|kept| kept.summary.is_for(principal));
+        turns.list_visible(principal).into_iter().filter(|live| live.summary().id == id).collect();
+    let archived = turns.archive().read_conversation(id).await?;
+    let visible = archived.filter(|archived| archived.summary.is_for(principal));
     let begun = || Some(lives.first()?.summary().clone());
-    let (summary, mut all) = match kept {
+    let (summary, mut all) = match visible {
         Some(ArchivedConversation { summary, turns }) => (summary, turns),
         None => (begun().ok_or_else(turns::unknown_conversation)?, Vec::new()),
     };
@@ -190,23 +190,24 @@ async fn load_conversation(
             all.sort_by_key(|kept| kept.asked_at);
             let shown = all.into_iter().map(|kept| {
                 let is_live = is_live(kept.id);
-                shown_turn(&summary, (kept, with), is_live)
+                shown_turn(&summary, kept, format, is_live)
             });
             WholeConversation { turns: shown.collect(), about: describe_conversation(&summary) }
         })
         .await
 }
 
-/// Sends a conversation, or one turn of it, as a file.
+/// Sends a conversation, or one of its turns, as a file.
 pub(super) async fn export_conversation(
     services: &ApiServices,
-    (id, parameters): (ConversationId, ConversationParameters),
+    id: ConversationId,
+    parameters: ConversationParameters,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let mut whole =
-        load_conversation(&services.turns, (id, MarkupFormat::Markdown), principal).await?;
+        load_conversation(&services.turns, id, MarkupFormat::Markdown, principal).await?;
     if let Some(turn) = parameters.turn {
-        whole.turns.retain(|one| one.turn_id == turn);
+        whole.turns.retain(|shown| shown.turn_id == turn);
         if whole.turns.is_empty() {
             return Err(turns::unknown_turn());
         }
@@ -218,7 +219,7 @@ pub(super) async fn export_conversation(
         ),
         ExportFormat::Json => (reply::json_response(StatusCode::OK, &whole), "json"),
     };
-    // Of letters that a header may have: the id is plain.
+    // The id has only characters that a header allows.
     let name = format!("attachment; filename=\"codeinfo-{id}.{extension}\"");
     if let Ok(name) = HeaderValue::from_str(&name) {
         response.headers_mut().insert(CONTENT_DISPOSITION, name);
@@ -226,7 +227,7 @@ pub(super) async fn export_conversation(
     Ok(response)
 }
 
-/// Removes a conversation, and stops what runs of it.
+/// Deletes a conversation and stops its running turns.
 pub(super) async fn delete_conversation(
     services: &ApiServices,
     id: ConversationId,
@@ -243,7 +244,7 @@ pub(super) async fn delete_conversation(
     Ok(reply::json_response(StatusCode::OK, &DeleteConversationReply { deleted: id }))
 }
 
-/// Removes all conversations that somebody may see.
+/// Deletes all conversations that `principal` may see.
 pub(super) async fn delete_all(
     services: &ApiServices,
     principal: Option<&Principal>,
@@ -264,7 +265,7 @@ pub(super) async fn delete_all(
 }
 
 async fn remove_conversation(turns: &TurnRegistry, id: ConversationId) -> Result<(), ApiError> {
-    // What ends of it from now on is not kept.
+    // From here on, its turns are not archived when they end.
     turns.archive().remove_conversation(id).await?;
     turns.forget_conversation(id);
     Ok(())

@@ -1,4 +1,4 @@
-//! What a failure looks like on the main API: one mapping from codes to statuses, one log line.
+//! Errors of the main API: one mapping from codes to statuses, one log line each.
 
 use std::error::Error;
 
@@ -19,38 +19,38 @@ use tracing::{error, warn};
 
 use super::ApiServices;
 
-/// The listener, in lists of failures.
+/// Name of the listener in lists of failures.
 pub(super) const MAIN: &str = "main";
-/// What monitors ask about.
+/// Path that monitors poll.
 const READY: &str = "/ready";
 
-/// Why a request is not done.
+/// Reasons why a request fails.
 #[derive(Debug)]
 pub(super) enum ApiError {
-    /// The HTTP layer refuses it.
     Refused(codeinfo_http::HttpError),
-    /// The arguments are wrong, one sentence each.
+    /// The arguments have these faults, one sentence each.
     Arguments(Vec<String>),
-    /// Codex cannot be used.
     Unavailable(UnavailableReason),
-    /// A service failed.
-    Failed { code: ErrorCode, message: String },
+    Failed {
+        code: ErrorCode,
+        message: String,
+    },
 }
 
 impl ApiError {
-    /// Refuses a request that does not say who asks.
+    /// Refuses a request that has neither a token nor the owner's key.
     pub(super) fn missing_token() -> Self {
         let needed = "this needs a token or the owner's key: send `Authorization: Bearer …`";
         Self::Refused(codeinfo_http::HttpError::Unauthorized(needed))
     }
 
-    /// Says that the server is stopping.
+    /// Reports that the server is stopping.
     pub(super) fn server_stopping() -> Self {
         Self::Failed { code: ErrorCode::Cancelled, message: "the server is stopping".to_owned() }
     }
 
-    /// Returns the code and the message of it, where there are neither a status nor details.
-    pub(super) fn in_words(self) -> (&'static str, String) {
+    /// Returns the code and the message, for protocols without statuses and details.
+    pub(super) fn into_code_and_message(self) -> (&'static str, String) {
         match self {
             Self::Refused(error) => (error.code(), error.to_string()),
             Self::Arguments(faults) => (ErrorCode::ValidationFailed.as_str(), faults.join("; ")),
@@ -58,14 +58,15 @@ impl ApiError {
                 (ErrorCode::LlmUnavailable.as_str(), format!("{reason}; {hint}"))
             }
             Self::Failed { code: ErrorCode::Internal, .. } => {
-                Self::Refused(codeinfo_http::HttpError::Internal).in_words()
+                Self::Refused(codeinfo_http::HttpError::Internal).into_code_and_message()
             }
             Self::Failed { code, message } => (code.as_str(), message),
         }
     }
 
-    /// Returns the code and the message of what is wrong with the server, and not with a request.
-    fn of_ours(&self) -> Option<(&'static str, String)> {
+    /// Returns the code and the message of a fault of the server; `None` for a fault of the
+    /// request.
+    fn server_fault(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Refused(error @ codeinfo_http::HttpError::Internal) => {
                 Some((error.code(), error.to_string()))
@@ -74,7 +75,7 @@ impl ApiError {
                 Some((ErrorCode::LlmUnavailable.as_str(), format!("{reason}; {hint}")))
             }
             Self::Failed { code: ErrorCode::Internal, .. } => {
-                Self::Refused(codeinfo_http::HttpError::Internal).of_ours()
+                Self::Refused(codeinfo_http::HttpError::Internal).server_fault()
             }
             Self::Failed { code, message } if is_unavailable(*code) => {
                 Some((code.as_str(), message.clone()))
@@ -83,7 +84,7 @@ impl ApiError {
         }
     }
 
-    /// Takes over a failure of a service and logs its chain of causes where it is ours.
+    /// Converts the failure of a service. Logs its chain of causes when the server is at fault.
     fn from_failure(code: ErrorCode, failure: &dyn Error) -> Self {
         if code == ErrorCode::Internal {
             error!(error = %format_error_chain(failure), "request failed");
@@ -94,7 +95,7 @@ impl ApiError {
     }
 }
 
-/// Whether a code says that a part of the server cannot be used.
+/// Returns whether a code reports that a part of the server is unavailable.
 fn is_unavailable(code: ErrorCode) -> bool {
     match code {
         ErrorCode::EmbedModelMissing
@@ -127,16 +128,15 @@ fn is_unavailable(code: ErrorCode) -> bool {
 }
 
 impl ApiServices {
-    /// Notes a failure that a client was told of, if it is one of the server. Monitors ask about those again and
-    /// again.
+    /// Records a fault of the server, except from `/ready`, which monitors poll.
     pub(super) fn record_failure(&self, error: &ApiError, path: &str) {
-        if let Some((code, message)) = error.of_ours().filter(|_| path != READY) {
+        if let Some((code, message)) = error.server_fault().filter(|_| path != READY) {
             self.failures.record_failure(MAIN, (code, &message), Some(path));
         }
     }
 }
 
-/// Notes how a turn failed, if it did and nobody wanted it.
+/// Records the failure of a turn, unless the turn was cancelled.
 pub(super) fn note_end(failures: &FailureLog, event: &ChatEvent, path: &str) {
     if let ChatEvent::Ended(TurnOutcome { failure: Some(failure), .. }) = event
         && failure.code != ErrorCode::Cancelled
@@ -229,7 +229,7 @@ impl From<ArchiveError> for ApiError {
 impl From<CredentialError> for ApiError {
     fn from(failure: CredentialError) -> Self {
         match failure {
-            // With the header that belongs to it.
+            // `HttpError::Unauthorized` adds the header that belongs to it.
             CredentialError::Unauthorized => Self::Refused(codeinfo_http::HttpError::Unauthorized(
                 "the token is not known; it may have been revoked",
             )),

@@ -1,4 +1,4 @@
-//! `GET /folders`: folders to choose from, and `GET /page/config`: what the page is set to.
+//! `GET /folders` lists folders to index; `GET /page/config` returns the settings of the page.
 
 use std::path::{Path, PathBuf};
 
@@ -14,40 +14,40 @@ use super::{
 };
 use crate::replies::{FoldersReply, ListedFolder, PageConfig};
 
-/// The longest path that is read, in bytes.
+/// Maximum length of a path, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// Lists the folders in one, or those that may be chosen from.
+/// Lists the subfolders of the requested folder, or the allowed top folders.
 pub(super) async fn list_folders(
     services: &ApiServices,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let asked = parse_path(query)?;
-    let meant = asked.map(|path| services.path_map.to_server_path(&path));
+    let requested = parse_path(query)?;
+    let folder = requested.map(|path| services.path_map.to_server_path(&path));
     let listing =
-        services.ingest.list_folders(meant.as_deref()).await.map_err(|error| match error {
+        services.ingest.list_folders(folder.as_deref()).await.map_err(|error| match error {
             IngestError::FolderNotFound(path) => {
                 IngestError::FolderNotFound(services.path_map.to_client_path(&path))
             }
             error => error,
         })?;
-    let roots = services.ingest.list_roots().await?;
-    let roots: Vec<Root> = roots.into_iter().map(|status| status.root).collect();
-    let shown = |path: PathBuf| services.path_map.to_client_path(&path);
+    let statuses = services.ingest.list_roots().await?;
+    let roots: Vec<Root> = statuses.into_iter().map(|status| status.root).collect();
+    let to_client_path = |path: PathBuf| services.path_map.to_client_path(&path);
     let is_top = listing.path.is_none();
-    let folders = listing.folders.into_iter();
+    let choices = listing.folders.into_iter();
     let folders =
-        folders.map(|choice| build_listed_folder(choice, is_top, &roots, shown)).collect();
+        choices.map(|choice| build_listed_folder(choice, is_top, &roots, to_client_path)).collect();
     let folders = FoldersReply {
-        path: listing.path.map(shown),
-        parent: listing.parent.map(shown),
+        path: listing.path.map(to_client_path),
+        parent: listing.parent.map(to_client_path),
         folders,
         truncated: listing.is_truncated,
     };
     Ok(reply::json_response(StatusCode::OK, &folders))
 }
 
-/// Reads the path of a query. A blank one counts as none.
+/// Parses the `path` parameter. A blank one counts as missing.
 fn parse_path(query: Option<&str>) -> Result<Option<PathBuf>, ApiError> {
     let mut path = None;
     for (name, value) in parse_query(query) {
@@ -71,19 +71,18 @@ fn build_listed_folder(
     choice: FolderChoice,
     is_top: bool,
     roots: &[Root],
-    shown: impl Fn(PathBuf) -> PathBuf,
+    to_client_path: impl Fn(PathBuf) -> PathBuf,
 ) -> ListedFolder {
     let FolderChoice { path, is_repository } = choice;
-    let indexed = roots.iter().find(|root| root.local_folder() == Some(&path));
-    let indexed = indexed.map(|root| root.name.clone());
-    let path = shown(path);
-    // Allowed folders may have the same name.
+    let root = roots.iter().find(|root| root.local_folder() == Some(&path));
+    let indexed = root.map(|root| root.name.clone());
+    let path = to_client_path(path);
+    // Allowed top folders may share a name, so they are listed by path.
     let last = path.file_name().filter(|_| !is_top).unwrap_or(path.as_os_str());
     let name = last.to_string_lossy().into_owned();
     ListedFolder { name, path, is_repository, indexed }
 }
 
-/// Answers with what the page is set to.
 pub(super) fn reply_page_config(services: &ApiServices) -> Response {
     let editor = services.page.editor.clone();
     let config = PageConfig {

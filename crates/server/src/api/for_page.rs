@@ -1,4 +1,5 @@
-//! Answers what the page asks for: turns that the server owns, their conversations, and code to look at.
+//! Answers the routes of the page: turns that the server owns, their conversations, and views of
+//! code.
 
 use codeinfo_core::Principal;
 use codeinfo_http::{AccessRights, Request, Response};
@@ -16,40 +17,39 @@ impl ApiState {
     pub(super) async fn for_page(
         &self,
         request: &mut Request,
-        of: PageRoute<'_>,
+        route: PageRoute<'_>,
     ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        // Who administers sees what the owner does.
+        // An administrator sees what the owner sees.
         let admission = request.auth_context().clone();
         let is_admin =
             admission.principal.is_some() && admission.rights == AccessRights::Administer;
         let principal =
             if is_admin { Some(Principal::owner()) } else { admission.principal.clone() };
         let who = principal.as_ref();
-        match of {
+        match route {
             PageRoute::StartTurn => {
                 let arguments = parse_arguments(request, &self.chat_schema).await?;
                 turns::start_turn(services, arguments, &admission).await
             }
             PageRoute::WatchTurn { turn } => {
                 let after = turns::parse_after(request)?;
-                turns::watch_turn(services, (turn.parse()?, after), (who, self.http.keep_alive))
-                    .await
+                turns::watch_turn(services, turn.parse()?, after, who, self.http.keep_alive).await
             }
             PageRoute::StopTurn { turn } => {
                 request.refuse_other_than_json()?;
                 turns::stop_turn(services, turn.parse()?, who).await
             }
             PageRoute::Conversations => {
-                let parameters = ConversationParameters::of_list(request.query())?;
+                let parameters = ConversationParameters::from_list_query(request.query())?;
                 conversations::list_conversations(services, parameters, who).await
             }
             PageRoute::Conversation { id } => {
                 conversations::show_conversation(services, id.parse()?, who).await
             }
             PageRoute::Export { id } => {
-                let parameters = ConversationParameters::of_export(request.query())?;
-                conversations::export_conversation(services, (id.parse()?, parameters), who).await
+                let parameters = ConversationParameters::from_export_query(request.query())?;
+                conversations::export_conversation(services, id.parse()?, parameters, who).await
             }
             PageRoute::DeleteConversation { id } => {
                 request.refuse_other_than_json()?;

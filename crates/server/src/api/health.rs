@@ -1,4 +1,4 @@
-//! `GET /health` and `GET /ready`: what works, answered fast whatever does not.
+//! `GET /health` and `GET /ready` report which parts work, within a bounded time.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::replies::{
     StoreHealth, ToolkitHealth,
 };
 
-/// How long a part may take to prove that it works before it counts as failed.
+/// Maximum time in which a part must prove that it works; a slower one counts as failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 impl ApiState {
@@ -93,7 +93,8 @@ async fn check_codex(services: &ApiServices) -> CodexHealth {
     }
 }
 
-/// What fails here is an error of the store or of Codex, and reported there.
+/// Lists the repositories that the model's shell cannot read. A failure yields an empty list,
+/// because the checks of the store and of Codex report it.
 async fn list_excluded_repos(services: &ApiServices) -> Vec<ExcludedRepo> {
     let unread = match tokio::time::timeout(TIMEOUT, services.chat.list_excluded_repositories())
         .await
@@ -137,7 +138,7 @@ async fn check_store(services: &ApiServices) -> StoreHealth {
     };
     if let Err(error) = services.store.check_writes() {
         let is_slow = matches!(error, StoreError::NotYet { .. });
-        // A store that is not open has said so before.
+        // The failure to open the store was logged before.
         if !is_slow && !matches!(error, StoreError::Unopened(_)) {
             warn!(error = %format_error_chain(&error), "store cannot be written");
         }
@@ -145,12 +146,21 @@ async fn check_store(services: &ApiServices) -> StoreHealth {
     }
     match tokio::time::timeout(TIMEOUT, services.store.health()).await {
         Ok(Ok(codeinfo_store::Health { version, chunks, copies, unreachable })) => {
-            let (chunks, reason) = (Some(chunks), services.store.damage());
+            let reason = services.store.damage();
             let warnings: Vec<String> =
                 unreachable.into_iter().chain(warn_of_copies(&copies)).collect();
             let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
-            let (ok, slow) = (reason.is_none(), false);
-            StoreHealth { backend, version, ok, reason, chunks, copies, warning, slow }
+            let ok = reason.is_none();
+            StoreHealth {
+                backend,
+                version,
+                ok,
+                reason,
+                chunks: Some(chunks),
+                copies,
+                warning,
+                slow: false,
+            }
         }
         Ok(Err(error)) => {
             warn!(error = %format_error_chain(&error), "store failed its check");
@@ -160,13 +170,13 @@ async fn check_store(services: &ApiServices) -> StoreHealth {
     }
 }
 
-/// Says what to do where a cluster keeps fewer copies than the settings ask for.
+/// Returns a warning when a cluster keeps fewer copies than the settings ask for.
 fn warn_of_copies(copies: &[CollectionCopies]) -> Option<String> {
     let lacking = || copies.iter().filter(|part| part.copies < part.wanted);
     let wanted = lacking().next()?.wanted;
-    let listed: Vec<String> =
+    let collections: Vec<String> =
         lacking().map(|part| format!("`{}` has {}", part.collection, part.copies)).collect();
-    let listed = listed.join(", ");
+    let listed = collections.join(", ");
     Some(format!(
         "too few copies for `QDRANT_REPLICATION={wanted}` ({listed}), so that searches fail when a node with the \
          last one is lost; start nodes that are away, and copy shards to nodes that joined later with \
@@ -184,10 +194,11 @@ async fn check_embedder(services: &ApiServices) -> EmbedderHealth {
             warn!(error = %format_error_chain(&error), "embedder failed its check");
             Some(error.to_string())
         }
-        // A service that loads its model answers later, and then the next caller gets it.
+        // A service that is loading its model answers later; the next caller gets that answer.
         Err(_) => Some(explain_timeout()),
     };
-    let (name, dimensions) = (embedder.model().name.clone(), embedder.dimensions());
+    let name = embedder.model().name.clone();
+    let dimensions = embedder.dimensions();
     EmbedderHealth { name, dimensions, ok: reason.is_none(), reason, slow: is_slow }
 }
 

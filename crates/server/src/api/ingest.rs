@@ -1,4 +1,4 @@
-//! Starting, watching and undoing ingest runs.
+//! Starts, reports and cancels ingest runs; lists and removes roots.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub(super) async fn start_ingest(
     rights: AccessRights,
 ) -> Result<Response, ApiError> {
     let StartIngestArguments { path, name, description } = start;
-    // The server's working folder is not the client's.
+    // The server would resolve a relative path in its own working folder, not in the client's.
     if !path.is_absolute() {
         let shown = path.display();
         let reason = match path.to_str().and_then(codeinfo_ingest::explain_form) {
@@ -64,7 +64,6 @@ pub(super) fn show_run_status(services: &ApiServices, run: &str) -> Result<Respo
     Ok(reply::json_response(StatusCode::OK, &status))
 }
 
-/// Asks a run to stop and answers with its status at that moment.
 pub(super) fn cancel_run(services: &ApiServices, run: &str) -> Result<Response, ApiError> {
     let status = services.ingest.cancel_run(run.parse()?)?;
     Ok(reply::json_response(StatusCode::OK, &status))
@@ -85,8 +84,8 @@ pub(super) async fn remove_root(services: &ApiServices, root: &str) -> Result<Re
 }
 
 pub(super) async fn list_roots(services: &ApiServices) -> Result<Response, ApiError> {
-    let roots = services.ingest.list_roots().await?.into_iter();
-    let roots = roots.map(|status| build_listed_root(status, services)).collect();
+    let statuses = services.ingest.list_roots().await?.into_iter();
+    let roots = statuses.map(|status| build_listed_root(status, services)).collect();
     Ok(reply::json_response(StatusCode::OK, &RootsReply { roots }))
 }
 
@@ -106,12 +105,12 @@ pub(super) fn build_listed_root(
         last_error: root.last_run.error_message().map(str::to_owned),
         state,
         run_id,
-        left_out: root.omitted.groups().map(omitted_count).collect(),
+        left_out: root.omitted.groups().map(|(rule, group)| count_omitted(rule, group)).collect(),
     }
 }
 
-fn omitted_count((rule, group): (OmissionRule, &OmittedGroup)) -> OmittedCount {
-    /// Maximum number of paths of one rule.
+fn count_omitted(rule: OmissionRule, group: &OmittedGroup) -> OmittedCount {
+    /// Maximum number of example paths of one rule.
     const MAX_EXAMPLES: usize = 10;
     let examples = group.example_paths(MAX_EXAMPLES).into_iter().filter(|path| *path != "…");
     OmittedCount {

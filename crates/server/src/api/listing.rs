@@ -1,4 +1,4 @@
-//! `POST /search`: what a search finds, for people who look through much of it.
+//! `POST /search`: search results for people, with scores and highlighting.
 
 use codeinfo_core::{Hit, ScoreParts};
 use codeinfo_http::{Response, reply};
@@ -11,12 +11,11 @@ use serde_json::{Value, json};
 use super::{ApiServices, error::ApiError};
 use crate::replies::{ListedHit, ScorePart, SearchListing};
 
-/// How many results there are if no limit is asked for.
+/// Number of results by default.
 const DEFAULT_LIMIT: usize = 50;
-/// More languages are not asked for at once.
+/// Maximum number of languages in a request.
 const MAX_LANGUAGES: usize = 50;
 
-/// What to search for.
 #[derive(Deserialize)]
 pub(super) struct ListingArguments {
     query: String,
@@ -51,7 +50,7 @@ pub(super) async fn list_hits(
     let languages = languages.unwrap_or_default();
     let query = SearchQuery::for_listing(&query, repository.as_deref(), limit, languages)?;
     let found = services.search_and_count(&query).await?;
-    // Marking a thousand pieces of code takes a while.
+    // Highlighting a thousand chunks takes a while.
     let listing = services.turns.run_blocking(move || build_listing(found)).await?;
     Ok(reply::json_response(StatusCode::OK, &listing))
 }
@@ -70,18 +69,21 @@ fn build_listing(
 fn build_listed_hit(hit: Hit) -> ListedHit {
     let language = hit.language.as_deref().and_then(detect::find_language);
     let lines = 0..hit.chunk.lines().count();
-    let marks = codeinfo_chunk::highlight_lines(language, &hit.chunk, lines).into_iter();
-    let marks = marks.map(|line| line.iter().map(super::source::encode_mark).collect()).collect();
+    let highlighted = codeinfo_chunk::highlight_lines(language, &hit.chunk, lines);
+    let marks = highlighted
+        .iter()
+        .map(|line| line.iter().map(super::source::encode_mark).collect())
+        .collect();
     ListedHit { parts: list_score_parts(&hit.parts), marks, hit }
 }
 
-/// Returns the parts that count, the largest first.
-fn list_score_parts(of: &ScoreParts) -> Vec<ScorePart> {
+/// Returns the parts that are not zero, the largest first.
+fn list_score_parts(parts: &ScoreParts) -> Vec<ScorePart> {
     let rounded = |part: f32| (f64::from(part) * 1e4).round() / 1e4;
-    let parts = of
+    let named = parts
         .to_named_values()
         .map(|(name, value)| ScorePart { name: name.to_owned(), value: rounded(value) });
-    let mut parts: Vec<ScorePart> = parts.into_iter().filter(|part| part.value != 0.0).collect();
-    parts.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
-    parts
+    let mut nonzero: Vec<ScorePart> = named.into_iter().filter(|part| part.value != 0.0).collect();
+    nonzero.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+    nonzero
 }

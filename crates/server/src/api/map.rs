@@ -1,4 +1,4 @@
-//! `GET /map`: a repository by its folders, or an answer by its files, for a picture.
+//! `GET /map`: sizes of a repository's folders, or links between an answer's files, for a picture.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,19 @@ use super::{
 };
 use crate::replies::{FileMap, FolderMap, MapFile, MapFolder, MapLink};
 
-/// More folders are in no picture that one can read.
+/// Maximum number of folders; a picture of more cannot be read.
 const MAX_FOLDERS: usize = 2000;
-/// More files of one answer are left out, those that are cited last.
+/// Maximum number of files of one answer; the last ones are dropped.
 const MAX_FILES: usize = 40;
 
-/// Draws what the address names: `repository` or `turn`.
+/// Returns the map of the `repository` or `turn` in the query.
 pub(super) async fn draw_map(
     services: &ApiServices,
     query: Option<&str>,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let (mut repository, mut turn) = (None, None);
+    let mut repository = None;
+    let mut turn = None;
     for (name, value) in parse_query(query) {
         match &*name {
             "repository" => repository = Some(value),
@@ -50,18 +51,18 @@ async fn draw_folders(
 ) -> Result<Response, ApiError> {
     let root = services.resolve_root(named).await?;
     let sizes = services.evidence.measure_folders(&root).await?;
-    let mut cited: BTreeMap<String, usize> = BTreeMap::new();
+    let mut citations: BTreeMap<String, usize> = BTreeMap::new();
     for summary in services.turns.archive().list_summaries(principal) {
-        for one in summary.cited.iter().filter(|one| one.repo == root.name) {
-            let folder = one.rel_path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            *cited.entry(folder.to_owned()).or_default() += 1;
+        for file in summary.cited.iter().filter(|file| file.repo == root.name) {
+            let folder = file.rel_path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            *citations.entry(folder.to_owned()).or_default() += 1;
         }
     }
     let truncated = sizes.len() > MAX_FOLDERS;
     let mut folders: Vec<MapFolder> = sizes
         .into_iter()
         .map(|(path, size)| {
-            let cited = cited.get(&path).copied().unwrap_or_default();
+            let cited = citations.get(&path).copied().unwrap_or_default();
             MapFolder { path, files: size.files, bytes: size.bytes, cited }
         })
         .collect();
@@ -79,10 +80,10 @@ async fn draw_files(
     turn: TurnId,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let files = files_of(&services.turns.find_turn(turn, principal).await?);
+    let files = list_turn_files(&services.turns.find_turn(turn, principal).await?);
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-    let links = services.evidence.find_links(&paths).await?;
-    let links = links.into_iter().map(|link| {
+    let found = services.evidence.find_links(&paths).await?;
+    let links = found.into_iter().map(|link| {
         let kind = match link.how {
             FileLinkKind::Calls => "calls",
             FileLinkKind::Imports => "imports",
@@ -93,24 +94,24 @@ async fn draw_files(
     Ok(reply::json_response(StatusCode::OK, &drawn))
 }
 
-/// Returns the files that the answer of a turn cites, and then those that its searches found.
-fn files_of(turn: &ArchivedTurn) -> Vec<MapFile> {
+/// Returns the files that the answer of a turn cites, then those that its searches found.
+fn list_turn_files(turn: &ArchivedTurn) -> Vec<MapFile> {
     let mut files: Vec<MapFile> = Vec::new();
     let mut add = |file: MapFile| match files.iter_mut().find(|one| one.path == file.path) {
         Some(known) if known.cited == file.cited => known.ranges.extend(file.ranges),
         Some(_) => {}
         None => files.push(file),
     };
-    let of = |name: &'static str, member: &'static str| {
+    let members = |name: &'static str, member: &'static str| {
         let frames = turn.frames.iter().filter(move |frame| frame.name == name);
         frames.filter_map(move |frame| frame.data.get(member)?.as_array()).flatten().cloned()
     };
-    for citation in of("final", "citations").filter_map(parse_json_value::<CheckedCitation>) {
+    for citation in members("final", "citations").filter_map(parse_json_value::<CheckedCitation>) {
         let (Some(rel_path), Some(repo)) = (citation.rel_path, citation.repo) else { continue };
         let ranges = if citation.moved_to.is_empty() { citation.lines } else { citation.moved_to };
         add(MapFile { path: citation.path, rel_path, repo, cited: true, ranges });
     }
-    for found in of("vector_summary", "files").filter_map(parse_json_value::<FileSummary>) {
+    for found in members("vector_summary", "files").filter_map(parse_json_value::<FileSummary>) {
         let FileSummary { path, rel_path, repo, ranges, .. } = found;
         add(MapFile { path, rel_path, repo, cited: false, ranges });
     }

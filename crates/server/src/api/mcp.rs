@@ -1,4 +1,4 @@
-//! `POST /mcp` of the main listener: raw search for Codex and for any agent that wants it.
+//! `POST /mcp` of the main listener: read-only search tools for Codex and other agents.
 
 mod arguments;
 mod evidence;
@@ -38,12 +38,12 @@ use super::{
 use crate::replies::IngestedRepo;
 
 const LIST: &str = "ListIngestedRepositories";
-/// Where Codex names its conversation, within `params._meta`.
+/// Member of `params._meta` in which Codex sends the id of its conversation.
 const CONVERSATION_META: &str = "threadId";
-/// How many chunks are returned where none are asked for: most of them as a few lines.
+/// Default number of chunks in a reply; most of them are shortened to a few lines.
 const DEFAULT_LIMIT: usize = 8;
 
-/// Maximum number of characters of the line that says what was not searched.
+/// Maximum characters of the line that describes what was not searched.
 const MAX_UNSEARCHED_CHARS: usize = 600;
 
 const INSTRUCTIONS: &str = "\
@@ -60,16 +60,16 @@ grepping files. Returns the best pieces whole, the others as a line or two. If n
 const LIST_DESCRIPTION: &str = "\
 Lists the repositories that can be searched: name, path, size and description. Call it for the name to pass as `repository`.";
 
-/// The endpoint with the read-only tools. Never gated by Codex: Codex itself calls it. Clones share
-/// all but their bounds.
+/// Endpoint with the read-only tools. Calls are never gated by Codex, because Codex itself makes
+/// them. Clones share everything but `only` and `tree`.
 #[derive(Clone)]
 pub(super) struct RawSearch {
     services: Arc<ApiServices>,
     about: Arc<EndpointInfo>,
     shown: ShownChunks,
-    /// The only repository that is there, as a name, an id or a path.
+    /// Name, id or path of the only repository that is visible.
     only: Option<String>,
-    /// The tree that counts of its repository, where no other one is named.
+    /// Tree to search in its repository, unless a call names another one.
     tree: Option<RootId>,
 }
 
@@ -103,9 +103,9 @@ impl RawSearch {
         })
     }
 
-    /// Returns the endpoint that the query of an address asks for: `repository=…` has only that one, and `tree=…`
-    /// leaves out the other trees of its repository.
-    /// A client that is given such an address cannot search beyond it, whatever it sends.
+    /// Returns the endpoint for the query of an address. `repository=…` restricts it to one
+    /// repository; `tree=…` leaves out the other trees of that tree's repository. A client with
+    /// such an address cannot search beyond it.
     pub(super) fn with_address_query(&self, query: Option<&str>) -> Result<Self, ApiError> {
         let mut search = self.clone();
         for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
@@ -124,8 +124,8 @@ impl RawSearch {
                     Err(InvalidId(id)) => format!("`tree` is no id: `{id}`"),
                 },
                 (name, _) => {
-                    let name: String = name.chars().take(80).collect();
-                    format!("`{name}` is not known here")
+                    let start: String = name.chars().take(80).collect();
+                    format!("`{start}` is not known here")
                 }
             };
             return Err(ApiError::Arguments(vec![reason]));
@@ -133,13 +133,14 @@ impl RawSearch {
         Ok(search)
     }
 
-    /// Returns the only repository, where the endpoint is confined to one. A model may name it; one
-    /// that names another has to hear that nothing else is there.
+    /// Returns the only repository, if the endpoint is restricted to one. A model may name it;
+    /// naming another one is an error.
     async fn find_only_root(&self, named: Option<&str>) -> Result<Option<Root>, SearchError> {
         let Some(only) = &self.only else { return Ok(None) };
-        let (paths, roots) = (&self.services.path_map, self.services.search.list_roots().await?);
-        let root = paths.find_root(&roots, only).cloned();
-        let root = root.ok_or_else(|| UnknownRoot::new(only, &[]))?;
+        let paths = &self.services.path_map;
+        let roots = self.services.search.list_roots().await?;
+        let found = paths.find_root(&roots, only).cloned();
+        let root = found.ok_or_else(|| UnknownRoot::new(only, &[]))?;
         match named.map(|named| paths.find_root(&roots, named.trim())) {
             Some(other) if other.is_none_or(|other| other.id != root.id) => {
                 Err(UnknownRoot::new(named.unwrap_or_default(), &[root]).into())
@@ -148,8 +149,8 @@ impl RawSearch {
         }
     }
 
-    /// Refuses to compare trees of other repositories than the only one that is there.
-    async fn own_trees(&self, trees: [&str; 2]) -> Result<(), ToolCallError> {
+    /// Refuses to compare trees of other repositories than the only one.
+    async fn check_compared_trees(&self, trees: [&str; 2]) -> Result<(), ToolCallError> {
         let Ok(Some(only)) = self.find_only_root(None).await else { return Ok(()) };
         let roots = self.services.search.list_roots().await.unwrap_or_default();
         for named in trees {
@@ -180,10 +181,11 @@ impl RawSearch {
     async fn search_code(
         &self,
         arguments: tools::SearchArguments,
-        (conversation, tree): (Option<&str>, Option<RootId>),
+        conversation: Option<&str>,
+        tree: Option<RootId>,
     ) -> Result<McpToolResult, ToolCallError> {
         let only = match arguments.compared_trees() {
-            Some(trees) => self.own_trees(trees).await.map(|()| Ok(None))?,
+            Some(trees) => self.check_compared_trees(trees).await.map(|()| Ok(None))?,
             None => self.find_only_root(arguments.repository()).await,
         };
         let arguments = match only {
@@ -194,8 +196,8 @@ impl RawSearch {
         let named = arguments.repository().map(str::to_owned);
         let query = arguments
             .query_or(DEFAULT_LIMIT)
-            .map_err(|error| ToolCallError::Arguments(vec![error.to_string()]))?;
-        let query = query.standing_in(tree);
+            .map_err(|error| ToolCallError::Arguments(vec![error.to_string()]))?
+            .standing_in(tree);
         let within =
             self.resolve_scope(named.as_deref(), tree).await.unwrap_or(RootFilter::Everything);
         let found = match self.services.search_and_count(&query).await {
@@ -223,7 +225,7 @@ impl RawSearch {
         Ok(McpToolResult::text(text).with_meta(FILES_META, json!(excerpt.files)))
     }
 
-    /// Says in a line what was not searched for the names that are not in the index.
+    /// Describes in one line what was not searched for the names that are absent from the index.
     async fn describe_unsearched(&self, found: &SearchResults, within: RootFilter) -> String {
         let names: Vec<&str> = found.absent.iter().map(String::as_str).collect();
         if names.is_empty() {
@@ -269,7 +271,7 @@ impl Endpoint for RawSearch {
 }
 
 impl RawSearch {
-    /// Calls a tool.
+    /// Calls a tool, and appends a notice if the index lacks changes of the client's folder.
     async fn call_tool(
         &self,
         tool: &McpTool,
@@ -281,25 +283,27 @@ impl RawSearch {
             Some(tree) => Some(tree),
             None => self.services.find_client_tree(folder).await.0,
         };
-        // Where a turn stands is its own.
+        // An address with a tree belongs to a turn, which has its own notice.
         let place = folder.filter(|_| self.tree.is_none());
-        // Before the call: a run that ends meanwhile may have come too late for it.
+        // Computed before the call: a run that ends during the call may be too late for its
+        // results.
         let notice = match place.map(|folder| self.services.relays.locate_client(folder)) {
             Some(place) => place.describe_index_gaps().await,
             None => None,
         };
-        let called = self.called_in(tool, (&mut arguments, tree), meta).await?;
+        let called = self.call_tool_in_tree(tool, &mut arguments, tree, meta).await?;
         Ok(match notice {
             Some(notice) => called.map_text(|text| format!("{text}\n{notice}")),
             None => called,
         })
     }
 
-    /// Calls a tool for a client that stands in `tree`.
-    async fn called_in(
+    /// Calls a tool for a client that works in `tree`.
+    async fn call_tool_in_tree(
         &self,
         tool: &McpTool,
-        (arguments, tree): (&mut Value, Option<RootId>),
+        arguments: &mut Value,
+        tree: Option<RootId>,
         meta: &Map<String, Value>,
     ) -> Result<McpToolResult, ToolCallError> {
         mend_arguments(arguments);
@@ -309,9 +313,9 @@ impl RawSearch {
                 .validate_and_parse(arguments.take())
                 .map_err(ToolCallError::Arguments)?;
             let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
-            return match self.at_path(&arguments, tree).await? {
+            return match self.search_at_path(&arguments, tree).await? {
                 Some(found) => Ok(found),
-                None => self.search_code(arguments, (conversation, tree)).await,
+                None => self.search_code(arguments, conversation, tree).await,
             };
         }
         if let Some(given) = self.call_evidence_tool(tool, arguments, tree).await {
@@ -325,7 +329,8 @@ impl RawSearch {
 }
 
 impl RawSearch {
-    /// Maps a failure to what the calling model should read. A bug is hidden; the log has it.
+    /// Converts a failure into a result for the calling model. Internal errors are logged and
+    /// hidden.
     fn report_failure(
         &self,
         code: ErrorCode,
@@ -351,15 +356,14 @@ impl RawSearch {
         Ok(McpToolResult::error(format!("{code}: {failure}. {advice}")))
     }
 
-    /// Notes what went wrong with the server.
+    /// Records a fault of the server.
     fn record_failure(&self, code: ErrorCode, message: &str) {
         self.services.failures.record_failure(MAIN, (code.as_str(), message), Some("/mcp"));
     }
 }
 
-/// One line for each repository, as many as fit.
+/// Renders one line for each repository, as many as fit.
 fn render_repositories(repos: &[IngestedRepo]) -> String {
-    /// Room for the last line.
     const RESERVE: usize = 100;
     if repos.is_empty() {
         return "No repository is indexed yet. The user can index one with `codeinfo ingest PATH`."
@@ -380,14 +384,14 @@ fn render_repositories(repos: &[IngestedRepo]) -> String {
 }
 
 fn render_repository(repo: &IngestedRepo) -> String {
-    // The most characters of each.
+    // Maximum characters of each part.
     const NAME: usize = 100;
     const PATH: usize = 500;
     const DESCRIPTION: usize = 300;
-    // Names and descriptions come from people; none may start a line of its own.
-    let (name, path) = (plain_name(&repo.name, NAME), repo.path.display().to_string());
+    // Names and descriptions come from people; `plain_name` keeps them from starting a line.
+    let name = plain_name(&repo.name, NAME);
     let description = plain_name(repo.description.as_deref().unwrap_or_default(), DESCRIPTION);
-    let path = plain_name(&path, PATH);
+    let path = plain_name(&repo.path.display().to_string(), PATH);
     let host = repo.host.as_deref().map(|host| format!("on {}, ", plain_name(host, NAME)));
     let tree = repo.tree_of.as_deref().map(|tree| format!("tree of {}, ", plain_name(tree, NAME)));
     let gone = repo.folder_gone.then(|| "its folder is gone, ".to_owned());

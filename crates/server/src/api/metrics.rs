@@ -1,4 +1,4 @@
-//! `GET /metrics`: what the server did and what it holds, in the text format of Prometheus.
+//! `GET /metrics`: counters and gauges of the server in the text format of Prometheus.
 
 use std::sync::atomic::AtomicU64;
 
@@ -17,17 +17,17 @@ use prometheus_client::{
 
 use super::{ApiState, error::ApiError};
 
-/// The open standard that grew out of Prometheus' own format.
+/// `OpenMetrics`, the open standard that grew out of Prometheus' own format.
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 impl ApiState {
-    /// Counts since the start, and what is there now. A part that fails is left out.
+    /// Returns counts since the start and current sizes. Leaves out a part that fails.
     pub(super) async fn reply_metrics(&self) -> Result<Response, ApiError> {
         let mut registry = Registry::with_prefix("codeinfo");
         self.register_counters(&mut registry);
         self.register_gauges(&mut registry).await;
-        self.codex_counts(&mut registry);
-        self.toolkit_counts(&mut registry);
+        self.register_codex_counts(&mut registry);
+        self.register_toolkit_counts(&mut registry);
         let mut text = String::new();
         encode(&mut text, &registry).map_err(|_| codeinfo_http::HttpError::Internal)?;
         Ok(reply::text_response(FORMAT, text))
@@ -68,8 +68,9 @@ impl ApiState {
         }
     }
 
-    fn toolkit_counts(&self, registry: &mut Registry) {
-        let (starts, tools) = (Family::default(), Family::default());
+    fn register_toolkit_counts(&self, registry: &mut Registry) {
+        let starts = Family::default();
+        let tools = Family::default();
         for (toolkit, status) in self.services.gateway.list_statuses() {
             let start = |outcome| ToolkitStartLabel { toolkit: toolkit.clone(), outcome };
             let counted: [(&'static str, u64); 2] =
@@ -86,7 +87,7 @@ impl ApiState {
         registry.register("toolkit_tools", "Tools that a toolkit lists", tools);
     }
 
-    fn codex_counts(&self, registry: &mut Registry) {
+    fn register_codex_counts(&self, registry: &mut Registry) {
         let is_available =
             matches!(self.services.codex.availability(), CodexAvailability::Available { .. });
         register_gauge(

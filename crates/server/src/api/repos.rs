@@ -1,4 +1,4 @@
-//! The repositories that are indexed, as tools show them.
+//! Lists and finds indexed repositories for the tools.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use codeinfo_worktree::root_link::find_root;
 use super::ApiServices;
 use crate::replies::{IngestedRepo, IngestedRepos, RepoAdditions};
 
-/// Most characters of a path in a notice.
+/// Maximum characters of a path in a notice.
 const MAX_PATH: usize = 300;
 
 impl ApiServices {
-    /// Returns the repository that a name, an id or a path means.
+    /// Finds the repository with a name, id or path.
     pub(super) async fn resolve_root(&self, named: &str) -> Result<Root, SearchError> {
         let roots = self.search.list_roots().await?;
         Ok(find_root(&self.path_map, &roots, named).await?)
     }
 
-    /// Returns the tree that a client means by standing in a folder, as it sees that, and what it should know if
-    /// another one answers for it.
+    /// Returns the tree for the folder in which a client works, given as the client sees it. Also
+    /// returns a notice if another tree answers for it.
     pub(super) async fn find_client_tree(
         &self,
         folder: Option<&Path>,
@@ -39,7 +39,7 @@ impl ApiServices {
     }
 }
 
-/// Lists what is indexed, ordered by name.
+/// Lists the indexed repositories, ordered by name.
 pub(super) async fn list_repos(services: &ApiServices) -> Result<IngestedRepos, IngestError> {
     let roots: Vec<Root> =
         services.ingest.list_roots().await?.into_iter().map(|status| status.root).collect();
@@ -62,11 +62,11 @@ pub(super) async fn list_repos(services: &ApiServices) -> Result<IngestedRepos, 
     Ok(IngestedRepos { repos, locked_model_id })
 }
 
-/// Lists the same, with what each tree adds to the others of its repository.
+/// Lists the indexed repositories, with what each tree adds to the others of its repository.
 pub(super) async fn repos_compared(services: &ApiServices) -> Result<IngestedRepos, IngestError> {
     let mut repos = list_repos(services).await?;
-    let known = services.ingest.list_roots().await?.into_iter().map(|status| status.root).collect();
-    let known: Vec<Root> = known;
+    let statuses = services.ingest.list_roots().await?;
+    let known: Vec<Root> = statuses.into_iter().map(|status| status.root).collect();
     let added = services.ingest.load_tree_additions(&known).await?;
     for repo in &mut repos.repos {
         let of_tree = |TreeAdditions { files, chunks }: &TreeAdditions| RepoAdditions {

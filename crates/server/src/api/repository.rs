@@ -1,4 +1,4 @@
-//! `GET /repositories/{repo}`: what is known of one repository.
+//! `GET /repositories/{repo}`: details of one repository.
 
 use codeinfo_http::{Response, reply};
 use codeinfo_ingest::{LanguageCount, PastRun, RootDetails, WatchStatus};
@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use super::{ApiServices, error::ApiError, ingest};
 use crate::replies::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository};
 
-/// Shows a repository, by name, id or path.
+/// Shows the repository with a name, id or path.
 pub(super) async fn show_repository(
     services: &ApiServices,
     reference: &str,

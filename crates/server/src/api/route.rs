@@ -1,4 +1,4 @@
-//! The whole API at a glance.
+//! Routes of the main API, with their methods and rights.
 
 mod for_page;
 
@@ -8,10 +8,8 @@ use hyper::Method;
 pub(super) use self::for_page::{PAGE_CONFIG, PageRoute};
 use super::{page, toolkits::ToolkitAction};
 
-/// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ApiRoute<'a> {
-    /// A file of the page.
     Asset {
         name: &'a str,
     },
@@ -36,15 +34,15 @@ pub(super) enum ApiRoute<'a> {
     IngestedRepos,
     VectorSearch,
     Chat,
-    /// What the page asks for, and programs seldom.
+    /// A route that mainly the page uses.
     ForPage(PageRoute<'a>),
     WebSocket,
     ChatProviders,
     ChatModels,
     Mcp,
-    /// Raw search, for a relay of standard streams.
+    /// Raw search for a relay of standard streams.
     Relay,
-    /// The endpoint of a toolkit of a turn, or of all that it has.
+    /// Endpoint of one toolkit of a turn, or of all its toolkits.
     ToolkitMcp {
         name: Option<&'a str>,
     },
@@ -165,7 +163,7 @@ pub(super) fn match_route<'a>(method: &Method, path: &[&'a str]) -> ApiRoute<'a>
     }
 }
 
-/// Returns the methods of a path.
+/// Returns the methods that a path allows.
 fn allowed_methods(path: &[&str]) -> Option<&'static str> {
     Some(match path {
         []

@@ -1,4 +1,4 @@
-//! Sessions of the page: the owner gets a code, with which the page opens one.
+//! Sessions of the page: the owner gets a code, with which the page opens a session.
 
 use codeinfo_core::{Principal, error::ErrorCode};
 use codeinfo_http::{HttpError, Request, Response, reply};
@@ -23,7 +23,7 @@ pub(super) fn open_schema() -> Value {
     })
 }
 
-/// Makes a code for who shows that it is the owner.
+/// Makes a code for a caller that has the owner's key.
 pub(super) fn make_code(services: &ApiServices, request: &Request) -> Result<Response, ApiError> {
     let principal = request.principal().ok_or_else(ApiError::missing_token)?;
     if !Principal::is_owner(principal) {
@@ -34,7 +34,7 @@ pub(super) fn make_code(services: &ApiServices, request: &Request) -> Result<Res
     Ok(reply::json_response(StatusCode::CREATED, &SessionCode { code }))
 }
 
-/// Opens a session: one half of it for the page, the other one in a cookie.
+/// Opens a session: one half of its secret goes to the page, the other half into a cookie.
 pub(super) fn open_session(
     services: &ApiServices,
     request: &Request,

@@ -1,4 +1,4 @@
-//! `GET /source`: lines of an indexed file to look at.
+//! `GET /source`: highlighted lines of an indexed file.
 
 use codeinfo_core::RootFilter;
 use codeinfo_http::{Response, reply};
@@ -12,7 +12,6 @@ use super::{
 };
 use crate::replies::{SourceLine, SourceLines};
 
-/// What may stand in the query of the address.
 #[derive(Default)]
 struct SourceParameters {
     path: String,
@@ -99,7 +98,7 @@ fn build_source_lines(
     }
 }
 
-/// Writes a mark as the page reads it.
+/// Encodes a mark for the page as start, end and letter of its class.
 pub(super) fn encode_mark(mark: &codeinfo_chunk::HighlightMark) -> (u32, u32, char) {
     (mark.start, mark.end, mark.class.letter())
 }

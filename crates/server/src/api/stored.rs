@@ -1,4 +1,4 @@
-//! `GET` and `POST /mcp/config`: the configuration of toolkits that a principal keeps here, encrypted.
+//! `GET` and `POST /mcp/config`: the toolkit configuration of a principal, stored encrypted.
 
 use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{Principal, is_internal_address};
@@ -14,13 +14,13 @@ use url::{Host, Url};
 use super::{ApiServices, error::ApiError};
 use crate::replies::StoreConfigReply;
 
-/// Returns who asks; without one there is nothing to read or write.
+/// Returns the principal of a request. Without one, there is no configuration to read or write.
 pub(super) fn require_principal(request: &Request) -> Result<Principal, ApiError> {
     request.principal().cloned().ok_or_else(ApiError::missing_token)
 }
 
-/// Returns the stored configuration as it was sent, or one without servers. With `secrets=hidden` a mark is in the
-/// place of each value of a variable or header.
+/// Returns the stored configuration as it was sent, or one without servers. With `secrets=hidden`,
+/// a mark replaces each value of a variable or header.
 pub(super) async fn read_config(
     services: &ApiServices,
     who: Principal,
@@ -46,12 +46,13 @@ async fn load_config(services: &ApiServices, who: Principal) -> Result<Value, Ap
     Ok(stored.map_or_else(|| json!({ "mcpServers": {} }), |stored| stored.value))
 }
 
-/// Returns the mark that is in the place of a stored secret.
+/// Returns the mark that replaces a stored secret.
 fn hidden_secret() -> Value {
     json!({ "set": true })
 }
 
-/// Calls `change` with the toolkit, member and name of each variable and header, and with its value.
+/// Calls `change` with the toolkit, member and name of each variable and header, and with its
+/// value.
 fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Value)) {
     let toolkits = config.get_mut("mcpServers").and_then(Value::as_object_mut);
     for (toolkit, spec) in toolkits.into_iter().flatten() {
@@ -64,7 +65,7 @@ fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Val
     }
 }
 
-/// Returns a configuration with the stored secrets in the place of their marks.
+/// Replaces the marks in a configuration by the stored secrets.
 pub(super) async fn restore_secrets(
     services: &ApiServices,
     who: &Principal,
@@ -74,7 +75,7 @@ pub(super) async fn restore_secrets(
     let mut has_marks = false;
     change_secrets(&mut config, |_, value| has_marks |= *value == mark);
     if !has_marks {
-        // One that cannot be read can be replaced.
+        // Without marks, even an unreadable stored configuration can be replaced.
         return Ok(config);
     }
     let stored = load_config(services, who.clone()).await?;
@@ -91,18 +92,19 @@ pub(super) async fn restore_secrets(
     if faults.is_empty() { Ok(config) } else { Err(ApiError::Arguments(faults)) }
 }
 
-/// A configuration that may be stored, and what to warn of.
+/// Configuration that may be stored, with warnings.
 pub(super) struct CheckedConfig {
     config: Value,
     warnings: Vec<String>,
 }
 
-/// Returns a configuration that `who` can store, as it was sent. Only the owner has programs run outside the
-/// sandbox, or in a folder of this machine: a token need not be allowed what the owner is.
+/// Returns a configuration that `who` may store, as it was sent. Only the owner may have programs
+/// run outside the sandbox or in a folder of this machine, because a token may have fewer rights
+/// than the owner.
 pub(super) fn check_config(
     specs: &SpecReader,
     who: &Principal,
-    config: Value,
+    mut config: Value,
 ) -> Result<CheckedConfig, ApiError> {
     let document = specs.read_stored(config.clone()).map_err(ApiError::Arguments)?;
     let faults: Vec<String> = match &document.toolkits {
@@ -114,7 +116,6 @@ pub(super) fn check_config(
     if !faults.is_empty() {
         return Err(ApiError::Arguments(faults));
     }
-    let mut config = config;
     if let Some(members) = config.as_object_mut() {
         members.entry("mcpServers").or_insert_with(|| json!({}));
     }
@@ -122,7 +123,7 @@ pub(super) fn check_config(
     Ok(CheckedConfig { config, warnings })
 }
 
-/// Says what an open network means, of a toolkit that has one in the sandbox.
+/// Warns about a sandboxed toolkit that has an open network.
 fn warn_of_network(toolkit: &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
     let (name, ToolkitDocumentEntry::Is(spec)) = toolkit else { return None };
     let is_process = matches!(spec.transport, ToolkitTransport::Stdio { .. });
@@ -135,15 +136,15 @@ fn warn_of_network(toolkit: &(ToolkitName, ToolkitDocumentEntry)) -> Option<Stri
     })
 }
 
-/// Says what of a toolkit only the owner may store.
-fn find_owner_only_member((name, entry): &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
-    let ToolkitDocumentEntry::Is(spec) = entry else { return None };
+/// Returns the refusal of a member that only the owner may store.
+fn find_owner_only_member(toolkit: &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
+    let (name, ToolkitDocumentEntry::Is(spec)) = toolkit else { return None };
     let refused = |member| {
         Some(format!("`mcpServers/{name}/{member}`: only the owner of the server may say that"))
     };
     let working_dir = match &spec.transport {
         ToolkitTransport::Stdio { working_dir, .. } => working_dir,
-        ToolkitTransport::Http { url, .. } if is_near(url) => return refused("url"),
+        ToolkitTransport::Http { url, .. } if is_local_address(url) => return refused("url"),
         ToolkitTransport::Http { headers, .. } => {
             let names_host = headers.keys().any(|name| name.eq_ignore_ascii_case("host"));
             return if names_host { refused("headers/host") } else { None };
@@ -162,13 +163,13 @@ fn find_owner_only_member((name, entry): &(ToolkitName, ToolkitDocumentEntry)) -
     refused(member)
 }
 
-/// Whether an address is one of this machine or of its surroundings, as it is written.
-fn is_near(address: &str) -> bool {
+/// Returns whether an address, as written, belongs to this machine or its surroundings.
+fn is_local_address(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return true };
     match url.host() {
         Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.');
-            name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
+            let host = name.trim_end_matches('.');
+            host == "localhost" || host.ends_with(".localhost") || !host.contains('.')
         }
         Some(Host::Ipv4(address)) => is_internal_address(address.into()),
         Some(Host::Ipv6(address)) => is_internal_address(address.into()),
@@ -196,7 +197,7 @@ pub(super) async fn store_config(
 
 #[cfg(test)]
 mod tests {
-    use super::is_near;
+    use super::is_local_address;
 
     #[test]
     fn addresses_of_this_machine_and_around_it_are_near() {
@@ -213,9 +214,9 @@ mod tests {
             "http://0.0.0.0/",
             "http://[fd00::1]/",
         ] {
-            assert!(is_near(near), "{near}");
+            assert!(is_local_address(near), "{near}");
         }
-        assert!(!is_near("https://mcp.example.com/mcp"));
-        assert!(!is_near("https://93.184.216.34/"));
+        assert!(!is_local_address("https://mcp.example.com/mcp"));
+        assert!(!is_local_address("https://93.184.216.34/"));
     }
 }

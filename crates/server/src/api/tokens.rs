@@ -1,4 +1,4 @@
-//! Tokens: who has one may ask, and keeps a configuration of its own.
+//! Tokens: a client with a token may ask, and stores a configuration of its own.
 
 use codeinfo_core::{Principal, Secret};
 use codeinfo_credentials::{OnExistingToken, TokenKind};
@@ -33,7 +33,7 @@ pub(super) fn create_schema() -> Value {
     })
 }
 
-/// Returns what the caller proves itself with; that it is right has been seen before.
+/// Returns the bearer of the caller, which the gate has already checked.
 pub(super) fn require_bearer(request: &Request) -> Result<Secret, ApiError> {
     let bearer = request.principal().and_then(|_| request.bearer());
     bearer.ok_or_else(ApiError::missing_token)
@@ -81,6 +81,6 @@ pub(super) async fn revoke_all(services: &ApiServices, by: Secret) -> Result<Res
     let revoked = services.vault.tokens.revoke_all(by).await?;
     services.vault.sessions.end_all();
     join_all(revoked.iter().map(|principal| services.gateway.stop_of(principal))).await;
-    let revoked = revoked.iter().map(ToString::to_string).collect();
-    Ok(reply::json_response(StatusCode::OK, &RevokeTokensReply { revoked }))
+    let names = revoked.iter().map(ToString::to_string).collect();
+    Ok(reply::json_response(StatusCode::OK, &RevokeTokensReply { revoked: names }))
 }

@@ -1,7 +1,7 @@
-//! Toolkits for people: what is there, starting and stopping, trusting, allowing, and trying a tool.
+//! Toolkits for people: lists, starts, stops, trusts and allows them, and tries a tool.
 //!
-//! Listing is for everybody who is answered, and starts nothing. What starts a program, or has one believed,
-//! needs a bearer: an address of this machine is reached by all its users.
+//! Any admitted caller may list them, which starts nothing. Starting or trusting a program needs a
+//! bearer, because all users of this machine can reach its addresses.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,6 @@ use serde_json::{Map, Value, json};
 use super::{ApiServices, error::ApiError};
 use crate::replies::{AllowedFile, ProposedToolkit, ToolAnswer};
 
-/// What is done to a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolkitAction {
     Start,
@@ -31,7 +30,6 @@ pub(super) enum ToolkitAction {
 }
 
 impl ToolkitAction {
-    /// Returns the action that a path names.
     pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
             "start" => Some(Self::Start),
@@ -67,7 +65,7 @@ pub(super) fn call_schema() -> Value {
 #[derive(Debug, Deserialize)]
 pub(super) struct AllowToolkitsArguments {
     path: String,
-    /// The digest that was shown; without it nothing is allowed.
+    /// Digest that was shown; without it, nothing is allowed.
     sha256: Option<String>,
 }
 
@@ -83,23 +81,20 @@ pub(super) fn allow_schema() -> Value {
     })
 }
 
-/// The parameters of the addresses below.
 #[derive(Debug, Default)]
 struct ToolkitParameters {
     filter: ToolFilter,
     repository: Option<String>,
-    /// Where the client works.
     folder: Option<String>,
 }
 
-/// Reads the query of an address.
 fn parse_parameters(query: Option<&str>) -> Result<ToolkitParameters, ApiError> {
     let mut read = ToolkitParameters::default();
     for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        let value = value.trim().to_owned();
+        let trimmed = value.trim().to_owned();
         let place = match &*name {
             "source" => {
-                read.filter.source = Some(match value.as_str() {
+                read.filter.source = Some(match trimmed.as_str() {
                     "local" => ToolEntrySource::Local,
                     "mcp" => ToolEntrySource::Mcp,
                     _ => return Err(invalid_argument("`source` must be `local` or `mcp`")),
@@ -111,14 +106,14 @@ fn parse_parameters(query: Option<&str>) -> Result<ToolkitParameters, ApiError> 
             "repository" => &mut read.repository,
             "folder" => &mut read.folder,
             _ => {
-                let name: String = name.chars().take(80).collect();
-                return Err(invalid_argument(&format!("`{name}` is not known here")));
+                let start: String = name.chars().take(80).collect();
+                return Err(invalid_argument(&format!("`{start}` is not known here")));
             }
         };
-        if value.is_empty() {
+        if trimmed.is_empty() {
             return Err(invalid_argument(&format!("`{name}` is blank")));
         }
-        *place = Some(value);
+        *place = Some(trimmed);
     }
     Ok(read)
 }
@@ -127,7 +122,6 @@ fn invalid_argument(sentence: &str) -> ApiError {
     ApiError::Arguments(vec![sentence.to_owned()])
 }
 
-/// Lists tools and toolkits.
 pub(super) async fn list_toolkits(
     services: &ApiServices,
     local: &[codeinfo_mcp::McpTool],
@@ -136,7 +130,7 @@ pub(super) async fn list_toolkits(
     let parameters = parse_parameters(request.query())?;
     let (roots, fault) = match services.search.list_roots().await {
         Ok(roots) => (roots, None),
-        // What is there besides is listed all the same.
+        // Other toolkits are still listed.
         Err(error) => (
             Vec::new(),
             Some(format!("no toolkit of a repository: {}", format_error_chain(&error))),
@@ -155,11 +149,12 @@ pub(super) async fn list_toolkits(
     Ok(reply::json_response(StatusCode::OK, &directory))
 }
 
-/// Does `action` to a toolkit, and returns how it is then.
+/// Applies `action` to a toolkit and returns the state after it.
 pub(super) async fn apply_action(
     services: &ApiServices,
     request: &Request,
-    (name, action): (&str, ToolkitAction),
+    name: &str,
+    action: ToolkitAction,
 ) -> Result<Response, ApiError> {
     let member = find_member(services, request, name).await?;
     if !request.principal().is_some_and(|who| member.is_of(who)) {
@@ -184,7 +179,8 @@ pub(super) async fn apply_action(
 pub(super) async fn call_tool(
     services: &ApiServices,
     request: &Request,
-    (name, CallToolArguments { tool, arguments }): (&str, CallToolArguments),
+    name: &str,
+    CallToolArguments { tool, arguments }: CallToolArguments,
 ) -> Result<Response, ApiError> {
     let member = find_member(services, request, name).await?;
     let called = services.gateway.try_call(&member, &tool, Value::Object(arguments)).await;
@@ -195,7 +191,8 @@ pub(super) async fn call_tool(
     Ok(reply::json_response(StatusCode::OK, &ToolAnswer { is_error, text }))
 }
 
-/// Shows what the file of a repository wants to have allowed, and allows it if it is what was shown.
+/// Shows what the toolkit file of a repository asks for. Allows it if `sha256` is the digest of
+/// that.
 pub(super) async fn allow_toolkits(
     services: &ApiServices,
     request: &Request,
@@ -234,7 +231,7 @@ fn build_allowed_file(proposal: &AllowProposal, allowed: bool, paths: &PathMap) 
     }
 }
 
-/// Returns a toolkit for somebody who says who it is.
+/// Finds a toolkit for an authenticated caller.
 async fn find_member(
     services: &ApiServices,
     request: &Request,
@@ -250,14 +247,14 @@ async fn find_member(
         ..ToolkitTurnContext::default()
     };
     let member = services.gateway.find_toolkit(&wanted, name).await;
-    let name: String = name.chars().take(80).collect();
+    let start: String = name.chars().take(80).collect();
     let message =
-        format!("there is no toolkit `{name}`; `codeinfo mcp list` shows those that there are");
+        format!("there is no toolkit `{start}`; `codeinfo mcp list` shows those that there are");
     member.ok_or(ApiError::Failed { code: ErrorCode::ToolkitNotFound, message })
 }
 
-/// Returns the folder whose toolkits count, as turns have it: of the repository that is named, else of the one
-/// that the client works in, else of the only one.
+/// Returns the folder whose toolkits apply, as in turns: that of the named repository, else of the
+/// one that the client works in, else of the only one.
 async fn find_folder(
     services: &ApiServices,
     roots: &[Root],

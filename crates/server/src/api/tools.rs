@@ -1,4 +1,4 @@
-//! Raw search and the list of repositories, as plain HTTP.
+//! Raw search and the list of repositories over plain HTTP.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,40 +14,36 @@ use serde_json::{Value, json};
 
 use super::{ApiServices, error::ApiError, repos::repos_compared};
 
-/// What to search for, over HTTP and over MCP.
+/// Arguments of a search over HTTP or MCP.
 #[derive(Deserialize)]
 pub(super) struct SearchArguments {
     query: String,
     repository: Option<String>,
     limit: Option<u64>,
-    /// Two trees whose differences are looked for.
     between: Option<[String; 2]>,
-    /// Where the client stands.
     folder: Option<PathBuf>,
 }
 
 impl SearchArguments {
-    /// Returns the repository that is named.
     pub(super) fn repository(&self) -> Option<&str> {
         self.repository.as_deref()
     }
 
-    /// Returns the query as it is given.
     pub(super) fn query_text(&self) -> &str {
         &self.query
     }
 
-    /// Searches in `root` only.
+    /// Restricts the search to `root`.
     pub(super) fn with_root(self, root: &Root) -> Self {
         Self { repository: Some(root.id.to_string()), ..self }
     }
 
-    /// Returns where the client stands, where that says which tree it means.
+    /// Returns the folder in which the client works, unless a repository is named.
     pub(super) fn client_folder(&self) -> Option<&Path> {
         self.folder.as_deref().filter(|_| self.repository.is_none())
     }
 
-    /// Returns the query, with another limit where none is asked for.
+    /// Returns the query; `limit` is the default of its limit.
     pub(super) fn query_or(&self, limit: usize) -> Result<SearchQuery, SearchError> {
         let limit = self.limit.or(u64::try_from(limit).ok());
         SearchQuery::new(&self.query, self.repository.as_deref(), limit)?
@@ -59,14 +55,13 @@ impl SearchArguments {
             .with_compared_trees(self.compared_trees())
     }
 
-    /// Returns the two trees that are compared.
     pub(super) fn compared_trees(&self) -> Option<[&str; 2]> {
         self.between.as_ref().map(|trees| trees.each_ref().map(String::as_str))
     }
 }
 
-/// Returns the schema of [`SearchArguments`], where `default_limit` counts if no limit is asked for; its
-/// descriptions are for models.
+/// Returns the schema of [`SearchArguments`], which describes `default_limit`. Its descriptions are
+/// for models.
 pub(super) fn search_schema(default_limit: usize) -> Value {
     json!({
         "type": "object",
@@ -101,7 +96,7 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
     })
 }
 
-/// Returns the same with where the client stands, which a program knows and a model does not.
+/// Returns [`search_schema`] with the client's folder, which programs know and models do not.
 pub(super) fn standing_schema(default_limit: usize) -> Value {
     let mut schema = search_schema(default_limit);
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
@@ -116,7 +111,7 @@ pub(super) async fn ingested_repos(services: &ApiServices) -> Result<Response, A
 }
 
 impl ApiServices {
-    /// Searches, and counts that.
+    /// Searches, and records the duration and outcome.
     pub(super) async fn search_and_count(
         &self,
         query: &SearchQuery,

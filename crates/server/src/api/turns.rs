@@ -1,5 +1,5 @@
-//! Turns that the server owns: asked with `POST /turns`, watched as often and by as many as one likes, and
-//! going on when nobody does.
+//! Turns that the server owns: started with `POST /turns`, watched by any number of clients, and
+//! continued when none watches.
 
 mod live;
 mod shown;
@@ -35,22 +35,22 @@ use super::{
 };
 use crate::replies::{QuestionFrame, StartTurnReply, TurnStatus};
 
-/// How many bytes of turns that ended stay in memory, and how long: for those who come back to one, also where none
-/// is kept on disk.
+/// Maximum bytes and age of ended turns in memory. They serve clients that return, even when none
+/// are kept on disk.
 const MAX_ENDED_BYTES: usize = 64 << 20;
 const ENDED_FOR: Duration = Duration::from_mins(10);
 
-/// The turns that run, and those that ended just now. Clones share them.
+/// Running and recently ended turns. Clones share them.
 #[derive(Clone)]
 pub struct TurnRegistry {
     archive: ConversationArchive,
     tasks: Tasks,
     live: Arc<Mutex<LiveTurns>>,
-    /// Room to write turns as HTML, which may take a while and much memory.
+    /// Permits to render turns as HTML, which may take a while and much memory.
     showing: Arc<Semaphore>,
 }
 
-/// So many requests write turns as HTML at a time.
+/// Maximum number of requests that render turns as HTML at a time.
 const MAX_SHOWING: usize = 2;
 
 #[derive(Default)]
@@ -60,7 +60,6 @@ struct LiveTurns {
     ended: VecDeque<EndedTurn>,
 }
 
-/// A turn that ended and is still in memory.
 struct EndedTurn {
     at: Instant,
     id: TurnId,
@@ -68,18 +67,17 @@ struct EndedTurn {
 }
 
 impl TurnRegistry {
-    /// Keeps turns in `archive`; `tasks` owns those that run.
+    /// Creates a registry that keeps turns in `archive`; `tasks` owns the running ones.
     pub fn new(archive: ConversationArchive, tasks: Tasks) -> Self {
         let showing = Arc::new(Semaphore::new(MAX_SHOWING));
         Self { archive, tasks, live: Arc::default(), showing }
     }
 
-    /// Returns what is kept on disk.
     pub(super) fn archive(&self) -> &ConversationArchive {
         &self.archive
     }
 
-    /// Runs work that would hold up others where it does not.
+    /// Runs work that would block other requests, on a thread for such work.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -88,26 +86,26 @@ impl TurnRegistry {
         self.tasks.spawn_blocking(work).await.map_err(stopping)
     }
 
-    /// Writes turns as HTML, a few at a time.
+    /// Renders turns as HTML, a few requests at a time.
     pub(super) async fn run_rendering<T: Send + 'static>(
         &self,
         write: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let room = Arc::clone(&self.showing).acquire_owned().await;
-        let room = room.map_err(|_| ApiError::server_stopping())?;
+        let acquired = Arc::clone(&self.showing).acquire_owned().await;
+        let permit = acquired.map_err(|_| ApiError::server_stopping())?;
         self.run_blocking(move || {
             let written = write();
-            drop(room);
+            drop(permit);
             written
         })
         .await
     }
 
-    /// Returns the turns in memory that somebody may see, oldest first.
+    /// Returns the turns in memory that `principal` may see, oldest first.
     pub(super) fn list_visible(&self, principal: Option<&Principal>) -> Vec<Arc<LiveTurn>> {
         let lives = self.lock_turns();
-        let seen = lives.all.values().filter(|live| live.summary().is_for(principal));
-        let mut seen: Vec<Arc<LiveTurn>> = seen.cloned().collect();
+        let visible = lives.all.values().filter(|live| live.summary().is_for(principal));
+        let mut seen: Vec<Arc<LiveTurn>> = visible.cloned().collect();
         drop(lives);
         seen.sort_by_key(|live| live.asked_at());
         seen
@@ -117,37 +115,38 @@ impl TurnRegistry {
         self.lock_turns().all.get(&turn).cloned()
     }
 
-    /// Returns what is listed of a conversation, on disk or in memory.
+    /// Returns the summary of a conversation on disk or in memory.
     fn find_summary(&self, id: ConversationId) -> Option<ConversationSummary> {
         let in_memory = || {
             let lives = self.lock_turns();
-            let mut of = lives.all.values().filter(|live| live.summary().id == id);
-            of.next().map(|live| live.summary().clone())
+            let mut found = lives.all.values().filter(|live| live.summary().id == id);
+            found.next().map(|live| live.summary().clone())
         };
         self.archive.find_summary(id).or_else(in_memory)
     }
 
-    /// Stops what runs of a conversation, and forgets what ended.
+    /// Stops the running turns of a conversation and forgets the ended ones. Returns whether there
+    /// were any.
     pub(super) fn forget_conversation(&self, conversation: ConversationId) -> bool {
         let mut lives = self.lock_turns();
-        let of: Vec<TurnId> = lives
+        let turns: Vec<TurnId> = lives
             .all
             .values()
             .filter(|live| live.summary().id == conversation)
             .map(|live| live.id())
             .collect();
-        for id in &of {
+        for id in &turns {
             if let Some(live) = lives.all.remove(id) {
                 live.request_stop();
             }
         }
-        !of.is_empty()
+        !turns.is_empty()
     }
 
     fn lock_turns(&self) -> MutexGuard<'_, LiveTurns> {
         let mut lives = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let LiveTurns { all, ended } = &mut *lives;
-        let mut bytes: usize = ended.iter().map(|one| one.bytes).sum();
+        let mut bytes: usize = ended.iter().map(|turn| turn.bytes).sum();
         while let Some(EndedTurn { id, bytes: freed, .. }) =
             ended.pop_front_if(|oldest| oldest.at.elapsed() >= ENDED_FOR || bytes > MAX_ENDED_BYTES)
         {
@@ -157,7 +156,7 @@ impl TurnRegistry {
         lives
     }
 
-    /// Has a turn run to its end, whoever watches.
+    /// Runs a turn to its end, with or without watchers.
     fn spawn_turn(&self, live: Arc<LiveTurn>, turn: Turn, failures: FailureLog) {
         self.lock_turns().all.insert(live.id(), Arc::clone(&live));
         let follow = self.clone().follow_turn(live, turn, failures);
@@ -165,7 +164,7 @@ impl TurnRegistry {
     }
 
     async fn follow_turn(self, live: Arc<LiveTurn>, mut turn: Turn, failures: FailureLog) {
-        // So that a turn which a crash ends is there afterwards.
+        // Archived at the start, so that a turn that a crash ends is visible afterwards.
         self.archive_turn(&live, &failures).await;
         let state = loop {
             let event = tokio::select! {
@@ -188,10 +187,10 @@ impl TurnRegistry {
                 break state;
             }
         };
-        // Interrupts Codex, if it still works.
+        // Interrupts Codex if it still works.
         drop(turn);
         live.end_turn(state);
-        // Kept before the streams end, so that a client that sees the end can read it.
+        // Archived before the streams end, so that a client that sees the end can read it.
         self.archive_turn(&live, &failures).await;
         live.close_streams();
         self.lock_turns().ended.push_back(EndedTurn {
@@ -202,8 +201,9 @@ impl TurnRegistry {
     }
 
     async fn archive_turn(&self, live: &Arc<LiveTurn>, failures: &FailureLog) {
-        let (summary, all) = (live.summary().clone(), Arc::clone(live));
-        if let Err(error) = self.archive.put_turn(summary, move || all.to_kept_turn()).await {
+        let summary = live.summary().clone();
+        let archived = Arc::clone(live);
+        if let Err(error) = self.archive.put_turn(summary, move || archived.to_kept_turn()).await {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
             failures.record_failure(
                 MAIN,
@@ -213,7 +213,7 @@ impl TurnRegistry {
         }
     }
 
-    /// Returns a turn that is on disk.
+    /// Returns a turn from disk, if `principal` may see it.
     async fn load_archived(
         &self,
         turn: TurnId,
@@ -230,7 +230,7 @@ impl TurnRegistry {
 }
 
 impl TurnRegistry {
-    /// Returns a turn as it is kept, whether it is in memory or on disk.
+    /// Returns a turn in its archived form, from memory or from disk.
     pub(super) async fn find_turn(
         &self,
         turn: TurnId,
@@ -244,7 +244,7 @@ impl TurnRegistry {
     }
 }
 
-/// Asks, and returns once the conversation exists.
+/// Starts a turn, and returns once its conversation exists.
 pub(super) async fn start_turn(
     services: &ApiServices,
     arguments: ChatArguments,
@@ -254,7 +254,8 @@ pub(super) async fn start_turn(
     let continued = arguments.conversation_id().and_then(|id| id.parse().ok());
     let known = continued.and_then(|id| turns.find_summary(id));
     let (question, repository) = arguments.question_and_repository();
-    // Before it waits for its place: one that is asked before its conversation is removed is removed with it.
+    // Taken before the turn waits for its slot: removing the conversation removes turns asked
+    // before that.
     let asked_at = Timestamp::now();
     let turn = chat::ask_question(services, arguments, admission).await?;
     let principal = admission.principal.as_ref();
@@ -262,8 +263,7 @@ pub(super) async fn start_turn(
         ConversationSummary::new(turn.conversation(), principal, (repository, &question))
     };
     let summary = known.unwrap_or_else(|| begun(repository.clone()));
-    let live =
-        LiveTurn::new(summary, (question, repository), (turn.model_id().to_owned(), asked_at));
+    let live = LiveTurn::new(summary, question, repository, turn.model_id().to_owned(), asked_at);
     let reply = StartTurnReply {
         turn_id: live.id(),
         conversation_id: turn.conversation(),
@@ -273,11 +273,13 @@ pub(super) async fn start_turn(
     Ok(reply::json_response(StatusCode::ACCEPTED, &reply))
 }
 
-/// Streams the frames of a turn that come after the first `after`, to its end.
+/// Streams the frames of a turn after the first `after`, until its end.
 pub(super) async fn watch_turn(
     services: &ApiServices,
-    (turn, after): (TurnId, usize),
-    (principal, keep_alive): (Option<&Principal>, Duration),
+    turn: TurnId,
+    after: usize,
+    principal: Option<&Principal>,
+    keep_alive: Duration,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     if let Some(live) = turns.get(turn).filter(|live| live.summary().is_for(principal)) {
@@ -290,7 +292,6 @@ pub(super) async fn watch_turn(
     Ok(sse::stream_events(futures_util::stream::iter(frames), keep_alive))
 }
 
-/// Stops a turn.
 pub(super) async fn stop_turn(
     services: &ApiServices,
     turn: TurnId,
@@ -307,8 +308,8 @@ pub(super) async fn stop_turn(
     Ok(reply::json_response(StatusCode::OK, &TurnStatus { turn_id: turn, state }))
 }
 
-/// Returns how many frames a client has already: what it says in the address, or more where a browser says so when
-/// it connects again.
+/// Returns the number of frames that a client already has: `after` in the address, or a higher
+/// `Last-Event-ID` from a browser that reconnects.
 pub(super) fn parse_after(request: &Request) -> Result<usize, ApiError> {
     let number = |value: &str| {
         value
@@ -339,12 +340,18 @@ pub(super) fn unknown_conversation() -> ApiError {
     ApiError::Failed { code: ErrorCode::ConversationNotFound, message }
 }
 
-/// Returns the first frame of a turn.
 fn question_frame(
-    (turn_id, conversation_id): (TurnId, ConversationId),
-    (question, repository): (String, Option<String>),
+    turn_id: TurnId,
+    conversation_id: ConversationId,
+    question: String,
+    repository: Option<String>,
     asked_at: Timestamp,
 ) -> serde_json::Value {
-    let asked_at = asked_at.to_string();
-    json!(QuestionFrame { turn_id, conversation_id, question, repository, asked_at })
+    json!(QuestionFrame {
+        turn_id,
+        conversation_id,
+        question,
+        repository,
+        asked_at: asked_at.to_string(),
+    })
 }

@@ -19,7 +19,7 @@ use super::{
     error::{ApiError, note_end},
 };
 
-/// What validates the messages of clients.
+/// Schemas of the messages of clients.
 pub(super) struct MessageSchemas {
     message: Schema,
     stop: Schema,
@@ -36,7 +36,7 @@ impl MessageSchemas {
         Ok(Self { message: Schema::new(chat::message_schema())?, stop: Schema::new(stop)? })
     }
 
-    /// Reads a message of a client; returns the frame that refuses it.
+    /// Parses a message of a client. The error is the frame that refuses it.
     fn parse_message(&self, text: &str) -> Result<ClientMessage, WebSocketFrame> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             let message = format!("the message is not JSON: {error}");
@@ -58,35 +58,33 @@ impl MessageSchemas {
     }
 }
 
-/// Where sockets are opened.
 const PATH: &str = "/ws";
 
-/// What a client asks for.
 enum ClientMessage {
     Message(Box<ChatArguments>),
     Stop,
 }
 
-/// A turn that is asked for or runs. Dropping it interrupts Codex.
+/// Events of a requested or running turn. Dropping them interrupts Codex.
 type TurnEvents = BoxStream<'static, Result<ChatEvent, ApiError>>;
 
 struct ChatSession {
     parts: Arc<ApiState>,
-    /// Who asks, as the upgrade proved it.
+    /// Caller, as the upgrade proved it.
     admission: AuthContext,
     socket: WebSocket,
     turn: Option<TurnEvents>,
     is_stopping: bool,
 }
 
-/// Answers a client until it leaves or the server stops.
+/// Serves a client until it leaves or the server stops.
 pub(super) async fn serve_socket(parts: Arc<ApiState>, admission: AuthContext, socket: WebSocket) {
     let opened = Instant::now();
     let mut session = ChatSession { parts, admission, socket, turn: None, is_stopping: false };
     session.socket.allow_eviction();
     session.run().await;
     let ChatSession { socket, turn, .. } = session;
-    // Interrupted before the client is waited for.
+    // Interrupts the turn before waiting for the client.
     drop(turn);
     socket.close().await;
     info!(elapsed_ms = telemetry::to_milliseconds(opened.elapsed()), "socket closed");
@@ -121,13 +119,13 @@ impl ChatSession {
                     WebSocketEvent::Stopping => self.is_stopping = true,
                     WebSocketEvent::Over => return,
                 },
-                // Only when the client has taken what came before.
+                // Only after the client has received what came before.
                 event = next_event(&mut self.turn), if self.socket.is_sent() => self.handle_event(event),
             }
         }
     }
 
-    /// Takes a message of the client; returns whether the connection may go on.
+    /// Handles a message of the client; returns whether the connection continues.
     async fn handle_message(&mut self, text: &str) -> bool {
         let asked = self.parts.ws.parse_message(text);
         let name = match &asked {
@@ -155,7 +153,7 @@ impl ChatSession {
                 let admission = self.admission.clone();
                 self.turn = Some(begin_turn(Arc::clone(&self.parts), *arguments, admission));
             }
-            // A turn that has just ended is not there to be stopped.
+            // Without a running turn, it has just ended and needs no answer.
             Ok(ClientMessage::Stop) => {
                 if self.turn.is_some() {
                     self.end_turn(&WebSocketFrame::error(
@@ -169,7 +167,7 @@ impl ChatSession {
         true
     }
 
-    /// Reports what came of the turn.
+    /// Reports an event of the turn.
     fn handle_event(&mut self, event: Option<Result<ChatEvent, ApiError>>) {
         match event {
             Some(Ok(event)) => {
@@ -183,10 +181,10 @@ impl ChatSession {
             }
             Some(Err(failure)) => {
                 self.parts.services.record_failure(&failure, PATH);
-                let (code, message) = failure.in_words();
+                let (code, message) = failure.into_code_and_message();
                 self.end_turn(&WebSocketFrame::error(code, message));
             }
-            // Only when the whole server is being dropped.
+            // Happens only while the whole server is dropped.
             None => self.end_turn(&WebSocketFrame::error(
                 ErrorCode::Cancelled.as_str(),
                 "the server is stopping",
@@ -194,14 +192,13 @@ impl ChatSession {
         }
     }
 
-    /// Ends the turn with its last frame.
     fn end_turn(&mut self, frame: &WebSocketFrame) {
         self.turn = None;
         self.socket.allow_eviction();
         self.send_frame(frame);
     }
 
-    /// Sends a frame, and logs its name and size; its words at debug only.
+    /// Sends a frame, and logs its name and size; its content at debug level only.
     fn send_frame(&mut self, frame: &WebSocketFrame) {
         match serde_json::to_string(frame) {
             Ok(text) => {
@@ -209,13 +206,13 @@ impl ChatSession {
                 debug!(frame.payload = text, "frame payload");
                 self.socket.send(text);
             }
-            // Nothing in a frame is without a form in JSON.
+            // Every frame has a JSON form.
             Err(cause) => error!(%cause, "frame cannot be written as JSON"),
         }
     }
 }
 
-/// Asks, and returns what comes of it.
+/// Starts a turn and returns its events.
 fn begin_turn(
     parts: Arc<ApiState>,
     arguments: ChatArguments,
@@ -224,23 +221,23 @@ fn begin_turn(
     let asking = async move {
         chat::ask_question(&parts.services, arguments, &admission)
             .await
-            .map_err(in_words_of_messages)
+            .map_err(rename_question_in_faults)
     };
     stream::once(asking).map_ok(|turn| turn.map(Ok)).try_flatten().boxed()
 }
 
-/// Calls the question what a message calls it.
-fn in_words_of_messages(failure: ApiError) -> ApiError {
+/// Replaces `question` by `content`, its name in a message.
+fn rename_question_in_faults(failure: ApiError) -> ApiError {
     match failure {
         ApiError::Arguments(faults) => {
-            let faults = faults.iter().map(|fault| fault.replace("`question`", "`content`"));
-            ApiError::Arguments(faults.collect())
+            let renamed = faults.iter().map(|fault| fault.replace("`question`", "`content`"));
+            ApiError::Arguments(renamed.collect())
         }
         failure => failure,
     }
 }
 
-/// Waits for what comes of the turn; forever while there is none.
+/// Waits for the next event of the turn; forever without a turn.
 async fn next_event(turn: &mut Option<TurnEvents>) -> Option<Result<ChatEvent, ApiError>> {
     match turn {
         Some(turn) => turn.next().await,

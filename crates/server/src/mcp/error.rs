@@ -1,4 +1,4 @@
-//! What a failure looks like on the MCP server: one mapping, one log line.
+//! Errors of the MCP server: one mapping to replies, one log line each.
 
 use std::error::Error as _;
 
@@ -15,29 +15,29 @@ use tracing::{error, warn};
 
 use super::tool::{self, ErrorWording};
 
-/// The listener, in lists of failures.
+/// Name of the listener in lists of failures.
 const MCP: &str = "mcp";
-/// What a bug looks like to a client.
+/// Message of an internal error for a client.
 const INTERNAL: &str = "an internal error happened; the log of the server says more";
 
-/// Notes a failure for people who look at the server, unless somebody wanted it.
+/// Records a failure, unless the call was cancelled.
 fn record_failure(form: &tool::ResponseForm, code: ErrorCode, message: &str) {
     if code != ErrorCode::Cancelled {
         form.failures.record_failure(MCP, (code.as_str(), message), None);
     }
 }
 
-/// Says why Codex cannot be used, and what to do.
+/// Returns the reason why Codex is unavailable, with a hint.
 fn explain_absence(why: &UnavailableReason) -> String {
     format!("{}; {}", why.reason, why.hint)
 }
 
-/// Notes that Codex cannot be used.
+/// Records that Codex is unavailable.
 pub(super) fn note_away(failures: &FailureLog, why: &UnavailableReason) {
     failures.record_failure(MCP, (ErrorCode::LlmUnavailable.as_str(), &explain_absence(why)), None);
 }
 
-/// Returns the error that says that Codex cannot be used.
+/// Returns the error that reports an unavailable Codex.
 pub(super) fn unavailable_error(
     why: &UnavailableReason,
     conversation: Option<ConversationId>,
@@ -87,7 +87,7 @@ pub(super) fn build_turn_result(
     tool::build_result(outcome, form, notice).map_err(|cause| hide_internal_error(&cause, form))
 }
 
-/// Returns the end of a call whose question was not taken.
+/// Returns the end of a call whose question was refused.
 pub(super) fn build_refusal(
     failure: &ChatError,
     conversation: Option<ConversationId>,
@@ -114,7 +114,7 @@ pub(super) fn build_refusal(
     }
 }
 
-/// Hides a bug from the client and leaves it in the log.
+/// Logs an internal error and hides it from the client.
 fn hide_internal_error(
     cause: &(dyn std::error::Error + 'static),
     form: &tool::ResponseForm,

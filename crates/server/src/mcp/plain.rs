@@ -1,18 +1,18 @@
-//! What a model writes, as one line for a person who waits.
+//! Flattens the Markdown of a model into one line for a person who waits.
 
 use codeinfo_core::plain_name;
 use pulldown_cmark::{Event, Parser};
 
-/// Most characters of a line; the whole text is in the result.
+/// Maximum characters of a line; the result has the whole text.
 pub(super) const MAX_CHARS: usize = 200;
-/// Most bytes that are read for it.
+/// Maximum bytes that are parsed for a line.
 const MAX_BYTES: usize = 4096;
 
-/// Returns the words of a Markdown text, the first ones, on one line.
+/// Returns the first words of a Markdown text on one line.
 pub(super) fn flatten_markdown(text: &str) -> String {
-    let (text, _) = text.split_at(text.floor_char_boundary(MAX_BYTES));
+    let (start, _) = text.split_at(text.floor_char_boundary(MAX_BYTES));
     let mut words = String::new();
-    for event in Parser::new(text) {
+    for event in Parser::new(start) {
         match event {
             Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) | Event::Html(text) => {
                 words.push_str(&text);
@@ -22,8 +22,8 @@ pub(super) fn flatten_markdown(text: &str) -> String {
             _ => {}
         }
     }
-    let words = words.split_whitespace().collect::<Vec<&str>>().join(" ");
-    plain_name(&words, MAX_CHARS)
+    let line = words.split_whitespace().collect::<Vec<&str>>().join(" ");
+    plain_name(&line, MAX_CHARS)
 }
 
 fn tag_is_block(tag: pulldown_cmark::TagEnd) -> bool {

@@ -1,4 +1,4 @@
-//! A turn as the progress of a running call.
+//! Reports a turn as the progress of a running call.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,21 +16,20 @@ use super::{
     tool::ResponseForm,
 };
 
-/// Where a call is.
 enum CallStep {
     Asking(Box<(Chat, TurnRequest)>),
     Running { turn: Turn, queries: ToolQueries },
     Over,
 }
 
-/// Asks, and returns progress until the end. Dropping the stream drops the turn.
+/// Starts a turn and streams its progress until the end. Dropping the stream drops the turn.
 pub(super) fn stream_updates(
     chat: Chat,
     ask: TurnRequest,
     form: ResponseForm,
 ) -> impl Stream<Item = CallUpdate> + Send + 'static {
-    let (first, form) = (CallStep::Asking(Box::new((chat, ask))), Arc::new(form));
-    stream::unfold((first, form), move |(mut step, form)| async move {
+    let first = CallStep::Asking(Box::new((chat, ask)));
+    stream::unfold((first, Arc::new(form)), move |(mut step, form)| async move {
         let updates = |update, step| Some((update, (step, Arc::clone(&form))));
         loop {
             step = match step {
@@ -81,7 +80,7 @@ pub(super) fn stream_updates(
     })
 }
 
-/// Logs what is passed on: kinds and sizes always, the words themselves only for debugging.
+/// Logs the kind and size of an event; its text at debug level only.
 fn log_event(event: ChatEvent) -> ChatEvent {
     match &event {
         ChatEvent::Thread { .. } => debug!("thread known"),
@@ -102,7 +101,8 @@ fn log_event(event: ChatEvent) -> ChatEvent {
             info!(tool.name = %name, tool.toolkit = toolkit, "tool requested");
         }
         ChatEvent::ToolResult { name, source, error, .. } => {
-            let (toolkit, failed) = (source.toolkit().map(ToolkitName::as_str), error.is_some());
+            let toolkit = source.toolkit().map(ToolkitName::as_str);
+            let failed = error.is_some();
             info!(tool.name = %name, tool.toolkit = toolkit, failed, "tool answered");
         }
         ChatEvent::Ended(_) => {}
@@ -110,15 +110,16 @@ fn log_event(event: ChatEvent) -> ChatEvent {
     event
 }
 
-/// Calls of our tools in words, such as "searched retry policy"; they may run at the same time.
+/// Descriptions of running calls of built-in tools, such as "searched retry policy". Calls may
+/// overlap.
 #[derive(Default)]
 struct ToolQueries {
     by_call: HashMap<String, String>,
-    /// Of the call that was answered last; its summary follows.
+    /// Description of the call that was answered last; its summary follows.
     answered: Option<String>,
 }
 
-/// Says in words what happened, if it is worth a line.
+/// Describes an event in words, if it is worth a line.
 fn describe_event(event: ChatEvent, queries: &mut ToolQueries) -> Option<String> {
     match event {
         ChatEvent::Thinking { text } | ChatEvent::Answer { text } | ChatEvent::Warning { text } => {
@@ -153,7 +154,7 @@ fn describe_event(event: ChatEvent, queries: &mut ToolQueries) -> Option<String>
     }
 }
 
-/// Describes a call of one of our tools by what it asks for.
+/// Describes a call of a built-in tool by its main argument.
 fn describe_call(parameters: &Value) -> Option<String> {
     let members = [("query", "searched"), ("path", "read"), ("name", "looked for uses of")];
     members.into_iter().find_map(|(member, verb)| {

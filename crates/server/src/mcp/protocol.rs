@@ -1,4 +1,4 @@
-//! The question server as an MCP endpoint: what it says of itself, its gate, its one tool.
+//! The question server as an MCP endpoint: its instructions, its gate and its one tool.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -23,44 +23,43 @@ use super::{
 };
 use crate::mcp_http::{ClientFolder, RelayServices};
 
-/// Repositories that are named, and characters of a name.
+/// Maximum number of repositories that are named.
 const MAX_NAMED: usize = 8;
 const MAX_NAME_CHARS: usize = 60;
-/// Longest check of Codex for a client that connects; one that asks waits longer.
+/// Maximum duration of a Codex check for a client that connects; a client that asks waits longer.
 const MAX_CHECK: Duration = Duration::from_secs(1);
 
-/// When to use the server, in 180 characters: some clients show a model only this line, cut at 250 characters,
-/// so the names of repositories follow it.
+/// Advice on when to use the server, at most 180 characters. Some clients show a model only this
+/// line, cut at 250 characters, so the names of repositories follow it.
 const FIRST_LINE: &str = "\
 Before grep or reading files, ask codebase_question how this code works, where something is, what uses it or what a change affects: \
 it answers from the whole index with path:lines.";
 const _: () = assert!(FIRST_LINE.len() <= 180);
 
-/// What follows the first line.
+/// Text after the first line.
 const INSTRUCTIONS: &str = "\
 An answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. \
 For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.";
 
-/// The endpoint with `codebase_question`. Clones share all but who asks.
+/// Endpoint with `codebase_question`. Clones share everything but the caller.
 #[derive(Clone)]
 pub(super) struct QuestionEndpoint {
     chat: Chat,
     about: Arc<EndpointInfo>,
-    /// Most bytes of a result.
     max_bytes: usize,
-    /// Whether the tool is listed while Codex cannot be used.
+    /// True if the tool is listed while Codex is unavailable.
     lists_away: bool,
-    /// How a client is told that Codex cannot be used.
+    /// Wording of the error for an unavailable Codex.
     wording: ErrorWording,
     failures: FailureLog,
     relays: RelayServices,
-    /// Who asks, where the request says so.
+    /// The caller, if the request names one.
     principal: Option<Principal>,
-    /// Cancelled when that does not hold any more.
+    /// Cancelled when the caller's rights end.
     revoked: CancellationToken,
-    /// Where the client stands, as far as a relay says so.
+    /// Folder in which the client works, if a relay sends it.
     place: Option<Arc<ClientFolder>>,
-    /// Ends what would go on until the client leaves.
+    /// Ends streams that would otherwise last until the client leaves.
     stopping: CancellationToken,
 }
 
@@ -71,7 +70,7 @@ impl QuestionEndpoint {
         relays: RelayServices,
         failures: FailureLog,
     ) -> Result<Self, SchemaError> {
-        let (max_bytes, lists_away) = (http.max_result_bytes, http.lists_away);
+        let max_bytes = http.max_result_bytes;
         let tools = vec![tool::codebase_question(max_bytes)?];
         let about = EndpointInfo {
             title: "CodeInfo".to_owned(),
@@ -79,36 +78,34 @@ impl QuestionEndpoint {
             tools,
             shared: true,
         };
-        let (about, stopping) = (Arc::new(about), CancellationToken::new());
-        let (principal, place, revoked) = (None, None, CancellationToken::new());
         Ok(Self {
             chat,
-            about,
+            about: Arc::new(about),
             max_bytes,
-            lists_away,
+            lists_away: http.lists_away,
             wording: ErrorWording::Code,
             failures,
             relays,
-            principal,
-            revoked,
-            place,
-            stopping,
+            principal: None,
+            revoked: CancellationToken::new(),
+            place: None,
+            stopping: CancellationToken::new(),
         })
     }
 
-    /// Returns the endpoint for who is admitted, until the server is `stopping`.
-    pub(super) fn asked_by(&self, admission: &AuthContext, stopping: CancellationToken) -> Self {
+    /// Returns the endpoint for an admitted caller, until the server is `stopping`.
+    pub(super) fn with_caller(&self, admission: &AuthContext, stopping: CancellationToken) -> Self {
         let AuthContext { principal, revoked, .. } = admission.clone();
         Self { principal, revoked, stopping, ..self.clone() }
     }
 
-    /// Returns the endpoint for the client of a relay, which always lists the tool and explains errors. Where the
-    /// client stands in a repository, results say what they miss of it.
+    /// Returns the endpoint for the client of a relay, which always lists the tool and explains
+    /// errors. With a `place`, results say what they miss of its repository.
     pub(super) fn serve_relay(self, place: Option<Arc<ClientFolder>>) -> Self {
         Self { place, lists_away: true, wording: ErrorWording::Explained, ..self }
     }
 
-    /// Returns the names of what is indexed; none while the store cannot say.
+    /// Returns the names of the indexed repositories; none while the store fails.
     async fn repository_names(&self) -> Vec<String> {
         self.chat.repository_names().await.unwrap_or_else(|error| {
             warn!(error = format_error_chain(&error), "the repositories are not known");
@@ -116,7 +113,8 @@ impl QuestionEndpoint {
         })
     }
 
-    /// Returns why Codex cannot be used, as far as that is known soon. Before the first check nothing is.
+    /// Returns why Codex is unavailable, waiting at most [`MAX_CHECK`]; `None` before the first
+    /// check.
     async fn find_unavailability(&self) -> Option<UnavailableReason> {
         let Some(CodexAvailability::Unavailable(known)) = self.chat.known_presence() else {
             return None;
@@ -128,7 +126,7 @@ impl QuestionEndpoint {
         }
     }
 
-    /// Reads a call, or names what is wrong with it.
+    /// Parses a call, or returns its faults.
     fn parse_call(
         &self,
         tool: &McpTool,
@@ -136,14 +134,15 @@ impl QuestionEndpoint {
         mut meta: Map<String, Value>,
     ) -> Result<(TurnRequest, ResponseForm), Vec<String>> {
         let wanted = ResponseOptions::parse(&meta);
-        let toolkits = tool::take_toolkits(&mut meta);
-        let toolkits =
-            toolkits.map(|toolkits| self.chat.parse_toolkits(toolkits, self.principal.as_ref()));
-        let (asked, repository) =
-            (tool::parse_arguments(tool, arguments), tool::parse_repository(&meta));
+        let sent_toolkits = tool::take_toolkits(&mut meta);
+        let toolkits = sent_toolkits
+            .map(|toolkits| self.chat.parse_toolkits(toolkits, self.principal.as_ref()));
+        let asked = tool::parse_arguments(tool, arguments);
+        let repository = tool::parse_repository(&meta);
         match (asked, repository, toolkits.transpose(), wanted) {
             (Ok((question, conversation)), Ok(repository), Ok(toolkits), Ok(segments)) => {
-                let (principal, revoked) = (self.principal.clone(), self.revoked.clone());
+                let principal = self.principal.clone();
+                let revoked = self.revoked.clone();
                 let ask = TurnRequest::new(question, conversation);
                 let folder = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
                 let named = folder.map(|folder| Arc::new(self.relays.locate_client(folder)));
@@ -157,16 +156,20 @@ impl QuestionEndpoint {
                 Ok((TurnRequest { repository, toolkits, principal, revoked, ..ask }, form))
             }
             (asked, repository, toolkits, wanted) => {
-                let toolkits =
+                let toolkit_fault =
                     toolkits.err().map(|error| format!("`_meta.{}`: {error}", tool::TOOLKITS_META));
                 let faults = asked.err().into_iter().flatten();
-                Err(faults.chain(repository.err()).chain(toolkits).chain(wanted.err()).collect())
+                Err(faults
+                    .chain(repository.err())
+                    .chain(toolkit_fault)
+                    .chain(wanted.err())
+                    .collect())
             }
         }
     }
 }
 
-/// Joins the names of repositories, as many as there is room for; empty if there is none.
+/// Joins the names of repositories, at most [`MAX_NAMED`]; empty if there are none.
 fn join_names(names: &[String]) -> String {
     let shown: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
@@ -176,7 +179,7 @@ fn join_names(names: &[String]) -> String {
     }
 }
 
-/// Writes the instructions. Their first line alone says what the server is for.
+/// Builds the instructions. Their first line alone says what the server is for.
 fn build_instructions(names: &[String], away: Option<&UnavailableReason>) -> String {
     let repositories = match join_names(names) {
         names if names.is_empty() => String::new(),
@@ -228,7 +231,8 @@ impl Endpoint for QuestionEndpoint {
         if self.lists_away { future::ready(Ok(())).boxed() } else { self.gate_calls() }
     }
 
-    /// Asks what is known of Codex, and checks again only while it is not known to be usable.
+    /// Refuses calls while Codex is unavailable. Checks again only while it is not known to be
+    /// available.
     fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
         async move {
             match self.chat.codex_presence().await {

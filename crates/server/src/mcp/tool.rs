@@ -1,4 +1,4 @@
-//! The tool: its definition, its arguments, its result.
+//! The tool `codebase_question`: its definition, arguments and result.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 use super::result::{self, ResultError, ResultHead};
 use crate::mcp_http::ClientFolder;
 
-/// Description of the tool, with marks for the repositories and for the maximum size of a reply.
+/// Description of the tool, with placeholders for the repositories and for the maximum size of a
+/// reply.
 const DESCRIPTION: &str = "\
 Answers a question about the indexed repositories{repositories}: finds the implementation of something, where it is defined, its usages, \
 callers and references; explains architecture, how and why code works, what a change affects. \
@@ -22,14 +23,14 @@ nor to change code. Ask one whole question in plain words. It takes one to three
 read the last segment of type `answer`, which cites files and lines; its `checked` says which citations are confirmed, unconfirmed or wrong. \
 `vector_summary` names the files that were looked at. For a follow-up pass the conversationId back.";
 
-/// Where a call names the only repository that its question is about, within `params._meta`.
+/// Member of `params._meta` that names the only repository of a question.
 const REPOSITORY_META: &str = "codeinfo/repository";
-/// Where it says which segments it asks for.
+/// Member that lists the requested kinds of segments.
 const SEGMENTS_META: &str = "codeinfo/segments";
-/// What a call says of toolkits.
+/// Member that selects toolkits.
 pub(super) const TOOLKITS_META: &str = "codeinfo/toolkits";
 
-/// What a client asks, as sent.
+/// Arguments of a call, as sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct QuestionArguments {
@@ -37,7 +38,8 @@ struct QuestionArguments {
     conversation_id: Option<String>,
 }
 
-/// Returns the description of `codebase_question`; `repositories` is empty, or names some in parentheses.
+/// Returns the description of `codebase_question`. `repositories` is empty or lists names in
+/// parentheses.
 pub(super) fn build_description(repositories: &str, max_bytes: usize) -> String {
     let kilobytes = max_bytes.div_ceil(1000).to_string();
     DESCRIPTION.replace("{kilobytes}", &kilobytes).replace("{repositories}", repositories)
@@ -53,7 +55,7 @@ pub(super) fn codebase_question(max_bytes: usize) -> Result<McpTool, SchemaError
             "question": {
                 "type": "string",
                 "minLength": 1,
-                // More characters are more bytes, too.
+                // A text has at least as many bytes as characters.
                 "maxLength": MAX_QUESTION_BYTES,
                 "description": "The whole question in plain words, with any names you already know.",
             },
@@ -66,14 +68,20 @@ pub(super) fn codebase_question(max_bytes: usize) -> Result<McpTool, SchemaError
     });
     // The same question asked twice begins two conversations.
     let changing = ToolIdempotence::Changing;
-    let (title, description) = ("Ask about the codebase", build_description("", max_bytes));
-    let tool = McpTool::new("codebase_question", title, &description, arguments, changing)?;
-    // Some clients show a model the names of tools alone, until it looks for one; a server with one tool
-    // saves nothing by that.
+    let description = build_description("", max_bytes);
+    let tool = McpTool::new(
+        "codebase_question",
+        "Ask about the codebase",
+        &description,
+        arguments,
+        changing,
+    )?;
+    // Some clients show a model only the names of tools until it looks for one; with one tool, that
+    // saves nothing.
     Ok(tool.with_listed_meta("anthropic/alwaysLoad", json!(true)))
 }
 
-/// Validates arguments and returns what is asked, or every error.
+/// Validates arguments and returns the question with its conversation, or every error.
 pub(super) fn parse_arguments(
     tool: &McpTool,
     arguments: Value,
@@ -91,7 +99,7 @@ pub(super) fn parse_arguments(
     }
 }
 
-/// Returns the repository that a call is confined to, or what is wrong with it.
+/// Returns the repository to which a call is limited, or its fault.
 pub(super) fn parse_repository(meta: &Map<String, Value>) -> Result<Option<String>, String> {
     match meta.get(REPOSITORY_META) {
         None => Ok(None),
@@ -102,40 +110,40 @@ pub(super) fn parse_repository(meta: &Map<String, Value>) -> Result<Option<Strin
     }
 }
 
-/// Returns what a call says of toolkits, as it was sent.
+/// Removes the toolkits of a call and returns them as sent.
 pub(super) fn take_toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
     meta.remove(TOOLKITS_META)
 }
 
-/// What of a result is wanted, how much room it has, and where its client stands.
+/// Form of a result: its kinds of segments, its maximum size and the place of its client.
 pub(super) struct ResponseForm {
     pub(super) segments: ResponseOptions,
     pub(super) max_bytes: usize,
     pub(super) place: Option<Arc<ClientFolder>>,
-    /// Whether the conversation was told before what its results miss.
+    /// True if the conversation was told before what its results miss.
     pub(super) is_follow_up: bool,
     pub(super) wording: ErrorWording,
-    /// Where what goes wrong is noted.
+    /// Log for the failures of calls.
     pub(super) failures: FailureLog,
 }
 
 impl ResponseForm {
-    /// Says what a result misses, if it misses something: once a conversation.
+    /// Describes what a result misses, once a conversation.
     pub(super) async fn describe_index_gaps(&self) -> Option<String> {
         self.place.as_ref().filter(|_| !self.is_follow_up)?.describe_index_gaps().await
     }
 }
 
-/// How the message of an error says that Codex cannot be used.
+/// Wording of the error for an unavailable Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorWording {
-    /// By the one word that callers of port 5011 wait for.
+    /// Only the code, which callers of port 5011 expect.
     Code,
-    /// With reason and hint: few clients show a model the `data` of an error.
+    /// With reason and hint, because few clients show a model the `data` of an error.
     Explained,
 }
 
-/// Which kinds of segments a call asks for.
+/// Kinds of segments that a call requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ResponseOptions {
     thinking: bool,
@@ -144,7 +152,7 @@ pub(super) struct ResponseOptions {
 }
 
 impl ResponseOptions {
-    /// Reads what a call says, or says what is wrong with it. Who says nothing gets all.
+    /// Parses the requested kinds; without a list, all kinds. Returns the fault of an invalid list.
     pub(super) fn parse(meta: &Map<String, Value>) -> Result<Self, String> {
         let Some(given) = meta.get(SEGMENTS_META) else {
             return Ok(Self { thinking: true, vector_summary: true, answer: true });
@@ -177,7 +185,7 @@ impl ResponseOptions {
     }
 }
 
-/// Writes what a turn came to; a failed turn keeps the segments it had.
+/// Writes the outcome of a turn. A failed turn keeps its segments.
 pub(super) fn build_result(
     outcome: &TurnOutcome,
     form: &ResponseForm,
@@ -195,7 +203,7 @@ pub(super) fn build_result(
     })
 }
 
-/// Writes a failure before there was a turn.
+/// Writes a failure that happened before there was a turn.
 pub(super) fn build_refusal(
     conversation: Option<ConversationId>,
     failure: &TurnFailure,

@@ -1,4 +1,4 @@
-//! An MCP endpoint over a WebSocket, one message a frame: what a relay of standard streams forwards to.
+//! Serves an MCP endpoint over a WebSocket, one message a frame, for relays of standard streams.
 
 use std::sync::Arc;
 
@@ -12,49 +12,49 @@ use futures_util::{
 };
 use tracing::debug;
 
-/// Most messages of one client that are answered at a time; further ones are read later.
+/// Maximum number of messages of one client in progress; further ones are read later.
 const MAX_UNDER_WAY: usize = 64;
-/// Most of a client that takes no answers, but sends on.
+/// Maximum number of messages in progress for a client that sends but does not read; more end the
+/// connection.
 const MAX_UNTAKEN: usize = 256;
 
-/// What comes of one message.
+/// Outcome of one message.
 enum MessageOutcome {
     Text(String),
-    /// The answer to a client of the first era, which hears of changes from here on.
+    /// The answer to a client of the first era, which is notified of changes from here on.
     Greeting {
         text: String,
         client: Option<String>,
     },
     /// The client listens for changes.
     Listening(BoxStream<'static, String>),
-    /// The message takes its time from here on.
+    /// The answer takes a while.
     Later(BoxStream<'static, String>),
 }
 
-/// What a connection is for.
 struct RelaySession {
     endpoint: Arc<dyn Endpoint>,
     bounds: McpContext,
     socket: WebSocket,
-    /// Distinguishes the client in the table of calls, and names it.
+    /// Name of the client; it also separates its calls from those of others.
     session: String,
     principal: Option<Principal>,
-    /// Messages that are not answered yet.
+    /// Messages without an outcome yet.
     begun: FuturesUnordered<BoxFuture<'static, Option<MessageOutcome>>>,
-    /// Calls that take their time. Dropping them ends their work.
+    /// Running calls. Dropping them ends their work.
     later: SelectAll<BoxStream<'static, String>>,
-    /// Changes that the client listens for, and waits for none.
+    /// Changes that the client listens for. The connection does not wait for them.
     changes: SelectAll<BoxStream<'static, String>>,
-    /// Whether nothing is taken from the client any more.
+    /// True once no more messages are accepted.
     is_ending: bool,
-    /// Whether the client waits for no call any more.
+    /// True once the client waits for no call.
     has_left: bool,
 }
 
-/// Answers a handshake, and then the messages of the client until it leaves or the server stops.
+/// Accepts a handshake, then answers messages until the client leaves or the server stops.
 ///
-/// A frame that is not text, however it looks, is the end of what the client sends: what is answered at once
-/// is still answered, what takes its time is ended.
+/// A frame that is not text ends the client's input. Immediate answers are still sent; running
+/// calls are ended.
 pub(super) fn serve_websocket(
     endpoint: Arc<dyn Endpoint>,
     request: &mut Request,
@@ -62,12 +62,12 @@ pub(super) fn serve_websocket(
     session: String,
     is_greeted: bool,
 ) -> Result<Response, HttpError> {
-    let bounds = bounds.clone();
+    let context = bounds.clone();
     let principal = request.principal().cloned();
     codeinfo_http::accept_websocket(request, move |socket| async move {
         let mut frames = RelaySession {
             endpoint,
-            bounds,
+            bounds: context,
             socket,
             session,
             principal,
@@ -83,7 +83,7 @@ pub(super) fn serve_websocket(
         }
         frames.run().await;
         let RelaySession { socket, begun, later, .. } = frames;
-        // Interrupted before the client is waited for.
+        // Interrupts calls before waiting for the client.
         drop((begun, later));
         socket.close().await;
     })
@@ -92,13 +92,14 @@ pub(super) fn serve_websocket(
 impl RelaySession {
     async fn run(&mut self) {
         loop {
-            let (is_sent, under_way) = (self.socket.is_sent(), self.begun.len() + self.later.len());
+            let is_sent = self.socket.is_sent();
+            let under_way = self.begun.len() + self.later.len();
             if self.is_ending && under_way == 0 && is_sent {
                 return;
             }
             tokio::select! {
                 biased;
-                // Only when the client has taken what came before.
+                // Only after the client has received what came before.
                 Some(came) = self.begun.next(), if is_sent => self.handle_outcome(came),
                 Some(text) = self.later.next(), if is_sent => self.socket.send(text),
                 Some(text) = self.changes.next(), if is_sent => self.socket.send(text),
@@ -126,17 +127,19 @@ impl RelaySession {
         }
     }
 
-    /// Takes a message of the client; returns whether the connection may go on.
+    /// Starts to answer a message; returns whether the connection continues.
     async fn receive_message(&mut self, text: String) -> bool {
         if !self.socket.begin_work().await {
             return false;
         }
         debug!(frame.bytes = text.len(), "frame received");
-        let (endpoint, bounds) = (Arc::clone(&self.endpoint), self.bounds.clone());
-        let (session, principal) = (self.session.clone(), self.principal.clone());
+        let endpoint = Arc::clone(&self.endpoint);
+        let bounds = self.bounds.clone();
+        let session = self.session.clone();
+        let principal = self.principal.clone();
         let answering = async move {
-            let post = McpPost::from_frame(&session, text.as_bytes());
-            let post = post.sent_by(None, principal.as_ref().map(Principal::as_str));
+            let frame = McpPost::from_frame(&session, text.as_bytes());
+            let post = frame.sent_by(None, principal.as_ref().map(Principal::as_str));
             match codeinfo_mcp::answer_post(&endpoint, post, &bounds).await {
                 McpReply::Accepted => None,
                 McpReply::Greeting { text, client } => {
@@ -152,7 +155,7 @@ impl RelaySession {
         true
     }
 
-    /// Has the client hear of changes as one of the first era does.
+    /// Notifies the client of changes as a client of the first era expects.
     fn subscribe_to_changes(&mut self) {
         let changes = self.endpoint.watch_tool_changes().filter(|_| self.changes.is_empty());
         if let Some(changes) = changes {

@@ -1,4 +1,4 @@
-//! An endpoint for a client that stands in a repository.
+//! An endpoint for a client that works in a repository.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::ClientFolder;
 
-/// The endpoint `inner`, for a client that stands in a repository.
+/// The endpoint `inner` with the client's folder added to each call.
 pub struct FolderEndpoint {
     inner: Arc<dyn Endpoint>,
     place: Arc<ClientFolder>,

@@ -1,4 +1,4 @@
-//! Relays of standard streams as a server sees them: their version, and the repository they stand in.
+//! Relays of standard streams as a server sees them: their version and their repository.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,41 +16,40 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-/// Where a relay listens on both listeners.
+/// Path for relays on both listeners.
 pub const PATH: &str = "/mcp/relay";
-/// The header in which a relay says what it is, as JSON in ASCII.
+/// Header with the [`RelayHandshake`], as JSON in ASCII.
 pub const HEADER: &str = "codeinfo-relay";
 
-/// Most characters of a path in a notice.
+/// Maximum characters of a path in a notice.
 const MAX_PATH_CHARS: usize = 300;
 
-/// What a relay says of itself.
+/// Handshake of a relay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RelayHandshake {
-    /// The version of its program.
     pub version: String,
-    /// The repository that it was started in, as its client sees it.
+    /// Repository in which the relay was started, as its client sees it.
     pub folder: Option<PathBuf>,
-    /// Whether that repository may be indexed where it is not.
+    /// True if the server may index that repository when it is not indexed.
     pub auto_index: bool,
-    /// Whether its client has said `initialize`, over an earlier connection.
+    /// True if the client has sent `initialize` over an earlier connection.
     pub is_greeted: bool,
-    /// The name that the client gave then.
+    /// Name of the client in that `initialize`.
     pub client: Option<String>,
-    /// Whether it is no relay, but a server that a person or a service starts in place of this one.
+    /// True if the sender is a server, started by a person or a service, that replaces this one.
     pub takes_over: bool,
 }
 
-/// What relays need of a server.
+/// Services that relays need.
 #[derive(Clone)]
 pub struct RelayServices {
     chat: Chat,
     ingest: Ingest,
     paths: PathMap,
-    /// Own what is prepared for relays.
+    /// Owner of the work that is started for relays.
     tasks: Tasks,
-    /// Cancelled to have the server stop for another; `None` where no relay started it.
+    /// Cancelled to stop this server in favour of another; `None` unless a relay started it.
     gives_way: Option<CancellationToken>,
 }
 
@@ -58,29 +57,34 @@ impl RelayServices {
     pub fn new(
         chat: Chat,
         ingest: Ingest,
-        (paths, tasks): (PathMap, Tasks),
+        paths: PathMap,
+        tasks: Tasks,
         gives_way: Option<CancellationToken>,
     ) -> Self {
         Self { chat, ingest, paths, tasks, gives_way }
     }
 
-    /// Returns where a client stands, which says so by a folder as it sees that.
+    /// Returns the place of a client, whose `folder` is a path as the client sees it.
     pub fn locate_client(&self, folder: &Path) -> ClientFolder {
-        let (ingest, paths) = (self.ingest.clone(), self.paths.clone());
-        ClientFolder { ingest, folder: paths.to_server_path(folder), paths, auto_index: false }
+        ClientFolder {
+            ingest: self.ingest.clone(),
+            folder: self.paths.to_server_path(folder),
+            paths: self.paths.clone(),
+            auto_index: false,
+        }
     }
 
-    /// Has work done that no handshake waits for.
+    /// Runs work for which no handshake waits.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(work);
     }
 
-    /// Returns a session for the client of the relay that sends this handshake, whether it was greeted before, and
-    /// where it stands.
+    /// Returns a session for the client of the relay, whether the client was greeted before, and
+    /// its place.
     ///
     /// # Errors
-    /// This server, which a relay started, stops: for a newer relay when it works on nothing, and for a server
-    /// that is to take its place.
+    /// This server was started by a relay and stops: for a newer relay while it is idle, or for a
+    /// server that replaces it.
     pub fn admit_relay(
         &self,
         request: &Request,
@@ -89,7 +93,7 @@ impl RelayServices {
         let read = header.as_deref().and_then(|header| serde_json::from_str(header).ok());
         let RelayHandshake { version, folder, auto_index, is_greeted, client, takes_over } =
             read.unwrap_or_default();
-        // Anybody can send a header; the relay of the owner shows a key.
+        // Any client can send the header; the relay of the owner has a key.
         let is_owner = request.principal().is_some_and(Principal::is_owner);
         let is_idle = self.chat.active_turns() == 0 && self.ingest.active_run_count() == 0;
         if let Some(gives_way) = &self.gives_way
@@ -111,17 +115,16 @@ impl RelayServices {
     }
 }
 
-/// Where a relay stands.
 pub struct ClientFolder {
     ingest: Ingest,
     paths: PathMap,
-    /// As this server sees it.
+    /// Path as this server sees it.
     folder: PathBuf,
     auto_index: bool,
 }
 
 impl ClientFolder {
-    /// Has the repository indexed where it is not, and that is wanted.
+    /// Indexes the repository if it is not indexed and its relay allows that.
     pub async fn index_if_missing(&self) {
         if !self.auto_index || self.find_root_status().await.is_some() {
             return;
@@ -143,12 +146,12 @@ impl ClientFolder {
         self.paths.to_client_path(&self.folder).display().to_string()
     }
 
-    /// Returns the tree that the client means.
+    /// Returns the tree that belongs to the folder.
     pub async fn find_tree(&self) -> Option<RootId> {
         Some(self.ingest.find_client_tree(&self.folder).await?.tree.id)
     }
 
-    /// Says what answers about the repository miss, if they miss something.
+    /// Describes what answers about the repository miss, if they miss something.
     pub async fn describe_index_gaps(&self) -> Option<String> {
         let shown = quote_path(&self.paths.to_client_path(&self.folder));
         let standing = self.ingest.find_client_tree(&self.folder).await;
@@ -173,7 +176,7 @@ impl ClientFolder {
                     .map_or_else(String::new, |status| {
                         format!(" ({} of {} files)", status.file_index, status.file_total)
                     });
-                // What was indexed before is still found.
+                // The earlier index is still searched.
                 let misses = match (root.last_ingest_at, &instead) {
                     (None, None) => "answers miss some of it until then".to_owned(),
                     (None, Some(instead)) => format!("until then {instead}"),
@@ -189,8 +192,8 @@ impl ClientFolder {
         }
     }
 
-    /// Returns the innermost root around the folder. Around a worktree that is not indexed there is none, also where
-    /// that lies in another one.
+    /// Returns the innermost root around the folder. A worktree that is not indexed has none, even
+    /// inside another root.
     async fn find_root_status(&self) -> Option<RootStatus> {
         let roots = self.ingest.list_roots().await.ok()?.into_iter();
         let standing = self.ingest.find_client_tree(&self.folder).await;
@@ -203,13 +206,13 @@ impl ClientFolder {
     }
 }
 
-/// Returns a path for a model to read. A repository gives names to folders as it likes: none is a line of its
-/// own, or ends a quotation.
+/// Returns a path for a model to read. Folder names come from a repository, so the path stays on
+/// one line and inside its quotation.
 pub fn quote_path(path: &Path) -> String {
     plain_name(&path.display().to_string(), MAX_PATH_CHARS).replace('`', "'")
 }
 
-/// Returns the command that indexes a folder, where it can be pasted as it is.
+/// Returns the command that indexes a folder, in a form that can be pasted.
 pub fn name_ingest_command(shown: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/_-.:\\".contains(c);
     if shown.chars().all(is_plain) {
@@ -219,7 +222,7 @@ pub fn name_ingest_command(shown: &str) -> String {
     }
 }
 
-/// Whether a version such as `1.10.0` is higher than another; what is no version is not.
+/// Returns whether a version such as `1.10.0` is higher than another. An invalid version is not.
 fn is_newer(version: &str, than: &str) -> bool {
     let numbers = |version: &str| {
         let parts = version.split('.').map(|part| part.parse().ok());

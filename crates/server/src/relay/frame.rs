@@ -1,4 +1,4 @@
-//! The little that a relay reads of a message: which requests it holds, or which it answers.
+//! Reads the few parts of a message that a relay needs: the requests that it holds or answers.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-/// The id of a request of the relay's own.
+/// Id of the relay's own request.
 const ROOTS: &str = "codeinfo/roots";
 /// Maximum characters of a client's name.
 const MAX_NAME_CHARS: usize = 60;
-/// Of so many folders, the first is taken that is of a repository.
+/// Maximum number of folders among which a repository is looked for.
 const MAX_ROOTS: usize = 64;
 
-/// The members that matter. Everything else stays unread.
+/// Members that the relay reads; all others are ignored.
 #[derive(Deserialize)]
 struct RpcEnvelope {
     id: Option<Value>,
@@ -25,27 +25,28 @@ pub(super) fn list_request_ids(text: &str) -> Vec<String> {
     list_ids(text, |frame| frame.method.is_some())
 }
 
-/// Whether a message is the greeting of a client of the first era.
+/// Returns whether a message is the greeting of a client of the first era.
 pub(super) fn is_greeting(text: &str) -> bool {
     let frame = serde_json::from_str::<RpcEnvelope>(text);
     frame.is_ok_and(|frame| frame.method.as_deref() == Some("initialize"))
 }
 
-/// Returns the name that a client gives in its greeting.
+/// Returns the client's name in its greeting.
 pub(super) fn client_name(text: &str) -> Option<String> {
     let greeting: Value = serde_json::from_str(text).ok()?;
     let name = greeting.pointer("/params/clientInfo/name")?.as_str()?;
     Some(name.chars().take(MAX_NAME_CHARS).collect())
 }
 
-/// Whether a message is the greeting of a client that says which folders it works in when it is asked.
+/// Returns whether a message is the greeting of a client that can list the folders it works in.
 pub(super) fn has_roots(text: &str) -> bool {
     let greeting = serde_json::from_str::<Value>(text).unwrap_or_default();
     is_greeting(text)
         && greeting.pointer("/params/capabilities/roots").is_some_and(Value::is_object)
 }
 
-/// Whether a message says that the client can be asked which folders it works in, or that these are others now.
+/// Returns whether a message announces that the client can be asked for its folders, or that they
+/// have changed.
 pub(super) fn is_time_for_roots(text: &str) -> bool {
     let frame = serde_json::from_str::<RpcEnvelope>(text).ok();
     let method = frame.and_then(|frame| frame.method);
@@ -60,7 +61,7 @@ pub(super) fn ask_for_roots() -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{ROOTS}","method":"roots/list"}}"#)
 }
 
-/// Returns the folders that a message says, if it answers that; none if they could not be said.
+/// Returns the folders in an answer to [`ask_for_roots`]; none if the client failed to list them.
 pub(super) fn parse_roots(text: &str) -> Option<Vec<PathBuf>> {
     #[derive(Deserialize)]
     struct RootsAnswer {
@@ -88,7 +89,7 @@ pub(super) fn list_answered_ids(text: &str) -> Vec<String> {
     list_ids(text, |frame| frame.method.is_none())
 }
 
-/// Returns the id, as JSON, of the request that a message cancels: it has no answer.
+/// Returns the id, as JSON, of the request that a message cancels; that request gets no answer.
 pub(super) fn parse_cancelled_id(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct CancelledNotification {
@@ -104,13 +105,13 @@ pub(super) fn parse_cancelled_id(text: &str) -> Option<String> {
     (method == "notifications/cancelled").then(|| params.request_id.to_string())
 }
 
-fn list_ids(text: &str, is_meant: impl Fn(&RpcEnvelope) -> bool) -> Vec<String> {
+fn list_ids(text: &str, is_wanted: impl Fn(&RpcEnvelope) -> bool) -> Vec<String> {
     let frames = match serde_json::from_str::<Vec<RpcEnvelope>>(text) {
         Ok(batch) => batch,
         Err(_) => serde_json::from_str::<RpcEnvelope>(text).into_iter().collect(),
     };
-    let meant = frames.iter().filter(|frame| is_meant(frame));
-    meant.filter_map(|frame| frame.id.as_ref()).map(Value::to_string).collect()
+    let wanted = frames.iter().filter(|frame| is_wanted(frame));
+    wanted.filter_map(|frame| frame.id.as_ref()).map(Value::to_string).collect()
 }
 
 /// Returns the message that fails the request `id`, given as JSON.

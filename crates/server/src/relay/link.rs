@@ -1,4 +1,4 @@
-//! The connection of a relay to a server.
+//! Connection of a relay to a server.
 
 use std::{fmt::Write, time::Duration};
 
@@ -20,24 +20,23 @@ use url::Url;
 
 use super::ReachableServer;
 
-/// How long a server of this machine may take to answer a handshake.
+/// Maximum time for a server of this machine to answer a handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Most messages that wait to be sent.
+/// Maximum number of messages that wait to be sent.
 const MAX_WAITING: usize = 8;
-/// Bytes of each buffer.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 type RelaySocket = WebSocketStream<TcpStream>;
 
-/// A connection. Dropping it ends what the server works on.
+/// Connection to a server. Dropping it ends the server's work for it.
 pub(super) struct ServerLink {
-    /// Written by a task of its own, so that reading never waits for writing.
+    /// Queue of a separate writer task, so that reading never waits for writing.
     messages: mpsc::Sender<Message>,
     stream: SplitStream<RelaySocket>,
 }
 
 impl ServerLink {
-    /// Connects to the server, or says why that fails.
+    /// Connects to the server, or returns the reason why that fails.
     pub(super) async fn open(
         to: &ReachableServer,
         relay: &RelayHandshake,
@@ -45,17 +44,17 @@ impl ServerLink {
     ) -> Result<Self, String> {
         let request = build_request(to, relay).map_err(|error| error.to_string())?;
         let opening = async {
-            let address = Url::parse(&to.url).ok();
-            let address = address.as_ref().and_then(|url| Some((url.host_str()?, url.port()?)));
+            let url = Url::parse(&to.url).ok();
+            let address = url.as_ref().and_then(|url| Some((url.host_str()?, url.port()?)));
             let (host, port) = address.ok_or("its address cannot be read")?;
-            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let host_name = host.trim_start_matches('[').trim_end_matches(']');
             let stream =
-                TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;
+                TcpStream::connect((host_name, port)).await.map_err(|error| error.to_string())?;
             stream.set_nodelay(true).map_err(|error| error.to_string())?;
             let config = WebSocketConfig::default()
                 .read_buffer_size(BUFFER_BYTES)
                 .write_buffer_size(0)
-                // Its own server is believed: an answer has no other bound.
+                // The relay trusts its own server: an answer has no other bound.
                 .max_message_size(None)
                 .max_frame_size(None);
             let opened = client_async_with_config(request, stream, Some(config)).await;
@@ -69,23 +68,23 @@ impl ServerLink {
         Ok(Self { messages, stream })
     }
 
-    /// Returns what says whether a further message can be sent.
+    /// Returns a handle that waits for room for a further message.
     pub(super) fn room(&self) -> SendRoom {
         SendRoom(self.messages.clone())
     }
 
-    /// Sends a message, in the order of calls, when there is room for it. One that is lost is noticed by
-    /// [`Link::next`].
+    /// Sends a message, in the order of calls, if there is room. [`ServerLink::next_message`]
+    /// notices a lost connection.
     pub(super) fn send(&self, text: String) {
         drop(self.messages.try_send(Message::text(text)));
     }
 
-    /// Says that nothing further comes, when there is room for that.
+    /// Sends the end of the input, if there is room.
     pub(super) fn send_end(&self) {
         drop(self.messages.try_send(Message::binary(Vec::new())));
     }
 
-    /// Returns the next message of the server; `None` when the connection is over.
+    /// Returns the next message of the server; `None` when the connection ends.
     pub(super) async fn next_message(&mut self) -> Option<String> {
         loop {
             match self.stream.next().await {
@@ -99,11 +98,11 @@ impl ServerLink {
     }
 }
 
-/// Room for a message to a server.
+/// Waits for room for a message to a server.
 pub(super) struct SendRoom(mpsc::Sender<Message>);
 
 impl SendRoom {
-    /// Waits until there is some, or the connection is over.
+    /// Waits until there is room, or the connection ends.
     pub(super) async fn wait_for_room(&self) {
         drop(self.0.reserve().await);
     }
@@ -137,7 +136,7 @@ fn build_request(
     Ok(request)
 }
 
-/// Escapes what a header cannot hold, as JSON does.
+/// Escapes non-ASCII characters, which a header cannot hold, as JSON does.
 fn escape_non_ascii(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for unit in json.encode_utf16() {
@@ -150,18 +149,18 @@ fn escape_non_ascii(json: &str) -> String {
     escaped
 }
 
-/// Says why a handshake failed.
+/// Explains why a handshake failed.
 fn explain_refusal(error: &tokio_tungstenite::tungstenite::Error) -> String {
     use tokio_tungstenite::tungstenite::Error;
     match error {
         Error::Http(reply) => {
             let status = reply.status();
-            let said = reply.body().as_deref().and_then(|body| {
+            let message = reply.body().as_deref().and_then(|body| {
                 let value: serde_json::Value = serde_json::from_slice(body).ok()?;
                 Some(value.get("message")?.as_str()?.to_owned())
             });
-            match said {
-                Some(said) => format!("the server refuses ({status}): {said}"),
+            match message {
+                Some(message) => format!("the server refuses ({status}): {message}"),
                 None => format!("the server refuses: {status}; is it of another version?"),
             }
         }

@@ -1,28 +1,29 @@
-//! Finds the id of a request in a line that is too long to be kept, or is not text: in linear time and constant memory.
+//! Finds the id of a request in a line that is too long or not text, in linear time and constant
+//! memory.
 
 use serde_json::Value;
 
-/// Maximum bytes of an id.
 const MAX_ID_BYTES: usize = 256;
-/// Maximum bytes of a name that matters.
+/// Maximum bytes of a relevant name.
 const MAX_NAME_BYTES: usize = b"\"method\"".len();
 
-/// Reads an object byte by byte, and of it the members `id` and `method`, but none of what they or others hold.
+/// Scans an object byte by byte for its members `id` and `method`, but not for members of nested
+/// values.
 #[derive(Debug, Default)]
 pub(super) struct RequestIdScanner {
-    /// How many objects and lists are open.
+    /// Number of open objects and lists.
     depth: usize,
     string: StringState,
     member: MemberPart,
-    /// The name of the member, or its value if that is the id.
+    /// Name of the member, or its value if it is the id.
     token: Vec<u8>,
     ids: Vec<Vec<u8>>,
     has_method: bool,
-    /// Whether something other than one object was read.
+    /// True if something other than one object was read.
     is_other: bool,
 }
 
-/// Whether a string was begun.
+/// State within a string.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum StringState {
     #[default]
@@ -31,7 +32,7 @@ enum StringState {
     Escape,
 }
 
-/// The part of a member that is read.
+/// Part of a member that is being read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum MemberPart {
     #[default]
@@ -47,7 +48,7 @@ impl RequestIdScanner {
         }
     }
 
-    /// Returns the id as JSON; `None` unless one whole request was read that has one id.
+    /// Returns the id as JSON; `None` unless exactly one whole request with one id was read.
     pub(super) fn finish(self) -> Option<String> {
         let is_request = self.depth == 0 && !self.is_other && self.has_method;
         let [id] = self.ids.as_slice() else { return None };
@@ -83,7 +84,8 @@ impl RequestIdScanner {
         }
     }
 
-    /// An object that is over had a member, or is no request.
+    /// Returns whether an object was read before. One without `id` and `method` does not count,
+    /// because it is no request.
     fn has_begun(&self) -> bool {
         self.has_method || !self.ids.is_empty()
     }
@@ -97,7 +99,7 @@ impl RequestIdScanner {
     fn end_member(&mut self, is_last: bool) {
         let value = std::mem::take(&mut self.token);
         self.is_other |= self.member == MemberPart::Name && !value.is_empty();
-        // A third one changes nothing.
+        // Two ids make the request invalid already.
         if self.member == MemberPart::Id && self.ids.len() < 2 {
             self.ids.push(value);
         }
@@ -105,7 +107,8 @@ impl RequestIdScanner {
         self.depth -= usize::from(is_last);
     }
 
-    /// Keeps a byte more than fits of what is too long, so that it is neither a name that matters nor an id.
+    /// Keeps one byte beyond the maximum, so that a token that is too long is neither a relevant
+    /// name nor an id.
     fn keep_byte(&mut self, byte: u8) {
         let max_bytes = match self.member {
             MemberPart::Name => MAX_NAME_BYTES,
@@ -124,7 +127,7 @@ mod tests {
 
     fn find(line: &str) -> Option<String> {
         let mut id = RequestIdScanner::default();
-        // However the line comes in pieces.
+        // The pieces of a line may have any size.
         line.as_bytes().chunks(3).for_each(|piece| id.read(piece));
         id.finish()
     }

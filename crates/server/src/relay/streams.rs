@@ -1,5 +1,5 @@
-//! Standard input as lines and standard output as messages, each on a thread of its own: both may block as long
-//! as the client likes.
+//! Standard input as lines and standard output as messages. Each has a thread, because both may
+//! block as long as the client likes.
 
 use std::{
     io::{self, BufRead, Read, Write},
@@ -13,35 +13,31 @@ use tokio_util::sync::CancellationToken;
 
 use super::request_id::RequestIdScanner;
 
-/// Most lines and messages that wait on either side.
+/// Maximum number of lines or messages that wait on either side.
 const MAX_WAITING: usize = 64;
-/// How long the client may take to take what was written last.
+/// Maximum time for the client to read the last output.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
-/// What was read of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Text(String),
-    /// Left out: it has more bytes than a message may have, or is not text. With the id of the request that it is, as
-    /// JSON.
+    /// A line that is too long or not text, with the id of the request in it, as JSON.
     Refused(Option<String>),
 }
 
-/// Standard input.
 pub(super) struct StdinReader {
     lines: mpsc::Receiver<InputLine>,
-    /// Cancelled at the end, when lines may still wait.
+    /// Cancelled at the end of the input, when lines may still wait.
     ended: CancellationToken,
 }
 
-/// Standard output.
 pub(super) struct StdoutWriter {
     messages: mpsc::Sender<String>,
     /// Resolves when the last message has been written, or none can be.
     written: oneshot::Receiver<()>,
 }
 
-/// Begins to read, and is ready to write.
+/// Starts the threads for both streams.
 pub(super) fn open_streams(max_line_bytes: usize) -> io::Result<(StdinReader, StdoutWriter)> {
     let ((lines, input), (messages, output)) =
         (mpsc::channel(MAX_WAITING), mpsc::channel(MAX_WAITING));
@@ -54,39 +50,37 @@ pub(super) fn open_streams(max_line_bytes: usize) -> io::Result<(StdinReader, St
     })?;
     thread::Builder::new().name("stdout".to_owned()).spawn(move || {
         write_lines(io::stdout().lock(), output);
-        // Nobody waits where the relay ends for another reason.
+        // The receiver is gone if the relay ends for another reason.
         let _ = over.send(());
     })?;
     Ok((StdinReader { lines: input, ended }, StdoutWriter { messages, written }))
 }
 
 impl StdinReader {
-    /// Returns the next line; `None` at the end.
     pub(super) async fn next_line(&mut self) -> Option<InputLine> {
         self.lines.recv().await
     }
 
-    /// Waits until the client has ended it.
+    /// Waits until the client has ended the input.
     pub(super) async fn wait_for_end(&self) {
         self.ended.cancelled().await;
     }
 }
 
 impl StdoutWriter {
-    /// Writes a message as a line.
     pub(super) async fn write_message(&self, text: &str) {
-        // Within JSON a line break is white space; one in a string is escaped.
+        // A line break in JSON is white space; one in a string is escaped.
         let line = text.replace(['\n', '\r'], " ");
-        // Where nobody takes it, `is_untaken` says so.
+        // `is_untaken` reports a closed output.
         drop(self.messages.send(line).await);
     }
 
-    /// Waits until nobody takes the output any more.
+    /// Waits until the output is closed.
     pub(super) async fn is_untaken(&self) {
         self.messages.closed().await;
     }
 
-    /// Waits until what was written is taken, as long as that is likely.
+    /// Waits until the output has been read, at most [`LAST_GRACE`].
     pub(super) async fn close(self) {
         let Self { messages, written } = self;
         drop(messages);
@@ -94,7 +88,7 @@ impl StdoutWriter {
     }
 }
 
-/// Reads lines until the end; blank ones are none.
+/// Reads lines until the end, without blank ones.
 fn read_lines(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<InputLine>) {
     let max = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
     loop {
@@ -122,7 +116,6 @@ fn read_lines(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<In
     }
 }
 
-/// Skips the rest of a line.
 fn skip_line(input: &mut impl BufRead, id: &mut RequestIdScanner) -> io::Result<()> {
     loop {
         let bytes = input.fill_buf()?;

@@ -1,4 +1,4 @@
-//! The frames of `POST /chat`.
+//! Frames of `POST /chat`.
 
 use codeinfo_chat::{TokenUsage, ToolCallStage};
 use codeinfo_citations::CheckedCitation;
@@ -7,26 +7,25 @@ use codeinfo_toolkits::ToolEntrySource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One frame: a server-sent event with a name and JSON.
+/// Frame: a server-sent event with a name and JSON.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ChatFrame {
     Thread(ThreadFrame),
-    /// Something that the turn has to do without.
+    /// Something that the turn must do without.
     Warning(WarningFrame),
     Thinking(TextFrame),
     ToolRequest(ToolRequestFrame),
     ToolResult(ToolResultFrame),
     VectorSummary(FilesFrame),
     Answer(TextFrame),
-    /// The last frame of a turn that did not fail.
+    /// Last frame of a successful turn.
     Final(FinalFrame),
-    /// The last frame of a turn that failed.
+    /// Last frame of a failed turn.
     Error(ErrorFrame),
 }
 
 impl ChatFrame {
-    /// Returns the name of the event.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Thread(_) => "thread",
@@ -41,7 +40,7 @@ impl ChatFrame {
         }
     }
 
-    /// Reads the data of the event of that name; an unknown one is none.
+    /// Parses the data of an event; `None` for an unknown name.
     pub fn parse(name: &str, data: &str) -> serde_json::Result<Option<Self>> {
         Ok(Some(match name {
             "thread" => Self::Thread(serde_json::from_str(data)?),
@@ -75,11 +74,10 @@ pub struct TextFrame {
     pub text: String,
 }
 
-/// Whose tool it is.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ToolOrigin {
     pub source: ToolEntrySource,
-    /// The name of the toolkit, if it is one's.
+    /// Name of the toolkit, if the tool belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<String>,
 }
@@ -102,7 +100,6 @@ pub struct ToolRequestFrame {
     pub name: String,
     #[serde(flatten)]
     pub origin: ToolOrigin,
-    /// When it happened.
     pub timestamp: String,
     pub parameters: Value,
 }
@@ -114,7 +111,6 @@ pub struct ToolResultFrame {
     pub name: String,
     #[serde(flatten)]
     pub origin: ToolOrigin,
-    /// When it happened.
     pub timestamp: String,
     pub stage: ToolCallStage,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +131,7 @@ pub struct FinalFrame {
     pub model_id: String,
     pub segments: Vec<Segment>,
     pub usage: Option<TokenUsage>,
-    /// What became of the citations of the final answer, in its order.
+    /// Results of the checks of the final answer's citations, in its order.
     pub citations: Vec<CheckedCitation>,
 }
 

@@ -1,4 +1,4 @@
-//! Puts an element into a list of settings and takes it out: `permissions.allow` of Claude Code, for one.
+//! Adds and removes an element in a list of settings, such as `permissions.allow` of Claude Code.
 
 use jsonc_parser::ast::{Array, Object, Value as Node};
 use serde_json::{Value, json};
@@ -9,18 +9,18 @@ use super::{
 };
 use crate::install::edit::EditRefusal;
 
-/// An element of a list, which is a member of an object, which is a member of the whole.
+/// Element of a list, which is a member of an object, which is a member of the whole.
 #[derive(Debug)]
 pub(in crate::install) struct ListElement {
     pub(in crate::install) path: [&'static str; 2],
     pub(in crate::install) value: Value,
-    /// Whether an element that is there says the same.
+    /// Returns whether an existing element is equivalent.
     pub(in crate::install) is_same: fn(&Value) -> bool,
 }
 
 impl ListElement {
-    /// Returns `text` with the element at the end of its list; where one says the same, its
-    /// command alone is brought up to date.
+    /// Returns `text` with the element at the end of its list. Updates only the command of an
+    /// equivalent one.
     pub(in crate::install::edit) fn add_to(&self, text: &str) -> Result<String, EditRefusal> {
         let [outer, inner] = self.path;
         let Some(root) = parse_document(text)? else { return self.add_to(&empty_object(text)) };
@@ -51,18 +51,18 @@ impl ListElement {
         Ok(insert_member(text, &container, &style, &element))
     }
 
-    /// Returns `text` without the elements that say the same.
+    /// Returns `text` without equivalent elements.
     pub(in crate::install::edit) fn remove_from(&self, text: &str) -> Result<String, EditRefusal> {
         let [outer, inner] = self.path;
         let root = parse_document(text)?;
         let top = root.as_ref().and_then(Node::as_object);
-        let settings = top.map(|top| find_member(top, outer)).transpose()?.flatten();
-        let settings = settings.and_then(|found| found.value.as_object());
+        let member = top.map(|top| find_member(top, outer)).transpose()?.flatten();
+        let settings = member.and_then(|found| found.value.as_object());
         let list = settings.map(|settings| find_list(settings, inner)).transpose()?.flatten();
         let Some(list) = list else { return Ok(text.to_owned()) };
         let container = JsonContainer::from(list);
         let mut shorter = text.to_owned();
-        // The last one first, since each moves what follows it.
+        // Last first, because each removal moves what follows it.
         for element in list.elements.iter().rev().filter(|element| self.matches(element)) {
             shorter = remove_member(&shorter, &container, bytes_of(element));
         }
@@ -78,7 +78,6 @@ impl ListElement {
     }
 }
 
-/// Returns the command of a hook.
 fn command_of<'a, 'b>(element: &'b Node<'a>) -> Option<&'b Node<'a>> {
     let hooks = expect_object(element, "a hook")
         .ok()

@@ -1,4 +1,4 @@
-//! The tools that give evidence: `FindUses`, `ReadLines` and `Outline`.
+//! Tools that show evidence: `FindUses`, `ReadLines` and `Outline`.
 
 use codeinfo_core::{FILES_META, LineRange, OmissionRule, RootFilter, RootId};
 use codeinfo_lang::detect;
@@ -17,7 +17,7 @@ use crate::api::tools::SearchArguments;
 const USES: &str = "FindUses";
 const LINES: &str = "ReadLines";
 const OUTLINE: &str = "Outline";
-/// `match` of a file that was asked for by its path.
+/// `match` of a file that was requested by its path.
 const MATCH_OF_PATH: f64 = 1.0;
 
 const USES_DESCRIPTION: &str = "\
@@ -52,7 +52,7 @@ struct OutlineArguments {
     path: String,
 }
 
-/// Returns the tools; the descriptions are for models, which pay for each byte in every turn.
+/// Returns the tools. Models pay for each byte of a description in every turn.
 pub(super) fn build_tools() -> Result<[McpTool; 3], SchemaError> {
     let text = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description });
     let number = |description: &str| json!({ "type": "integer", "description": description });
@@ -97,14 +97,14 @@ pub(super) fn build_tools() -> Result<[McpTool; 3], SchemaError> {
 }
 
 impl RawSearch {
-    /// Calls one of the tools; `None` for others.
+    /// Calls one of these tools; returns `None` for any other tool.
     pub(super) async fn call_evidence_tool(
         &self,
         tool: &McpTool,
-        arguments: &Value,
+        sent: &Value,
         tree: Option<RootId>,
     ) -> Option<Result<McpToolResult, ToolCallError>> {
-        let arguments = arguments.clone();
+        let arguments = sent.clone();
         let answered = match tool.name() {
             USES => self.find_uses(tool, arguments, tree).await,
             LINES => self.read_lines(tool, arguments, tree).await,
@@ -114,9 +114,9 @@ impl RawSearch {
         Some(answered)
     }
 
-    /// Answers a search whose whole query is the path of an indexed file or folder, or of lines of a file: with its
-    /// outline, or these lines. Returns `None` for others.
-    pub(super) async fn at_path(
+    /// Answers a search whose whole query is a path: with the outline of an indexed file or folder,
+    /// or with the lines that the path names. Returns `None` for other queries.
+    pub(super) async fn search_at_path(
         &self,
         arguments: &SearchArguments,
         tree: Option<RootId>,
@@ -156,8 +156,8 @@ impl RawSearch {
         Ok(Some(McpToolResult::text(text).with_meta(FILES_META, json!(files))))
     }
 
-    /// Returns the roots that a call may show: the only one, or that which it names, or what a client sees that stands
-    /// in `tree`.
+    /// Returns the roots that a call may see: the only one, else the named one, else those that a
+    /// client in `tree` sees.
     pub(super) async fn resolve_scope(
         &self,
         named: Option<&str>,
@@ -251,7 +251,7 @@ impl RawSearch {
     }
 }
 
-/// One line is asked for to see what is around it.
+/// Requests the lines around a single line, or the given range.
 fn surrounding_lines(first: u32, last: Option<u32>) -> RequestedLines {
     const BEFORE: u32 = 20;
     const AFTER: u32 = 40;
@@ -275,7 +275,7 @@ fn build_result(tool: &McpTool, text: String) -> McpToolResult {
 }
 
 impl RawSearch {
-    /// Says in one line what to do next.
+    /// Converts a failure into one line that says what to do next.
     fn explain_failure(&self, failure: &EvidenceError) -> Result<McpToolResult, ToolCallError> {
         let advice = match failure {
             EvidenceError::Name(_) => "Give one name as the code spells it.",

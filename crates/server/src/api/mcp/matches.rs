@@ -1,4 +1,4 @@
-//! Writes the names that match a pattern as text for models.
+//! Renders the names that match a pattern as text for models.
 
 use std::fmt::Write;
 
@@ -7,13 +7,11 @@ use codeinfo_search::evidence::{MAX_SHOWN, MatchedName, OccurrenceKind, PatternM
 
 use super::uses::{describe_searched, group_label, quote_name, summarize_lines};
 
-/// Maximum characters of a shown path.
 const MAX_PATH_CHARS: usize = 500;
-/// Bytes kept for the last lines.
 const RESERVE: usize = 1100;
 
-/// Writes the counts in the first line, then each name with the place that says most of it, and the others without. Returns also
-/// a summary of the files with places that are shown.
+/// Renders the counts in the first line, then each name with its best place, then further names
+/// without a place. Also returns a summary of the files whose places are shown.
 pub(super) fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSummary>) {
     let searched = describe_searched("lines", &matches.searched, &matches.gone);
     let pattern = format!("`{}`", plain_name(&matches.pattern, MAX_PATH_CHARS).replace('`', "'"));
@@ -47,7 +45,7 @@ pub(super) fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSumma
     (text + &render_limits(matches) + &searched, summarize_lines(places))
 }
 
-/// Writes a name with its counts, its best place and the line there.
+/// Renders a name with its counts, its best place and the line there.
 fn render_name(name: &MatchedName) -> String {
     let MatchedName { name, count, files, first } = name;
     let files = if *files > 1 { format!(" in {files} files") } else { String::new() };
@@ -83,7 +81,7 @@ fn render_other_names(matches: &PatternMatches, shown: usize, room: usize) -> St
     format!("(also {}{more})\n", text.trim_end_matches(", "))
 }
 
-/// Says which files and names are missing from the counts.
+/// Describes which files and names are missing from the counts.
 fn render_limits(matches: &PatternMatches) -> String {
     let mut text = String::new();
     if matches.unread > 0 {

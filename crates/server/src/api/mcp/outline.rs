@@ -1,57 +1,57 @@
-//! What a file or folder defines, as text for models.
+//! Renders the definitions of a file or folder as text for models.
 
 use std::fmt::Write;
 
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 use codeinfo_search::evidence::{FolderMember, FolderOutline, Outline, OutlineEntry};
 
-/// Characters of a name, and of a path, that are shown.
 const MAX_NAME_CHARS: usize = 60;
 const MAX_PATH_CHARS: usize = 500;
-/// Bytes of a line that says what a file is about.
+/// Maximum bytes of a line that describes a file.
 const MAX_ABOUT_BYTES: usize = 160;
-/// Room for the last lines.
 const RESERVE: usize = 2200;
-/// Bytes of the heads of definitions, and names of a file: the first that make the whole fit.
+/// Maximum bytes of a definition's head, and maximum names of a file ([`NAMES`]): the first that
+/// make everything fit.
 const HEAD_BYTES: [usize; 3] = [200, 100, SHORT_HEAD];
 const SHORT_HEAD: usize = 60;
 const NAMES: [usize; 4] = [12, 6, 3, 1];
-/// So many folders are named whose files are left out, in so many bytes, which [`RESERVE`] has room for.
+/// Maximum number of folders named for files that are not shown, within [`OTHERS_BYTES`], for which
+/// [`RESERVE`] has room.
 const MAX_OTHERS: usize = 12;
 const OTHERS_BYTES: usize = 400;
-/// Characters of the line that says what is not in the index.
+/// Maximum characters of the line that describes what the index leaves out.
 const LEFT_OUT_CHARS: usize = 400;
 
 pub(super) fn render_outline(outline: &Outline) -> String {
     match outline {
         Outline::File { file: named, language, lines, definitions } => {
             let path = plain_name(&named.path, MAX_PATH_CHARS);
-            let language = language.as_deref().unwrap_or("plain text");
+            let language_name = language.as_deref().unwrap_or("plain text");
             let lines = count_things(u64::from(*lines), "line");
             let count = count_things(definitions.len() as u64, "definition");
-            render_file(&format!("{path}: {language}, {lines}, {count}\n"), definitions)
+            render_file(&format!("{path}: {language_name}, {lines}, {count}\n"), definitions)
         }
         Outline::Folder(found) => render_folder(found),
     }
 }
 
-/// Writes a line for each definition, indented as in the file, after the lines that it goes over. Inner ones are left
-/// out first, and then the last.
+/// Renders a line for each definition: its line range, then its head, indented as in the file.
+/// Drops inner definitions first, then the last ones.
 fn render_file(header: &str, all: &[OutlineEntry]) -> String {
-    let most = MAX_TOOL_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
+    let max_bytes = MAX_TOOL_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
     let deepest = all.iter().map(|entry| entry.depth).max().unwrap_or(0);
     if let Some(lines) =
-        HEAD_BYTES.iter().find_map(|bytes| render_to_depth(all, deepest, *bytes, most))
+        HEAD_BYTES.iter().find_map(|bytes| render_to_depth(all, deepest, *bytes, max_bytes))
     {
         return finish_listing(header, &lines, 0, None);
     }
-    let narrow = |depth: usize| render_to_depth(all, depth, SHORT_HEAD, most);
+    let narrow = |depth: usize| render_to_depth(all, depth, SHORT_HEAD, max_bytes);
     let depths: Vec<usize> = (0..deepest).collect();
     let fitting = depths.partition_point(|depth| narrow(*depth).is_some());
     if let Some(lines) = fitting.checked_sub(1).and_then(narrow) {
         return finish_listing(header, &lines, all.len() - lines.len(), None);
     }
-    let mut left = most;
+    let mut left = max_bytes;
     let outer = all.iter().filter(|entry| entry.depth == 0);
     let lines = outer.map(|entry| (entry.last, render_entry(entry, SHORT_HEAD)));
     let fits = lines.take_while(|(_, line)| {
@@ -63,14 +63,14 @@ fn render_file(header: &str, all: &[OutlineEntry]) -> String {
     finish_listing(header, &lines, all.len() - lines.len(), lasts.last().copied())
 }
 
-/// Writes the lines down to a depth; `None` once they are more than `most` bytes.
+/// Renders the definitions down to a depth; `None` if they have more than `max_bytes` bytes.
 fn render_to_depth(
     all: &[OutlineEntry],
     depth: usize,
     head: usize,
-    most: usize,
+    max_bytes: usize,
 ) -> Option<Vec<String>> {
-    let mut left = most;
+    let mut left = max_bytes;
     let shown = all.iter().filter(|entry| entry.depth <= depth);
     let fits = shown.map(|entry| {
         let line = render_entry(entry, head);
@@ -80,10 +80,10 @@ fn render_to_depth(
     fits.collect()
 }
 
-fn render_entry(entry: &OutlineEntry, most: usize) -> String {
+fn render_entry(entry: &OutlineEntry, max_bytes: usize) -> String {
     let OutlineEntry { first, last, head, .. } = entry;
     let range = if first == last { first.to_string() } else { format!("{first}-{last}") };
-    let (shown, cut) = head.split_at(head.floor_char_boundary(most));
+    let (shown, cut) = head.split_at(head.floor_char_boundary(max_bytes));
     let more = if cut.is_empty() { "" } else { " ⋯" };
     format!("{range}|{}{more}\n", plain_line(shown))
 }
@@ -106,7 +106,8 @@ fn finish_listing(header: &str, lines: &[String], left_out: usize, until: Option
     text.trim_end().to_owned()
 }
 
-/// Writes a line for each file, with the line below that says what it is about, then which folders have more.
+/// Renders a line for each file, with the line that describes it below, then the folders with more
+/// files.
 fn render_folder(found: &FolderOutline) -> String {
     let path = plain_name(&found.path, MAX_PATH_CHARS);
     let header = |shown: usize| {
@@ -116,21 +117,21 @@ fn render_folder(found: &FolderOutline) -> String {
             count_things(found.files as u64, "file")
         )
     };
-    let most = MAX_TOOL_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
+    let max_bytes = MAX_TOOL_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
     for names in NAMES {
         let lines: Vec<String> =
             found.members.iter().map(|one| render_member(one, names)).collect();
-        if lines.iter().map(String::len).sum::<usize>() <= most {
-            return with_left_out(
+        if lines.iter().map(String::len).sum::<usize>() <= max_bytes {
+            return append_left_out(
                 found,
                 header(lines.len()) + &lines.concat() + &describe_hidden_files(found, &[]),
             );
         }
     }
-    // The most telling, by path.
+    // The files with the best rank, ordered by path.
     let mut by_rank: Vec<&FolderMember> = found.members.iter().collect();
     by_rank.sort_by_key(|member| member.rank);
-    let mut left = most;
+    let mut left = max_bytes;
     let fits = by_rank.iter().take_while(|one| {
         let rest = left.checked_sub(render_member(one, 1).len());
         left = rest.unwrap_or(0);
@@ -140,11 +141,11 @@ fn render_folder(found: &FolderOutline) -> String {
     let (shown, dropped): (Vec<&FolderMember>, Vec<&FolderMember>) =
         found.members.iter().partition(|member| member.rank < fitting);
     let lines: String = shown.iter().map(|one| render_member(one, 1)).collect();
-    with_left_out(found, header(shown.len()) + &lines + &describe_hidden_files(found, &dropped))
+    append_left_out(found, header(shown.len()) + &lines + &describe_hidden_files(found, &dropped))
 }
 
-/// Adds a line that says what is not in the index.
-fn with_left_out(found: &FolderOutline, text: String) -> String {
+/// Appends a line that describes what the index leaves out.
+fn append_left_out(found: &FolderOutline, text: String) -> String {
     if found.left_out.is_empty() {
         return text;
     }
@@ -152,11 +153,12 @@ fn with_left_out(found: &FolderOutline, text: String) -> String {
     format!("{}\n(left out of the index: {left_out})", text.trim_end())
 }
 
-fn render_member(member: &FolderMember, most: usize) -> String {
+fn render_member(member: &FolderMember, max_names: usize) -> String {
     let path = plain_name(&member.path, MAX_PATH_CHARS);
-    let names = member.names.iter().take(most).map(|name| plain_name(name, MAX_NAME_CHARS));
-    let names: Vec<String> = names.collect();
-    let more = match member.names.len().saturating_sub(most) {
+    let plain_names =
+        member.names.iter().take(max_names).map(|name| plain_name(name, MAX_NAME_CHARS));
+    let names: Vec<String> = plain_names.collect();
+    let more = match member.names.len().saturating_sub(max_names) {
         0 => String::new(),
         more => format!(", {more} more"),
     };
@@ -168,11 +170,15 @@ fn render_member(member: &FolderMember, most: usize) -> String {
             text.get(..text.floor_char_boundary(MAX_ABOUT_BYTES)).unwrap_or_default()
         )
     });
-    let names = names.join(", ");
-    format!("{path} ({}){sign}{names}{more}\n{}", member.lines, about.unwrap_or_default())
+    format!(
+        "{path} ({}){sign}{}{more}\n{}",
+        member.lines,
+        names.join(", "),
+        about.unwrap_or_default()
+    )
 }
 
-/// One line that says where the files are that are not shown.
+/// Returns one line with the folders of files that are not shown.
 fn describe_hidden_files(found: &FolderOutline, dropped: &[&FolderMember]) -> String {
     let mut others = found.others.clone();
     for member in dropped {

@@ -1,4 +1,4 @@
-//! Remembers which code a conversation was shown, so that it is not shown twice.
+//! Remembers which code a conversation has received, so that it is not sent twice.
 
 use std::{
     collections::BTreeSet,
@@ -8,14 +8,15 @@ use std::{
 
 use lru::LruCache;
 
-/// Conversations that are remembered: those that searched last.
+/// Maximum number of remembered conversations; the least recently used one is forgotten first.
 const MAX_CONVERSATIONS: NonZero<usize> = NonZero::new(256).unwrap();
-/// Chunks that are remembered of one. A turn that was shown more has lost the first ones to compaction.
+/// Maximum chunks remembered of a conversation. A turn that received more has lost the first ones
+/// to compaction.
 const MAX_CHUNKS: usize = 500;
-/// Longer names of conversations are not remembered; that of Codex is a UUID.
+/// Maximum bytes of a conversation's name; longer ones are not remembered. Codex uses a UUID.
 const MAX_NAME: usize = 100;
 
-/// What conversations were shown, by the ids of chunks. Clones share it; a restart forgets it.
+/// Ids of the chunks that each conversation has received. Clones share it; a restart forgets it.
 #[derive(Debug, Clone)]
 pub(super) struct ShownChunks(Arc<Mutex<LruCache<String, BTreeSet<String>>>>);
 
@@ -26,13 +27,14 @@ impl Default for ShownChunks {
 }
 
 impl ShownChunks {
-    /// Returns what a conversation was shown; nothing if it has no name.
+    /// Returns the chunks that a conversation has received; none without a name.
     pub(super) fn get(&self, conversation: Option<&str>) -> BTreeSet<String> {
         let known = conversation.and_then(|name| self.lock().get(name).cloned());
         known.unwrap_or_default()
     }
 
-    /// Remembers what a conversation was shown. Once it was shown too much, it begins with nothing.
+    /// Records chunks that a conversation receives. Forgets the earlier ones when there are too
+    /// many.
     pub(super) fn add_chunks(&self, conversation: Option<&str>, chunks: Vec<String>) {
         let Some(name) = conversation.filter(|name| name.len() <= MAX_NAME) else { return };
         let mut shown = self.lock();

@@ -1,4 +1,5 @@
-//! The endpoints by which a turn uses its toolkits: one for each, or one that discovers their tools.
+//! Endpoints for the toolkits of a turn: one for each toolkit, or one that discovers the tools of
+//! all.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::api::error::ApiError;
 
-/// An endpoint for a client that shows the grant of a turn.
+/// Endpoint for a client that presents the grant of a turn.
 pub(in crate::api) struct ToolkitEndpoint {
     gateway: ToolkitGateway,
     grant: Arc<Grant>,
@@ -22,23 +23,24 @@ pub(in crate::api) struct ToolkitEndpoint {
 }
 
 impl ToolkitEndpoint {
-    /// Returns the endpoint of the toolkit `name`, or of all, if `bearer` is a grant that holds now.
+    /// Returns the endpoint of the toolkit `name`, or of all toolkits, if `bearer` is a valid
+    /// grant.
     pub(in crate::api) async fn for_grant(
         gateway: &ToolkitGateway,
         bearer: Option<&str>,
         name: Option<&str>,
     ) -> Result<Self, ApiError> {
-        let grant = bearer.and_then(|bearer| gateway.find_grant(bearer));
+        let found = bearer.and_then(|bearer| gateway.find_grant(bearer));
         let ended =
             codeinfo_http::HttpError::Unauthorized("this needs the grant of a turn that runs");
-        let grant = grant.ok_or(ended)?;
+        let grant = found.ok_or(ended)?;
         let missing = || ApiError::from(codeinfo_http::HttpError::RouteNotFound);
         let Some(name) = name else {
             let about = gateway.about_discovery(&grant).ok_or_else(missing)?.clone();
             return Ok(Self { gateway: gateway.clone(), grant, member: None, about });
         };
-        let member = grant.toolkits().iter().find(|member| member.name().as_str() == name);
-        let member = member.ok_or_else(missing)?.clone();
+        let toolkit = grant.toolkits().iter().find(|member| member.name().as_str() == name);
+        let member = toolkit.ok_or_else(missing)?.clone();
         let about = gateway.toolkit_endpoint_info(&member).await;
         Ok(Self { gateway: gateway.clone(), grant, member: Some(member), about })
     }
@@ -59,9 +61,11 @@ impl Endpoint for ToolkitEndpoint {
         arguments: Value,
         _: Map<String, Value>,
     ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
-        let (gateway, grant) = (self.gateway.clone(), Arc::clone(&self.grant));
-        let (member, tool) = (self.member.clone(), tool.clone());
-        // A client that goes away drops the stream, and with it the call.
+        let gateway = self.gateway.clone();
+        let grant = Arc::clone(&self.grant);
+        let member = self.member.clone();
+        let tool = tool.clone();
+        // A client that disconnects drops the stream, which cancels the call.
         let calling = async move {
             let called: Result<McpToolResult, ToolCallError> = match member {
                 Some(member) => {

@@ -1,4 +1,4 @@
-//! The uses of a name as text for models.
+//! Renders the uses of a name as text for models.
 
 use std::{fmt::Write, time::Duration};
 
@@ -9,20 +9,20 @@ use codeinfo_search::evidence::{
 
 use super::lines::summarize_file;
 
-/// Characters of a name, and of a path, that are shown.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_PATH_CHARS: usize = 500;
-/// Bytes of a line that are shown where all do not fit; the word is among the first of them.
+/// Maximum bytes of a shown line when not all fit; the name is within the first of them.
 const SHORT_LINE: usize = 120;
-/// More repositories are not named one by one.
+/// Maximum number of repositories that are named.
 const MAX_NAMED: usize = 8;
 /// Maximum number of files in a summary, as many as a search may find.
 const MAX_SUMMARY_FILES: usize = 20;
-/// `match` of files in a summary: all have the name, and nothing measures how well they fit.
+/// `match` of files in a summary. All contain the name; nothing measures how well they fit.
 const MATCH: f64 = 0.5;
 
-/// Writes the counts in the first line, then each group: paths, and below each its lines, numbered, so that no line of
-/// a file can be taken for one of ours. Returns also a summary of the files with lines that are shown.
+/// Renders the counts in the first line, then each group: paths, each followed by its numbered
+/// lines. The numbers distinguish lines of files from other text. Also returns a summary of the
+/// files whose lines are shown.
 pub(super) fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
     if uses.count == 0 {
         return (render_absence(uses), Vec::new());
@@ -33,18 +33,19 @@ pub(super) fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
         text = render_groups(uses, lines, SHORT_LINE);
         lines -= 1;
     }
-    // The loop has counted down once more than it has written.
+    // The loop decrements once more after its last rendering.
     (text, summarize_files(uses, MAX_SHOWN.min(lines + 1)))
 }
 
-/// Returns the files of the first `max_lines` lines, each once, in the order in which they are shown.
+/// Returns the files of the first `max_lines` lines, each once, in the order in which they are
+/// shown.
 fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
     let used_files = uses.groups.iter().flat_map(|group| &group.files);
     let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.0)));
     summarize_lines(lines.take(max_lines))
 }
 
-/// Groups lines by file, in the order in which the files come first.
+/// Groups lines by file, in the order of each file's first line.
 pub(super) fn summarize_lines<'a>(
     lines: impl Iterator<Item = (&'a IndexedFile, u32)>,
 ) -> Vec<FileSummary> {
@@ -55,11 +56,10 @@ pub(super) fn summarize_lines<'a>(
             None => files.push((file, vec![line])),
         }
     }
-    let files = files.into_iter().take(MAX_SUMMARY_FILES);
-    files.map(|(file, lines)| summarize_file(file, join_lines(lines), MATCH)).collect()
+    let summarized = files.into_iter().take(MAX_SUMMARY_FILES);
+    summarized.map(|(file, lines)| summarize_file(file, join_lines(lines), MATCH)).collect()
 }
 
-/// Joins lines into ascending ranges.
 fn join_lines(mut lines: Vec<u32>) -> Vec<LineRange> {
     lines.sort_unstable();
     let mut ranges: Vec<LineRange> = Vec::new();
@@ -94,12 +94,13 @@ fn render_absence(uses: &NameUses) -> String {
     text + "\n" + &describe_searched("whole words", &uses.searched, &uses.gone)
 }
 
-/// Writes at most so many lines, each with at most so many bytes of the file's.
-fn render_groups(uses: &NameUses, most: usize, line_bytes: usize) -> String {
+/// Renders at most `max_lines` lines, each with at most `line_bytes` bytes of the file.
+fn render_groups(uses: &NameUses, max_lines: usize, line_bytes: usize) -> String {
     let mut groups = String::new();
-    let (mut room, mut shown) = (most, 0);
+    let mut room = max_lines;
+    let mut shown = 0;
     for group in &uses.groups {
-        let (text, count) = of_group(group, &mut room, line_bytes);
+        let (text, count) = render_group(group, &mut room, line_bytes);
         groups.push_str(&text);
         shown += count;
     }
@@ -128,7 +129,7 @@ fn render_groups(uses: &NameUses, most: usize, line_bytes: usize) -> String {
         + &describe_searched("whole words", &uses.searched, &uses.gone)
 }
 
-/// Says in a line how the name was read, if it may be read in several ways.
+/// Explains in one line how the name was read, if several readings are possible.
 fn explain_reading(uses: &NameUses) -> String {
     let asked = uses.asked.as_ref().map(|asked| format!("(read from {}", quote_name(asked)));
     let bare =
@@ -141,9 +142,10 @@ fn explain_reading(uses: &NameUses) -> String {
     }
 }
 
-/// Writes a group; returns also how often the name stands in the lines that are shown.
-fn of_group(group: &OccurrenceGroup, room: &mut usize, line_bytes: usize) -> (String, usize) {
-    let (mut text, mut count) = (String::new(), 0);
+/// Renders a group. Also returns the number of occurrences in the shown lines.
+fn render_group(group: &OccurrenceGroup, room: &mut usize, line_bytes: usize) -> (String, usize) {
+    let mut text = String::new();
+    let mut count = 0;
     for file in &group.files {
         let lines = file.lines.iter().take(*room);
         if lines.len() == 0 {
@@ -187,31 +189,32 @@ fn describe_count(group: OccurrenceKind, count: usize) -> String {
     }
 }
 
-/// One line that says what was searched, how old that is, and what was not searched since its folder is `gone`.
+/// Describes in one line what was searched, how old that is, and which repositories were left out
+/// because their folder is `gone`.
 pub(super) fn describe_searched(
     what: &str,
     searched: &[SearchedRepository],
     gone: &[String],
 ) -> String {
-    let one = |one: &SearchedRepository| {
-        let age = one.age.map(|age| format!(" {} old", age_of(age))).unwrap_or_default();
-        format!("{}{age}", plain_name(&one.name, MAX_NAME_CHARS))
+    let describe = |repository: &SearchedRepository| {
+        let age = repository.age.map(|age| format!(" {} old", format_age(age))).unwrap_or_default();
+        format!("{}{age}", plain_name(&repository.name, MAX_NAME_CHARS))
     };
-    let named: Vec<String> = searched.iter().take(MAX_NAMED).map(one).collect();
+    let repositories: Vec<String> = searched.iter().take(MAX_NAMED).map(describe).collect();
     let more = match searched.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let gone: Vec<String> =
+    let gone_repositories: Vec<String> =
         gone.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
-    let gone = match gone.as_slice() {
+    let left_out = match gone_repositories.as_slice() {
         [] => String::new(),
-        left_out => format!("; not {}, whose folder is gone", left_out.join(", ")),
+        names => format!("; not {}, whose folder is gone", names.join(", ")),
     };
-    format!("({what} of the index: {}{more}{gone})", named.join(", "))
+    format!("({what} of the index: {}{more}{left_out})", repositories.join(", "))
 }
 
-fn age_of(age: Duration) -> String {
+fn format_age(age: Duration) -> String {
     match age.as_secs() / 60 {
         0 => "less than a minute".to_owned(),
         minutes @ 1..120 => format!("{minutes} min"),

@@ -1,11 +1,10 @@
-//! The routes that are made for the page.
+//! Routes made for the page.
 
 use hyper::Method;
 
-/// What stands after `/page/` and is no file of the page.
+/// Name below `/page/` that is not a file of the page.
 pub(crate) const PAGE_CONFIG: &str = "config";
 
-/// What a request of the page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageRoute<'a> {
     /// A turn that the server owns.
@@ -27,18 +26,16 @@ pub(crate) enum PageRoute<'a> {
         id: &'a str,
     },
     DeleteConversations,
-    /// What the page is set to.
     Config,
-    /// Folders to choose from.
+    /// Folders to choose from when indexing.
     Folders,
     Repository {
         reference: &'a str,
     },
     Settings,
     Failures,
-    /// Search as people look through it.
+    /// Search results for people.
     Search,
-    /// Lines of a file.
     Source,
     /// The folders of a repository, or the files of a turn.
     Map,
@@ -69,7 +66,7 @@ impl<'a> PageRoute<'a> {
         })
     }
 
-    /// Returns the methods of a path.
+    /// Returns the methods that a path allows.
     pub(super) fn allowed_methods(path: &[&str]) -> Option<&'static str> {
         Some(match path {
             ["turns" | "search"] | ["turns", _, "stop"] => "POST",

@@ -1,4 +1,4 @@
-//! Turns as the page is shown them: with their Markdown as HTML, which is never kept.
+//! Renders turns for the page: with HTML beside their Markdown, which is never archived.
 
 use codeinfo_chat::archive::{ArchivedFrame, ArchivedTurn, ConversationSummary, TurnState};
 use codeinfo_citations::{CheckedCitation, render_cited_html, render_code_listing, render_html};
@@ -10,7 +10,7 @@ use crate::replies::{NumberedFrame, WholeTurn};
 
 pub(super) const QUESTION: &str = "question";
 pub(super) const ERROR: &str = "error";
-/// The names of all frames, which those of kept ones are among.
+/// Names of all frames; archived frames with other names are dropped.
 const NAMES: [&str; 10] = [
     QUESTION,
     "thread",
@@ -25,12 +25,12 @@ const NAMES: [&str; 10] = [
 ];
 const HTML: &str = "html";
 
-/// Whether a frame of that name is the last one.
+/// Returns whether a frame with this name ends a turn.
 pub(super) fn is_end(name: &str) -> bool {
     matches!(name, "final" | ERROR)
 }
 
-/// Adds to what a frame says in Markdown the same in HTML.
+/// Adds the HTML of the Markdown in a frame.
 pub(super) fn with_html(name: &str, data: &mut Value) {
     let written = match name {
         "thinking" | "answer" => data.get("text").and_then(Value::as_str).map(render_html),
@@ -41,7 +41,7 @@ pub(super) fn with_html(name: &str, data: &mut Value) {
         }
         "final" => final_answer(data).map(|answer| {
             let citations = data.get("citations").cloned().unwrap_or_default();
-            // Of another version, they are not linked.
+            // Citations written by another version fail to parse and are left unlinked.
             let citations: Vec<CheckedCitation> =
                 serde_json::from_value(citations).unwrap_or_default();
             render_cited_html(answer, &citations)
@@ -59,14 +59,15 @@ pub(super) fn without_html(data: &mut Value) {
     }
 }
 
-/// Returns the answer that counts: the last one.
+/// Returns the text of the last answer.
 pub(crate) fn final_answer(data: &Value) -> Option<&str> {
     let segments = data.get("segments")?.as_array()?;
     let is_answer = |segment: &&Value| segment.get("type").is_some_and(|kind| kind == "answer");
     segments.iter().rev().find(is_answer)?.get("text")?.as_str()
 }
 
-/// Returns how a turn that is kept stands. One that ran when the server ended does not run any more.
+/// Returns the state of an archived turn. One that was running when the server ended counts as
+/// failed.
 pub(super) fn final_state(kept: &ArchivedTurn) -> TurnState {
     match kept.state {
         TurnState::Running => TurnState::Failed,
@@ -74,19 +75,19 @@ pub(super) fn final_state(kept: &ArchivedTurn) -> TurnState {
     }
 }
 
-/// What frames say their Markdown in.
+/// Formats of the text in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MarkupFormat {
     Markdown,
-    /// In HTML, too.
+    /// HTML beside the Markdown.
     Html,
 }
 
-/// Returns the frames of a kept turn, with an end where the server's end left none.
+/// Returns the frames of an archived turn, with a closing frame if the server ended before it.
 fn complete_frames(
     summary: &ConversationSummary,
     kept: ArchivedTurn,
-    with: MarkupFormat,
+    format: MarkupFormat,
 ) -> Vec<ArchivedFrame> {
     let mut frames = kept.frames;
     frames.retain(|frame| NAMES.contains(&frame.name.as_str()));
@@ -99,7 +100,7 @@ fn complete_frames(
         });
         frames.push(ArchivedFrame { name: ERROR.to_owned(), data });
     }
-    if with == MarkupFormat::Html {
+    if format == MarkupFormat::Html {
         for frame in &mut frames {
             with_html(&frame.name, &mut frame.data);
         }
@@ -107,8 +108,8 @@ fn complete_frames(
     frames
 }
 
-/// Returns the frames of a kept turn as they are streamed, after the first `after`. A client that watched when the
-/// server ended may have had more than was kept: the end comes after all of them.
+/// Returns the events of an archived turn after the first `after`. A client may have received more
+/// frames than were archived before the server ended; the closing event follows all of them.
 pub(super) fn list_events(
     summary: &ConversationSummary,
     kept: ArchivedTurn,
@@ -129,29 +130,39 @@ pub(super) fn list_events(
     lines
 }
 
-/// Returns a turn as a conversation shows it. One that is `live` has no end yet.
+/// Renders a turn of a conversation. A `live` one has no end yet.
 pub(crate) fn shown_turn(
     summary: &ConversationSummary,
-    (kept, with): (ArchivedTurn, MarkupFormat),
+    kept: ArchivedTurn,
+    format: MarkupFormat,
     live: bool,
 ) -> WholeTurn {
     let ended_at = kept.ended_at.map(|at| at.to_string());
-    let (turn_id, question, model_id) = (kept.id, kept.question.clone(), kept.model_id.clone());
+    let turn_id = kept.id;
+    let question = kept.question.clone();
+    let model_id = kept.model_id.clone();
     let asked_at = kept.asked_at.to_string();
     let state = if live { kept.state } else { final_state(&kept) };
     let frames = if state == TurnState::Running {
         let mut frames = kept.frames;
-        for frame in frames.iter_mut().filter(|_| with == MarkupFormat::Html) {
+        for frame in frames.iter_mut().filter(|_| format == MarkupFormat::Html) {
             with_html(&frame.name, &mut frame.data);
         }
         frames
     } else {
-        complete_frames(summary, kept, with)
+        complete_frames(summary, kept, format)
     };
     let numbered = |(frame, id): (ArchivedFrame, usize)| {
         let ArchivedFrame { name, data } = frame;
         NumberedFrame { id, name, data }
     };
-    let frames = frames.into_iter().zip(1..).map(numbered).collect();
-    WholeTurn { turn_id, question, asked_at, ended_at, state, model_id, frames }
+    WholeTurn {
+        turn_id,
+        question,
+        asked_at,
+        ended_at,
+        state,
+        model_id,
+        frames: frames.into_iter().zip(1..).map(numbered).collect(),
+    }
 }

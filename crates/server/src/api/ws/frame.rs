@@ -1,4 +1,4 @@
-//! The frames of `/ws`.
+//! Frames of `/ws`.
 
 use codeinfo_chat::{ChatEvent, TurnFailure, TurnOutcome};
 use codeinfo_core::ConversationId;
@@ -8,18 +8,17 @@ use uuid::Uuid;
 
 use crate::replies::ToolOrigin;
 
-/// Most bytes of the result of a tool in a frame.
+/// Maximum bytes of a tool result in a frame.
 const MAX_RESULT_BYTES: usize = 64 * 1024;
-/// What ends one that was longer.
+/// End of a truncated result.
 const CUT: &str = "[cut: more than 64 KiB]";
 
-/// One frame to a client. Names and order of members are a wire promise.
+/// Frame to a client. Names and order of members are a wire promise.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum WebSocketFrame {
     ToolStart {
         tool_name: String,
-        /// The arguments as JSON.
         tool_input: String,
         #[serde(flatten)]
         origin: ToolOrigin,
@@ -27,13 +26,13 @@ pub(super) enum WebSocketFrame {
     },
     ToolComplete {
         tool_name: String,
-        /// What the model was given, or why there is nothing.
+        /// Result that the model received, or the reason why it is missing.
         tool_result: String,
         #[serde(flatten)]
         origin: ToolOrigin,
         timestamp: String,
     },
-    /// Something that the turn has to do without.
+    /// Something that the turn must do without.
     Warning {
         message: String,
     },
@@ -44,12 +43,12 @@ pub(super) enum WebSocketFrame {
     Token {
         content: String,
     },
-    /// The end of a turn that did not fail.
+    /// End of a successful turn.
     Complete {
         message_id: Uuid,
         conversation_id: ConversationId,
     },
-    /// A message is refused, or the turn failed or was stopped.
+    /// A message was refused, or the turn failed or was stopped.
     Error {
         message: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +57,6 @@ pub(super) enum WebSocketFrame {
 }
 
 impl WebSocketFrame {
-    /// Returns what `type` is.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::ToolStart { .. } => "tool_start",
@@ -75,7 +73,7 @@ impl WebSocketFrame {
         Self::Error { message: message.into(), code: Some(code) }
     }
 
-    /// Returns the frame of an event, if it has one.
+    /// Converts an event into its frame, if it has one.
     pub(super) fn from_event(event: ChatEvent) -> Option<Self> {
         match event {
             ChatEvent::Warning { text } => Some(Self::Warning { message: text }),
@@ -116,7 +114,7 @@ impl WebSocketFrame {
     }
 }
 
-/// Returns a result as the model was given it: the texts of an MCP tool, and JSON of all others.
+/// Returns a result as the model received it: the texts of an MCP tool, JSON for others.
 fn render_tool_result(result: Option<&Value>) -> String {
     let Some(result) = result.filter(|result| !result.is_null()) else { return String::new() };
     let Some(content) = result.get("content").and_then(Value::as_array) else {
