@@ -1,9 +1,9 @@
-//! Conversations that people have on the page, on disk: a file for each, for nobody but its user, bounded in
-//! number and size.
+//! Archive of the conversations of the web page on disk: one private file each, limited in number
+//! and size.
 //!
-//! A file has a line of JSON for what is listed of the conversation, and one for each turn. It is replaced as a
-//! whole, so that a crash leaves the former one; one that cannot be read is moved aside, and harms no other.
-//! Deliberately absent: what frames mean, and what becomes of them on the page.
+//! The first line of a file is the JSON summary of the conversation, and each further line one
+//! turn. Files are replaced atomically, so that a crash leaves the former file. An unreadable file
+//! is moved aside. The archive does not interpret frames.
 
 mod error;
 mod file;
@@ -28,24 +28,24 @@ pub use error::ArchiveError;
 pub use find::ConversationMatch;
 pub use owners::ConversationOwners;
 
-/// The folder of conversations below the data folder.
+/// Folder of conversations in the data folder.
 const FOLDER: &str = "conversations";
-/// Most bytes of all conversations; the oldest go.
+/// Maximum bytes of all conversations; the oldest are removed first.
 const MAX_BYTES: u64 = 256 << 20;
-/// How long it is remembered that a conversation was removed: longer than any turn.
+/// Time for which removals are remembered; longer than any turn.
 const REMEMBERED: Duration = Duration::from_hours(24);
-/// Most characters of a title.
+/// Maximum characters of a title.
 const MAX_TITLE: usize = 120;
 
-/// A frame of a turn, as its stream has it.
+/// An event of a turn as it was streamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArchivedFrame {
-    /// The name of the event.
+    /// Name of the event.
     pub name: String,
     pub data: Value,
 }
 
-/// How a turn stands.
+/// State of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnState {
@@ -55,7 +55,7 @@ pub enum TurnState {
     Stopped,
 }
 
-/// One question and what came of it.
+/// A question and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ArchivedTurn {
@@ -69,24 +69,24 @@ pub struct ArchivedTurn {
     pub frames: Vec<ArchivedFrame>,
 }
 
-/// What is listed of a conversation.
+/// Summary of a conversation for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationSummary {
     pub id: ConversationId,
-    /// Whose it is; without one, it is for all who ask without a token.
+    /// Owner of the conversation; `None` for clients without a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// The repository that its first question was confined to.
+    /// Repository to which the first question was limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// The first line of its first question.
+    /// First line of the first question.
     pub title: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The turns that are kept, in their order.
+    /// Stored turns in order.
     pub turns: Vec<TurnId>,
-    /// The files that its answers cite, each once.
+    /// Files that the answers cite, without repetitions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cited: Vec<CitedPath>,
 }
@@ -95,15 +95,17 @@ pub struct ConversationSummary {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CitedPath {
-    /// The name of the repository.
+    /// Name of the repository.
     pub repo: String,
-    /// The path below its root.
+    /// Path below the root.
     pub rel_path: String,
 }
 
 impl ConversationSummary {
-    /// Begins a conversation with its first question. One that began with the owner's key is as one without a
-    /// token: the owner's page needs none on the owner's machine.
+    /// Creates the summary of a conversation from its first question.
+    ///
+    /// The server owner's key counts as no token, because the page on the owner's machine needs
+    /// none.
     pub fn new(
         id: ConversationId,
         principal: Option<&Principal>,
@@ -124,21 +126,22 @@ impl ConversationSummary {
         }
     }
 
-    /// Whether it is for somebody to see: for whom it is, and for the owner of the server.
+    /// Returns true if the principal may see the conversation: its owner, or the owner of the
+    /// server.
     pub fn is_for(&self, principal: Option<&Principal>) -> bool {
         let name = principal.map(Principal::as_str);
         principal.is_some_and(Principal::is_owner) || name == self.principal.as_deref()
     }
 }
 
-/// A conversation, whole.
+/// A complete conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArchivedConversation {
     pub summary: ConversationSummary,
     pub turns: Vec<ArchivedTurn>,
 }
 
-/// The conversations of one data folder. Clones share them.
+/// Conversations of one data folder. Clones share them.
 #[derive(Debug, Clone)]
 pub struct ConversationArchive {
     inner: Arc<Inner>,
@@ -147,28 +150,28 @@ pub struct ConversationArchive {
 #[derive(Debug)]
 struct Inner {
     folder: PathBuf,
-    /// How many conversations are kept; 0 keeps none.
+    /// Maximum number of conversations; 0 disables the archive.
     most: usize,
     known: Mutex<HashMap<ConversationId, ConversationFile>>,
-    /// Held while files are written, so that they are one after the other.
+    /// Locked while files are written, one after another.
     writing: Mutex<RemovalTimes>,
-    /// Room for one search.
+    /// Permit for one search at a time.
     searching: Arc<Semaphore>,
     tasks: Tasks,
 }
 
-/// What is known of a file.
+/// Summary and size of a file.
 #[derive(Debug, Clone)]
 struct ConversationFile {
     summary: ConversationSummary,
     bytes: u64,
 }
 
-/// When conversations were removed: a turn that was asked before that is not kept.
+/// Removal time of each conversation; a turn asked before that is not stored.
 type RemovalTimes = HashMap<ConversationId, Timestamp>;
 
 impl ConversationArchive {
-    /// Opens the conversations of `data_dir`, of which `most` are kept; those beyond are removed.
+    /// Opens the archive in `data_dir` and removes the oldest conversations beyond `most`.
     pub async fn open(data_dir: &Path, most: usize, tasks: Tasks) -> Result<Self, ArchiveError> {
         let folder = data_dir.join(FOLDER);
         let own = tasks.clone();
@@ -183,12 +186,12 @@ impl ConversationArchive {
         tasks.spawn_blocking(opening).await.unwrap_or(Err(ArchiveError::Stopping))
     }
 
-    /// Returns how many conversations are kept.
+    /// Returns the maximum number of conversations.
     pub fn max_conversations(&self) -> usize {
         self.inner.most
     }
 
-    /// Returns what is kept for somebody, the latest first.
+    /// Returns the conversations that the principal may see, latest first.
     pub fn list_summaries(&self, principal: Option<&Principal>) -> Vec<ConversationSummary> {
         let known = self.inner.lock_files();
         let mut listed: Vec<ConversationSummary> = known
@@ -201,7 +204,7 @@ impl ConversationArchive {
         listed
     }
 
-    /// Returns what is listed of a conversation.
+    /// Returns the summary of a conversation.
     pub fn find_summary(&self, id: ConversationId) -> Option<ConversationSummary> {
         self.inner.lock_files().get(&id).map(|known| known.summary.clone())
     }
@@ -212,7 +215,7 @@ impl ConversationArchive {
         known.values().find(|one| one.summary.turns.contains(&turn)).map(|one| one.summary.id)
     }
 
-    /// Reads a conversation; nothing if it is not kept.
+    /// Reads a conversation; `None` if it is not stored.
     pub async fn read_conversation(
         &self,
         id: ConversationId,
@@ -220,9 +223,12 @@ impl ConversationArchive {
         self.run_blocking(move |inner| inner.read_conversation(id)).await
     }
 
-    /// Finds the first `most` of `listed` that have all words of a text, in questions or answers, whatever their
-    /// case; `in_memory` returns the turns of one that is not on disk. All are read for that, one search after the
-    /// other; a search that nobody waits for any more ends. One that cannot be read is left out.
+    /// Returns the first conversations of `listed`, at most `most`, whose questions or answers
+    /// contain all words of `text`, ignoring case.
+    ///
+    /// `in_memory` returns the turns of a conversation that is not on disk. Reads all
+    /// conversations, one search at a time; dropping the future ends the search. Unreadable
+    /// conversations are skipped.
     pub async fn find_conversations(
         &self,
         text: &str,
@@ -257,8 +263,8 @@ impl ConversationArchive {
         .await
     }
 
-    /// Keeps a turn, in place of what was kept of it. A conversation that was removed since the turn was
-    /// asked stays removed.
+    /// Stores a turn and replaces its former state. Does nothing if the conversation was removed
+    /// after the turn was asked.
     pub async fn put_turn(
         &self,
         summary: ConversationSummary,
@@ -270,7 +276,7 @@ impl ConversationArchive {
         self.run_blocking(move |inner| inner.put_turn(&summary, turn())).await
     }
 
-    /// Removes a conversation; says whether it was there.
+    /// Removes a conversation. Returns true if it existed.
     pub async fn remove_conversation(&self, id: ConversationId) -> Result<bool, ArchiveError> {
         self.run_blocking(move |inner| {
             let mut removed = inner.lock_removals();
@@ -281,7 +287,7 @@ impl ConversationArchive {
         .await
     }
 
-    /// Runs work on files where it holds up nothing else.
+    /// Runs file operations on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, ArchiveError> + Send + 'static,
@@ -310,7 +316,7 @@ impl Inner {
         id: ConversationId,
     ) -> Result<Option<ArchivedConversation>, ArchiveError> {
         match file::read_conversation(&self.conversation_path(id)) {
-            // Another file may have been put in its place.
+            // The file may have been replaced by another one.
             Ok(found) => Ok(found.filter(|found| found.summary.id == id)),
             Err(error @ ArchiveError::Damaged { .. }) => {
                 warn!(%error, "a conversation cannot be read and was moved aside");
@@ -353,7 +359,7 @@ impl Inner {
         Ok(self.lock_files().remove(&id).is_some())
     }
 
-    /// Removes the oldest conversations until those that are left are few and small enough.
+    /// Removes the oldest conversations until number and size are within the limits.
     fn remove_oldest(&self) {
         loop {
             let known = self.lock_files();
@@ -366,7 +372,7 @@ impl Inner {
             let Some((_, oldest)) = oldest else { return };
             if let Err(error) = self.remove_conversation(oldest) {
                 warn!(%error, "a conversation cannot be removed");
-                // Forgotten until the next start.
+                // The file is ignored until the next start.
                 self.lock_files().remove(&oldest);
             }
         }

@@ -1,4 +1,5 @@
-//! Turns Codex's events into ours, whole items only, in Codex's order. Pure.
+//! Converts the events of Codex to segments and chat events: only whole items, in the order of
+//! Codex. Pure.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod bound;
@@ -20,22 +21,25 @@ use super::{
     source::{ReportedTool, ThreadServers, resolve_reported_tool},
 };
 
-/// The pieces of one turn so far.
+/// Segments of one turn.
 ///
-/// An item counts when Codex says that it is complete; tool calls that run at the same time stand in
-/// the order of their completion. When a response breaks off and is asked for again, Codex reports the
-/// finished items once more: those are left out, as often as they were reported before. An unfinished item
-/// whose text the repetition does not bring back is kept.
+/// An item counts when Codex reports it as complete; parallel tool calls are in the order of
+/// completion.
+///
+/// When a response breaks off and is retried, Codex reports finished items again. The repetitions
+/// are dropped, as often as the items were reported before. An unfinished item remains unless the
+/// retry repeats its text.
 #[derive(Debug, Default)]
 pub(super) struct SegmentAssembler {
     segments: Vec<Segment>,
-    /// Says whose a tool is.
+    /// Servers of the thread, which determine the owners of tools.
     servers: ThreadServers,
     usage: Option<TokenUsage>,
     rerouted: Option<String>,
-    /// The thread's tokens at the last confirmed response; Codex repeats a count when one fails.
+    /// Token count of the thread at the last confirmed response; Codex repeats the count when a
+    /// response fails.
     thread_total: Option<u64>,
-    /// Items that have begun and are not complete, oldest first.
+    /// Items that are not yet complete, oldest first.
     open: Vec<UnfinishedItem>,
     /// Unfinished items of a response that broke off.
     cut: Vec<UnfinishedItem>,
@@ -43,14 +47,14 @@ pub(super) struct SegmentAssembler {
     reported: Vec<ItemKey>,
     /// Items that a repeated response may report again.
     repeatable: Vec<ItemKey>,
-    /// Tool calls that run: the number of the response that made them, or `None` if left out.
+    /// Running tool calls: the number of their response, or `None` for a dropped repetition.
     running: BTreeMap<String, Option<u32>>,
     response: u32,
-    /// What the texts of the turn may still grow by.
+    /// Remaining size of the turn's texts.
     room: TurnTextBudget,
 }
 
-/// What makes two items the same.
+/// Identity of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ItemKey {
     Thinking(TextHash),
@@ -58,7 +62,7 @@ enum ItemKey {
     Tool(TextHash),
 }
 
-/// Stands for a text that need not be kept.
+/// Hash in place of a text.
 type TextHash = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,14 +79,14 @@ struct UnfinishedItem {
 }
 
 impl SegmentAssembler {
-    /// Begins a turn of a thread that has these servers beside our search, and has spent `tokens`,
-    /// where known.
+    /// Starts a turn of a thread with these servers in addition to the search. `tokens` is the
+    /// usage of the thread, if known.
     pub(super) fn new(servers: ThreadServers, tokens: Option<u64>) -> Self {
         Self { servers, thread_total: tokens, ..Self::default() }
     }
 
-    /// Takes one event of Codex, which came at this time; returns what is to be reported for it. Once a
-    /// bound was reached, nothing but the end is taken any more.
+    /// Processes one event that Codex sent at time `at`. Returns the events to report. Once a limit
+    /// is exceeded, all events but the end are ignored.
     pub(super) fn apply_event(
         &mut self,
         event: codeinfo_codex::CodexEvent,
@@ -93,13 +97,13 @@ impl SegmentAssembler {
         }
         let mut events = self.told_for(event, at);
         if self.room.exceeded_limit().is_some() {
-            // Nothing that was open will be complete.
+            // Open items will not be completed.
             events.append(&mut self.flush_unfinished());
         }
         events
     }
 
-    /// Returns the bound that the turn went over, if it did; the turn is to be ended then.
+    /// Returns the limit that the turn exceeded, if any. The turn must then be ended.
     pub(super) fn exceeded_limit(&self) -> Option<TurnTextLimit> {
         self.room.exceeded_limit()
     }
@@ -132,7 +136,7 @@ impl SegmentAssembler {
                 self.rerouted = Some(model);
                 Vec::new()
             }
-            // The turn ends for it.
+            // This event ends the turn.
             codeinfo_codex::CodexEvent::Unseen { .. } => Vec::new(),
             codeinfo_codex::CodexEvent::Retrying => {
                 self.repeatable.clone_from(&self.reported);
@@ -143,7 +147,7 @@ impl SegmentAssembler {
         }
     }
 
-    /// Returns the last message of the model, with its place among the segments.
+    /// Returns the last message of the model and its position among the segments.
     pub(super) fn last_answer(&self) -> Option<(usize, String)> {
         self.segments.iter().enumerate().rev().find_map(|(at, segment)| match segment {
             Segment::Answer { text, .. } => Some((at, text.clone())),
@@ -151,7 +155,7 @@ impl SegmentAssembler {
         })
     }
 
-    /// Returns the absolute paths of the files that searches and readings showed.
+    /// Returns the absolute paths of the files that tools showed to the model.
     pub(super) fn shown_files(&self) -> HashSet<String> {
         let files = |segment: &Segment| match segment {
             Segment::VectorSummary { files } => {
@@ -162,7 +166,7 @@ impl SegmentAssembler {
         self.segments.iter().flat_map(files).collect()
     }
 
-    /// Drops the messages of the model that stand at these places among the segments.
+    /// Removes the messages of the model at these positions among the segments.
     pub(super) fn forget_answers(&mut self, places: Range<usize>) {
         let mut place = 0..;
         self.segments.retain(|segment| {
@@ -171,22 +175,22 @@ impl SegmentAssembler {
         });
     }
 
-    /// Returns how many segments there are.
+    /// Returns the number of segments.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
     }
 
-    /// Drops what came after the first segments.
+    /// Keeps only the first `first` segments.
     pub(super) fn truncate(&mut self, first: usize) {
         self.segments.truncate(first);
     }
 
-    /// Counts tokens that were spent beside the thread.
+    /// Adds tokens that were spent outside the thread.
     pub(super) fn add_usage(&mut self, usage: TokenUsage) {
         *self.usage.get_or_insert_default() += usage;
     }
 
-    /// Returns the segments, the tokens spent, and the model that took over, if one did.
+    /// Returns the segments, the token usage, and the model that took over, if any.
     pub(super) fn into_parts(self) -> (Vec<Segment>, Option<TokenUsage>, Option<String>) {
         (self.segments, self.usage, self.rerouted)
     }
@@ -214,7 +218,7 @@ impl SegmentAssembler {
         if text.trim().is_empty() || self.is_repeated(&kind.item_key(&text)) {
             return Vec::new();
         }
-        // What the broken response had of this item is in it; what it is not in, stands before it.
+        // Drops parts of the broken response that this item repeats; the others precede it.
         self.cut.retain(|partial| {
             let stands = partial.kind != kind || !text.starts_with(&partial.text());
             if !stands {
@@ -246,7 +250,7 @@ impl SegmentAssembler {
     fn end_tool_call(&mut self, tool: CodexToolCall, timestamp: Timestamp) -> Vec<ChatEvent> {
         let mut events = Vec::new();
         if !self.running.contains_key(&tool.call_id) {
-            // Reported whole: the request comes with the result.
+            // The call is reported only at its end, so its request precedes the result.
             events.extend(self.begin_tool_call(tool.clone(), timestamp));
         }
         let Some(response) = self.running.remove(&tool.call_id).flatten() else {
@@ -284,7 +288,7 @@ impl SegmentAssembler {
             result,
             error,
         });
-        // A search may find nothing; of other tools, a summary without files says nothing.
+        // A search may have no files; other tools without files need no summary.
         if let Some(files) = files.filter(|files| is_search || !files.is_empty()) {
             self.room.spend_bytes(files.iter().map(estimate_file_bytes).sum());
             self.segments.push(Segment::VectorSummary { files: files.clone() });
@@ -293,7 +297,7 @@ impl SegmentAssembler {
         events
     }
 
-    /// Takes `key` from what may be repeated; returns whether it was there.
+    /// Removes `key` from the repeatable items. Returns true if it was there.
     fn is_repeated(&mut self, key: &ItemKey) -> bool {
         let at = self.repeatable.iter().position(|reported| reported == key);
         at.map(|at| self.repeatable.swap_remove(at)).is_some()
@@ -310,7 +314,7 @@ impl SegmentAssembler {
         self.response += 1;
     }
 
-    /// Reports what is left when nothing more will come.
+    /// Reports the unfinished items when no more events follow.
     fn flush_unfinished(&mut self) -> Vec<ChatEvent> {
         let mut events = self.flush_cut();
         self.cut.append(&mut self.open);
@@ -373,18 +377,18 @@ fn hash_text(text: &str) -> TextHash {
     hasher.finish()
 }
 
-/// Returns about how many bytes the summary of a file holds.
+/// Estimates the bytes of a file summary.
 fn estimate_file_bytes(file: &FileSummary) -> usize {
     file.path.len() + file.rel_path.len() + file.repo.len() + 16 * file.ranges.len()
 }
 
-/// Returns the files that a tool of ours showed, as it says beside what the model sees.
+/// Returns the files that one of the server's own tools showed, from the metadata of its result.
 fn parse_result_files(result: &Value) -> Option<Vec<FileSummary>> {
     let files = result.get("_meta").and_then(|meta| meta.get(FILES_META))?;
     serde::Deserialize::deserialize(files).ok()
 }
 
-/// The result as the model got it.
+/// Returns the result as the model received it.
 fn without_meta(mut result: Value) -> Value {
     if let Some(fields) = result.as_object_mut() {
         fields.remove("_meta");

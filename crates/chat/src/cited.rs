@@ -1,14 +1,14 @@
-//! The repositories that an answer cites, each with the state of its files that was indexed. Pure.
+//! Repositories that an answer cites, each with the indexed state of its files. Pure.
 
 use codeinfo_citations::CheckedCitation;
 use codeinfo_core::{CitedRepository, Root, Timestamp};
 
-/// Stands for the commit of a folder: its files may differ from those of the commit that is checked out.
+/// Replaces the commit for folders, whose files may differ from the checked-out commit.
 const WORKING_TREE: &str = "working tree";
 
-/// Lists the repositories of citations, each once, in the order of the answer.
+/// Lists the cited repositories without repetitions, in the order of the answer.
 ///
-/// `roots` are all that are indexed; citations of files in none of them name no repository.
+/// `roots` are all indexed roots; citations of files outside of them name no repository.
 pub(super) fn list_repositories(
     citations: &[CheckedCitation],
     roots: &[Root],

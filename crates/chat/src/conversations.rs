@@ -1,4 +1,4 @@
-//! Who may ask when: one turn at a time in a conversation, a bounded number in all.
+//! Limits turns: one at a time per conversation, and a maximum in total.
 
 use std::{
     collections::HashMap,
@@ -12,18 +12,18 @@ use super::error::ChatError;
 
 type ConversationLock = tokio::sync::Mutex<()>;
 
-/// The places for turns. Clones share them.
+/// Permits for turns. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct TurnLimiter {
     turns: Arc<Semaphore>,
     max_turns: usize,
     waiting: Arc<Semaphore>,
     max_waiting: usize,
-    /// One lock for each conversation that somebody holds or waits for.
+    /// Locks of the conversations that are held or waited for.
     locks: Arc<Mutex<HashMap<ConversationId, Weak<ConversationLock>>>>,
 }
 
-/// A place for one turn, given back when dropped.
+/// Permit for one turn, released when dropped.
 #[derive(Debug)]
 pub(super) struct TurnPermit {
     conversation: Option<OwnedMutexGuard<()>>,
@@ -42,8 +42,8 @@ impl TurnLimiter {
         }
     }
 
-    /// Waits for a place, first come, first served, in `conversation` if one is named. A question
-    /// that waits for its conversation does not take a place from others.
+    /// Waits for a permit in order of arrival. If `conversation` is given, also waits for its
+    /// running turn, without taking a permit meanwhile.
     pub(super) async fn acquire_permit(
         &self,
         conversation: Option<ConversationId>,
@@ -63,12 +63,12 @@ impl TurnLimiter {
         Ok(TurnPermit { conversation, _turn: turn })
     }
 
-    /// Returns how many turns have a place now.
+    /// Returns the number of running turns.
     pub(super) fn active_turns(&self) -> usize {
         self.max_turns.saturating_sub(self.turns.available_permits())
     }
 
-    /// Takes a place that is free now.
+    /// Takes a permit that is free now.
     fn free_place(&self, lock: Option<&Arc<ConversationLock>>) -> Option<TurnPermit> {
         let conversation = match lock {
             Some(lock) => Some(Arc::clone(lock).try_lock_owned().ok()?),
@@ -80,10 +80,10 @@ impl TurnLimiter {
         }
     }
 
-    /// Makes `place` the one of a conversation that is new, so that follow-ups wait for its end.
+    /// Assigns a new conversation to `place`, so that follow-up questions wait for its end.
     pub(super) fn claim_conversation(&self, place: &mut TurnPermit, conversation: ConversationId) {
         if place.conversation.is_none() {
-            // Nobody else can know the id yet.
+            // No other task can know the id yet.
             place.conversation = self.conversation_lock(conversation).try_lock_owned().ok();
         }
     }

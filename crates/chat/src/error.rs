@@ -1,34 +1,34 @@
-//! Why a question could not be asked.
+//! Errors of asking a question.
 
 use codeinfo_codex::{CodexError, UnavailableReason};
 use codeinfo_core::{ConversationId, UnknownRoot, error::ErrorCode};
 use codeinfo_store::StoreError;
 
-/// Why a question could not be asked. A turn that fails later says so in its outcome.
+/// Reason why a question could not be asked. A turn that fails later reports it in its outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// Codex cannot be used; the conversation is the one that was asked to go on.
+    /// Codex is unavailable. The id is that of the conversation to continue.
     #[error("Codex cannot be used: {}", .0.reason)]
     Unavailable(UnavailableReason, Option<ConversationId>),
     /// Nothing is indexed.
     #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
-    /// What is indexed was damaged.
+    /// The index was damaged.
     #[error("the index is being repaired; ask again in a while")]
     Repairing,
-    /// The repository that the question is about is not indexed.
+    /// The requested repository is not indexed.
     #[error(transparent)]
     UnknownRepository(#[from] UnknownRoot),
-    /// What is indexed cannot be read.
+    /// The store cannot be read.
     #[error("cannot read what is indexed: {0}")]
     Store(#[from] StoreError),
-    /// No conversation of ours has that id.
+    /// The conversation does not exist.
     #[error("there is no conversation `{0}`")]
     UnknownConversation(ConversationId),
-    /// The token of who asks was revoked.
+    /// The client's token was revoked.
     #[error("the token was revoked")]
     Revoked,
-    /// Too many questions wait already.
+    /// The maximum number of questions is waiting.
     #[error("{0} questions wait already; ask again later")]
     Busy(usize),
     /// The server is stopping.
@@ -54,7 +54,7 @@ impl ChatError {
         }
     }
 
-    /// Sorts a failure to open the thread of `conversation`.
+    /// Converts a failure to open the thread of `conversation`.
     pub(super) fn from_open_error(error: CodexError, conversation: Option<ConversationId>) -> Self {
         match (error.code(), conversation) {
             (ErrorCode::LlmUnavailable, _) => {

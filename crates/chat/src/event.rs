@@ -1,4 +1,4 @@
-//! What a turn reports to its caller.
+//! Events and outcome of a turn.
 
 use codeinfo_citations::CheckedCitation;
 use codeinfo_core::{ConversationId, FileSummary, Segment, Timestamp, error::ErrorCode};
@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::source::ToolOwner;
 pub use codeinfo_codex::TokenUsage;
 
-/// One thing that happened in a turn, whole.
+/// One complete event of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatEvent {
-    /// The conversation exists.
+    /// The conversation was opened.
     Thread { conversation: ConversationId, model_id: String },
-    /// Something that the turn has to do without.
+    /// The turn runs without something that was requested.
     Warning { text: String },
     /// A reasoning summary.
     Thinking { text: String },
@@ -25,7 +25,7 @@ pub enum ChatEvent {
         timestamp: Timestamp,
         parameters: Value,
     },
-    /// A tool call ended. `result` holds what the model was given, `error` why there is nothing.
+    /// A tool call ended. `result` is the model's input; `error` is the reason if there is none.
     ToolResult {
         call_id: String,
         name: String,
@@ -35,15 +35,15 @@ pub enum ChatEvent {
         result: Option<Value>,
         error: Option<String>,
     },
-    /// What one search showed to the model; follows the search's [`Event::ToolResult`].
+    /// Files that a search showed to the model; follows its [`ChatEvent::ToolResult`].
     VectorSummary { files: Vec<FileSummary> },
-    /// A message of the model. The final one is checked before it is reported.
+    /// A message of the model. The final one is checked before it is sent.
     Answer { text: String },
-    /// The turn is over; the last event.
+    /// The turn ended; the last event.
     Ended(TurnOutcome),
 }
 
-/// How a tool call ended.
+/// Result of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolCallStage {
@@ -51,27 +51,27 @@ pub enum ToolCallStage {
     Error,
 }
 
-/// How a turn ended, with everything it said.
+/// Outcome of a turn with all its segments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnOutcome {
     pub conversation: ConversationId,
-    /// The model that answered.
+    /// Model that answered.
     pub model_id: String,
-    /// In the order of Codex's events. Without a failure, at least one is an answer.
+    /// Segments in the order of Codex's events. Without a failure, at least one is an answer.
     pub segments: Vec<Segment>,
-    /// Tokens spent by this turn, where Codex counted them.
+    /// Token usage of the turn, if Codex counted it.
     pub usage: Option<TokenUsage>,
-    /// What became of the citations of the final answer, in its order.
+    /// Checked citations of the final answer, in order.
     pub citations: Vec<CheckedCitation>,
     pub failure: Option<TurnFailure>,
 }
 
-/// Why a turn failed, in words that are safe to show.
+/// Failure of a turn, in words that are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnFailure {
     pub code: ErrorCode,
-    /// What happened.
+    /// Description of the failure.
     pub message: String,
-    /// What to do.
+    /// Advice for the user.
     pub hint: String,
 }

@@ -1,18 +1,18 @@
-//! What was heard of a turn, and the message that is held back since it may be the final one.
+//! Progress of a turn, with the message that is held back because it may be the final one.
 
 use codeinfo_core::Timestamp;
 
 use super::{assemble::SegmentAssembler, event::ChatEvent};
 
-/// What was heard of a turn.
+/// Progress of a turn.
 pub(super) struct TurnProgress {
     pub(super) assembly: SegmentAssembler,
-    /// A message of the model after which nothing else came: it may be the final one, and be put right.
+    /// Last message of the model without a later event; it may be final and need a correction.
     pub(super) held: Option<ChatEvent>,
 }
 
 impl TurnProgress {
-    /// Takes one event of Codex; returns what is to be reported now.
+    /// Processes one event of Codex. Returns the events to report now.
     pub(super) fn apply_event(&mut self, event: codeinfo_codex::CodexEvent) -> Vec<ChatEvent> {
         let mut events = self.assembly.apply_event(event, Timestamp::now());
         if events.is_empty() {

@@ -1,4 +1,4 @@
-//! Questions in, ordered segments out: the one chat pipeline.
+//! Chat pipeline: takes questions and returns ordered segments.
 
 pub mod archive;
 mod assemble;
@@ -49,31 +49,31 @@ pub use self::{
 };
 use crate::archive::ConversationOwners;
 
-/// Asks questions of Codex. Clones share conversations and bounds.
+/// Asks Codex questions. Clones share conversations and limits.
 #[derive(Clone)]
 pub struct Chat {
     codex: Codex,
     search_url: String,
     search_key: Option<codeinfo_core::Secret>,
-    /// Knows the repositories that can be asked about.
+    /// Store of the indexed repositories.
     store: Arc<dyn VectorStore>,
     paths: PathMap,
-    /// Checks what answers cite.
+    /// Checks the citations of answers.
     checker: CitationChecker,
     turn_timeout: Duration,
     has_shell: bool,
-    /// Whether a second reader checks the claims of answers, where a question does not say.
+    /// Default for checking the claims of answers with a second reader.
     claim_check: bool,
-    /// `None` has no toolkits.
+    /// Gateway to the toolkits; `None` disables them.
     gateway: Option<ToolkitGateway>,
     conversations: TurnLimiter,
-    /// Knows who may continue which conversation.
+    /// Owners of conversations.
     owners: ConversationOwners,
     turns: LabelledTimer<telemetry::OutcomeLabel>,
     tasks: Tasks,
 }
 
-/// A repository that the model's shell does not read, although search finds it.
+/// A repository that search covers but the model's shell cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExcludedRepository {
     pub name: String,
@@ -84,31 +84,30 @@ pub struct ExcludedRepository {
 #[derive(Debug, Clone)]
 pub struct TurnRequest {
     pub question: Question,
-    /// The conversation to continue; `None` starts one.
+    /// Conversation to continue; `None` starts one.
     pub conversation: Option<ConversationId>,
-    /// The model; `None` takes the one of the settings.
+    /// Model; `None` uses the configured one.
     pub model: Option<String>,
-    /// The reasoning effort; `None` takes the one of the settings.
+    /// Reasoning effort; `None` uses the configured one.
     pub effort: Option<String>,
-    /// Whether a second reader checks what the answer claims; `None` follows the settings.
+    /// Checks the claims of the answer with a second reader; `None` uses the setting.
     pub claim_check: Option<bool>,
-    /// The repository that the question is confined to: a name, an id or a path; `None` asks about
-    /// all that are indexed.
+    /// Name, id or path of the only repository for the question; `None` means all indexed ones.
     pub repository: Option<String>,
-    /// The tree that the client stands in: the other ones of its repository are left out.
+    /// Tree that contains the client's folder; other trees of its repository are excluded.
     pub tree: Option<RootId>,
-    /// What the client should know of that.
+    /// Notice for the client about that tree.
     pub notice: Option<String>,
-    /// What the request says of toolkits; `None` takes those that are configured.
+    /// Toolkits for the request; `None` uses the configured ones.
     pub toolkits: Option<RequestedToolkits>,
-    /// Who asks, where the request says so.
+    /// Client that asks, if known.
     pub principal: Option<Principal>,
-    /// Ends the turn when who asks is revoked.
+    /// Ends the turn when the client's token is revoked.
     pub revoked: CancellationToken,
 }
 
 impl TurnRequest {
-    /// Asks `question` about everything, as the settings say.
+    /// Creates a request about all repositories with the configured defaults.
     pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
         let (model, effort, claim_check, repository) = (None, None, None, None);
         let (toolkits, principal, tree, notice) = (None, None, None, None);
@@ -129,8 +128,8 @@ impl TurnRequest {
 }
 
 impl Chat {
-    /// `search_url` is the MCP endpoint that Codex searches with, such as
-    /// `http://127.0.0.1:5010/mcp`; `store` knows the repositories that can be asked about.
+    /// Creates the chat. `search_url` is the MCP endpoint of the search for Codex, such as
+    /// `http://127.0.0.1:5010/mcp`.
     pub fn new(
         codex: Codex,
         settings: &codeinfo_codex::CodexSettings,
@@ -156,41 +155,43 @@ impl Chat {
         }
     }
 
-    /// Understands and shows paths as clients see them.
+    /// Sets the mapping between server paths and client paths.
     #[must_use]
     pub fn with_path_map(self, paths: PathMap) -> Self {
         let checker = CitationChecker::new(Arc::clone(&self.store), paths.clone());
         Self { paths, checker, ..self }
     }
 
-    /// Lets turns use the toolkits of `gateway`.
+    /// Enables the toolkits of `gateway`.
     #[must_use]
     pub fn with_toolkits(self, gateway: ToolkitGateway) -> Self {
         Self { gateway: Some(gateway), ..self }
     }
 
-    /// Has Codex prove itself to the search with `key`.
+    /// Sets the key with which Codex authenticates to the search.
     #[must_use]
     pub fn searching_with(self, key: codeinfo_core::Secret) -> Self {
         Self { search_key: Some(key), ..self }
     }
 
-    /// Has `owners` know whose conversations are, also after a restart.
+    /// Sets the owners of conversations, which persist across restarts.
     #[must_use]
     pub fn owned_in(self, owners: ConversationOwners) -> Self {
         Self { owners, ..self }
     }
 
-    /// Counts the turns in `turns`.
+    /// Sets the metric that records turns.
     #[must_use]
     pub fn with_turn_metrics(self, turns: LabelledTimer<telemetry::OutcomeLabel>) -> Self {
         Self { turns, ..self }
     }
 
     /// Asks a question. Returns once its conversation exists; dropping the future or the turn
-    /// interrupts Codex. Whether Codex can be used is for [`Chat::presence`] to say, which the edges ask
-    /// before they read arguments; here it shows when the conversation is opened. Another's conversation is
-    /// refused as if there were none, and who is revoked as soon as that is.
+    /// interrupts Codex.
+    ///
+    /// Callers check [`Chat::codex_presence`] before they read arguments; otherwise an unavailable
+    /// Codex fails when the conversation is opened. A conversation of another client is reported as
+    /// unknown. A revoked client is refused at once.
     pub async fn ask(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
         let principal = ask.principal.as_ref();
         if let Some(id) = ask.conversation.filter(|id| !self.owners.may_continue(*id, principal)) {
@@ -215,11 +216,11 @@ impl Chat {
         let (opened, turn) = oneshot::channel();
         let running = turn::run_turn(self.clone(), (ask, scope), place, opened);
         self.tasks.spawn(running.instrument(Span::current()));
-        // A task that ends without a word was dropped by the runtime's end.
+        // The runtime drops a task without a result only when it ends.
         turn.await.unwrap_or(Err(ChatError::Stopping))
     }
 
-    /// Reads what a request of `principal` says of toolkits.
+    /// Parses the toolkits of a request from `principal`.
     pub fn parse_toolkits(
         &self,
         toolkits: Value,
@@ -231,40 +232,42 @@ impl Chat {
         }
     }
 
-    /// Returns how many questions are being answered.
+    /// Returns the number of questions being answered.
     pub fn active_turns(&self) -> usize {
         self.conversations.active_turns()
     }
 
-    /// Returns whether Codex can be asked now. Waits for a check of Codex only while Codex is not known
-    /// to be usable.
+    /// Returns the availability of Codex. Waits for a check only while Codex is not known to be
+    /// usable.
     pub async fn codex_presence(&self) -> CodexAvailability {
         self.codex.current_availability().await
     }
 
-    /// Returns what is known of Codex, if anything is.
+    /// Returns the last known availability of Codex, if any.
     pub fn known_presence(&self) -> Option<CodexAvailability> {
         self.codex.known_availability()
     }
 
-    /// Returns the moments at which Codex becomes usable, or no longer is.
+    /// Returns a stream of the changes of Codex's availability.
     pub fn presence_changes(&self) -> BoxStream<'static, ()> {
         self.codex.watch_availability()
     }
 
-    /// Returns the names of the repositories that can be asked about.
+    /// Returns the names of the indexed repositories.
     pub async fn repository_names(&self) -> Result<Vec<String>, ChatError> {
         let roots = self.store.roots().await?;
         Ok(roots.into_iter().map(|root| root.name).collect())
     }
 
-    /// Refuses while there is nothing to ask about.
+    /// Fails if no code is indexed.
     pub async fn ensure_indexed(&self) -> Result<(), ChatError> {
         self.resolve_scope("", (None, None)).await.map(drop)
     }
 
-    /// Returns the repositories that the model's shell would not read for a question that names none,
-    /// except where there are too many. To be asked while Codex can be used.
+    /// Returns the repositories that the model's shell would not read for a question that names
+    /// none. Excludes those beyond the maximum number of repositories.
+    ///
+    /// Requires that Codex is available.
     pub async fn list_excluded_repositories(&self) -> Result<Vec<ExcludedRepository>, ChatError> {
         let roots = self.store.roots().await?;
         let readable = reach::select_readable(roots.clone(), "");
@@ -297,13 +300,13 @@ impl Chat {
         )
     }
 
-    /// Returns the models that Codex offers.
+    /// Returns the models of Codex.
     pub async fn list_models(&self) -> Result<Vec<CodexModel>, CodexError> {
         self.codex.list_models().await
     }
 }
 
-/// A turn under way: its events, [`Event::Ended`] last. Dropping it interrupts Codex.
+/// A running turn: a stream of events, [`ChatEvent::Ended`] last. Dropping it interrupts Codex.
 #[derive(Debug)]
 pub struct Turn {
     conversation: ConversationId,
@@ -320,7 +323,7 @@ impl Turn {
         Self { conversation, model_id, events: ReceiverStream::new(events) }
     }
 
-    /// Returns the model that answers, as far as is known when the turn begins.
+    /// Returns the model that answers, as known at the start of the turn.
     pub fn model_id(&self) -> &str {
         &self.model_id
     }
@@ -338,7 +341,7 @@ impl Stream for Turn {
     }
 }
 
-/// Waits for the end of `turn`.
+/// Waits for the end of `turn` and returns its outcome.
 pub async fn collect_outcome(mut turn: Turn) -> TurnOutcome {
     let conversation = turn.conversation();
     while let Some(event) = turn.next().await {

@@ -1,6 +1,6 @@
-//! The instructions that Codex gets. The prompt takes the place of Codex's own, which is for editing code.
+//! Instructions for Codex. They replace its own prompt, which is for editing code.
 
-/// Marks the place of [`OF_SHELL`], for a model that has a shell.
+/// Placeholder for [`OF_SHELL`], filled for a model with a shell.
 const SHELL: &str = "{shell}";
 const OF_SHELL: &str = "\
 The shell has `rg` and, for history, `git -C PATH` with `log`, `blame` and `diff`; print 150 lines at most. ";
@@ -10,7 +10,7 @@ pub(super) fn build_prompt(has_shell: bool) -> String {
     PROMPT.replace(SHELL, if has_shell { OF_SHELL } else { "" })
 }
 
-/// Joins paragraphs that are there.
+/// Joins the paragraphs that exist.
 pub(super) fn join_paragraphs<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
     let texts: Vec<String> = texts.into_iter().flatten().collect();
     (!texts.is_empty()).then(|| texts.join("\n\n"))
@@ -57,7 +57,7 @@ no further work.";
 mod tests {
     use super::*;
 
-    /// Most bytes of the prompt, which each request to the model repeats.
+    /// Maximum bytes of the prompt, which each request to the model repeats.
     const MAX_PROMPT_BYTES: usize = 2_450;
 
     #[test]

@@ -1,5 +1,5 @@
-//! What becomes of an answer whose citations and claims were checked: the model puts wrong ones right,
-//! once; citations that stay wrong are struck out, and sentences that stay contradicted are marked. Pure.
+//! Result of the checks of an answer. The model corrects mistakes once; then wrong citations are
+//! struck out and contradicted sentences are marked. Pure.
 
 use codeinfo_citations::{CheckedCitation, CitationFault, CitationReport, CitationState};
 use codeinfo_core::{CitationCounts, LineRange, Root, UnconfirmedCitation, plain_line};
@@ -9,27 +9,29 @@ use super::{
     reading::{ClaimContradiction, JudgedClaims},
 };
 
-/// Most bytes of what is said of wrong citations to the model.
+/// Maximum bytes of the descriptions of wrong citations for the model.
 const MAX_FAULTS: usize = 8000;
-/// Maximum bytes of the list of contradicted sentences that the model is shown.
+/// Maximum bytes of the list of contradicted sentences for the model.
 const MAX_CONTRADICTIONS: usize = 4000;
-/// A corrected answer has at least one in so many of the bytes of the former: less is no whole answer.
+/// Minimum size of a correction, as a divisor of the former answer's bytes. A shorter text is no
+/// complete answer.
 const MIN_SHARE: usize = 4;
 
-/// An answer beside the check of its citations.
+/// An answer with the results of its checks.
 #[derive(Debug)]
 pub(super) struct AnswerCheck {
     text: String,
     report: CitationReport,
-    /// What the second reader found; `None` if it was not asked, or there is nothing to read.
+    /// Claims with verdicts; `None` if the second reader was not asked or had no claims to read.
     claims: Option<JudgedClaims>,
-    /// How many wrong citations of an earlier answer were put right, and how many were left out.
+    /// Number of wrong citations of the former answer that were corrected, and of those that were
+    /// dropped.
     repaired: usize,
     dropped: usize,
 }
 
 impl AnswerCheck {
-    /// Joins what the check and the reader found: lines that do not say what they are cited for confirm nothing.
+    /// Combines the results. A citation whose lines do not support its sentence is unconfirmed.
     pub(super) fn new(
         text: String,
         mut report: CitationReport,
@@ -50,7 +52,7 @@ impl AnswerCheck {
         self.claims.as_ref()
     }
 
-    /// Returns what to ask the model for, if there is something for it to put right.
+    /// Returns a request for the model to correct the answer, if something is wrong.
     pub(super) fn build_correction_request(&self) -> Option<String> {
         let citations = self.report.citations.iter().filter(|one| is_wrong(one)).cloned().collect();
         let wrong = CitationReport { citations, unchecked: 0 };
@@ -75,7 +77,7 @@ impl AnswerCheck {
         })
     }
 
-    /// Lists the sentences that a line contradicts, for the model; empty if there are none.
+    /// Lists the contradicted sentences for the model; empty if there are none.
     fn list_contradictions(&self) -> String {
         let mut listed = String::new();
         for ClaimContradiction { claim, excerpt, line } in self.contradictions() {
@@ -94,8 +96,8 @@ impl AnswerCheck {
         self.claims.iter().flat_map(JudgedClaims::contradictions)
     }
 
-    /// Returns this answer, a correction of `former`, if it is better: fewer places and sentences are wrong in
-    /// it, and the answer is still a whole one.
+    /// Returns this correction of `former` if it is better: it has fewer wrong citations and
+    /// contradictions and is still a complete answer.
     pub(super) fn if_better_than(self, former: &Self) -> Option<Self> {
         let is_whole = self.text.len() * MIN_SHARE >= former.text.len()
             && self.sound_count() * 2 >= former.sound_count();
@@ -107,8 +109,8 @@ impl AnswerCheck {
         (is_whole && is_better).then_some(Self { repaired, dropped: gone - repaired, ..self })
     }
 
-    /// Returns the text, with what is wrong struck out, and what was found out about its citations. `roots` are all
-    /// that are indexed.
+    /// Returns the text with wrong citations struck out, the counts, and the checked citations.
+    /// `roots` are all indexed roots.
     pub(super) fn finish_answer(
         self,
         roots: &[Root],
@@ -137,7 +139,7 @@ impl AnswerCheck {
             while let Some(mark) = marks.pop_if(|mark| mark.at >= one.whole.end) {
                 text.insert_str(mark.at, &mark.text);
             }
-            // The text of a link may be a citation too, and is struck out with the link.
+            // The text of a link may itself be a citation, which is struck out with the link.
             if one.whole.end <= done
                 && let Some(cited) = text.get(one.whole.clone())
             {
@@ -152,11 +154,11 @@ impl AnswerCheck {
         (text, counts, citations)
     }
 
-    /// Returns the mark of a sentence that a line contradicts.
+    /// Returns the mark after a contradicted sentence.
     fn build_mark(&self, contradiction: &ClaimContradiction<'_>) -> ClaimMark {
         let ClaimContradiction { claim, excerpt, line } = contradiction;
         let sentence = self.text.get(claim.range.clone()).unwrap_or_default();
-        // Within the last cell of a row.
+        // The mark goes inside the last cell of a table row.
         let sentence = sentence.trim_end().trim_end_matches('|').trim_end();
         let lines = LineRange { first: *line, last: *line };
         let cited = self.report.citations.iter().find(|one| one.range == excerpt.citation);
@@ -178,12 +180,12 @@ impl AnswerCheck {
         self.report.citations.iter().filter(|one| is_wrong(one)).count()
     }
 
-    /// Returns how many citations are not wrong.
+    /// Returns the number of citations that are not wrong.
     fn sound_count(&self) -> usize {
         self.report.citations.len() - self.wrong_count()
     }
 
-    /// Returns whether the answer cites the same lines of the same file.
+    /// Returns true if the answer cites the same lines of the same file.
     fn cites_place(&self, place: &CheckedCitation) -> bool {
         let is_same = |one: &CheckedCitation| one.path == place.path && one.lines == place.lines;
         self.report.citations.iter().any(is_same)
@@ -194,12 +196,12 @@ impl AnswerCheck {
     }
 }
 
-/// What stands after a sentence that stays contradicted.
+/// Mark after a contradicted sentence.
 struct ClaimMark {
-    /// Where it stands in the text.
+    /// Byte position in the text.
     at: usize,
     text: String,
-    /// The place that it names.
+    /// Citation of the contradicting line.
     citation: Option<CheckedCitation>,
 }
 
@@ -215,7 +217,10 @@ fn doubtful_place(one: &CheckedCitation) -> Option<UnconfirmedCitation> {
     })
 }
 
-/// Strikes out a place that does not exist; marks one that does, and lacks what is said of it. Beside another tilde, two more would begin a block of code.
+/// Strikes out a citation that does not exist. Marks as doubtful one that exists but does not show
+/// what the sentence says.
+///
+/// Next to another tilde, `~~` would begin a code block, so `<del>` replaces it.
 fn strike_citation(text: &str, one: &CheckedCitation, cited: &str) -> String {
     if let Some(fault @ (CitationFault::Elsewhere { .. } | CitationFault::Absent { .. })) =
         &one.fault

@@ -1,18 +1,20 @@
-//! Which of the indexed repositories the model's shell may read for a question. Pure.
+//! Selects the repositories that the model's shell may read for a question. Pure.
 
 use codeinfo_codex::ReadableRoot;
 use codeinfo_core::Root;
 
 use super::mention::has_name;
 
-/// Most repositories that a shell may read. Each costs every command about 5 ms (Codex 0.169), so that
-/// 200 of them make a turn with one command four times as slow; search knows all of them still.
+/// Maximum number of repositories that a shell may read; search covers all. Each one delays every
+/// command by about 5 ms (Codex 0.169), so that 200 of them make a turn with one command four times
+/// as slow.
 const MAX_ROOTS: usize = 50;
 
-/// Returns the repositories to be read for `question`: those that it names first, then always the same
-/// ones, because a conversation whose repositories change loses its scratch folder. One that was never
-/// indexed whole, or only by a former version, is left out: which of its files are secrets is not known
-/// yet.
+/// Returns the repositories that the shell may read for `question`: first those that it names, then
+/// always the same ones, because a conversation whose repositories change loses its scratch folder.
+///
+/// Excludes repositories that were never indexed completely, or only by a former version, because
+/// their secrets are unknown.
 pub(super) fn select_readable(mut roots: Vec<Root>, question: &str) -> Vec<ReadableRoot> {
     roots.retain(|root| root.local_folder().is_some());
     roots.retain(|root| root.last_ingest_at.is_some() && root.private_files.is_some());
@@ -24,7 +26,7 @@ pub(super) fn select_readable(mut roots: Vec<Root>, question: &str) -> Vec<Reada
     roots.into_iter().map(build_readable).collect()
 }
 
-/// Whether `question`, in lower case, has the name or the path of `root`.
+/// Returns true if `question`, in lower case, contains the name or path of `root`.
 fn mentions_root(question: &str, root: &Root) -> bool {
     let path = root.path.to_string_lossy().to_lowercase();
     has_name(question, &root.name) || has_name(question, &path)

@@ -1,7 +1,7 @@
-//! What a question is about: all that is indexed, or one repository.
+//! Scope of a question: all indexed repositories, or one.
 //!
-//! A confined question gives its thread another address to search at, `/mcp?repository=ID`, which
-//! has nothing else: the bound holds whatever the model asks for, also for concurrent turns.
+//! A limited question gives its thread another search address, `/mcp?repository=ID`, which finds
+//! nothing else. So the limit holds for every request of the model and for concurrent turns.
 
 use std::path::Path;
 
@@ -10,27 +10,29 @@ use codeinfo_core::{LastRun, PathMap, Root, RootFilter, RootId, UnknownRoot, pla
 
 use super::{ChatError, mention::has_name, reach};
 
-/// Most repositories that are pointed out because a question names them.
+/// Maximum number of named repositories to point out to the model.
 const MAX_NAMED: usize = 3;
-/// Most characters of a name, and of a path, that are shown.
+/// Maximum characters of a name, and of a path, in a note.
 const MAX_NAME: usize = 200;
 const MAX_PATH: usize = 500;
-/// What a question is about.
+/// Scope of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct QuestionScope {
-    /// The only repository that may be searched.
+    /// The only repository to search.
     only: Option<Root>,
-    /// Of its repository, the only tree that is searched, unless the model names another.
+    /// The only tree of its repository to search, unless the model names another one.
     tree: Option<Root>,
-    /// The tree that the user works in.
+    /// Tree that the user works in.
     workplace: Option<Root>,
-    /// What the model reads before the question.
+    /// Note for the model before the question.
     note: Option<String>,
 }
 
 impl QuestionScope {
-    /// Confines a question to the repository that is called `reference`, if one is; else points out
-    /// those of `roots` that it names. Nothing can be asked while nothing is indexed.
+    /// Limits a question to the repository `reference` if given; otherwise points out the `roots`
+    /// that the question names.
+    ///
+    /// Fails if no code is indexed.
     pub(super) fn for_question(
         question: &str,
         (reference, tree): (Option<&str>, Option<RootId>),
@@ -63,7 +65,7 @@ impl QuestionScope {
                 listed.join(", ")
             )
         });
-        // Of a repository without other trees there is nothing to leave out.
+        // A repository without other trees needs no limit.
         let workplace = roots.iter().find(|root| Some(root.id) == tree);
         let has_others = |tree: &&Root| roots.iter().any(|root| tree.has_other(root));
         let tree = workplace.filter(has_others).cloned();
@@ -78,7 +80,7 @@ impl QuestionScope {
         Ok(Self { only: None, tree, workplace: workplace.cloned(), note })
     }
 
-    /// Returns which repositories the question is about.
+    /// Returns the filter of repositories for the question.
     pub(super) fn covered_repositories(&self) -> RootFilter {
         match (&self.only, &self.tree) {
             (Some(only), _) => RootFilter::Only(only.id),
@@ -87,15 +89,14 @@ impl QuestionScope {
         }
     }
 
-    /// Returns the folder of the one repository that the question is about: if none is named, the one that the
-    /// user works in, else the only one of `roots`, all that are there.
+    /// Returns the folder of the repository for the question: the requested one, else the one that
+    /// the user works in, else the only one of `roots`.
     pub(super) fn repository_folder<'a>(&'a self, roots: &'a [Root]) -> Option<&'a Path> {
         let alone = || if let [only] = roots { Some(only) } else { None };
         self.only.as_ref().or(self.workplace.as_ref()).or_else(alone).and_then(Root::local_folder)
     }
 
-    /// Returns the address of the search of this scope, from the address that searches everything.
-    /// So the bound holds whatever the model asks for.
+    /// Returns the search address of this scope, derived from the address that searches everything.
     pub(super) fn search_url(&self, everything: &str) -> String {
         match (&self.only, &self.tree) {
             (Some(root), _) => format!("{everything}?repository={}", root.id),
@@ -104,18 +105,19 @@ impl QuestionScope {
         }
     }
 
-    /// Returns what of `roots`, all that are there, the model's shell may read.
+    /// Returns the repositories among `roots` that the model's shell may read.
     pub(super) fn readable_roots(&self, roots: &[Root], question: &str) -> Vec<ReadableRoot> {
         reach::select_readable(self.covered_repositories().select_roots(roots), question)
     }
 
-    /// Returns what the model reads before the question.
+    /// Returns the note for the model before the question.
     pub(super) fn note_text(&self) -> Option<String> {
         self.note.clone()
     }
 }
 
-/// A repository as the model knows it. Names come from people; none may look like more than a name.
+/// Describes a repository for the model. Cleans its name, which must not look like more than a
+/// name.
 fn describe_root_for_model(root: &Root, paths: &PathMap) -> String {
     let name = plain_name(&root.name, MAX_NAME).replace('`', "'");
     let path = paths.to_client_path(&root.path).display().to_string();
@@ -128,7 +130,7 @@ fn describe_root_for_model(root: &Root, paths: &PathMap) -> String {
     format!("`{name}` (at {path})")
 }
 
-/// Says why there is nothing to ask about, if no code of `roots` is indexed.
+/// Returns an error if no code of `roots` is indexed.
 fn nothing_in(roots: &[Root]) -> Option<ChatError> {
     if roots.iter().any(|root| root.counts.chunks > 0) {
         return None;
@@ -137,7 +139,7 @@ fn nothing_in(roots: &[Root]) -> Option<ChatError> {
     Some(if roots.iter().any(is_hurt) { ChatError::Repairing } else { ChatError::IngestRequired })
 }
 
-/// Returns the roots that a question names. The only one need not be pointed out.
+/// Returns the roots that a question names. A single root need not be pointed out.
 fn find_named_roots<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
     if roots.len() < 2 {
         return Vec::new();

@@ -1,26 +1,26 @@
-//! Where the tools of a turn come from: from us and Codex, or from a toolkit. Pure.
+//! Owners of the tools of a turn: this server, Codex, or a toolkit. Pure.
 
 use std::collections::BTreeMap;
 
 use codeinfo_toolkits::spec::ToolkitName;
 use serde_json::Value;
 
-/// The meta-tool that executes a tool of a toolkit.
+/// Meta-tool that executes a tool of a toolkit.
 const EXECUTE: &str = "execute_tool";
-/// What begins the id of a tool of a toolkit: `mcp:TOOLKIT:TOOL`.
+/// Prefix of the id of a toolkit's tool: `mcp:TOOLKIT:TOOL`.
 const TOOLKIT_ID: &str = "mcp:";
 
-/// Whose tool it is.
+/// Owner of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolOwner {
-    /// Ours or Codex's own. A tool that is not known counts as one.
+    /// This server or Codex; also unknown tools.
     Local,
-    /// Of this toolkit.
+    /// A toolkit.
     Mcp(ToolkitName),
 }
 
 impl ToolOwner {
-    /// Returns the toolkit that has the tool, if one has.
+    /// Returns the toolkit that owns the tool, if any.
     pub fn toolkit(&self) -> Option<&ToolkitName> {
         match self {
             Self::Local => None,
@@ -29,19 +29,19 @@ impl ToolOwner {
     }
 }
 
-/// What a server of a thread is, other than our search.
+/// Kind of a server of a thread, other than the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThreadServer {
     Toolkit(ToolkitName),
-    /// Meta-tools, which execute the tools of these toolkits.
+    /// Server of meta-tools, which execute the tools of these toolkits.
     Meta(Vec<ToolkitName>),
 }
 
-/// The servers of a thread by Codex's names.
+/// Servers of a thread by their names in Codex.
 pub type ThreadServers = BTreeMap<String, ThreadServer>;
 
-/// Returns the servers of a thread, from what Codex calls each and the name that was asked for: that of one
-/// of `toolkits`, or of the endpoint with meta-tools.
+/// Builds the servers of a thread. `extras` maps each name in Codex to the requested name, which is
+/// one of `toolkits` or the endpoint of meta-tools.
 pub(super) fn build_servers(
     extras: &BTreeMap<String, String>,
     toolkits: &[ToolkitName],
@@ -61,7 +61,8 @@ pub(super) struct ReportedTool {
     pub(super) parameters: Value,
 }
 
-/// Returns the tool `name` of `server` as it is reported: one that a meta-tool executes, in its place.
+/// Returns the tool `name` of `server` as reported. A tool that a meta-tool executes replaces the
+/// meta-tool.
 pub(super) fn resolve_reported_tool(
     servers: &ThreadServers,
     server: &str,
@@ -85,7 +86,7 @@ pub(super) fn resolve_reported_tool(
     }
 }
 
-/// Returns the tool that `execute_tool` was asked to execute, if it is one of these toolkits.
+/// Returns the tool that a call of `execute_tool` executes, if it belongs to one of these toolkits.
 fn parse_executed_tool(toolkits: &[ToolkitName], parameters: &Value) -> Option<ReportedTool> {
     let id = parameters.get("tool")?.as_str()?.strip_prefix(TOOLKIT_ID)?;
     let (toolkit, name) = id.split_once(':').filter(|(_, name)| !name.is_empty())?;
@@ -125,7 +126,7 @@ mod tests {
         for server in ["codeinfo_search", "codex", "git", "mcp"] {
             assert_eq!(shown(server, "log", json!({})), "local log {}", "{server}");
         }
-        // A toolkit's own tool of that name executes nothing of another one.
+        // A toolkit's own tool of that name does not execute tools of another toolkit.
         let call = json!({ "tool": "mcp:ci:runs", "arguments": {} });
         assert!(shown("tk_git", "execute_tool", call).starts_with("git execute_tool "));
     }

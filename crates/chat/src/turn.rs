@@ -1,4 +1,4 @@
-//! Runs one turn in a task of its own, so that it is interrupted however its caller goes away.
+//! Runs one turn in its own task, so that it is interrupted whenever its caller disappears.
 
 mod prove;
 
@@ -30,12 +30,12 @@ use super::{
     source::build_servers,
 };
 
-/// Events that may wait for the caller before the turn waits for it.
+/// Maximum number of events that wait for the caller before the turn waits.
 const QUEUED_EVENTS: usize = 64;
-/// How long an interrupted turn may take to end; Codex takes 10 ms.
+/// Maximum time for an interrupted turn to end; Codex takes 10 ms.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 
-/// Opens the thread, reports that, and runs the turn to its end.
+/// Opens the thread, reports it, and runs the turn to its end.
 pub(super) async fn run_turn(
     chat: Chat,
     (ask, scope): (TurnRequest, QuestionScope),
@@ -89,7 +89,7 @@ pub(super) async fn run_turn(
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
     if opened.send(Ok(Turn::new(conversation, thread.model().to_owned(), receiver))).is_err() {
         debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
-        // Counted among the idle threads, it is unloaded when its turn comes.
+        // An idle thread is unloaded when its turn comes.
         thread.keep_for_follow_up().await;
         return;
     }
@@ -100,7 +100,7 @@ pub(super) async fn run_turn(
         model_id: thread.model().to_owned(),
         effort: ask.effort,
         reader: is_read.then(|| thread.ephemeral_options(reading::INSTRUCTIONS)),
-        // The model has read the note.
+        // The note is already in the thread.
         reopening: ThreadOptions { thread: Some(conversation), note: None, ..opening },
         within: scope.covered_repositories(),
         roots,
@@ -111,12 +111,13 @@ pub(super) async fn run_turn(
     };
     let ended = turn.run(thread, ask.question.as_str()).await;
     turn.toolkits.revoke_grant();
-    // The place is free before the caller hears the end, so that its follow-up need not wait.
+    // Releases the permit before the caller sees the end, so that a follow-up question need not
+    // wait.
     drop(place);
     turn.report_end(ended).await;
 }
 
-/// Logs why a thread could not be opened, and sorts it.
+/// Logs and classifies a failure to open a thread.
 async fn log_open_error(
     chat: &Chat,
     error: CodexError,
@@ -140,15 +141,15 @@ struct TurnRunner<'a> {
     conversation: ConversationId,
     model_id: String,
     effort: Option<String>,
-    /// What the thread of the second reader is opened with; `None` leaves claims unread.
+    /// Options of the second reader's thread; `None` disables it.
     reader: Option<EphemeralThreadOptions>,
-    /// What the thread is opened with once more, to have an answer put right.
+    /// Options for reopening the thread to correct an answer.
     reopening: ThreadOptions,
-    /// Which repositories the question is about.
+    /// Repositories for the question.
     within: RootFilter,
-    /// All repositories that were indexed when the turn began.
+    /// Repositories that were indexed when the turn began.
     roots: Vec<Root>,
-    /// What the client should know of where it stands.
+    /// Notice for the client about its tree.
     notice: Option<String>,
     /// Held until the turn ends.
     toolkits: TurnToolkits,
@@ -156,10 +157,10 @@ struct TurnRunner<'a> {
     events: mpsc::Sender<ChatEvent>,
 }
 
-/// How a turn ended, with the events that are still to be reported before that.
+/// End of a turn, with an event to report before it.
 type TurnEnd = (Option<ChatEvent>, TurnOutcome);
 
-/// Why a turn is ended from our side.
+/// Reason why this side interrupts a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InterruptReason {
     CallerGone,
@@ -167,7 +168,7 @@ enum InterruptReason {
     Deadline,
     Stopping,
     Overrun(TurnTextLimit),
-    /// The model began work that no segment would show and that could outlive the answer.
+    /// The model began work that no segment shows and that could outlive the answer.
     Unseen,
 }
 
@@ -209,7 +210,7 @@ impl TurnRunner<'_> {
         self.finish_turn(heard, proved, failure, began.elapsed())
     }
 
-    /// Sums up a turn, and counts and logs its end.
+    /// Builds the outcome of a turn, and records and logs its end.
     fn finish_turn(
         &self,
         heard: TurnProgress,
@@ -258,7 +259,7 @@ impl TurnRunner<'_> {
         (held, outcome)
     }
 
-    /// Hears the turn to its end; returns why it failed, if it did.
+    /// Follows the turn to its end. Returns the failure, if any.
     async fn follow_events(
         &self,
         mut running: RunningTurn,
@@ -273,7 +274,7 @@ impl TurnRunner<'_> {
             if let codeinfo_codex::CodexEvent::Unseen { kind } = &event {
                 warn!(conversation.id = %self.conversation, item.kind = kind, "unseen work");
                 let failure = self.interrupt_turn(running, heard, InterruptReason::Unseen).await;
-                // Interrupting the turn does not end what it began.
+                // Interrupting the turn does not end that work.
                 self.chat.codex.replace_process().await;
                 return Some(failure);
             }
@@ -289,7 +290,7 @@ impl TurnRunner<'_> {
                 (None, Ok(())) => {}
                 (None, Err(stop)) => return Some(self.interrupt_turn(running, heard, stop).await),
                 (Some(lost @ CodexTurnEnd::Lost(_)), _) => {
-                    // Where only its events were lost, the turn still runs.
+                    // The turn still runs if only its events were lost.
                     let left = async {
                         running.interrupt().await;
                         running.release_thread().await;
@@ -305,7 +306,7 @@ impl TurnRunner<'_> {
         }
     }
 
-    /// Waits for `work`, unless the turn has to stop first.
+    /// Waits for `work` unless the turn must stop first.
     async fn unless_stopped<T>(
         &self,
         deadline: Instant,
@@ -321,7 +322,7 @@ impl TurnRunner<'_> {
         }
     }
 
-    /// Interrupts the turn and hears what it still has to say.
+    /// Interrupts the turn and collects its remaining events.
     async fn interrupt_turn(
         &self,
         mut running: RunningTurn,
@@ -335,7 +336,8 @@ impl TurnRunner<'_> {
             loop {
                 let event = running.next().await;
                 let ended = matches!(event, codeinfo_codex::CodexEvent::Ended(_));
-                // Only the outcome takes these: the caller is gone, or no longer in time.
+                // These events go only to the outcome, because the caller is gone or the time is
+                // over.
                 drop(heard.apply_event(event));
                 if ended {
                     break;
@@ -343,7 +345,7 @@ impl TurnRunner<'_> {
             }
         })
         .await;
-        // A message that came in time is reported with the end.
+        // A message that came in time is reported at the end.
         heard.held = held.or(heard.held.take());
         if ended.is_ok() {
             running.keep_for_follow_up().await;
@@ -431,12 +433,12 @@ impl TurnRunner<'_> {
 
     async fn send_events(&self, events: Vec<ChatEvent>) {
         for event in events {
-            // A caller that is gone is noticed by `unless_stopped`.
+            // `unless_stopped` notices a missing caller.
             drop(self.events.send(event).await);
         }
     }
 
-    /// Reports the end without waiting for a caller that does not take it.
+    /// Reports the end. Waits for the caller only within the time limit.
     async fn report_end(&self, (held, outcome): TurnEnd) {
         let end = self.send_events(held.into_iter().chain([ChatEvent::Ended(outcome)]).collect());
         let out_of_time = async {
@@ -444,7 +446,7 @@ impl TurnRunner<'_> {
             sleep(INTERRUPT_GRACE).await;
         };
         tokio::select! {
-            // The end that a stopping server gives is reported too, if the caller takes it.
+            // Reports the end of a stopping server as well if the caller reads it.
             biased;
             sent = timeout(self.chat.turn_timeout, end) => drop(sent),
             () = out_of_time => {}

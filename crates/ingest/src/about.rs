@@ -1,5 +1,4 @@
-//! What is known of one root: what its index holds by language, how its last run went, whether it is watched,
-//! and the room that it takes.
+//! Details of one root: index contents by language, last run, watch status and size.
 
 use std::{
     collections::HashMap,
@@ -12,32 +11,32 @@ use codeinfo_store::Size;
 
 use super::{Ingest, IngestError, PastRun, RootStatus, WatchStatus};
 
-/// The most roots whose languages are remembered.
+/// Maximum number of roots whose language counts are cached.
 const MAX_COUNTED: usize = 256;
 
-/// What is known of a root.
+/// Details of a root.
 #[derive(Debug)]
 pub struct RootDetails {
     pub status: RootStatus,
-    /// The one with the most chunks first.
+    /// Languages, most chunks first.
     pub languages: Vec<LanguageCount>,
-    /// The last run that ended in this process.
+    /// Last run that ended in this process.
     pub last_run: Option<PastRun>,
     pub watching: WatchStatus,
-    /// `None` where the engine does not know.
+    /// Size on disk; `None` if the engine cannot tell.
     pub size: Option<Size>,
 }
 
-/// How much of a root is in one language.
+/// Files and chunks of a root in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanguageCount {
-    /// Its name in lower case; `None` for text of none that is known by the name of its file.
+    /// Lower-case name of the language; `None` for text in no known language.
     pub language: Option<&'static str>,
     pub files: u64,
     pub chunks: u64,
 }
 
-/// What changes whenever the index of a root does.
+/// State of a root that changes with its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IndexEdition {
     last_ingest_at: Option<Timestamp>,
@@ -52,7 +51,8 @@ impl IndexEdition {
     }
 }
 
-/// The languages of roots, counted once for each edition of an index: a large one has records of 100,000 files.
+/// Language counts per root and edition of its index, cached because a large root has records of
+/// 100,000 files.
 #[derive(Debug, Default)]
 pub(super) struct LanguageCache {
     known: Mutex<HashMap<RootId, (IndexEdition, Vec<LanguageCount>)>>,
@@ -75,7 +75,7 @@ impl LanguageCache {
 }
 
 impl Ingest {
-    /// Returns what is known of a root, found by name, id or path.
+    /// Returns the details of a root, found by name, id or path.
     pub async fn describe_root(&self, reference: &str) -> Result<RootDetails, IngestError> {
         let statuses = self.list_roots().await?;
         let roots: Vec<Root> = statuses.iter().map(|status| status.root.clone()).collect();
@@ -98,7 +98,7 @@ impl Ingest {
         let records = self.shared.deps.store.files(root.id).await?;
         let counting = move || count_languages(&records);
         let languages = self.shared.deps.tasks.spawn_blocking(counting).await?;
-        // While a run works, what is read has no edition yet.
+        // While a run works, the records belong to no edition yet.
         if status.run_id.is_none() {
             self.shared.counted.insert(root, languages.clone());
         }

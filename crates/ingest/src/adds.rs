@@ -1,4 +1,4 @@
-//! What each tree of a repository adds to the others.
+//! Files that each tree of a repository adds to its other trees.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,32 +9,33 @@ use codeinfo_core::{FileRecord, Root, RootId, Timestamp};
 
 use super::{Ingest, IngestError};
 
-/// Repositories whose trees have more files in all are not compared: each listing would read them.
+/// Maximum number of files of all trees of a repository. Larger ones are not compared, because each
+/// listing would read all records.
 const MAX_FILES: u64 = 300_000;
-/// The most repositories that are remembered.
+/// Maximum number of cached repositories.
 const MAX_KNOWN: usize = 64;
 
-/// What one tree has and no other tree of its repository.
+/// Files and chunks of a tree that no other tree of its repository has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeAdditions {
     pub files: u64,
     pub chunks: u64,
 }
 
-/// Trees of a repository, and when each was indexed.
+/// Trees of a repository and the time each was indexed.
 type RepositoryEdition = Vec<(RootId, Option<Timestamp>)>;
-/// What each tree of a repository adds.
+/// Additions of each tree of a repository.
 type AdditionsByTree = HashMap<RootId, TreeAdditions>;
 
-/// What trees add, counted once for each edition of a repository.
+/// Additions of trees, cached per edition of their repository.
 #[derive(Debug, Default)]
 pub(super) struct AdditionsCache {
     known: Mutex<HashMap<RootId, (RepositoryEdition, AdditionsByTree)>>,
 }
 
 impl Ingest {
-    /// Returns what each of these roots adds that has other trees beside it. Those of very large repositories are
-    /// left out.
+    /// Returns the additions of each root that shares its repository with another one. Omits
+    /// repositories with more than [`MAX_FILES`] files.
     pub async fn load_tree_additions(
         &self,
         roots: &[Root],
@@ -89,7 +90,7 @@ impl AdditionsCache {
     }
 }
 
-/// Counts the files with content that one tree alone has.
+/// Counts the files with chunks that only one tree has.
 fn count_additions(records: &[FileRecord]) -> AdditionsByTree {
     let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
     for record in records {

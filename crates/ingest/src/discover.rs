@@ -1,9 +1,9 @@
-//! Finds the files of a root that are worth indexing, by path alone; what needs its content is
-//! decided when a file is read.
+//! Finds the files of a root to index, by path alone; rules about content apply when a file is
+//! read.
 //!
-//! Ignore files above the root are deliberately not read: who asks for a folder wants it, even when
-//! a repository around it ignores it, and the same folder gives the same files wherever it lies.
-//! Links are left out: their targets are either inside, and found there, or none of the root's.
+//! Ignore files above the root are deliberately not read: a client that requests a folder wants it
+//! even if a repository around it ignores it, and the result must not depend on the location. Links
+//! are excluded: their targets are found inside the root, or do not belong to it.
 
 mod attributes;
 pub mod ignored;
@@ -34,36 +34,35 @@ pub(super) use way::WalkContext;
 /// A file that may be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveredFile {
-    /// Path below the root, with `/` between parts.
+    /// Path below the root, separated by `/`.
     pub path: String,
     /// Size in bytes.
     pub size: u64,
     /// Modification time, nanoseconds since the Unix epoch.
     pub modified_ns: u64,
-    /// Whether it is indexed even if it is generated or minified.
+    /// True if the file is indexed even when it is generated or minified.
     pub is_asked_for: bool,
 }
 
-/// What a walk found.
+/// Result of a walk.
 #[derive(Debug, Default)]
 pub struct WalkResult {
-    /// In order of path.
+    /// Files in path order.
     pub files: Vec<DiscoveredFile>,
-    /// Files and folders that should have been read but could not be, files too large, and ignore
-    /// files that do not count as a whole.
+    /// Unreadable files and folders, files above the size limit, and ignore files with invalid
+    /// parts.
     pub skipped: Vec<SkippedPath>,
-    /// What rules about paths leave out.
+    /// Paths excluded by rules about paths.
     pub omitted: OmittedPaths,
-    /// Files that are secrets by their names, and private folders, also where nothing is indexed.
+    /// Files with names of secrets, and private folders, even where nothing is indexed.
     pub private: BTreeSet<String>,
-    /// Files among those found of which the content decides whether they are secrets.
+    /// Files found whose content decides whether they are secrets.
     pub doubtful: BTreeSet<String>,
-    /// Folders whose files are listed, the root first, by their paths below it.
+    /// Listed folders by their paths below the root, the root first.
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// Walks `root`, a canonical path. Blocks on the file system; ends early when `cancel` is
-/// cancelled.
+/// Walks `root`, a canonical path. Blocks on the file system; fails when `cancel` is cancelled.
 pub fn discover_files(
     root: &Path,
     max_file_bytes: u64,
@@ -79,7 +78,7 @@ pub fn discover_files(
     )
 }
 
-/// Opens a root for its walk, and for reading what that finds.
+/// Opens the folder of a root for walking and reading.
 pub(super) fn open_folder(root: &Path) -> Result<RootDir, IngestError> {
     RootDir::open(root).map_err(|error| map_open_error(root, error))
 }
@@ -96,7 +95,8 @@ pub(super) fn open_root(root: &Root) -> Result<RootDir, IngestError> {
 
 fn map_open_error(root: &Path, error: io::Error) -> IngestError {
     let path = root.to_owned();
-    // A run may have waited; the walk of a file would find every file of the root gone.
+    // The folder may have changed while the run waited. Walking a file would report every file as
+    // gone.
     match error.kind() {
         io::ErrorKind::PermissionDenied => IngestError::Path { path, reason: "cannot be read" },
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -106,7 +106,7 @@ fn map_open_error(root: &Path, error: io::Error) -> IngestError {
     }
 }
 
-/// Walks an opened root, or the part of it that is in scope.
+/// Walks an opened root, or its part in scope.
 pub(super) fn walk_root(
     root: &RootDir,
     way: WalkContext<'_>,
@@ -115,10 +115,10 @@ pub(super) fn walk_root(
     walk::walk_in_scope(root, way, wanted)
 }
 
-/// The ignore files of a root, for paths that may not be there. Each is read once.
+/// Ignore files of a root for paths that may no longer exist. Each file is read once.
 pub struct IgnoreFiles {
     root: RootDir,
-    /// The rules of folders, by their paths below the root.
+    /// Rules of folders by their paths below the root.
     known: RefCell<HashMap<String, IgnoreRules>>,
 }
 
@@ -128,13 +128,13 @@ impl IgnoreFiles {
         Ok(Self { root: RootDir::open(root)?, known: RefCell::default() })
     }
 
-    /// Whether the ignore files on its way leave a path out. Blocks on the file system.
+    /// Returns true if the ignore files of its folders exclude a path. Blocks on the file system.
     pub fn is_ignored(&self, path: &str) -> bool {
         let (mut rules, mut folder) = (IgnoreRules::default(), String::new());
         for part in path.split('/') {
             rules = self.load_rules(&folder, &rules);
             let next = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
-            // It may have been a file or a folder.
+            // The path may have been a file or a folder.
             let is_left_out = |is_folder| {
                 let verdict = rules.match_path(&next, is_folder);
                 matches!(verdict, IgnoreVerdict::Ignored | IgnoreVerdict::IgnoredByGit)
@@ -165,12 +165,12 @@ impl IgnoreFiles {
     }
 }
 
-/// Whether a file of this name says which files are left out.
+/// Returns true for names of files that define which files are excluded.
 pub(super) fn is_ignore_file(name: &str) -> bool {
     ignored::NAMES.contains(&name) || name == attributes::NAME
 }
 
-/// Returns the path below the root with `/` between its parts, if it is UTF-8.
+/// Returns the path below the root, separated by `/`, if it is UTF-8.
 pub fn relative_path(root: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();

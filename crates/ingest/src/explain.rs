@@ -1,4 +1,4 @@
-//! Says of each file of a folder why it is not indexed, without an index.
+//! Explains why files of a folder are not indexed, without an index.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,26 +21,28 @@ use super::{
     skip::SkipReason,
 };
 
-/// Files of a folder that are not indexed.
+/// Files of a folder that are not indexed, and why.
 #[derive(Debug)]
 pub struct FolderExplanation {
-    /// Whether they are those that git tracks; else those on disk, where a folder stands for what is in it.
+    /// True if the files are those that git tracks. Otherwise they are the files on disk, and an
+    /// excluded folder counts as one file.
     pub is_tracked: bool,
-    /// Number of files that are looked at.
+    /// Number of examined files.
     pub total: usize,
-    /// Paths below the folder by the rule that leaves them out, each with the number of such files that it stands for.
-    /// A folder that is left out ends with `/`; on disk, where nothing in it is counted, it stands for one.
+    /// Excluded paths below the folder by rule, each with the number of files it represents.
+    ///
+    /// An excluded folder ends with `/`. On disk its files are not counted, so it represents one.
     pub omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>>,
 }
 
 impl FolderExplanation {
-    /// Returns how many files are left out.
+    /// Returns the number of excluded files.
     pub fn count_omitted(&self) -> usize {
         self.omitted.values().flat_map(BTreeMap::values).sum()
     }
 }
 
-/// Finds which files of the folder `root`, a canonical path, are not indexed. Blocks on the file system.
+/// Finds the files in `root`, a canonical path, that are not indexed. Blocks on the file system.
 pub fn explain_folder(
     root: &Path,
     max_file_bytes: u64,
@@ -87,7 +89,7 @@ fn explain_tracked(
     let total = tracked.len();
     let mut omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>> = BTreeMap::new();
     for path in tracked.iter().filter(|path| !indexed.contains(*path)) {
-        // Ignore files are read, though not indexed, and no rule names them.
+        // Ignore files are read but not indexed, and no rule names them.
         let (rule, known) = found.find_omission(path).unwrap_or((OmissionRule::Hidden, path));
         if root.join(path).symlink_metadata().is_ok() {
             *omitted.entry(rule).or_default().entry(known.to_owned()).or_default() += 1;
@@ -105,7 +107,7 @@ fn explain_found(indexed: usize, found: &OmittedPaths) -> FolderExplanation {
     FolderExplanation { total: indexed + explanation.count_omitted(), ..explanation }
 }
 
-/// Returns the rule that leaves a file out for its content.
+/// Returns the rule that excludes a file because of its content.
 fn rule_of_content(
     folder: &RootDir,
     file: &DiscoveredFile,

@@ -1,8 +1,8 @@
-//! Folders that people choose from when they add a repository: those below the allowed folders that can be
-//! indexed, and nothing else.
+//! Folders to choose from when a client adds a repository: indexable folders below the allowed
+//! ones.
 //!
-//! Where a path lies is decided by its text alone, before the file system is asked for anything, so that
-//! nobody learns what exists elsewhere. Below an allowed folder no link is followed.
+//! A path is checked by its text alone before any file system access, so that clients cannot learn
+//! what exists elsewhere. Links below an allowed folder are not followed.
 
 use std::{
     io,
@@ -24,42 +24,42 @@ use super::{
     root,
 };
 
-/// The most folders of one listing.
+/// Maximum number of folders in a listing.
 const MAX_FOLDERS: usize = 1_000;
-/// The most entries that are looked at for one listing, files included.
+/// Maximum number of entries, including files, read for a listing.
 const MAX_ENTRIES: usize = 100_000;
-/// Names the private places, wherever they are, to what watches over file systems.
+/// Name of the private places for the watchdog, independent of their location.
 const PRIVATE: &str = "private places";
-/// What shows that a folder is a repository.
+/// Entry that marks a repository.
 const GIT: &str = ".git";
 
-/// The folders in one folder, or the allowed folders.
+/// Folders in one folder, or the allowed folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderChoices {
-    /// The folder; `None` lists the allowed ones.
+    /// Listed folder; `None` for the list of allowed folders.
     pub path: Option<PathBuf>,
-    /// The folder above, where that may be listed.
+    /// Parent folder, if it may be listed.
     pub parent: Option<PathBuf>,
-    /// Ordered by name.
+    /// Folders, ordered by name.
     pub folders: Vec<FolderChoice>,
-    /// Whether there are more.
+    /// True if there are more folders.
     pub is_truncated: bool,
 }
 
 /// A folder that can be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderChoice {
-    /// The path as the server sees it.
+    /// Path on the server.
     pub path: PathBuf,
-    /// Whether a repository of Git starts here.
+    /// True if the folder is the top of a Git repository.
     pub is_repository: bool,
 }
 
-/// Lists folders. Clones share what hangs.
+/// Lists folders. Clones share the watchdog.
 #[derive(Clone)]
 pub(super) struct FolderChooser {
     allowed: Arc<[PathBuf]>,
-    /// Its own, so that nothing here keeps a run or the watcher from a folder.
+    /// Separate watchdog, so that listings never block a run or the watcher.
     watchdog: IoWatchdog,
     stopping: CancellationToken,
 }
@@ -70,7 +70,7 @@ impl FolderChooser {
         Self { allowed: allowed.into(), watchdog: IoWatchdog::new(tasks), stopping }
     }
 
-    /// Lists the folders in `path`, or the allowed folders. `private` are places that are never indexed.
+    /// Lists the folders in `path`, or the allowed folders. Excludes the `private` places.
     pub(super) async fn list_folders(
         &self,
         path: Option<&Path>,
@@ -86,18 +86,18 @@ impl FolderChooser {
         }
     }
 
-    /// Returns whether `path`, which has no links, is below an allowed folder.
+    /// Returns true if `path`, which has no links, is below an allowed folder.
     pub(super) async fn is_allowed(&self, path: &Path, private: &Arc<PrivatePlaces>) -> bool {
         self.resolve_allowed_folders(private).await.find_containing(path).is_ok()
     }
 
-    /// Finds the allowed folders on disk. One that is not there, or does not answer, allows nothing.
+    /// Resolves the allowed folders. A folder that is missing or does not respond permits nothing.
     async fn resolve_allowed_folders(&self, private: &Arc<PrivatePlaces>) -> AllowedFolders {
         let private = Arc::clone(private);
         let resolving = self
             .watchdog
             .run_blocking(Path::new(PRIVATE), &self.stopping, move |_| private.resolve());
-        // Without them, nothing is known to be allowed.
+        // If the private places are unknown, no folder is allowed.
         let Ok(private) = resolving.await else { return AllowedFolders::default() };
         let real = |path: &PathBuf| {
             let (place, path) = (path.clone(), path.clone());
@@ -146,7 +146,7 @@ impl FolderChooser {
             whole.parent().filter(|above| tops.find_containing(above).is_ok()).map(Path::to_owned);
         let listing = move |pulse: &IoHeartbeat| list_subfolders(&top, &below, &tops, pulse);
         let listed = self.watchdog.run_blocking(&whole, &self.stopping, listing).await?;
-        // That it is a link, a file, not to be read or not there are one to who asks.
+        // The error must not reveal whether the path is a link, a file, unreadable or missing.
         let (folders, is_truncated) =
             listed.map_err(|_| IngestError::FolderNotFound(path.to_owned()))?;
         Ok(FolderChoices { path: Some(whole), parent, folders, is_truncated })
@@ -156,13 +156,13 @@ impl FolderChooser {
 /// An allowed folder.
 #[derive(Debug)]
 struct AllowedFolder {
-    /// As the setting names it.
+    /// Path in the setting.
     named: PathBuf,
-    /// Where it is, without links.
+    /// Canonical path, if the folder exists.
     real: Option<PathBuf>,
 }
 
-/// The allowed folders, and the places in them that are never indexed.
+/// Allowed folders and the places that are never indexed.
 #[derive(Debug, Default)]
 struct AllowedFolders {
     tops: Vec<AllowedFolder>,
@@ -170,7 +170,7 @@ struct AllowedFolders {
 }
 
 impl AllowedFolders {
-    /// Returns the allowed folder above a path, and the path below it.
+    /// Returns the allowed folder that contains a path, and the path relative to it.
     fn find_containing(&self, path: &Path) -> Result<(PathBuf, PathBuf), IngestError> {
         let mut is_inside = false;
         for top in &self.tops {
@@ -191,7 +191,7 @@ impl AllowedFolders {
         })
     }
 
-    /// Whether a folder may be indexed, by its path alone: no part below the allowed folder is hidden.
+    /// Returns true if the path permits indexing: no part below the allowed folder is hidden.
     fn is_indexable(&self, top: &Path, below: &Path) -> bool {
         let whole = join_below(top, below);
         let is_shown = |part: &std::ffi::OsStr| part.to_str().is_some_and(|part| !is_hidden(part));
@@ -212,7 +212,7 @@ fn git_entry() -> FolderEntry {
     FolderEntry { name: GIT.into(), kind: FolderEntryKind::Other }
 }
 
-/// Lists the folders in a folder, and says whether there are more.
+/// Lists the folders in a folder. Returns true as well if there are more.
 fn list_subfolders(
     top: &Path,
     below: &Path,
@@ -244,7 +244,7 @@ fn list_subfolders(
             is_truncated = true;
             break;
         }
-        // What cannot be read cannot be indexed, and what is a link by now is none of ours.
+        // Skips folders that cannot be read, or have become links.
         let Ok(folder) = beneath.open_folder(&below) else { continue };
         let is_repository = folder.read_facts(&git_entry()).is_ok();
         folders.push(FolderChoice { path: top.join(below), is_repository });

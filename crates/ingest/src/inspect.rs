@@ -1,4 +1,4 @@
-//! Decides by content whether a file is worth indexing.
+//! Decides by content whether a file is indexed.
 
 mod generated;
 mod minified;
@@ -12,35 +12,36 @@ use codeinfo_worktree::decode::{self, DecodedText};
 
 use super::skip::SkipReason;
 
-/// What inspecting a file says.
+/// Result of inspecting a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FileVerdict<'a> {
     /// Text to index.
     Text(IndexedText<'a>),
-    /// Binary, generated or minified.
+    /// Excluded: binary, generated or minified.
     LeftOut(OmissionRule),
-    /// Must not be shown.
+    /// Contains secrets that must not be shown.
     Skipped(SkipReason),
 }
 
-/// What a drawing is, is in its first bytes.
+/// Bytes at the start of a file that identify a drawing.
 const HEAD_BYTES: usize = 4096;
 
-/// Text of a file as it is indexed.
+/// Text of a file to index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexedText<'a> {
-    /// Without its secrets.
+    /// Text with its secrets replaced.
     pub(super) text: Cow<'a, str>,
     pub(super) language: Option<&'static Language>,
-    /// Whether `�` stands for what could not be decoded.
+    /// True if `�` replaces bytes that could not be decoded.
     pub(super) is_lossy: bool,
-    /// How many secrets were replaced.
+    /// Number of replaced secrets.
     pub(super) secrets: u64,
-    /// Whether the file is kept from the model's shell all the same.
+    /// True if the file must still be hidden from the model's shell.
     pub(super) is_private: bool,
 }
 
-/// Looks into the content of the file at `path`. One that is asked for may be generated or minified.
+/// Inspects the content of the file at `path`. A file that is asked for may be generated or
+/// minified.
 pub(super) fn inspect_content<'a>(
     path: &str,
     content: &'a [u8],
@@ -54,13 +55,13 @@ pub(super) fn inspect_content<'a>(
         };
     };
     let language = detect::detect_language(path, &text);
-    // Nothing after this sees a secret: the version alone is of the content as it is.
+    // Only the version is computed from the original content; all further steps see no secrets.
     let Some(censored) = codeinfo_secrets::censor_text(path, language, &text) else {
         return FileVerdict::Skipped(SkipReason::HoldsSecret);
     };
     let rule = find_rule(path, language, &text).filter(|_| !is_asked_for);
     if let Some(rule) = rule {
-        // What holds secrets is kept from the model's shell all the same.
+        // A file with secrets must be hidden from the model's shell.
         return if censored.is_private {
             FileVerdict::Skipped(SkipReason::HoldsSecret)
         } else {
@@ -81,7 +82,7 @@ pub(super) fn inspect_content<'a>(
     })
 }
 
-/// Returns the rule that leaves out a text which no person wrote.
+/// Returns the rule that excludes a generated or minified text.
 fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<OmissionRule> {
     if generated::is_generated(text) {
         return Some(OmissionRule::Generated);
@@ -93,7 +94,7 @@ fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<Omis
     is_minified.then_some(OmissionRule::Minified)
 }
 
-/// Returns the rule that leaves out a text which is made for programs: a drawing, or a source map.
+/// Returns the rule that excludes a text made for programs: a drawing or a source map.
 fn find_artifact(path: &str, text: &str) -> Option<OmissionRule> {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let head = text.get(..text.floor_char_boundary(HEAD_BYTES)).unwrap_or(text);
@@ -191,7 +192,7 @@ mod tests {
         let code = [b"const KEY: &str = \"", &key[..], b"\";\nfn sign() {}\n"].concat();
         let hidden = FileVerdict::Skipped(SkipReason::HoldsSecret);
         assert_eq!(inspect("a.txt", key), hidden);
-        // A name that promises secrets is enough where the content does not tell.
+        // A name that promises secrets suffices if the content is inconclusive.
         assert_eq!(inspect("server.der", b"\x30\x82\0\x01"), hidden);
         assert_eq!(inspect("secrets.txt", b"db: hunter2\nmail: swordfish\n"), hidden);
         assert_eq!(inspect(".env.example", b"K=x7Kq2Lm9Zr4tY8wB1nV5cX3dQ6hJ0sF2\n"), hidden);

@@ -1,9 +1,9 @@
-//! Fills the store: discover, chunk, embed, write.
+//! Fills the store: discovers, chunks, embeds and writes the files of roots.
 //!
-//! A worker takes runs one after the other; another one takes what the watcher asks for, while the
-//! first has much to do. What a run finds is compared with what the store knows; only what changed is read,
-//! embedded and written, the new before the old is deleted. A run happens when somebody asks for it, or
-//! when [`watch`] sees a change.
+//! A run is started by a client, or by the watcher when [`watch`] sees a change. One worker takes
+//! all runs in order; a second one takes the watcher's runs while the first is busy. A run compares
+//! the folder with the store and reads, embeds and writes only changed files. It writes the new
+//! chunks before it deletes the old ones.
 
 mod about;
 mod adds;
@@ -79,29 +79,28 @@ pub struct Ingest {
     shared: Arc<IngestState>,
     paths: PathMap,
     chooser: FolderChooser,
-    /// Whether worktrees of indexed repositories are indexed when somebody asks there.
+    /// Indexes a worktree of an indexed repository when a client works in it.
     joins: bool,
 }
 
-/// What the worker and all clones share.
+/// State shared by the workers and all clones of [`Ingest`].
 struct IngestState {
     deps: RunDependencies,
     runs: Mutex<RunTable>,
     /// Wakes the workers.
     queued: Notify,
-    /// Wakes who begins runs again that lost the store.
+    /// Wakes the task that restarts runs that lost the store.
     lost: Notify,
-    /// How the watcher does.
+    /// Faults of the watcher.
     watches: WatchFaults,
-    /// Languages of roots.
+    /// Languages of roots, cached.
     counted: LanguageCache,
-    /// What trees add to others.
+    /// Files that trees add to other trees, cached.
     additions: AdditionsCache,
 }
 
 impl IngestState {
-    /// No change of the table can be left half made, so that a poisoned lock still guards a whole
-    /// one.
+    /// Locks the run table. A poisoned lock is safe to use: no change leaves the table half made.
     fn lock_runs(&self) -> MutexGuard<'_, RunTable> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,7 +116,7 @@ impl IngestState {
     }
 }
 
-/// What a client asks for.
+/// Builds the job for a client's request.
 fn build_user_job(root: Root, mode: RunMode) -> IngestJob {
     IngestJob { root, mode, scope: None, origin: RunOrigin::User }
 }
@@ -165,45 +164,47 @@ impl Ingest {
         Self { shared, paths: PathMap::default(), chooser, joins: false }
     }
 
-    /// Shows paths to clients as `paths` says.
+    /// Converts the paths that clients see with `paths`.
     #[must_use]
     pub fn shown_as(self, paths: PathMap) -> Self {
         Self { paths, ..self }
     }
 
-    /// Never indexes the `private` places: they hold the index, keys and conversations. Counts once.
+    /// Excludes the `private` places, which hold the index, keys and conversations, from indexing.
+    /// Only the first call has an effect.
     #[must_use]
     pub fn with_private_places(self, private: PrivatePlaces) -> Self {
         self.shared.deps.private.get_or_init(|| private.into());
         self
     }
 
-    /// Has worktrees of indexed repositories indexed when somebody asks there, if that is wanted.
+    /// Sets whether worktrees of indexed repositories are indexed when a client works in them.
     #[must_use]
     pub fn with_joining_worktrees(self, joins: bool) -> Self {
         Self { joins, ..self }
     }
 
-    /// Lets people choose from folders below `allowed`.
+    /// Lets clients choose from folders below `allowed`.
     #[must_use]
     pub fn choosing_in(self, allowed: Vec<PathBuf>) -> Self {
         let chooser = FolderChooser::new(allowed, self.shared.deps.tasks.clone());
         Self { chooser, ..self }
     }
 
-    /// Lists the folders in a folder that can be indexed; without one, those that may be chosen from.
+    /// Lists the indexable folders in `path`; without a path, lists the folders to choose from.
     pub async fn list_folders(&self, path: Option<&Path>) -> Result<FolderChoices, IngestError> {
         self.chooser.list_folders(path, &self.shared.deps.private_places()).await
     }
 
-    /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
+    /// Starts a run for a folder. Returns the existing run if one of the same folder waits or
+    /// works.
     pub async fn start_run(&self, request: IngestRequest) -> Result<RunId, IngestError> {
         let deps = &self.shared.deps;
         let placed = root::resolve_request_path(deps, request.path.clone()).await;
         if request.is_confined {
             let folder = match &placed {
                 Ok((path, revision)) => revision.as_ref().map_or(path, |one| &one.folder),
-                // What is there, and what is not, is not for everybody to learn.
+                // A confined client must not learn which paths exist.
                 Err(_) => &request.path,
             };
             self.refuse_outside(folder).await?;
@@ -225,7 +226,7 @@ impl Ingest {
         self.shared.admit_job(&mut runs, build_user_job(known.apply_to(root), RunMode::Changes))
     }
 
-    /// Refuses a folder that is below neither an indexed one nor one that may be chosen from.
+    /// Refuses a folder that is neither below an indexed folder nor below one to choose from.
     async fn refuse_outside(&self, folder: &Path) -> Result<(), IngestError> {
         let deps = &self.shared.deps;
         let roots = deps.store.roots().await?;
@@ -235,7 +236,8 @@ impl Ingest {
         if is_allowed { Ok(()) } else { Err(IngestError::Confined) }
     }
 
-    /// Starts a run that embeds every file of a known root again, found by name, id or path.
+    /// Starts a run that embeds every file of a known root again. Finds the root by name, id or
+    /// path.
     pub async fn reembed_root(&self, root: &str) -> Result<RunId, IngestError> {
         let root = self.find_root(root).await?;
         match &root.host {
@@ -252,8 +254,9 @@ impl Ingest {
             .admit_job(&mut self.shared.lock_runs(), build_user_job(root, RunMode::Everything))
     }
 
-    /// Makes a root of this host of one that was indexed when all hosts were taken to have the same folders, if it is
-    /// here.
+    /// Turns a root whose host is unknown into a root of this host if its folder exists here.
+    ///
+    /// Such roots were indexed when all hosts were assumed to have the same folders.
     async fn adopt_root(&self, root: Root) -> Result<RunId, IngestError> {
         let (path, revision) =
             root::resolve_request_path(&self.shared.deps, root.path.clone()).await?;
@@ -261,7 +264,8 @@ impl Ingest {
             revision::root_id(self.shared.deps.store.host().as_ref(), &path, revision.as_ref());
         let (name, description) = (Some(root.name.clone()), root.description.clone());
         let former = (root.id != id).then(|| root.id.to_string());
-        // Written before the other one goes, whose name it takes, so that a kill in between loses neither.
+        // The new root takes the name of the old one. It is written first, so that a kill in
+        // between loses neither.
         let own = Root { id, host: None, repository: None, origin: None, ..root.without_index() };
         self.shared.deps.store.put_root(own).await?;
         if let Some(former) = former {
@@ -270,20 +274,24 @@ impl Ingest {
         self.start_run(IngestRequest { path, name, description, is_confined: false }).await
     }
 
-    /// Starts to repair the roots whose index was found damaged; what is returned ends when that has.
-    /// Must be called on a runtime, once.
+    /// Starts to repair the roots whose index is damaged. The returned task ends when all are
+    /// repaired.
+    ///
+    /// Must be called once, on a runtime.
     pub fn repair_damaged_roots(&self) -> JoinHandle<()> {
         self.shared.deps.tasks.spawn_handle(mend::run_repairs(self.clone()))
     }
 
-    /// From now on keeps every root as its folder is, until the tasks stop. Must be called on a
-    /// runtime, once.
+    /// Starts to watch all roots and to index their changes, until the tasks stop.
+    ///
+    /// Must be called once, on a runtime.
     pub fn keep_current(&self) {
         self.shared.watches.start_watching();
         self.shared.deps.tasks.spawn(watch::watch_roots(Arc::clone(&self.shared)));
     }
 
-    /// Returns how far a run is. While it waits for the store or the embedder, the message says why.
+    /// Returns the status of a run. While it waits for the store or the embedder, the message says
+    /// why.
     pub fn run_status(&self, run: RunId) -> Result<RunStatus, IngestError> {
         let mut status = self.shared.lock_runs().run_status(run)?;
         if matches!(status.state, RunState::Scanning | RunState::Embedding) {
@@ -294,12 +302,12 @@ impl Ingest {
         Ok(status)
     }
 
-    /// Returns where runs that fail are noted, which others may use, too.
+    /// Returns the log of failed runs, which other parts may share.
     pub fn failures(&self) -> FailureLog {
         self.shared.deps.failures.clone()
     }
 
-    /// Returns how many runs wait or work.
+    /// Returns the number of runs that wait or work.
     pub fn active_run_count(&self) -> usize {
         self.shared.lock_runs().active_run_count()
     }
@@ -309,13 +317,14 @@ impl Ingest {
         self.shared.lock_runs().watch_run(run)
     }
 
-    /// Cancels a run, which ends soon; one that has ended stays as it is.
+    /// Cancels a run, which ends soon. A run that has ended is unchanged.
     pub fn cancel_run(&self, run: RunId) -> Result<RunStatus, IngestError> {
         self.shared.lock_runs().cancel_run(run)
     }
 
-    /// Cancels the run of a root, waits for its end, and forgets the root with everything indexed
-    /// for it. Goes on when the caller goes away.
+    /// Cancels the run of a root, waits for its end, and deletes the root with its index.
+    ///
+    /// The removal completes even if the caller is dropped.
     pub async fn remove_root(&self, root: &str) -> Result<Root, IngestError> {
         let root = self.find_root(root).await?;
         let ending = self.shared.lock_runs().close_root(&root)?;
@@ -334,7 +343,7 @@ impl Ingest {
         Ok(root)
     }
 
-    /// Returns every root, those with a waiting first run included, ordered by name.
+    /// Returns every root, ordered by name, including roots whose first run waits.
     pub async fn list_roots(&self) -> Result<Vec<RootStatus>, IngestError> {
         let known = self.shared.deps.store.roots().await?;
         let mut elsewhere = HashSet::new();
@@ -346,7 +355,7 @@ impl Ingest {
         Ok(root::collect_statuses(known, &elsewhere, &self.shared.lock_runs()))
     }
 
-    /// Finds a root by name, id or path, among those in the store, then among those whose first run
+    /// Finds a root by name, id or path: first in the store, then among roots whose first run
     /// waits.
     async fn find_root(&self, reference: &str) -> Result<Root, IngestError> {
         let mut roots = self.shared.deps.store.roots().await?;

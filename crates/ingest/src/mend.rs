@@ -1,9 +1,12 @@
-//! Repairs roots whose index was found damaged or incomplete when the store was opened: a run of each, one by one.
+//! Repairs roots whose index was damaged or incomplete when the store was opened, one run after
+//! another.
 //!
-//! What fails is tried again, after a second, then less and less often down to once a minute. The list of
-//! roots to repair is kept apart from the store, so that the next start continues a repair that is killed.
+//! A failed repair is retried after one second, then at growing intervals of at most one minute.
+//! The list of roots to repair is stored apart from the vectors, so that the next start continues
+//! after a kill.
 //!
-//! A run that failed because the store was away begins again when it is back; one that failed otherwise does not.
+//! A run that failed because the store was unavailable is restarted when the store is back. A run
+//! that failed otherwise is not.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -15,15 +18,15 @@ use super::{
     plan::RunMode,
 };
 
-/// How often a store that is not open yet is checked.
+/// Interval between checks whether the store is open.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Pauses before what could not be repaired is tried again: a disk that is not there yet, a service that does not
-/// answer.
+/// Intervals between repairs, for causes that pass, such as a missing disk or an unavailable
+/// service.
 const RETRY: BackoffSchedule =
     BackoffSchedule { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
-/// Repairs all of them, or as many as can be until the process stops.
+/// Repairs all damaged roots, until the process stops.
 pub(super) async fn run_repairs(ingest: Ingest) {
     let shared = &ingest.shared;
     let stopping = shared.deps.tasks.stop_token().clone();
@@ -44,7 +47,7 @@ pub(super) async fn run_repairs(ingest: Ingest) {
     stopping.run_until_cancelled(mending).await;
 }
 
-/// Begins runs again that lost the store, once it is back, until the process stops.
+/// Restarts runs that lost the store when it is back, until the process stops.
 pub(super) async fn resume_lost_runs(shared: Arc<IngestState>) {
     let resuming = async {
         let mut failures = 0;
@@ -65,7 +68,7 @@ pub(super) async fn resume_lost_runs(shared: Arc<IngestState>) {
     shared.deps.tasks.stop_token().run_until_cancelled(resuming).await;
 }
 
-/// Begins what was lost again, and waits until all of it has ended.
+/// Restarts the lost runs and waits until all have ended.
 async fn resume_once(shared: &IngestState) {
     let begun: Vec<_> = {
         let mut runs = shared.lock_runs();
@@ -76,7 +79,7 @@ async fn resume_once(shared: &IngestState) {
                 runs.add_lost_job(job);
                 None
             }
-            // It is removed, or a run of it works already.
+            // The root is being removed, or another run of it works.
             Err(_) => None,
         };
         lost.into_iter().filter_map(&mut begin).collect()
@@ -87,13 +90,15 @@ async fn resume_once(shared: &IngestState) {
     }
 }
 
-/// Tries to repair the roots that are left, or all that are damaged; returns those that could not be,
-/// or `None` where that cannot be read.
+/// Repairs the roots of `left`, or all damaged ones if `None`.
+///
+/// Returns the roots that failed, or `left` unchanged if the roots cannot be read. Returns `None`
+/// after the failed adoption of a root, whose id may have changed.
 async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
     let shared = &ingest.shared;
     let is_empty = left.is_none() && matches!(shared.deps.store.count(None).await, Ok(0));
     let needs_run = |root: &Root| needs_run(root, is_empty);
-    // What failed since says why instead.
+    // A root that has failed since then records that reason instead.
     let is_damaged = |root: &Root| match &left {
         Some(left) => left.contains(&root.id) && (!root.last_run.is_completed() || needs_run(root)),
         None => needs_run(root),
@@ -109,7 +114,7 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
     for root in roots {
         let (id, owner, name) = (root.id, root.chunk_owner(), root.name.clone());
         let is_adopted = root.host.is_some();
-        // Another process of the same server is at it.
+        // Another process of the same server is working on it.
         if shared.deps.store.is_leased(owner).await.unwrap_or(true) {
             failed.insert(id);
             continue;
@@ -117,14 +122,15 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
         let resumes = matches!(root.last_run, LastRun::Failed { .. });
         info!(root.name = %name, "completing what is damaged or incomplete");
         let ended = repair_root(ingest, root).await;
-        // One that a user cancels is not begun again.
+        // A run that a user cancelled is not restarted.
         if !matches!(ended, Ok(RunState::Completed | RunState::Skipped | RunState::Cancelled)) {
             warn!(root.name = %name, ?ended, "a damaged or incomplete repository could not be completed; trying again");
             if is_adopted {
-                // It may have another id by now.
+                // Its id may have changed.
                 return None;
             }
-            // One that fails for want of the store again is left to `resume`, and one that fails otherwise to people.
+            // `resume_lost_runs` restarts a run that lost the store again; other failures need a
+            // person.
             if !resumes {
                 failed.insert(id);
             }
@@ -133,9 +139,13 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
     Some(failed)
 }
 
-/// Whether a run of `root` begins by itself: its index is damaged, discarded or gone, its last run was killed or lost
-/// the store, or a former version, which did not look for secrets, made it. A root of another host is completed there. One of an
-/// unknown host that was discarded, or whose takeover was interrupted, is taken over by a host that has its folder.
+/// Returns true if a run of `root` must start without a request.
+///
+/// For a root of this host: its index is damaged, discarded or gone; its last run was killed or
+/// lost the store; or it was made by a version that did not detect secrets.
+///
+/// A root of another host is completed there. A root of an unknown host that was discarded, or
+/// whose adoption was interrupted, is adopted by a host that has its folder.
 fn needs_run(root: &Root, is_store_empty: bool) -> bool {
     if let Some(host) = &root.host {
         let is_to_adopt = matches!(root.last_run, LastRun::Discarded | LastRun::Interrupted);
@@ -151,11 +161,11 @@ fn needs_run(root: &Root, is_store_empty: bool) -> bool {
     }
 }
 
-/// Runs one root and returns how that ended.
+/// Runs one root and returns the final state.
 async fn repair_root(ingest: &Ingest, root: Root) -> Result<RunState, IngestError> {
     let run = if root.host.is_some() {
         match ingest.adopt_root(root).await {
-            // It is on another host.
+            // The folder is on another host.
             Err(IngestError::Path { .. }) => return Ok(RunState::Skipped),
             adopted => adopted?,
         }

@@ -1,4 +1,4 @@
-//! Names of roots: what may be one, and how a folder gets its own.
+//! Names of roots: validation, and names derived from folders and commits.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use codeinfo_core::{IndexedCommit, plain_name};
 
 use super::error::IngestError;
 
-/// The longest name, in bytes.
+/// Maximum bytes of a name.
 const MAX_BYTES: usize = 200;
 
-/// Returns a name that a user asked for, trimmed, if it can be one.
+/// Trims and validates a name from a client.
 pub(super) fn validate_name(name: &str) -> Result<String, IngestError> {
     let refused = |reason: &str| Err(IngestError::Name(reason.to_owned()));
     match name.trim() {
@@ -25,7 +25,7 @@ pub(super) fn validate_name(name: &str) -> Result<String, IngestError> {
     }
 }
 
-/// Returns the folder's own name; when it is taken, that name with the host's after it, if there is one, or with a
+/// Returns the folder's name. If it is taken, appends the host's name if there is one, else a
 /// number.
 pub(super) fn of_folder(
     folder: &Path,
@@ -46,8 +46,8 @@ pub(super) fn of_folder(
     }
 }
 
-/// Returns `REPOSITORY@NAME` for a commit, or that with a number after it when it is taken. Without a name of the
-/// repository, it is that of its folder.
+/// Returns `REPOSITORY@NAME` for a commit, with a number appended if that is taken. `repository`
+/// defaults to the folder's name.
 pub(super) fn of_revision(
     repository: Option<&str>,
     revision: &IndexedCommit,

@@ -1,4 +1,4 @@
-//! How the last run of each root went that ended in this process, and which files it skipped.
+//! Results of the last run of each root that ended in this process, with the skipped files.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::{
     status::{RunCounts, RunState},
 };
 
-/// The most roots of which that is remembered.
+/// Maximum number of roots with a result.
 const MAX_ROOTS: usize = 256;
 
 /// A run that ended.
@@ -20,20 +20,20 @@ pub struct PastRun {
     pub started_at: Timestamp,
     pub ended_at: Timestamp,
     pub counts: RunCounts,
-    /// Why it failed, or what is worth knowing.
+    /// Reason of the failure, or remarks.
     pub message: Option<String>,
-    /// Of the whole root, also where the run looked at a part of it.
+    /// Missing files of the whole root, even if the run covered a part of it.
     pub missing: MissingFiles,
 }
 
-/// The last run of each root. Without those of a former process.
+/// Last run of each root, excluding runs of former processes.
 #[derive(Debug, Default)]
 pub(super) struct RunHistory {
     runs: HashMap<RootId, PastRun>,
 }
 
 impl RunHistory {
-    /// Notes how a run ended, which looked at `scope` only.
+    /// Records the result of a run that covered only `scope`, or the whole root if `None`.
     pub(super) fn record_run(&mut self, root: RootId, run: PastRun, scope: Option<&PathScope>) {
         let missing = match (self.runs.get(&root), scope) {
             (Some(before), Some(scope)) => run.missing.with_rest(&before.missing, scope),

@@ -1,11 +1,11 @@
-//! One run: scan, plan, then read, embed and write as a stream, so that memory stays bounded.
+//! One run: scans, plans, then reads, embeds and writes as a stream with bounded memory.
 //!
-//! A run marks its root as interrupted before its first write and clears the mark at its end. A
-//! run that finds the mark compares every chunk with the file records first. At most 32 MiB of
-//! files are between reading and writing at a time, whatever their number.
+//! A run marks its root as interrupted before its first write and clears the mark at its end. A run
+//! that finds the mark first compares every chunk with the file records. At most 32 MiB of files
+//! are between reading and writing at a time.
 //!
-//! A run waits for the lease of its repository only until it knows that the holder lives, and then
-//! fails: waiting longer would hold up all other runs of this process.
+//! A run waits for the lease of its repository until it knows that the holder lives, and then
+//! fails, because waiting longer would delay all other runs of this process.
 
 mod batch;
 mod elsewhere;
@@ -50,79 +50,79 @@ use super::{
     status::{RunFindings as AtEnd, RunProgress, RunState},
 };
 
-/// How many read files may wait for the embedder.
+/// Maximum number of read files that wait for the embedder.
 const READ_AHEAD: usize = 32;
-/// How many embedded batches may wait for the store.
+/// Maximum number of embedded batches that wait for the store.
 const WRITE_AHEAD: usize = 1;
-/// Returns what a root says from the first write of a run on until its end, so that a run that was
-/// killed is known to have been.
+/// Marks a root as interrupted. The mark remains from the first write of a run until its end, so
+/// that a killed run is detected.
 pub(super) fn mark_interrupted(root: Root) -> Root {
     Root { last_run: LastRun::Interrupted, ..root }
 }
 
-/// What runs work with.
+/// Services and state that runs need.
 #[derive(Clone)]
 pub(super) struct RunDependencies {
     pub(super) store: Arc<dyn VectorStore>,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
-    /// Places that are never indexed, once they are known.
+    /// Places that are never indexed; unset until the server has set them.
     pub(super) private: Arc<OnceLock<Arc<PrivatePlaces>>>,
     pub(super) folders: IndexedFolders,
-    /// Whose turn it is to change what is kept of a repository.
+    /// Locks for changes of the data of each repository.
     pub(super) turns: OwnerLocks,
-    /// For walking and reading roots.
+    /// Watchdog for walking and reading roots.
     pub(super) watchdog: IoWatchdog,
-    /// For asking what is at a path, also while a run works there.
+    /// Watchdog for looking up a path, which also works while a run holds that path.
     pub(super) lookups: IoWatchdog,
     pub(super) tasks: Tasks,
-    /// Where a run that fails is noted.
+    /// Log of failed runs.
     pub(super) failures: FailureLog,
 }
 
 impl RunDependencies {
-    /// Returns the places that are never indexed: they hold the index, keys and conversations.
+    /// Returns the places that are never indexed, because they hold the index, keys and
+    /// conversations.
     pub(super) fn private_places(&self) -> Arc<PrivatePlaces> {
         self.private.get().cloned().unwrap_or_default()
     }
 }
 
-/// What one run is to do.
+/// Work of one run.
 #[derive(Debug, Clone)]
 pub(super) struct IngestJob {
-    /// The root as it is to be; counts and times are filled in by the run.
+    /// Root as requested; the run sets its counts and times.
     pub(super) root: Root,
     pub(super) mode: RunMode,
-    /// What the run scans; `None` is the whole root.
+    /// Part of the root to scan; `None` for the whole root.
     pub(super) scope: Option<Arc<PathScope>>,
     pub(super) origin: RunOrigin,
 }
 
-/// Who asked for a run.
+/// Origin of the request for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunOrigin {
-    /// A client.
+    /// Requested by a client.
     User,
-    /// The watcher, which may ask again.
+    /// Requested by the watcher, which may request it again.
     Watch,
 }
 
-/// What the stages of one run share.
+/// State shared by the stages of one run.
 #[derive(Clone)]
 struct RunTarget {
     root: RootId,
-    /// What its chunks are kept under.
+    /// Owner of the chunks.
     owner: RootId,
     store: Arc<dyn VectorStore>,
     embedder: Arc<dyn Embedder>,
 }
 
-/// How long the failure of a run may take to be noted when the store is what failed. The root says
-/// already that the run was interrupted.
+/// Maximum time to record a failure of the store itself. The root is already marked as interrupted.
 const NOTE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Runs a job to its end, while no other process changes its root. Returns the final state; a failure
-/// is also noted in the root.
+/// Runs a job while no other process changes its root. Returns the final state; a failure is also
+/// recorded in the root.
 pub(super) async fn run_job(
     deps: &RunDependencies,
     mut job: IngestJob,
@@ -139,7 +139,7 @@ pub(super) async fn run_job(
         root.id == job.root.id && root.chunk_owner() != job.root.chunk_owner() && has_chunks
     };
     if let Some(moved) = roots.iter().find(is_moved) {
-        // It became a tree of another repository, where none of its chunks are.
+        // The root now belongs to another repository, which has none of its chunks.
         remove_root(deps, moved).await?;
     }
     let turn = tokio::select! {
@@ -158,8 +158,9 @@ pub(super) async fn run_job(
     ended
 }
 
-/// Forgets a root while no other process changes it. If that is interrupted, the root says so, and the
-/// next run of it finds out what is left.
+/// Deletes a root while no other process changes it.
+///
+/// If the removal is interrupted, the root is marked so, and its next run repairs it.
 pub(super) async fn remove_root(deps: &RunDependencies, root: &Root) -> Result<(), StoreError> {
     let id = root.id;
     let turn = deps.turns.lock_owner(root.chunk_owner()).await;
@@ -209,7 +210,7 @@ async fn run_leased(
     };
     let ended = tokio::select! {
         ended = run.run(deps, before.as_ref(), job.mode, job.scope) => ended,
-        // Dropping the run is what keeps it from writing once more.
+        // Dropping the run prevents further writes.
         error = lease.lost() => Err(error.into()),
     };
     match &ended {
@@ -217,7 +218,7 @@ async fn run_leased(
         Err(_) => deps.folders.forget_root(id),
     }
     if let Err(IngestError::Store(StoreError::LeaseLost { .. })) = &ended {
-        // The root may be another process's now.
+        // Another process may own the root now.
         return ended;
     }
     let noted = run.note_end(before, &ended).await;
@@ -230,14 +231,14 @@ struct Run<'a> {
     lease: &'a Lease,
     target: RunTarget,
     root: Root,
-    /// The secrets of the root, as far as the run knows.
+    /// Secret files of the root known to the run.
     private: BTreeSet<String>,
-    /// Those of them that are indexed, without their secrets.
+    /// Those of them that are indexed with their secrets replaced.
     censored: BTreeSet<String>,
     index_state: IndexState,
-    /// Whether the root says that it is being changed.
+    /// True once the root is marked as changing.
     has_begun: bool,
-    /// The part of the root that it looks at; `None` is the whole.
+    /// Part of the root that the run covers; `None` for the whole root.
     part: Option<Arc<PathScope>>,
     progress: RunProgress,
     cancel: CancellationToken,
@@ -258,7 +259,7 @@ impl Run<'_> {
         if before.is_none() {
             self.mark_as_changing().await?;
         }
-        // After a run that did not end well, and before the first, a part is not enough.
+        // The first run, and a run after a failed one, must cover the whole root.
         let whole =
             before.filter(|root| root.last_run.is_completed() && root.last_ingest_at.is_some());
         let whole = whole.filter(|_| listed.is_some());
@@ -283,11 +284,11 @@ impl Run<'_> {
             self.index_state = IndexState::new(records, has_repaired);
             (folder, discovered)
         };
-        // Those that are not known to be harmless count until they are read.
+        // Files not known to be harmless count as secret until they are read.
         let is_unknown = |path: &&String| self.index_state.get(path).is_none();
         self.private.extend(discovered.doubtful.iter().filter(is_unknown).cloned());
         if listed.is_none_or(|listed| self.private_files() != listed) {
-            // Before a question may be asked about what was found.
+            // The secrets must be recorded before a question can find these files.
             self.begin_again().await?;
         }
         let plan = self.build_plan(discovered, mode);
@@ -314,8 +315,8 @@ impl Run<'_> {
         plan
     }
 
-    /// Reads, embeds and writes what the plan names, then takes out what is gone: a moved file is
-    /// found at its new place before it is lost at its old one.
+    /// Reads, embeds and writes the files of the plan, then deletes the ones that are gone, so that
+    /// a moved file is always in the index.
     async fn carry_out(
         &mut self,
         deps: &RunDependencies,
@@ -341,9 +342,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs the three stages side by side. A stage that fails or is cancelled drops its end of a
-    /// channel, which ends the others.
-    /// Returns the files that are gone.
+    /// Runs the three stages in parallel. Returns the files that are gone.
+    ///
+    /// A stage that fails or is cancelled drops its end of a channel, which ends the others.
     async fn stream_files(
         &mut self,
         deps: &RunDependencies,
@@ -360,7 +361,7 @@ impl Run<'_> {
         };
         let readers = ReadJob::new(self, deps, (folder, hold), (files, elsewhere), mode);
         let readers = readers.start_readers(&deps.tasks, &read_to);
-        // Only the readers' own ends keep the channel open.
+        // The channel must close when the last reader ends.
         drop(read_to);
         let (target, cancel) = (self.target.clone(), self.cancel.clone());
         let (place, pulses) = (self.root.path.clone(), readers.heartbeats());
@@ -383,7 +384,7 @@ impl Run<'_> {
         };
         tokio::select! {
             ended = working => ended?,
-            // Dropping the stages is what keeps them from waiting for the readers.
+            // Dropping the stages ends the wait for the readers.
             error = deps.watchdog.wait_for_silence(&place, &pulses) => return Err(error),
         }
         Ok(gone)
@@ -401,7 +402,7 @@ impl Run<'_> {
         gone.extend(private::update_after_read(&mut self.private, &mut self.censored, &batch));
         gone.extend_from_slice(&batch.gone);
         for skipped in &batch.skipped {
-            // What could not be read now may be readable next time, so its chunks stay.
+            // A file that is unreadable now may be readable next time, so its chunks remain.
             if !skipped.reason.is_passing() && self.index_state.get(&skipped.path).is_some() {
                 gone.push(skipped.path.clone());
             }
@@ -418,7 +419,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says in the root that it is being changed, once, before the first change.
+    /// Marks the root as changing before the first change of the run.
     async fn mark_as_changing(&mut self) -> Result<(), IngestError> {
         if !self.has_begun {
             self.begin_again().await?;
@@ -426,7 +427,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says so again, with what is known by now.
+    /// Marks the root as changing, with the secrets known now.
     async fn begin_again(&mut self) -> Result<(), IngestError> {
         self.has_begun = true;
         self.root.changed_at = Some(Timestamp::now());
@@ -470,7 +471,7 @@ impl Run<'_> {
                 ..self.root.clone()
             },
             Err(IngestError::Cancelled) => match before {
-                // What is repaired next time is counted then.
+                // The next run repairs and counts.
                 Some(before) if self.has_begun && !before.last_run.is_completed() => before,
                 Some(before) if self.has_begun => {
                     let embedded = before.counts.embedded;
@@ -486,7 +487,7 @@ impl Run<'_> {
         };
         let noting = self.target.store.put_root(Root { changed_at: self.root.changed_at, ..root });
         if let Err(IngestError::Store(_)) = ended {
-            // The store may be away: the run's own failure is what the caller hears of.
+            // The store may be unavailable; the caller gets the error of the run itself.
             match tokio::time::timeout(NOTE_TIMEOUT, noting).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {

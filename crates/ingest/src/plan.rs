@@ -1,4 +1,4 @@
-//! Decides which files must be read, which are gone, and which are known to be unchanged.
+//! Decides which files to read, which are gone and which are unchanged.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,34 +6,36 @@ use codeinfo_core::{FileRecord, hash};
 
 use super::discover::DiscoveredFile;
 
-/// What the store knows of a root's files, by path.
+/// Stored records of a root's files, by path.
 pub type FileRecords = HashMap<String, FileRecord>;
 
-/// How much of a root a run does again.
+/// Which files of a root a run processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunMode {
-    /// Only what changed.
+    /// Only changed files.
     Changes,
-    /// Every file, whether it changed or not.
+    /// All files, changed or not.
     Everything,
 }
 
-/// What a run has to do.
+/// Work of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RunPlan {
-    /// Files to read, in order of path: new, perhaps changed, or all of them.
+    /// Files to read, in path order: new or possibly changed files, or all files.
     pub read: Vec<DiscoveredFile>,
-    /// Paths in the store that are no longer there, in order.
+    /// Stored paths of files that no longer exist, in order.
     pub gone: Vec<String>,
-    /// How many files need no reading.
+    /// Number of files that need no reading.
     pub unchanged: usize,
 }
 
-/// Compares what was found with what is known. A file of the same size and modification time is
-/// unchanged; a time of 0 says that the time proves nothing.
+/// Compares the discovered files with the stored ones.
 ///
-/// Paths in `untouchable`, or below it, were there but could not be read; what the store has
-/// of them stays.
+/// A file of the same size and modification time is unchanged; a modification time of 0 is
+/// unreliable.
+///
+/// Paths in `untouchable`, and below them, exist but could not be read; their stored records
+/// remain.
 pub fn plan_run(
     found: Vec<DiscoveredFile>,
     known: &FileRecords,

@@ -1,9 +1,10 @@
-//! Notices file systems that do not answer. A system call on a lost mount may never return, and
-//! nothing can end it; so the caller stops waiting, and the thread is left to itself.
+//! Detects file systems that do not respond.
 //!
-//! A run stops waiting after a minute without an answer, or at once when it is cancelled. Until
-//! the thread ends, nothing else is asked of that root; when sixteen roots hang, of no other. The
-//! process ends without waiting for such threads.
+//! A system call on a lost mount may never return and cannot be interrupted, so the caller stops
+//! waiting and abandons the thread. A run stops waiting after a minute without a response, or at
+//! once when cancelled. Until the thread ends, no other work starts on that root; when sixteen
+//! roots hang, none starts on other roots either. The process ends without waiting for such
+//! threads.
 
 use std::{
     collections::HashMap,
@@ -24,21 +25,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::IngestError;
 
-/// A disk that spins up, or a server that restarts, answers within this; what is silent for longer
-/// may be so for ever.
+/// Maximum time without a response. A disk that spins up or a server that restarts responds sooner;
+/// a longer silence may be endless.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// With so many places whose threads do not come back, no thread is spent on another: the runtime
-/// has 512, and everything else needs some.
+/// Maximum number of hanging places. Beyond it no thread is spent on another place: the runtime has
+/// 512, and other work needs some.
 const MAX_PLACES: usize = 16;
-/// With so many places at work, further ones wait: each of them may prove to hang.
+/// Maximum number of places at work; others wait, because any of them may hang.
 const MAX_AT_WORK: usize = 128;
 
-/// Shows that blocking work gets on.
+/// Records the progress of blocking work.
 #[derive(Debug)]
 pub(super) struct IoHeartbeat {
     origin: Instant,
-    /// When the file system was last asked, in milliseconds after `origin`, and one more; 0 while
-    /// nothing is asked of it.
+    /// Time of the last file system call in milliseconds after `origin`, plus one; 0 while no call
+    /// is made.
     asked: AtomicU64,
 }
 
@@ -49,12 +50,12 @@ impl Default for IoHeartbeat {
 }
 
 impl IoHeartbeat {
-    /// Says that the file system answered, and is asked again.
+    /// Records that the file system responded and is called again.
     pub(super) fn beat(&self) {
         self.asked.store(self.elapsed_ms().saturating_add(1), Ordering::Relaxed);
     }
 
-    /// Says that the file system is asked for nothing.
+    /// Records that no file system call is pending.
     pub(super) fn mark_idle(&self) {
         self.asked.store(0, Ordering::Relaxed);
     }
@@ -71,7 +72,7 @@ impl IoHeartbeat {
     }
 }
 
-/// Runs blocking work on file systems, and gives it up when it hangs. Clones share what hangs.
+/// Runs blocking work on file systems and abandons it when it hangs. Clones share the places.
 #[derive(Debug, Clone)]
 pub(super) struct IoWatchdog {
     tasks: Tasks,
@@ -80,11 +81,11 @@ pub(super) struct IoWatchdog {
     at_work: Arc<Semaphore>,
 }
 
-/// Where threads are at work.
+/// A place and the threads that work there.
 #[derive(Debug)]
 struct GuardedPath {
     free: Arc<Semaphore>,
-    /// Those of the threads that hold it.
+    /// Heartbeats of the threads at work.
     pulses: Mutex<Vec<Arc<IoHeartbeat>>>,
 }
 
@@ -93,7 +94,7 @@ impl GuardedPath {
         self.free.available_permits() == 0
     }
 
-    /// Whether it is held by a thread that has had no answer for so long.
+    /// Returns true if a thread at work has had no response for `limit`.
     fn is_hanging(&self, limit: Duration) -> bool {
         self.is_held()
             && self.lock_heartbeats().iter().any(|pulse| pulse.silence_duration() >= limit)
@@ -104,7 +105,7 @@ impl GuardedPath {
     }
 }
 
-/// Held by work at a place until its last thread ends.
+/// Permit for work at a place, held until its last thread ends.
 #[derive(Debug)]
 pub(super) struct PathPermit {
     place: Arc<GuardedPath>,
@@ -112,7 +113,7 @@ pub(super) struct PathPermit {
 }
 
 impl PathPermit {
-    /// Takes up what shows that the work gets on.
+    /// Adds the heartbeats of threads at work.
     pub(super) fn add_heartbeats(&self, pulses: &[Arc<IoHeartbeat>]) {
         self.place.lock_heartbeats().extend_from_slice(pulses);
     }
@@ -134,8 +135,8 @@ impl IoWatchdog {
         Self { tasks, timeout, places: Arc::default(), at_work }
     }
 
-    /// Runs work at a place. Ends at once when `cancel` is cancelled, or when nothing has answered for
-    /// too long.
+    /// Runs blocking work at a place. Fails at once when `cancel` is cancelled, or after the
+    /// timeout without a response.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         place: &Path,
@@ -162,8 +163,8 @@ impl IoWatchdog {
         }
     }
 
-    /// Waits until no thread is at work at a place, as long as one that is gets on: it may be left there
-    /// by a run that gave up.
+    /// Waits until no thread works at a place. Fails when the thread there hangs; a run that gave
+    /// up may have abandoned it.
     pub(super) async fn acquire_path(
         &self,
         place: &Path,
@@ -178,7 +179,7 @@ impl IoWatchdog {
                 (Ok(here), Ok(Ok(room))) => {
                     Ok(PathPermit { place: Arc::clone(&held), _permits: [here, room] })
                 }
-                // Nobody closes the semaphores.
+                // The semaphores are never closed.
                 _ => Err(crowded()),
             }
         };
@@ -196,12 +197,13 @@ impl IoWatchdog {
         }
     }
 
-    /// Whether a thread is at work at a place.
+    /// Returns true if a thread works at a place.
     pub(super) fn is_held(&self, place: &Path) -> bool {
         self.lock_paths().get(place).is_some_and(|place| place.is_held())
     }
 
-    /// Returns once one of several threads has had no answer for too long.
+    /// Waits until one of several threads has had no response for the timeout, and returns the
+    /// error.
     pub(super) async fn wait_for_silence(
         &self,
         place: &Path,
@@ -219,7 +221,7 @@ impl IoWatchdog {
         IngestError::Stalled { path: place.to_owned(), seconds: self.timeout.as_secs() }
     }
 
-    /// Returns what is held at a place, unless too many others hang.
+    /// Returns the entry of a place, or `None` if too many others hang.
     fn get_or_insert_path(&self, place: &Path) -> Option<Arc<GuardedPath>> {
         let mut places = self.lock_paths();
         places.retain(|_, place| place.is_held() || 1 < Arc::strong_count(place));
@@ -232,7 +234,7 @@ impl IoWatchdog {
         Some(Arc::clone(place))
     }
 
-    /// No change can be left half made.
+    /// Locks the places. A poisoned lock is safe to use: no change leaves the map half made.
     fn lock_paths(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<GuardedPath>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -255,7 +257,7 @@ mod tests {
         let hung = dog.run_blocking(place, &cancel, move |_| asked.recv().is_err()).await;
         assert!(matches!(hung, Err(IngestError::Stalled { .. })), "{hung:?}");
         assert!(dog.is_held(place));
-        // The next one does not spend another thread.
+        // The next call does not spend another thread.
         let next = dog.run_blocking(place, &cancel, |_| ()).await;
         assert!(matches!(next, Err(IngestError::Stalled { .. })), "{next:?}");
         dog.run_blocking(Path::new("/well"), &cancel, |_| ()).await.unwrap();
@@ -280,7 +282,7 @@ mod tests {
         let (ended, ()) =
             tokio::join!(dog.run_blocking(Path::new("/lost"), &cancel, work), cancelling);
         assert!(matches!(ended, Err(IngestError::Cancelled)), "{ended:?}");
-        // What waits for the place can be cancelled, too.
+        // Waiting for the place can be cancelled as well.
         let waiting = dog.acquire_path(Path::new("/lost"), &cancel).await;
         assert!(matches!(waiting, Err(IngestError::Cancelled)), "{waiting:?}");
     }
@@ -335,7 +337,7 @@ mod tests {
     #[tokio::test]
     async fn waiting_for_a_place_lasts_as_long_as_the_work_there_gets_answers() {
         let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/slow"));
-        // Each waits for those before it; what is over hangs no more.
+        // Each waits for those before it; finished work no longer counts as hanging.
         let slow = |pulse: &IoHeartbeat| {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(4) {
@@ -403,7 +405,7 @@ mod tests {
     async fn many_places_may_be_at_work() {
         let (dog, cancel) = (watchdog(600_000), CancellationToken::new());
         let (dog, cancel) = (&dog, &cancel);
-        // Each of them ends when all are there.
+        // Each ends when all have arrived.
         let barrier = Arc::new(std::sync::Barrier::new(2 * MAX_PLACES));
         let at_work = (0..2 * MAX_PLACES).map(|number| {
             let barrier = Arc::clone(&barrier);

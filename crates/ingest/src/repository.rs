@@ -1,5 +1,5 @@
-//! Finds out which repository a folder is a tree of, from the files of git and without running it, and lets the
-//! trees of one repository change what they share one after the other.
+//! Identifies the repository of a folder from the files of git, without running git, and serializes
+//! changes of the data that its trees share.
 
 use std::{
     collections::HashMap,
@@ -19,26 +19,26 @@ use super::{
     revision,
 };
 
-/// What is known of a tree from the files of git.
+/// Facts about a tree, read from the files of git.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct GitTreeFacts {
-    /// The repository, as [`Root::repository`] has it.
+    /// Repository of the tree, as in [`Root::repository`].
     pub(super) repository: Option<RootId>,
-    /// Which commit it is now, if it is one.
+    /// Current commit, if the root is a commit.
     pub(super) revision: Option<IndexedCommit>,
-    /// Where it is from, if hosts share the store.
+    /// Origin of the repository, if hosts share the store.
     pub(super) origin: Option<Origin>,
 }
 
 impl GitTreeFacts {
-    /// Returns a root with what is known of it.
+    /// Returns `root` with these facts.
     pub(super) fn apply_to(self, root: Root) -> Root {
         let Self { repository, revision, origin } = self;
         Root { revision, repository, origin, ..root }
     }
 }
 
-/// Finds out what a tree at `path` is now. `roots` are all that are known.
+/// Reads the current facts of the tree at `path`. `roots` are all known roots.
 pub(super) async fn of_tree(
     (lookups, stopping): (&IoWatchdog, &CancellationToken),
     host: Option<codeinfo_core::Host>,
@@ -78,7 +78,7 @@ pub(super) async fn of_tree(
     Ok(GitTreeFacts { repository: repository.or(known.repository), ..known })
 }
 
-/// Returns the id of the repository of a worktree that is not indexed, without going through its history.
+/// Returns the repository id of a worktree that is not indexed. Does not read its history.
 pub(super) fn looked_up(
     git: &GitRepository,
     roots: &[Root],
@@ -94,14 +94,16 @@ pub(super) fn looked_up(
 
 /// A tree of a repository.
 struct FolderRepository {
-    /// Its main worktree.
+    /// Path of the main worktree.
     main: PathBuf,
-    /// The repository, unless the folder only claims to be of one.
+    /// The repository; `None` if the folder only claims to belong to one.
     git: Option<GitRepository>,
 }
 
-/// Returns the repository of a folder. One that only claims to be a worktree of another one is a repository of its
-/// own, and a part of a worktree, which git may ignore, is in none.
+/// Returns the repository of a folder.
+///
+/// A folder that only claims to be a worktree of another repository is a repository of its own. A
+/// subfolder of a worktree belongs to none, because git may ignore it.
 fn find_repository(folder: &Path) -> Option<FolderRepository> {
     folder.join(GIT).symlink_metadata().ok()?;
     let git = GitRepository::open(folder).ok().flatten();
@@ -109,7 +111,8 @@ fn find_repository(folder: &Path) -> Option<FolderRepository> {
     Some(FolderRepository { main, git })
 }
 
-/// Finds out where a repository is from. Its first commit is looked for once, as that takes a while.
+/// Returns the origin of a repository. Searches for the first commit only if `before` lacks it,
+/// because that is slow.
 fn find_origin(
     store: RootId,
     git: Option<&GitRepository>,
@@ -127,8 +130,11 @@ fn find_origin(
     Origin { store, remote, first_commit }
 }
 
-/// Returns the address of a remote as all ways to it have it: without scheme, and in lower case. `None` for one that
-/// is another machine for each.
+/// Returns the address of a remote without its scheme and in lower case, the same for every
+/// protocol.
+///
+/// Returns `None` for `localhost` and loopback addresses, which are a different machine on each
+/// host.
 fn normalize_remote(address: &Url) -> Option<String> {
     let host = match address.host()? {
         Host::Domain(name) if name != "localhost" => name.to_owned(),
@@ -139,7 +145,8 @@ fn normalize_remote(address: &Url) -> Option<String> {
     Some(format!("{host}{}", address.path()).to_lowercase())
 }
 
-/// Returns the id of a repository that trees on several hosts have: the one it had before, or another tree of it has.
+/// Returns the id of a repository with trees on several hosts: its former id, or that of another of
+/// its trees.
 fn find_shared_id(id: RootId, origin: &Origin, roots: &[Root]) -> RootId {
     let is_of = |root: &&Root| root.origin.as_ref().is_some_and(|other| other.is_of(origin));
     let alike =
@@ -147,18 +154,18 @@ fn find_shared_id(id: RootId, origin: &Origin, roots: &[Root]) -> RootId {
     alike.min().map_or_else(|| origin.repository_id(), |(_, repository)| repository)
 }
 
-/// Whose turn it is to change what is kept under an owner. Clones share the turns.
+/// Locks for changes of the data of each owner. Clones share the locks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OwnerLocks {
     owners: Arc<SyncMutex<HashMap<RootId, Arc<Mutex<()>>>>>,
 }
 
 impl OwnerLocks {
-    /// Waits for the turn of an owner.
+    /// Waits for the lock of an owner.
     pub(super) async fn lock_owner(&self, owner: RootId) -> OwnedMutexGuard<()> {
         let turn = {
             let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those that nobody waits for or has.
+            // Drops unused locks.
             owners.retain(|_, turn| 1 < Arc::strong_count(turn));
             Arc::clone(owners.entry(owner).or_default())
         };
@@ -172,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes the files of a repository with one linked worktree, as git leaves them.
+    /// Creates the files of a repository with one linked worktree as git writes them.
     fn repository(base: &Path) -> (PathBuf, PathBuf) {
         let (main, linked) = (base.join("main"), base.join("linked"));
         let own = main.join(".git/worktrees/linked");
@@ -285,7 +292,7 @@ mod tests {
         let shallow = root(4, &origin(2, "host/r", ""), id(90));
         let other = root(5, &origin(5, "host/other", "c2"), id(10));
         let roots = [one, shallow, other];
-        // By its folder, its remote, or its first commit; what it had before stays.
+        // Matches by folder, remote or first commit; a former id is unchanged.
         for (of, own, expected) in [
             (origin(1, "", ""), 7, 100),
             (origin(9, "host/r", ""), 7, 90),

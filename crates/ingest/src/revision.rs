@@ -1,4 +1,4 @@
-//! Commits as roots: what they can be called, and which commit that is now.
+//! Commits as roots: their valid names, and the commit that a name resolves to.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,13 @@ use codeinfo_worktree::git::{CommitLookupError, GitRepository};
 
 use super::error::IngestError;
 
-/// Longer names of commits are none.
+/// Maximum bytes of a commit name.
 pub(super) const MAX_NAME_BYTES: usize = 200;
-/// What no name of a branch or tag has, as git has it. Names of several of them, such as `main~3`, are none either.
+/// Characters that git forbids in names of branches and tags. Expressions such as `main~3` are not
+/// supported.
 const NEVER: &[char] = &['~', '^', ':', '?', '*', '[', '\\'];
 
-/// Returns the path by which a commit is known, where nothing is.
+/// Returns the path that identifies a commit: `FOLDER@NAME`, at which nothing exists.
 pub(super) fn revision_path(revision: &IndexedCommit) -> PathBuf {
     let mut path = revision.folder.clone().into_os_string();
     path.push("@");
@@ -20,7 +21,7 @@ pub(super) fn revision_path(revision: &IndexedCommit) -> PathBuf {
     path.into()
 }
 
-/// Returns the id of a root at a path of this host.
+/// Returns the id of a root of this host.
 pub(super) fn root_id(
     host: Option<&Host>,
     path: &Path,
@@ -32,7 +33,7 @@ pub(super) fn root_id(
     }
 }
 
-/// Looks up which commit it is now. Blocks on the file system.
+/// Resolves the name to its current commit. Blocks on the file system.
 pub(super) fn resolve_commit(
     revision: &IndexedCommit,
 ) -> Result<(IndexedCommit, GitRepository), IngestError> {
@@ -56,7 +57,7 @@ pub(super) fn resolve_commit(
     Ok((IndexedCommit { store, commit, ..revision.clone() }, git))
 }
 
-/// Says why a name can be none of a branch, a tag or a commit.
+/// Returns the reason as an error if a name cannot be a branch, tag or commit.
 pub(super) fn validate_revision_name(name: &str) -> Result<(), &'static str> {
     let is_odd = |c: char| c.is_whitespace() || NEVER.contains(&c);
     if name.is_empty() {

@@ -1,4 +1,4 @@
-//! Roots as users ask for them and as they see them.
+//! Roots as clients request them and see them.
 
 use std::{
     collections::HashSet,
@@ -16,30 +16,31 @@ use super::{
     runs::RunTable, status::RunState,
 };
 
-/// What a user asks to be ingested.
+/// A request to index a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IngestRequest {
-    /// The folder.
+    /// Path of the folder, or of a commit as `FOLDER@NAME`.
     pub path: PathBuf,
-    /// Its name; `None` keeps the former one or takes the folder's.
+    /// Name of the root; `None` keeps the former name or derives one from the folder.
     pub name: Option<String>,
-    /// What it is; `None` keeps what was said before.
+    /// Description of the root; `None` keeps the former one.
     pub description: Option<String>,
-    /// Whether the folder must be below an indexed one, or below one that may be chosen from.
+    /// Requires the folder to be below an indexed one or below one to choose from.
     pub is_confined: bool,
 }
 
-/// A root and what happens to it.
+/// A root and the state of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootStatus {
     pub root: Root,
-    /// Of the run that waits or works, else how the last one ended.
+    /// State of the waiting or working run, else of the last run.
     pub state: RunState,
-    /// The run that waits or works.
+    /// Run that waits or works.
     pub run_id: Option<RunId>,
 }
 
-/// Where the system shows itself as files. Reading them may wait for ever, or change something.
+/// Folders in which the system exposes its state as files. Reading them may block forever or have
+/// side effects.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Returns the canonical path of an existing folder.
@@ -54,7 +55,7 @@ pub(super) async fn canonicalize_folder(
         .await?
 }
 
-/// Returns where a request is to look: the canonical path of a folder, or a commit with the path that stands for it.
+/// Returns the canonical path of the requested folder, or a commit and the path that identifies it.
 pub(super) async fn resolve_request_path(
     deps: &RunDependencies,
     path: PathBuf,
@@ -82,8 +83,10 @@ pub(super) async fn resolve_request_path(
     deps.lookups.run_blocking(&place, stopping, look).await?
 }
 
-/// Returns the commit that a path names, which is that of no folder: the first `@` after the path of a repository
-/// ends that. `None` where it has none. Blocks on the file system.
+/// Parses `FOLDER@NAME` into a commit. The folder ends at the first `@` that follows the path of a
+/// repository.
+///
+/// Returns `None` if no `@` follows an existing folder. Blocks on the file system.
 fn parse_revision(
     path: &Path,
     private: &ResolvedPlaces,
@@ -114,7 +117,7 @@ fn parse_revision(
     nearest.map_or(Ok(None), Err)
 }
 
-/// Returns whether a path names a folder that a run would not refuse. Blocks on the file system.
+/// Returns true if a path names a folder that can be indexed. Blocks on the file system.
 pub fn can_be_indexed(path: &Path, private: &PrivatePlaces) -> bool {
     canonicalize_path(path, &private.resolve()).is_ok()
 }
@@ -141,7 +144,7 @@ fn canonicalize_path(path: &Path, private: &ResolvedPlaces) -> Result<PathBuf, I
     Ok(canonical)
 }
 
-/// Says why nothing of a folder is ever indexed, if that follows from its canonical path.
+/// Returns the reason why a folder can never be indexed, if its canonical path gives one.
 pub(super) fn find_refusal_reason(canonical: &Path) -> Option<&'static str> {
     if canonical.to_str().is_none() {
         return Some("is not UTF-8");
@@ -153,8 +156,10 @@ pub(super) fn find_refusal_reason(canonical: &Path) -> Option<&'static str> {
     is_system.then_some("is, or lies in, a folder that shows the state of the system, not files")
 }
 
-/// Returns the id of the root of this host at a path. It is kept when `QDRANT_SHARED_PATHS` changes, with which ids
-/// follow from paths in another way.
+/// Returns the id of this host's root at a path.
+///
+/// Known ids stay valid when `QDRANT_SHARED_PATHS` changes, although new ids are then derived from
+/// paths differently.
 pub(super) fn known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<RootId> {
     let is_there = |root: &&Root| {
         root.host.is_none() && root.path == path && root.revision.is_some() == is_commit
@@ -162,8 +167,10 @@ pub(super) fn known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<R
     known.iter().find(is_there).map(|root| root.id)
 }
 
-/// Refuses a root whose path clients already know as that of another one: of a folder from before `INGEST_DIR` changed,
-/// which nothing can be indexed for any more, or of a commit, where a folder has its path.
+/// Refuses a root whose client path belongs to another root.
+///
+/// The other root is either a folder from before `INGEST_DIR` changed, which can no longer be
+/// indexed, or a folder with the same path as the commit.
 pub(super) fn alone_where_shown(
     id: RootId,
     path: &Path,
@@ -183,8 +190,10 @@ pub(super) fn alone_where_shown(
     })
 }
 
-/// Returns the root that a request asks for, named so that no two roots share a name. `fresh` is what it is if nothing
-/// is known of it, and `host` this one, where several have roots.
+/// Returns the root for a request, with a name that no other root has.
+///
+/// `fresh` is the root without any stored knowledge. `host` is this host if several share the
+/// store.
 pub(super) fn build_requested_root(
     request: IngestRequest,
     fresh: Root,
@@ -237,13 +246,14 @@ pub(super) fn build_requested_root(
     })
 }
 
-/// Whether a root says that a run began and did not end: it was killed, or another process is at work.
+/// Returns true if a run of the root began and did not end: it was killed, or another process is
+/// working.
 pub(super) fn is_interrupted(root: &Root) -> bool {
     root.last_run == LastRun::Interrupted
 }
 
-/// Joins what the store knows of roots with what the runs know, and with which roots other processes
-/// work on.
+/// Combines the stored roots with the state of their runs. `elsewhere` names the roots that other
+/// processes are indexing.
 pub(super) fn collect_statuses(
     known: Vec<Root>,
     elsewhere: &HashSet<RootId>,
@@ -256,7 +266,7 @@ pub(super) fn collect_statuses(
         }
         known_root(root, runs)
     };
-    // Where secrets lie concerns no client.
+    // Clients must not see where secrets are.
     let known = known.into_iter().map(|root| Root { private_files: None, ..root });
     let mut statuses: Vec<RootStatus> = known.map(status).collect();
     for (root, run, state) in runs.active_roots() {
@@ -264,7 +274,7 @@ pub(super) fn collect_statuses(
             Some(status) => {
                 status.state = state;
                 status.run_id = Some(run);
-                // What a run says of itself until it ends is no failure while it works.
+                // The interruption mark of a working run is not a failure.
                 if is_interrupted(&status.root) {
                     status.root.last_run = LastRun::Completed;
                 }

@@ -1,7 +1,6 @@
-//! The table of runs: which wait, which work, which have ended.
+//! Table of runs: waiting, working and ended.
 //!
-//! Every method is short and takes no lock of its own; [`super::Ingest`] keeps the table behind
-//! one.
+//! Every method is short and takes no lock; [`super::Ingest`] guards the table with one.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -21,11 +20,11 @@ use super::{
     status::{RunState, RunStatus},
 };
 
-/// How many ended runs of the watcher are kept: few, and apart from the others, because a busy editor
-/// causes one each second.
+/// Maximum number of ended watcher runs with a status. They are few and counted separately, because
+/// a busy editor causes one each second.
 const MAX_FINISHED_BY_WATCH: usize = 16;
 
-/// Bounds of the table.
+/// Limits of the table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunLimits {
     pub(super) queued: usize,
@@ -33,42 +32,42 @@ pub(super) struct RunLimits {
     pub(super) patience: Duration,
 }
 
-/// All runs whose status is kept.
+/// All runs with a status.
 #[derive(Debug)]
 pub(super) struct RunTable {
     bounds: RunLimits,
     entries: HashMap<RunId, RunEntry>,
     /// Waiting runs, first in, first out.
     queue: VecDeque<RunId>,
-    /// At most one of a root.
+    /// Working runs, at most one per root.
     working: Vec<RunId>,
-    /// Ended runs that clients asked for, oldest first.
+    /// Ended runs requested by clients, oldest first.
     finished: VecDeque<RunId>,
-    /// Ended runs that the watcher asked for, oldest first.
+    /// Ended runs requested by the watcher, oldest first.
     finished_by_watch: VecDeque<RunId>,
-    /// How the last run of a root in this process ended.
+    /// Final state of the last run of each root in this process.
     ended: HashMap<RootId, RunEnding>,
-    /// Roots that the watcher is to ask for again, because another process was at work on them.
+    /// Roots that the watcher must request again, because another process was working on them.
     deferred: HashSet<RootId>,
-    /// Runs to begin again once the store is back, which was away.
+    /// Runs to restart when the unavailable store is back.
     lost: HashMap<RootId, IngestJob>,
-    /// Roots that are being removed; no run of theirs starts.
+    /// Roots being removed; their runs cannot start.
     removing: HashSet<RootId>,
-    /// The names that roots got in this process, so that two runs that wait cannot get the same.
+    /// Names given to roots in this process, so that two waiting runs cannot get the same name.
     names: HashMap<RootId, String>,
     past: RunHistory,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug)]
 struct RunEnding {
     state: RunState,
-    /// When the root had last been ingested before.
+    /// Time of the last ingest before this run.
     before: Option<Timestamp>,
 }
 
 impl RunEnding {
-    /// Whether the store says the same of the root. Else another process has worked on it since.
+    /// Returns true if the store agrees. Otherwise another process has worked on the root since.
     fn agrees_with(&self, root: &Root) -> bool {
         match self.state {
             RunState::Error => !root.last_run.is_completed(),
@@ -82,14 +81,14 @@ impl RunEnding {
 #[derive(Debug)]
 struct RunEntry {
     job: IngestJob,
-    /// When it began to work.
+    /// Start of the work.
     started: Option<Instant>,
     sender: watch::Sender<RunStatus>,
     cancel: CancellationToken,
 }
 
 impl RunEntry {
-    /// Whether this run does all that `job` asks for.
+    /// Returns true if this run does everything that `job` requests.
     fn covers_job(&self, job: &IngestJob) -> bool {
         let (own, other) = (&self.job.root, &job.root);
         let does_all = self.job.mode == RunMode::Everything || job.mode == RunMode::Changes;
@@ -97,7 +96,7 @@ impl RunEntry {
         does_all && sees_all && own.name == other.name && own.description == other.description
     }
 
-    /// Takes over what a later request for the same root asks for.
+    /// Adds the request of a later job for the same root.
     fn merge_job(&mut self, job: IngestJob, names: &mut HashMap<RootId, String>) {
         names.insert(job.root.id, job.root.name.clone());
         self.sender.send_modify(|status| status.root.clone_from(&job.root.name));
@@ -108,19 +107,20 @@ impl RunEntry {
     }
 }
 
-/// Runs work beside each other in lanes, so that a save need not wait for a large repository.
+/// Lanes in which runs work in parallel, so that a saved file need not wait for a large repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerLane {
-    /// Any run.
+    /// Takes every run.
     All,
-    /// What the watcher asks for.
+    /// Takes runs of the watcher.
     Watch,
-    /// Any run, once another has worked for long: a repository that takes for ever holds up no other.
+    /// Takes every run once another one has worked for long, so that an endless run delays no other
+    /// repository.
     Spare,
 }
 
 impl WorkerLane {
-    /// All lanes. Each has a worker.
+    /// All lanes, each with one worker.
     pub(super) const ALL: [Self; 3] = [Self::All, Self::Watch, Self::Spare];
 
     fn accepts_job(self, job: &IngestJob) -> bool {
@@ -128,7 +128,7 @@ impl WorkerLane {
     }
 }
 
-/// A run that is to work now.
+/// A run to start now.
 pub(super) struct NextRun {
     pub(super) run: RunId,
     pub(super) job: IngestJob,
@@ -154,8 +154,8 @@ impl RunTable {
         }
     }
 
-    /// Adds a run of `job`, or returns the one of the same root that is to run or running. `cancel`
-    /// is the new run's.
+    /// Adds a run of `job`, or returns the waiting or working run of the same root. `cancel`
+    /// cancels the new run.
     pub(super) fn admit_job(
         &mut self,
         job: IngestJob,
@@ -177,8 +177,8 @@ impl RunTable {
             match (entry.job.origin, entry.covers_job(&job)) {
                 (RunOrigin::User, true) => return Ok(run),
                 (RunOrigin::User, false) => return busy("ingested"),
-                // Who asks need not know of the watcher, and may mean changes that its run no longer
-                // sees: another run follows.
+                // The client's changes may be newer than the scan of the watcher's run, so another
+                // run follows.
                 (RunOrigin::Watch, _) => {}
             }
         }
@@ -196,7 +196,7 @@ impl RunTable {
         Ok(run)
     }
 
-    /// Takes the run that is to work next in a lane.
+    /// Removes the next run of a lane from the queue and marks it as working.
     pub(super) fn take_next_run(&mut self, lane: WorkerLane) -> Option<NextRun> {
         let now = Instant::now();
         if lane == WorkerLane::Spare && self.spare_from().is_none_or(|from| from > now) {
@@ -210,7 +210,7 @@ impl RunTable {
         Some(NextRun { run, job, sender, cancel: entry.cancel.clone() })
     }
 
-    /// Returns where in the queue the first run is that may work in a lane.
+    /// Returns the queue position of the first run that may work in a lane.
     fn first_ready(&self, lane: WorkerLane) -> Option<usize> {
         self.queue.iter().position(|run| {
             let job = self.entries.get(run).map(|entry| &entry.job);
@@ -218,8 +218,8 @@ impl RunTable {
         })
     }
 
-    /// Returns when a run that waits may work in [`Lane::Spare`]; `None` where none that waits could, or none works
-    /// that people asked for.
+    /// Returns the time from which a waiting run may work in [`WorkerLane::Spare`]. `None` if no
+    /// waiting run may start, or if no run requested by a client is working.
     pub(super) fn spare_from(&self) -> Option<Instant> {
         self.first_ready(WorkerLane::Spare)?;
         let working = self.working.iter().filter_map(|run| self.entries.get(run));
@@ -227,14 +227,14 @@ impl RunTable {
         asked_for.next()?.started?.checked_add(self.bounds.patience)
     }
 
-    /// Whether a run works on a tree of the same repository.
+    /// Returns true if a run works on a tree of the same repository.
     fn is_shared_with_working(&self, root: &Root) -> bool {
         let working = self.working.iter().filter_map(|run| self.entries.get(run));
         let mut roots = working.map(|entry| &entry.job.root);
         roots.any(|other| other.id == root.id || other.chunk_owner() == root.chunk_owner())
     }
 
-    /// Ends a run, and forgets the oldest ended ones above the bound.
+    /// Ends a run and drops the oldest ended runs above the limit.
     pub(super) fn end_run(&mut self, run: RunId, state: RunState, error: Option<String>) {
         self.working.retain(|working| *working != run);
         self.queue.retain(|queued| *queued != run);
@@ -262,7 +262,7 @@ impl RunTable {
         }
     }
 
-    /// Cancels a run: a waiting one ends at once, a working one soon.
+    /// Cancels a run. A waiting run ends at once, a working run soon.
     pub(super) fn cancel_run(&mut self, run: RunId) -> Result<RunStatus, IngestError> {
         let entry = self.entries.get(&run).ok_or(IngestError::RunNotFound(run))?;
         entry.cancel.cancel();
@@ -270,7 +270,7 @@ impl RunTable {
             let root = entry.job.root.clone();
             self.end_run(run, RunState::Cancelled, None);
             if root.last_ingest_at.is_none() && !self.is_active(root.id) {
-                // Nothing is known by that name, unless an earlier run left something.
+                // The name is free, because the root was never indexed.
                 self.names.remove(&root.id);
                 self.ended.remove(&root.id);
             }
@@ -278,12 +278,12 @@ impl RunTable {
         self.run_status(run)
     }
 
-    /// Returns how many runs wait or work.
+    /// Returns the number of runs that wait or work.
     pub(super) fn active_run_count(&self) -> usize {
         self.queue.len() + self.working.len()
     }
 
-    /// Cancels every run that waits.
+    /// Cancels all waiting runs.
     pub(super) fn cancel_queued(&mut self) {
         while let Some(run) = self.queue.front().copied() {
             self.end_run(run, RunState::Cancelled, None);
@@ -299,7 +299,7 @@ impl RunTable {
         Ok(entry.sender.subscribe())
     }
 
-    /// Closes a root for new runs and cancels its run. Returns where to see that one end.
+    /// Closes a root for new runs and cancels its run. Returns a receiver of that run's status.
     pub(super) fn close_root(
         &mut self,
         root: &Root,
@@ -318,7 +318,7 @@ impl RunTable {
         Ok(Some(watch))
     }
 
-    /// Opens a root for new runs again; its name is free when it is gone.
+    /// Reopens a removed root for new runs and frees its name.
     pub(super) fn reopen_root(&mut self, root: RootId) {
         self.removing.remove(&root);
         self.lost.remove(&root);
@@ -327,36 +327,37 @@ impl RunTable {
         self.past.forget_root(root);
     }
 
-    /// Notes how a run that looked at `part` of a root went, or at all of it.
+    /// Records the result of a run that covered `part` of a root, or all of it if `None`.
     pub(super) fn record_run(&mut self, root: RootId, run: PastRun, part: Option<&PathScope>) {
         self.past.record_run(root, run, part);
     }
 
-    /// Returns how the last run of a root went, if one ended in this process.
+    /// Returns the result of the last run of a root in this process.
     pub(super) fn last_run(&self, root: RootId) -> Option<&PastRun> {
         self.past.last_run(root)
     }
 
-    /// Whether a run of a root waits or works.
+    /// Returns true if a run of the root waits or works.
     pub(super) fn is_active(&self, root: RootId) -> bool {
         self.queued_run(root).is_some() || self.working_on(root).is_some()
     }
 
-    /// The run of a root that waits.
+    /// Returns the waiting run of a root.
     fn queued_run(&self, root: RootId) -> Option<RunId> {
         let is_of_root =
             |run: &&RunId| self.entries.get(run).is_some_and(|entry| entry.job.root.id == root);
         self.queue.iter().find(is_of_root).copied()
     }
 
-    /// The run of a root that works.
+    /// Returns the working run of a root.
     fn working_on(&self, root: RootId) -> Option<(RunId, &RunEntry)> {
         let working = self.working.iter().filter_map(|run| Some((*run, self.entries.get(run)?)));
         working.into_iter().find(|(_, entry)| entry.job.root.id == root)
     }
 
-    /// The roots whose run waits or works, with that run and its state; of two runs of one root, the
-    /// one that works comes last.
+    /// Returns the roots with waiting or working runs, each with the run and its state.
+    ///
+    /// A root with two runs occurs twice, the working run last.
     pub(super) fn active_roots(&self) -> impl Iterator<Item = (&Root, RunId, RunState)> {
         self.queue.iter().chain(&self.working).filter_map(|run| {
             let entry = self.entries.get(run)?;
@@ -364,24 +365,25 @@ impl RunTable {
         })
     }
 
-    /// The root that a waiting or working run will leave.
+    /// Returns the root of a waiting or working run as that run will leave it.
     pub(super) fn active_root(&self, root: RootId) -> Option<&Root> {
         self.active_roots().map(|(active, ..)| active).find(|active| active.id == root)
     }
 
-    /// How the last run of a root ended, if it was one of this process.
+    /// Returns the final state of the last run of a root in this process, unless the store
+    /// disagrees.
     pub(super) fn last_state(&self, root: &Root) -> Option<RunState> {
         let ended = self.ended.get(&root.id)?;
         ended.agrees_with(root).then_some(ended.state)
     }
 
-    /// The roots named here whose runs have ended: what the store says of them from now on counts.
+    /// Returns the named roots whose runs have ended. From now on the store has their names.
     pub(super) fn settled_roots(&self) -> Vec<RootId> {
         self.names.keys().copied().filter(|root| !self.is_active(*root)).collect()
     }
 
-    /// Forgets names that the store knows better: it was read after those roots had settled, and other
-    /// processes may have removed or renamed them.
+    /// Drops the names of settled roots. The store was read after they settled, and other processes
+    /// may have removed or renamed them.
     pub(super) fn forget_names(&mut self, settled: &[RootId]) {
         for root in settled {
             if !self.is_active(*root) {
@@ -390,37 +392,37 @@ impl RunTable {
         }
     }
 
-    /// Notes that the watcher is to ask for a run of a root again.
+    /// Records that the watcher must request a run of a root again.
     pub(super) fn defer_root(&mut self, root: RootId) {
         self.deferred.insert(root);
     }
 
-    /// Takes the roots that the watcher is to ask for again.
+    /// Removes and returns the roots that the watcher must request again.
     pub(super) fn take_deferred(&mut self) -> HashSet<RootId> {
         std::mem::take(&mut self.deferred)
     }
 
-    /// Notes a run to begin again once the store is back.
+    /// Records a run to restart when the store is back.
     pub(super) fn add_lost_job(&mut self, job: IngestJob) {
         self.lost.insert(job.root.id, job);
     }
 
-    /// Whether runs are to begin again.
+    /// Returns true if runs are to be restarted.
     pub(super) fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// Takes the runs that are to begin again.
+    /// Removes and returns the runs to restart.
     pub(super) fn take_lost(&mut self) -> Vec<IngestJob> {
         self.lost.drain().map(|(_, job)| job).collect()
     }
 
-    /// Whether a root other than `root` got this name in this process.
+    /// Returns true if another root than `root` got this name in this process.
     pub(super) fn is_name_taken(&self, name: &str, root: RootId) -> bool {
         self.names.iter().any(|(id, taken)| *id != root && taken == name)
     }
 
-    /// The name that a root got in this process.
+    /// Returns the name given to a root in this process.
     pub(super) fn root_name(&self, root: RootId) -> Option<&str> {
         self.names.get(&root).map(String::as_str)
     }

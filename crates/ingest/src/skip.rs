@@ -1,4 +1,4 @@
-//! Files that should have been indexed and could not be, counted and named.
+//! Files that should have been indexed but could not be: their count and names.
 
 use std::{collections::BTreeMap, fmt, io};
 
@@ -7,27 +7,27 @@ use codeinfo_worktree::beneath::{self, ObjectFault};
 
 use super::{discover::ignored, scope::PathScope};
 
-/// Why a file is not indexed, although nothing asked to leave it out.
+/// Reason why a file could not be indexed, although no rule excludes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    /// Larger than the limit.
+    /// The file is larger than the limit.
     TooLarge,
-    /// It or its folder could not be read.
+    /// The file or its folder could not be read.
     Unreadable,
-    /// Its path is not UTF-8.
+    /// The path is not UTF-8.
     PathNotUtf8,
-    /// It holds a private key, or is nothing but secrets.
+    /// The file contains a private key, or only secrets.
     HoldsSecret,
-    /// Its content is not in the repository, which is a partial clone.
+    /// The content is not in the repository, which is a partial clone.
     NotFetched,
-    /// A folder that is another repository: a submodule, or a worktree.
+    /// The folder is another repository: a submodule or a worktree.
     Module,
-    /// An ignore file that does not count, or not as a whole.
+    /// The ignore file is ignored, wholly or in part.
     IgnoreFile(ignored::IgnoreError),
 }
 
 impl SkipReason {
-    /// Says why something could not be read.
+    /// Converts an error of reading.
     pub(super) fn from_io_error(error: &io::Error) -> Self {
         match beneath::as_object_fault(error) {
             Some(ObjectFault::Missing) => Self::NotFetched,
@@ -36,12 +36,12 @@ impl SkipReason {
         }
     }
 
-    /// Whether it is there, and what is known of it from before may still be so.
+    /// Returns true if the file exists and its former index may still be correct.
     pub(super) fn is_passing(self) -> bool {
         matches!(self, Self::Unreadable | Self::NotFetched)
     }
 
-    /// Returns the rule that it is an instance of; an ignore file that does not count is left out by none.
+    /// Returns the rule of this reason. Ignore files have no rule.
     pub(super) fn omission_rule(self) -> Option<OmissionRule> {
         Some(match self {
             Self::TooLarge => OmissionRule::TooLarge,
@@ -64,7 +64,7 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// A file that was skipped.
+/// A skipped file and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedPath {
     /// Path below the root.
@@ -72,24 +72,24 @@ pub struct SkippedPath {
     pub reason: SkipReason,
 }
 
-/// Skipped files: all counted, the first few in order of path named.
+/// Skipped files: the count of all, and the names of the first in path order.
 #[derive(Debug, Default)]
 pub(super) struct SkipSummary {
     pub(super) count: u64,
     named: BTreeMap<String, Vec<SkipReason>>,
-    /// The file that was added last, which may have several reasons.
+    /// File added last. It may get several reasons.
     last: String,
-    /// What rules left out, these files included.
+    /// Paths excluded by rules, including the skipped files.
     pub(super) omitted: OmittedPaths,
 }
 
 impl SkipSummary {
-    /// How many skipped files are named.
+    /// Maximum number of skipped files that are named.
     pub(super) const NAMED: usize = 200;
-    /// How many of them a message names.
+    /// Maximum number of files that a message names.
     const IN_MESSAGE: usize = 10;
 
-    /// Adds a file and a reason. Several reasons of one file come one after the other.
+    /// Adds a file and a reason. Several reasons of one file must be added one after the other.
     pub(super) fn add(&mut self, SkippedPath { path, reason }: SkippedPath) {
         if let Some(reasons) = self.named.get_mut(&path) {
             reasons.push(reason);
@@ -105,19 +105,20 @@ impl SkipSummary {
             Some(rule) => self.omitted.add_file(rule, &path),
             None => {}
         }
-        // In order: readers run side by side, and the same files make the same message.
+        // A sorted map makes the message independent of the order in which parallel readers finish.
         self.named.insert(path, vec![reason]);
         if Self::NAMED < self.named.len() {
             self.named.pop_last();
         }
     }
 
-    /// Returns the named files, in order of path, and why each was skipped.
+    /// Returns the named files in path order, each with its reasons.
     pub(super) fn named_files(&self) -> Vec<(String, String)> {
         self.named.iter().map(|(path, reasons)| (path.clone(), join_reasons(reasons))).collect()
     }
 
-    /// Returns `skipped 2 files: a.txt (too large), b.txt (unreadable)`, or `None` without any.
+    /// Returns a message such as `skipped 2 files: a.txt (too large), b.txt (unreadable)`, or
+    /// `None` if no file was skipped.
     pub(super) fn message(&self) -> Option<String> {
         if self.count == 0 {
             return None;
@@ -133,11 +134,12 @@ impl SkipSummary {
     }
 }
 
-/// Returns a line for each rule that left something out which was not skipped, and how it is brought back.
+/// Returns a line for each rule that excluded paths (skipped files aside), and how to include one
+/// again.
 pub(super) fn omission_lines(omitted: &OmittedPaths) -> Vec<String> {
     /// Maximum number of paths of one rule that a message names.
     const MAX_EXAMPLES: usize = 5;
-    /// Maximum number of characters of one.
+    /// Maximum characters of such a path.
     const MAX_PATH: usize = 120;
     let groups = omitted.groups().filter(|(rule, _)| !rule.is_failure());
     let line = |(rule, group): (OmissionRule, &OmittedGroup)| {
@@ -164,22 +166,22 @@ fn join_reasons(reasons: &[SkipReason]) -> String {
     reasons.join("; ")
 }
 
-/// The files that are missing in an index since they could not be indexed.
+/// Files that an index lacks because they could not be indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MissingFiles {
-    /// Paths below the root and why, in order of path; at most [`Skips::NAMED`].
+    /// Paths below the root and reasons, in path order; at most [`SkipSummary::NAMED`].
     pub named: Vec<(String, String)>,
-    /// How many there are.
+    /// Number of all missing files.
     pub total: u64,
 }
 
 impl MissingFiles {
-    /// Takes over what a run skipped.
+    /// Converts the skipped files of a run.
     pub(super) fn from_summary(skips: &SkipSummary) -> Self {
         Self { named: skips.named_files(), total: skips.count }
     }
 
-    /// Adds what was known before of the files that a run did not look at.
+    /// Adds the missing files known before that are outside the scope of the run.
     pub(super) fn with_rest(mut self, before: &Self, scope: &PathScope) -> Self {
         let is_covered = |(path, _): &&(String, String)| scope.covers(path);
         let covered = before.named.iter().filter(is_covered).count() as u64;
@@ -235,7 +237,7 @@ mod tests {
         }
         let all = "skipped 2 files: a (too large; unreadable), b (too large; unreadable)";
         assert_eq!(skips.message().unwrap(), all);
-        // Also when it is not named.
+        // The same holds for a file that is not named.
         for at in 0..SkipSummary::NAMED {
             skips.add(SkippedPath { path: format!("A{at:03}"), reason: SkipReason::TooLarge });
         }

@@ -1,5 +1,5 @@
-//! Which tree a client means that stands in a folder: the one around it, or while that is not indexed, the nearest
-//! one of its repository.
+//! Finds the tree for a client's folder: the enclosing tree, or, until that is indexed, the nearest
+//! tree of its repository.
 
 use std::{
     cmp::Reverse,
@@ -13,22 +13,25 @@ use tracing::{debug, info};
 
 use super::{Ingest, IngestRequest, pulse::IoHeartbeat, repository};
 
-/// Of so many trees of a repository the nearest is looked for.
+/// Maximum number of trees of a repository that are compared.
 const MAX_TREES: usize = 50;
-/// So long a question waits for a worktree that joins its repository, which takes a tenth of a second.
+/// Maximum time to wait until a worktree has joined its repository; it usually takes a tenth of a
+/// second.
 const JOINING: Duration = Duration::from_millis(700);
 
-/// The tree that a client means.
+/// The tree that answers for a client's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientTree {
-    /// The tree, which is indexed.
+    /// An indexed tree.
     pub tree: Root,
-    /// The worktree around the folder, where it is not indexed: `tree` is another one of its repository.
+    /// Worktree around the folder if it is not indexed; `tree` is then another tree of its
+    /// repository.
     pub worktree: Option<PathBuf>,
 }
 
 impl ClientTree {
-    /// Says that another tree answers, if one does. `shown` is the path of the worktree as clients see it.
+    /// Returns a notice if another tree answers. `shown` is the path of the worktree as clients see
+    /// it.
     pub fn build_notice(&self, shown: &str) -> Option<String> {
         self.worktree.as_ref()?;
         Some(format!(
@@ -39,8 +42,9 @@ impl ClientTree {
 }
 
 impl Ingest {
-    /// Returns the tree that a client means by standing in `folder`, a path of this machine. `None` where no tree
-    /// of a repository around it is indexed.
+    /// Returns the tree for `folder`, a path of this machine.
+    ///
+    /// Returns `None` if no enclosing repository has an indexed tree.
     pub async fn find_client_tree(&self, folder: &Path) -> Option<ClientTree> {
         let roots = self.shared.deps.store.roots().await.ok()?;
         if roots.is_empty() || !folder.is_absolute() {
@@ -54,8 +58,10 @@ impl Ingest {
         deps.lookups.run_blocking(folder, deps.tasks.stop_token(), look).await.ok()?
     }
 
-    /// Returns the same after the worktree has joined its repository, if that is not indexed, and worktrees join by
-    /// themselves here. Waits for that only a moment.
+    /// Returns the tree for `folder` after indexing its worktree, if that is missing and joining is
+    /// enabled.
+    ///
+    /// Waits at most `JOINING` for the run.
     pub async fn find_or_join_client_tree(&self, folder: &Path) -> Option<ClientTree> {
         let standing = self.find_client_tree(folder).await?;
         let Some(worktree) = standing.worktree.clone().filter(|_| self.joins) else {
@@ -93,7 +99,7 @@ fn find_tree_around(
         if let Some(own) = own.filter(|_| is_there) {
             return Some(ClientTree { tree: own.clone(), worktree: None });
         }
-        // A worktree that is not indexed, or not to the end.
+        // The worktree is not indexed, or not completely.
         let has_git = around.join(GIT).symlink_metadata().is_ok();
         if let Some(git) = has_git.then(|| GitRepository::open(around).ok().flatten()).flatten()
             && let Some(tree) = find_nearest_tree(&git, roots, host, pulse)
@@ -107,8 +113,8 @@ fn find_tree_around(
     None
 }
 
-/// Returns the tree of a repository that is most like one of it: of the same commit, else the main one, else the one
-/// that was indexed last. Of what other hosts have, a tree from the same remote counts.
+/// Returns the indexed tree that resembles a repository most: one of the same commit, else the main
+/// worktree, else the tree indexed last. Trees of other hosts count if their remote is the same.
 fn find_nearest_tree<'a>(
     git: &GitRepository,
     roots: &'a [Root],
@@ -142,10 +148,10 @@ fn find_nearest_tree<'a>(
     })
 }
 
-/// Whether a tree of a repository is one still: where it was, there may be another repository now.
+/// Returns true if a tree still belongs to the repository; its folder may now contain another one.
 fn is_still(tree: &Root, git: &GitRepository, is_same: impl Fn(&GitRepository) -> bool) -> bool {
     if tree.host.is_some() {
-        // Of what another host has nothing is known here.
+        // The files of other hosts cannot be checked.
         return true;
     }
     let at = |folder: &Path| GitRepository::open(folder).ok().flatten().filter(&is_same);

@@ -1,4 +1,4 @@
-//! What clients see of a run, and how a run reports it.
+//! Status of a run as clients see it, and the sender that reports it.
 
 use std::{
     fmt,
@@ -12,23 +12,23 @@ use tokio::sync::watch;
 
 use super::{scope::PathScope, skip::MissingFiles};
 
-/// How far a run is.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// Waits for the runs before it.
+    /// Waits for earlier runs.
     Queued,
-    /// Looks for files and compares them with the store.
+    /// Discovers files and compares them with the store.
     Scanning,
     /// Reads, embeds and writes.
     Embedding,
-    /// Ended; the store holds what the folder holds.
+    /// Ended; the store matches the folder.
     Completed,
-    /// Ended; there was nothing to do.
+    /// Ended without any change.
     Skipped,
-    /// Was stopped. What was indexed before is still there.
+    /// Cancelled. The former index remains.
     Cancelled,
-    /// Failed. What was indexed before is still there.
+    /// Failed. The former index remains.
     Error,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for RunState {
 }
 
 impl RunState {
-    /// Whether nothing will change any more.
+    /// Returns true if the run has ended.
     pub fn is_final(self) -> bool {
         match self {
             Self::Queued | Self::Scanning | Self::Embedding => false,
@@ -56,7 +56,7 @@ impl RunState {
     }
 }
 
-/// What a run did so far. Field names are a wire promise of `GET /ingest/status`.
+/// Counts of a run. Field names are part of the API of `GET /ingest/status`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunCounts {
@@ -66,13 +66,13 @@ pub struct RunCounts {
     pub chunks: u64,
     /// Chunks that this run embedded and wrote.
     pub embedded: u64,
-    /// Files that could not be indexed: unreadable, too large, or with secrets throughout.
+    /// Files that could not be indexed: unreadable, too large, or full of secrets.
     pub skipped: u64,
-    /// Files that were taken out of the store because they are gone or are skipped now.
+    /// Files deleted from the store because they are gone or now skipped.
     pub deleted: u64,
 }
 
-/// A run as clients see it. Field names are a wire promise of `GET /ingest/status`.
+/// Status of a run for clients. Field names are part of the API of `GET /ingest/status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStatus {
@@ -81,22 +81,22 @@ pub struct RunStatus {
     /// Name of the root.
     pub root: String,
     pub counts: RunCounts,
-    /// Path below the root of the file that was read last.
+    /// Path below the root of the file read last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_file: Option<String>,
-    /// How many of the files to read are done.
+    /// Number of files done.
     pub file_index: u64,
-    /// How many files are to be read.
+    /// Number of files to read.
     pub file_total: u64,
-    /// 0 to 100.
+    /// Percentage done, 0 to 100.
     pub percent: u8,
-    /// Milliseconds that the rest will take, by the pace so far.
+    /// Estimated milliseconds until the end, from the average pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta_ms: Option<u64>,
-    /// What is worth knowing, such as which files were skipped.
+    /// Remarks on the run, such as the skipped files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Why the run failed.
+    /// Reason why the run failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
@@ -118,7 +118,7 @@ impl RunStatus {
         }
     }
 
-    /// Moves to a final state.
+    /// Sets a final state.
     pub(super) fn set_final_state(&mut self, state: RunState) {
         self.state = state;
         self.current_file = None;
@@ -129,7 +129,7 @@ impl RunStatus {
     }
 }
 
-/// The reporting end of a status. Clones report to the same one.
+/// Reporting end of a status. Clones report to the same status.
 #[derive(Debug, Clone)]
 pub(super) struct RunProgress {
     sender: watch::Sender<RunStatus>,
@@ -138,15 +138,16 @@ pub(super) struct RunProgress {
     found: Arc<Mutex<RunFindings>>,
 }
 
-/// What is known of a run at its end, beside its status.
+/// Findings of a run at its end, in addition to its status.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RunFindings {
     pub(super) missing: MissingFiles,
-    /// The part of the root that it looked at; `None` is the whole.
+    /// Part of the root that the run covered; `None` for the whole root.
     pub(super) part: Option<Arc<PathScope>>,
 }
 
-/// Files differ a thousandfold in size, so that what is left is estimated by bytes.
+/// Bytes done and to do. The remaining time is estimated by bytes, because file sizes differ a
+/// thousandfold.
 #[derive(Debug, Clone, Copy, Default)]
 struct ByteProgress {
     done: u64,
@@ -159,12 +160,12 @@ impl RunProgress {
         Self { sender, started: Instant::now(), bytes: ByteProgress::default(), found }
     }
 
-    /// Notes what is known at the end.
+    /// Records the findings.
     pub(super) fn record_findings(&self, found: RunFindings) {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
-    /// Returns what was noted.
+    /// Returns the recorded findings.
     pub(super) fn findings(&self) -> RunFindings {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -173,7 +174,7 @@ impl RunProgress {
         self.sender.send_modify(change);
     }
 
-    /// Says that reading begins.
+    /// Sets the state to embedding and resets the clock.
     pub(super) fn start_embedding(&mut self, files: usize, bytes: u64) {
         self.started = Instant::now();
         self.bytes = ByteProgress { done: 0, total: bytes };
@@ -183,7 +184,8 @@ impl RunProgress {
         });
     }
 
-    /// Says that a file is read. A reader that hung may still say so when the run has ended.
+    /// Reports the file being read. Does nothing after the run has ended, when a stuck reader may
+    /// still call this.
     pub(super) fn set_current_file(&self, path: &str) {
         self.sender.send_if_modified(|status| {
             let is_at_work = !status.state.is_final();
@@ -194,7 +196,7 @@ impl RunProgress {
         });
     }
 
-    /// Says that further files are done.
+    /// Reports that more files are done.
     pub(super) fn add_done_files(&mut self, files: u64, bytes: u64, counts: RunCounts) {
         let elapsed = self.started.elapsed();
         self.bytes.done = self.bytes.done.saturating_add(bytes);
@@ -202,7 +204,7 @@ impl RunProgress {
         self.update_status(|status| {
             status.counts = counts;
             status.file_index += files;
-            // 100 is kept for the end.
+            // 100 is reserved for the end.
             let percent = compute_percent(status.file_index, status.file_total).min(99);
             status.percent = u8::try_from(percent).unwrap_or(99);
             status.eta_ms = left_ms(elapsed, done, total);
@@ -214,8 +216,8 @@ fn compute_percent(index: u64, total: u64) -> u64 {
     (index * 100).checked_div(total).unwrap_or(0)
 }
 
-/// Returns how long the rest will take at the pace of the whole so far, which does not jump about as
-/// the pace of the moment does.
+/// Estimates the remaining time from the average pace of the whole run, which is steadier than the
+/// current pace.
 fn left_ms(elapsed: Duration, done: u64, total: u64) -> Option<u64> {
     let elapsed_ms = elapsed.as_millis();
     let left = u128::from(total.saturating_sub(done));

@@ -1,12 +1,11 @@
-//! Keeps roots as their folders are: sees changes, waits until they pause, and asks for runs.
+//! Keeps indexes current: notices changes, waits for a pause, and requests runs.
 //!
-//! A few changed paths are checked alone, and a run follows only if they differ from the store.
-//! Many changes, lost events and changed ignore files make a run of the whole root, which compares
-//! sizes and times first. Where the system cannot watch, roots are compared at intervals.
+//! A few changed paths are checked first, and a run follows only if they differ from the store.
+//! More than 200 paths, lost events or changed ignore files cause a run of the whole root, which
+//! compares sizes and times first. A root that the system cannot watch is compared at intervals.
 //!
-//! More than 200 paths count as many. On Linux each folder that is walked is watched by itself, so
-//! that ignored ones cost nothing. A client's request never joins a run of the watcher: another
-//! run follows.
+//! On Linux each walked folder has its own watch, so that ignored folders cost nothing. A client's
+//! request never joins a run of the watcher; it gets another run.
 
 mod events;
 mod folders;
@@ -36,33 +35,33 @@ use super::{
     scope::PathScope,
 };
 
-/// How often roots are looked up, and whether their folders are still the same.
+/// Interval of checks for new roots and replaced folders.
 const SYNC: Duration = Duration::from_secs(1);
-/// How often a root that cannot be watched is compared with its folder.
+/// Interval of comparisons of a root that cannot be watched.
 const COMPARE: Duration = Duration::from_secs(30);
-/// How soon a root is tried again whose run could not be asked for.
+/// Delay until a run that could not be requested is retried.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// Whether a root is kept as its folder is.
+/// Watch status of a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchStatus {
-    /// Nothing watches in this process.
+    /// This process does not watch.
     Off,
-    /// Changes are taken up at once.
+    /// Changes are indexed at once.
     On,
-    /// They are not, or later; says why.
+    /// Changes are indexed late or not at all, for the given reason.
     Failed(String),
 }
 
-/// How each root does that is watched, for all who ask.
+/// Faults of the watched roots, shared with the readers of their status.
 #[derive(Debug, Default)]
 pub(super) struct WatchFaults {
-    /// Why those are not watched that are not; `None` while nothing is.
+    /// Faults by root; `None` until watching starts.
     faults: Mutex<Option<HashMap<RootId, String>>>,
 }
 
 impl WatchFaults {
-    /// Notes that roots are watched from now on.
+    /// Records that watching has started.
     pub(super) fn start_watching(&self) {
         self.set_faults(HashMap::new());
     }
@@ -79,12 +78,12 @@ impl WatchFaults {
     }
 }
 
-/// Watches until the process stops.
+/// Watches all roots until the process stops.
 pub(super) async fn watch_roots(shared: Arc<IngestState>) {
     let stopping = shared.deps.tasks.stop_token().clone();
-    // Its own, so that what hangs in the system's watcher keeps no run from a root.
+    // A separate watchdog, so that a hanging watcher does not block runs.
     let watcher = FsWatcher::open(IoWatchdog::new(shared.deps.tasks.clone()));
-    // Its own, so that a look-up that somebody else waits for is no silence.
+    // A separate watchdog, so that a look-up for another task does not count as silence.
     let looks = IoWatchdog::new(shared.deps.tasks.clone());
     let mut watch = RootWatcher { watcher, looks, roots: HashMap::new(), shared };
     let mut sync_at = Instant::now();
@@ -109,14 +108,14 @@ pub(super) async fn watch_roots(shared: Arc<IngestState>) {
 
 struct RootWatcher {
     watcher: FsWatcher,
-    /// For asking which folders and commits roots are.
+    /// Watchdog for looking up the folders and commits of roots.
     looks: IoWatchdog,
     roots: HashMap<RootId, WatchedRoot>,
     shared: Arc<IngestState>,
 }
 
 impl RootWatcher {
-    /// Takes up roots that are new or whose folder is another one now, and lets go of removed ones.
+    /// Adds new roots and roots whose folder was replaced, and removes deleted ones.
     async fn sync_roots(&mut self) {
         let known = match self.shared.deps.store.roots().await {
             Ok(known) => known.into_iter().filter(|root| root.host.is_none()).collect::<Vec<_>>(),
@@ -135,7 +134,7 @@ impl RootWatcher {
                 let path = &other.root.path;
                 path.starts_with(&root.path) || root.path.starts_with(path)
             };
-            // What was let go of may be part of another root too.
+            // The removed watches may have covered parts of other roots.
             let now = Instant::now();
             self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
         }
@@ -163,13 +162,13 @@ impl RootWatcher {
         }
     }
 
-    /// Says how each root does.
+    /// Publishes the fault of each root.
     fn report_faults(&self) {
         let fault = |(id, watched): (&RootId, &WatchedRoot)| Some((*id, watched.fault_message()?));
         self.shared.watches.set_faults(self.roots.iter().filter_map(fault).collect());
     }
 
-    /// Notes what the system reported.
+    /// Records the changes that the system reported.
     fn record_event(&mut self, seen: &WatchEvent) {
         let now = Instant::now();
         for watched in self.roots.values_mut() {
@@ -184,7 +183,7 @@ impl RootWatcher {
         }
     }
 
-    /// Brings roots up to date whose changes have paused.
+    /// Updates the roots whose changes have paused.
     async fn refresh_due_roots(&mut self) {
         let now = Instant::now();
         for root in self.shared.lock_runs().take_deferred() {
@@ -198,7 +197,7 @@ impl RootWatcher {
         for id in due {
             let is_active = self.shared.lock_runs().is_active(id);
             let Some(watched) = self.roots.get_mut(&id) else { continue };
-            // A thread that hung there may still do so.
+            // An abandoned thread may still hang there.
             let is_held = self.shared.deps.watchdog.is_held(&watched.root.path);
             if is_active || is_held || watched.place.is_none() {
                 watched.pending.postpone_until(now + RETRY);
@@ -213,7 +212,7 @@ impl RootWatcher {
                     warn!(root.name = %watched.root.name, %error, "watched root hangs");
                     watched.pending.put_back(what, Instant::now() + SYNC);
                 }
-                // The next check of the roots sees whether the folder is still there.
+                // The next check of the roots finds out whether the folder still exists.
                 Err(error) => {
                     watched.failed = Some(error.to_string());
                     debug!(root.id = %id, %error, "watched root could not be brought up to date");
@@ -224,7 +223,7 @@ impl RootWatcher {
     }
 }
 
-/// Watches what is new, and asks for a run if there is something to do.
+/// Watches new folders and requests a run if there is something to do.
 async fn reconcile_root(
     shared: &IngestState,
     system: &FsWatcher,
@@ -235,7 +234,7 @@ async fn reconcile_root(
         ChangeSet::Everything => None,
         ChangeSet::Paths(paths) => Some(Arc::new(PathScope::new(paths.clone()))),
     };
-    // Before the check: what changes from here on is reported.
+    // The watches come before the check, so that later changes are reported.
     let limit = system.watch_for(&shared.deps, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {

@@ -1,7 +1,7 @@
-//! A worker, which takes runs off the queue, one after the other.
+//! Worker that runs queued jobs one after another.
 //!
-//! Runs work one after the other. On other repositories than the one at work, the watcher's runs may pass, and one
-//! that people asked for once the one at work has taken long.
+//! Two further workers run jobs of other repositories in parallel: runs of the watcher at once, and
+//! runs of clients when the working one has taken long.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use super::{
     status::{RunFindings, RunProgress, RunState},
 };
 
-/// Works until the process stops; then ends what waits as cancelled.
+/// Works until the process stops, then cancels the waiting runs.
 pub(super) async fn run_worker(shared: Arc<IngestState>, lane: WorkerLane) {
     let stopping = shared.deps.tasks.stop_token().clone();
     while !stopping.is_cancelled() {
-        // Before looking, so that no word of a new run is missed.
+        // Subscribes before looking, so that no notification of a new run is missed.
         let queued = shared.queued.notified();
         let next = shared.lock_runs().take_next_run(lane);
         if let Some(next) = next {
@@ -45,8 +45,8 @@ pub(super) async fn run_worker(shared: Arc<IngestState>, lane: WorkerLane) {
     shared.lock_runs().cancel_queued();
 }
 
-/// Carries out one run and notes how it ended. A run is a task of its own, so that a panic in it
-/// ends the run and not the worker.
+/// Executes one run and records its end. The run is a separate task, so that a panic does not end
+/// the worker.
 async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
     let NextRun { run, job, sender, cancel } = next;
     let name = job.root.name.clone();
@@ -63,7 +63,7 @@ async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
     let (state, failure) = match ended {
         Ok(state) => (state, None),
         Err(IngestError::Cancelled) => (RunState::Cancelled, None),
-        // Other parts may fail because they are stopping too.
+        // A stop may make other parts fail.
         Err(failure) if cancelled.is_cancelled() => {
             info!(run.id = %run, error = %failure, "cancelled run failed");
             (RunState::Cancelled, None)

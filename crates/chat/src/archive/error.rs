@@ -1,4 +1,4 @@
-//! What can go wrong with kept conversations.
+//! Errors of the archive.
 
 use std::{
     io,
@@ -17,10 +17,10 @@ pub enum ArchiveError {
         #[source]
         source: io::Error,
     },
-    /// A file does not hold a conversation.
+    /// A file does not contain a conversation.
     #[error("`{}` is damaged: {reason}", .path.display())]
     Damaged { path: PathBuf, reason: String },
-    /// The server stops.
+    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
 }
@@ -30,7 +30,7 @@ impl ArchiveError {
         Self::File { path: path.to_owned(), source }
     }
 
-    /// Returns the code of the failure.
+    /// Returns the error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::File { .. } | Self::Damaged { .. } => ErrorCode::ArchiveUnavailable,

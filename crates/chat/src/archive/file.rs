@@ -1,4 +1,4 @@
-//! One conversation as a file: a line of JSON that is listed, and one for each turn.
+//! File of one conversation: a JSON line for the summary and one per turn.
 
 use std::{
     collections::HashMap,
@@ -19,16 +19,17 @@ use super::{
 };
 
 pub(super) const EXTENSION: &str = "jsonl";
-/// What the name of a file ends with that cannot be read.
+/// Extension of unreadable files.
 const ASIDE: &str = "damaged";
-/// The same of one that is being written.
+/// Extension of files being written.
 const UNFINISHED: &str = "tmp";
-/// The first line is longer only if somebody else wrote it.
+/// Maximum bytes of the first line; only a foreign file exceeds it.
 const MAX_SUMMARY_BYTES: u64 = 1 << 20;
-/// Most bytes of a conversation: what tools returned goes first, in the oldest turns, and then these turns.
+/// Maximum bytes of a conversation. First the tool results of the oldest turns are dropped, then
+/// the turns.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Reads what is listed of the conversations in a folder, and moves aside what is none.
+/// Reads the summaries in a folder, and moves invalid files aside.
 pub(super) fn list_conversations(
     folder: &Path,
 ) -> Result<HashMap<ConversationId, ConversationFile>, ArchiveError> {
@@ -41,7 +42,7 @@ pub(super) fn list_conversations(
     for entry in entries.flatten() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == UNFINISHED) {
-            // Whatever a crash left of a file that was being written.
+            // Remainder of a write that crashed.
             drop(atomic::remove_file(&path));
         }
         let Some(id) = id_of(&path) else { continue };
@@ -54,14 +55,14 @@ pub(super) fn list_conversations(
                 warn!(%error, "a conversation cannot be read and was moved aside");
                 put_aside(&path);
             }
-            // It may be readable at the next start.
+            // The file may be readable at the next start.
             Err(error) => warn!(%error, "a conversation cannot be read"),
         }
     }
     Ok(known)
 }
 
-/// Returns which conversation a file is for, by its name.
+/// Returns the conversation id in a file name.
 fn id_of(path: &Path) -> Option<ConversationId> {
     let is_kept = path.extension().is_some_and(|extension| extension == EXTENSION);
     path.file_stem().filter(|_| is_kept)?.to_str()?.parse().ok()
@@ -81,7 +82,7 @@ fn first_line(path: &Path) -> Result<ConversationFile, ArchiveError> {
     Ok(ConversationFile { summary, bytes })
 }
 
-/// Reads a conversation; nothing if there is no such file.
+/// Reads a conversation; `None` if the file does not exist.
 pub(super) fn read_conversation(path: &Path) -> Result<Option<ArchivedConversation>, ArchiveError> {
     let bytes = atomic::read_if_exists(path, FileAccess::Owner);
     let Some(bytes) = bytes.map_err(|error| ArchiveError::for_file(path, error))? else {
@@ -96,7 +97,7 @@ pub(super) fn read_conversation(path: &Path) -> Result<Option<ArchivedConversati
     Ok(Some(ArchivedConversation { summary, turns }))
 }
 
-/// Writes a conversation, brought within its bound, and returns its bytes.
+/// Shrinks a conversation to the limit, writes it, and returns its bytes.
 pub(super) fn write_conversation(
     folder: &Path,
     path: &Path,
@@ -128,7 +129,7 @@ pub(super) fn write_conversation(
     Ok(text.len() as u64)
 }
 
-/// Takes what tools returned out of a turn.
+/// Drops the tool results of a turn.
 fn leave_out_results(turn: &mut ArchivedTurn) {
     for frame in &mut turn.frames {
         if let Some(result) = frame.data.get_mut("result") {
@@ -137,7 +138,7 @@ fn leave_out_results(turn: &mut ArchivedTurn) {
     }
 }
 
-/// Removes all that is there of a conversation.
+/// Removes all files of a conversation.
 pub(super) fn remove_conversation(path: &Path) -> Result<(), ArchiveError> {
     for extension in [EXTENSION, ASIDE, UNFINISHED] {
         let path = path.with_extension(extension);
@@ -146,7 +147,7 @@ pub(super) fn remove_conversation(path: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Moves a file that cannot be used aside, so that it is neither read again nor lost.
+/// Moves an unusable file aside, so that it is neither read again nor lost.
 pub(super) fn put_aside(path: &Path) {
     let aside = path.with_extension(ASIDE);
     if let Err(error) = fs::rename(path, &aside) {

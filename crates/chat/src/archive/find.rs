@@ -1,4 +1,4 @@
-//! Finds conversations by their words, and what they cite.
+//! Searches conversations for words, and collects the files they cite.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,17 @@ use serde_json::Value;
 
 use super::{ArchivedConversation, ArchivedTurn, CitedPath, ConversationSummary};
 
-/// More words of a search are left out.
+/// Maximum words of a search; further ones are ignored.
 const MAX_WORDS: usize = 16;
-/// More files of one conversation are not counted, nor longer paths of them: the line that has them is read at once.
+/// Maximum number of cited files of a conversation, and of the bytes of their paths, because the
+/// summary line is read at once.
 const MAX_CITED: usize = 500;
 const MAX_CITED_BYTES: usize = 256 << 10;
-/// How much is shown around the first word that was found, before it and after it, in characters.
+/// Characters of the excerpt before and after the first match.
 const BEFORE: usize = 60;
 const AFTER: usize = 120;
 
-/// Returns the files that the answers of turns cite, each once, in their order.
+/// Returns the files that the answers of turns cite, in order and without repetitions.
 pub(super) fn collect_cited_files(turns: &[ArchivedTurn]) -> Vec<CitedPath> {
     let citations = turns.iter().flat_map(|turn| &turn.frames).filter_map(|frame| {
         frame.data.get("citations").filter(|_| frame.name == "final")?.as_array()
@@ -33,20 +34,20 @@ pub(super) fn collect_cited_files(turns: &[ArchivedTurn]) -> Vec<CitedPath> {
     cited.filter(|one| known.insert(one.clone())).take(MAX_CITED).take_while(fits).collect()
 }
 
-/// A conversation that was found.
+/// A conversation that matches a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationMatch {
     pub summary: ConversationSummary,
-    /// What stands around the first of the words.
+    /// Text around the first match of the first word.
     pub excerpt: String,
 }
 
-/// Returns the words of a search, in lower case.
+/// Returns the words of a search in lower case.
 pub(super) fn split_words(text: &str) -> Vec<String> {
     text.split_whitespace().take(MAX_WORDS).map(str::to_lowercase).collect()
 }
 
-/// Returns a conversation if its questions and answers together have all words.
+/// Returns the conversation if its questions and answers together contain all words.
 pub(super) fn match_conversation(
     conversation: ArchivedConversation,
     words: &[String],
@@ -68,7 +69,7 @@ pub(super) fn match_conversation(
     let first = words.first()?;
     let (text, at) = texts.iter().zip(&lower).find_map(|(text, lower)| {
         let at = lower.find(first)?;
-        // Letters may have another length in lower case; characters are near enough.
+        // Lower-casing may change the length of letters, so the position is approximate.
         Some((text, lower.get(..at)?.chars().count()))
     })?;
     let excerpt: String =

@@ -1,4 +1,5 @@
-//! Principals of conversations, in one file. Those that began without a token are the owner's, and in none.
+//! Owners of conversations, in one file. Conversations that began without a token belong to the
+//! server's owner and are not listed.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,20 +20,20 @@ const FILE: &str = "owners.json";
 /// Maximum number of conversations of tokens; the oldest ones become the owner's.
 const MAX_CONVERSATIONS: usize = 4096;
 
-/// Knows who may continue which conversation. Clones share that.
+/// Principals that may continue each conversation. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationOwners(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// `None` keeps them in memory alone.
+    /// Folder of the file; `None` keeps the owners in memory only.
     folder: Option<PathBuf>,
-    /// Oldest first.
+    /// Conversations, oldest first.
     owned: Mutex<Vec<OwnedConversation>>,
     tasks: Tasks,
 }
 
-/// A conversation that a token began.
+/// A conversation that began with a token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct OwnedConversation {
     id: ConversationId,
@@ -40,7 +41,8 @@ struct OwnedConversation {
 }
 
 impl ConversationOwners {
-    /// Reads those of `data_dir`, and adds those of `archive`, which may be older than the file.
+    /// Reads the owners in `data_dir`, and adds those of `archive`, which may be older than the
+    /// file.
     pub async fn open(
         data_dir: &Path,
         archive: &ConversationArchive,
@@ -70,7 +72,8 @@ impl ConversationOwners {
         Ok(Self(Arc::new(Inner { folder: Some(folder), owned, tasks })))
     }
 
-    /// Returns whether `principal` may continue a conversation: who began it, and who shows the owner's key.
+    /// Returns true if `principal` may continue a conversation: it began the conversation, or has
+    /// the owner's key.
     pub fn may_continue(&self, id: ConversationId, principal: Option<&Principal>) -> bool {
         let owner = Principal::owner();
         let conversations = self.0.lock_owned();
@@ -79,7 +82,8 @@ impl ConversationOwners {
             || began.unwrap_or(owner.as_str()) == principal.unwrap_or(&owner).as_str()
     }
 
-    /// Records who began a conversation. One that cannot be written is the owner's after a restart.
+    /// Records the owner of a new conversation. If that cannot be written, it belongs to the
+    /// server's owner after a restart.
     pub async fn record_owner(&self, id: ConversationId, principal: Option<&Principal>) {
         let Some(principal) = principal.filter(|principal| !principal.is_owner()) else { return };
         let principal = principal.to_string();

@@ -1,4 +1,4 @@
-//! What becomes of Codex's events, each case as a short script.
+//! Reported events for short scripts of Codex events.
 
 use codeinfo_codex::{CodexEvent as Heard, CodexTurnEnd};
 use codeinfo_toolkits::spec::ToolkitName;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::{ThreadServer, ToolOwner};
 
-/// Plays events and returns what was reported, one line each.
+/// Plays events and returns the reported ones, one line each.
 fn play(events: impl IntoIterator<Item = Heard>) -> Vec<String> {
     play_on(SegmentAssembler::new(ThreadServers::new(), Some(0)), events)
 }
@@ -74,7 +74,7 @@ fn found(call_id: &str, query: &str) -> Heard {
     Heard::ToolEnded(search(call_id, query, Some(Ok(result))))
 }
 
-/// When everything happens.
+/// Time of all events.
 const AT: Timestamp = Timestamp::EPOCH;
 const END: Heard = Heard::Ended(CodexTurnEnd::Completed);
 
@@ -269,7 +269,7 @@ fn tokens_are_those_of_this_turn() {
     assert_eq!(usage.map(|usage| usage.total_tokens), Some(20));
 }
 
-/// Plays events; returns the sizes and ends of what was said, and the bound that was reached.
+/// Plays events. Returns the sizes and ends of the texts, and the exceeded limit.
 fn bounded(
     events: impl IntoIterator<Item = Heard>,
 ) -> (Vec<(usize, String)>, Option<TurnTextLimit>) {
@@ -296,7 +296,7 @@ const MARK: &str = "[cut: more than 1 MiB]";
 
 #[test]
 fn a_piece_that_is_too_long_is_cut_between_characters_and_ends_the_turn() {
-    // Of three bytes each, of which no whole number is 1 MiB.
+    // Three bytes per character, so that no whole number is 1 MiB.
     let long = "\u{20ac}".repeat(MIB);
     let cut = MIB / 3 * 3 + 2 + MARK.len();
     let whole = bounded([answer("m1", "short"), answer("m2", &long), answer("m3", "more"), END]);
@@ -334,7 +334,7 @@ fn what_a_finished_item_repeats_of_its_pieces_counts_once() {
     });
     let (said, bound) = bounded(both);
     assert_eq!((said.len(), bound), (3, None));
-    // A response that breaks off and is repeated counts once, too.
+    // A response that breaks off and is repeated counts once as well.
     let again = (0..6).flat_map(|_| [answer_delta("m", &text), Heard::Retrying]);
     let (said, bound) = bounded(again.chain([answer("m", &text), END]));
     assert_eq!((said.len(), bound), (5, Some(TurnTextLimit::Turn)), "each unfinished one is kept");

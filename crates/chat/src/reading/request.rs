@@ -1,4 +1,4 @@
-//! One request to the second reader, and the verdicts in its reply.
+//! Request to the second reader, and the verdicts in its reply.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 
 use super::judged::ClaimVerdict;
 
-/// Maximum bytes of a request's text as JSON. With instructions, schema and what Codex adds, 12,000 bytes
-/// are sent at most.
+/// Maximum bytes of a request's text as JSON. With instructions, schema and the additions of Codex,
+/// at most 12,000 bytes are sent.
 const MAX_TEXT_BYTES: usize = 7000;
-/// Maximum claims of a request: more would leave too little room for each.
+/// Maximum number of claims in a request; more would leave too little room for each.
 const MAX_CLAIMS: usize = 20;
-/// Bytes of a delimiter with its key and words, and of the delimiters of a claim without excerpts.
+/// Bytes of a delimiter with its key and words, or of the delimiters of a claim without excerpts.
 const DELIMITER_BYTES: usize = 48;
-/// Least bytes of a sentence that has to be shortened.
+/// Minimum bytes of a sentence that must be shortened.
 const MIN_SENTENCE_BYTES: usize = 120;
 const MAX_PATH_CHARS: usize = 120;
-/// Characters of a key that keep it from being guessed.
+/// Characters of a key, enough to make it unguessable.
 const KEY_CHARS: usize = 10;
 
-/// All instructions of the reader.
+/// Complete instructions of the reader.
 pub(in crate) const INSTRUCTIONS: &str = "\
 You check whether lines of source code support sentences about them. The message is all there is to read.
 
@@ -83,23 +83,23 @@ struct VerdictEntry {
 #[derive(Debug)]
 pub(crate) struct ReadingRequest {
     text: String,
-    /// The claims that are sent, in the order of their numbers, which begin with 1.
+    /// Claims in the request, in the order of their numbers, which start at 1.
     sent: Vec<SentClaim>,
 }
 
 #[derive(Debug)]
 struct SentClaim {
-    /// Its place among all claims.
+    /// Position among all claims.
     place: usize,
-    /// As they were sent.
+    /// Excerpts as sent.
     excerpts: Vec<CitedExcerpt>,
-    /// Whether nothing of the claim was left out or shortened.
+    /// True if the claim was sent without omissions.
     is_whole: bool,
 }
 
 impl ReadingRequest {
-    /// Builds the request about some of the claims, by their places. Returns `None` if none of them has
-    /// lines. `key` must be unknown to whoever wrote the lines.
+    /// Builds the request about the claims at `places`. Returns `None` if none of them has lines.
+    /// The authors of the lines must not know `key`.
     pub(crate) fn build(claims: &[Claim], places: &[usize], key: &str) -> Option<Self> {
         let key = key.get(..KEY_CHARS).unwrap_or(key);
         let is_read = |(_, claim): &(usize, &Claim)| !claim.excerpts.is_empty();
@@ -130,13 +130,15 @@ impl ReadingRequest {
         (!sent.is_empty()).then_some(Self { text, sent })
     }
 
-    /// The text of the message.
+    /// Returns the text of the message.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Reads the reply: the place of each claim that was sent, and its verdict. What is not in the form of
-    /// the schema, or speaks of a number or line that was not sent, or twice of one, leaves claims open.
+    /// Parses the reply into the position and verdict of each claim that was sent.
+    ///
+    /// Claims stay open if the reply violates the schema, repeats their number, or names a number
+    /// or line that was not sent.
     pub(crate) fn parse_verdicts(&self, reply: &str) -> Vec<(usize, ClaimVerdict)> {
         let reply: Option<VerdictReply> = serde_json::from_str(reply).ok();
         let mut verdicts: HashMap<u32, Option<VerdictEntry>> = HashMap::new();
@@ -175,7 +177,7 @@ impl SentClaim {
     }
 }
 
-/// Returns the room of each of several needs: nobody gets more than is needed, and what is left is shared.
+/// Divides `room` among needs: none gets more than it needs, and the rest is shared.
 fn share_room(needs: &[usize], room: usize) -> Vec<usize> {
     let mut by_need: Vec<usize> = (0..needs.len()).collect();
     by_need.sort_by_key(|at| needs.get(*at));
@@ -194,7 +196,7 @@ fn claim_bytes(claim: &Claim) -> usize {
     claim.max_byte_len() + DELIMITER_BYTES * (claim.excerpts.len() + 1)
 }
 
-/// Cuts a claim to `room` bytes: first its excerpts, as far as the sentence leaves room.
+/// Shortens a claim to `room` bytes: the sentence to about a third, the excerpts to the rest.
 fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<CitedExcerpt>) {
     if claim_bytes(claim) <= room {
         return (claim.sentence.clone(), claim.excerpts.clone());
@@ -217,7 +219,7 @@ fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<CitedExcerpt>) {
 }
 
 fn render_claim(key: &str, number: usize, sentence: &str, excerpts: &[CitedExcerpt]) -> String {
-    // A line of material that held two would be structure.
+    // A second line of material could imitate structure.
     let sentence = plain_line(sentence);
     let mut text = format!("{key} sentence {number}\n> {sentence}\n");
     for (at, excerpt) in (1..).zip(excerpts) {

@@ -1,5 +1,5 @@
-//! Has a final answer checked: its citations mechanically, its claims by a second reader beside that, and
-//! has the model put right what is wrong, once.
+//! Checks a final answer: citations mechanically and, in parallel, claims by a second reader. The
+//! model corrects mistakes once.
 
 use std::time::Duration;
 
@@ -21,30 +21,30 @@ use crate::{
     reading::{JudgedClaims, ReadingRequest, reply_schema},
 };
 
-/// How long an answer waits for its correction.
+/// Maximum time for the correction of an answer.
 const MAX_CORRECTION: Duration = Duration::from_mins(3);
-/// Longest wait for the second reader: a reply of a few verdicts takes seconds.
+/// Maximum time for the second reader; a reply of a few verdicts takes seconds.
 const MAX_READING: Duration = Duration::from_secs(30);
-/// What the second reader leaves of the turn's time, so that the end of the turn is in time.
+/// Time of the turn reserved for its end after the second reader.
 const READING_MARGIN: Duration = Duration::from_secs(1);
 /// Reasoning effort of the second reader.
 const READING_EFFORT: &str = "low";
 
-/// A final answer that was checked.
+/// A checked final answer.
 pub(super) struct CheckedAnswer {
-    /// Its place among the segments.
+    /// Position among the segments.
     pub(super) place: usize,
     pub(super) proof: AnswerCheck,
-    /// Whether the caller has it as the model wrote it.
+    /// True if the caller has received the unchanged text.
     pub(super) is_reported: bool,
 }
 
-/// What the second reader found, and the tokens that it spent.
+/// Claims with verdicts, and the tokens of the second reader.
 type ClaimReading = (Option<JudgedClaims>, Option<TokenUsage>);
 
 impl TurnRunner<'_> {
-    /// Checks the final answer, and has the model put right what is wrong, once. Returns the answer that
-    /// counts; nothing if it could not be checked.
+    /// Checks the final answer and has the model correct it once. Returns the better answer; `None`
+    /// if it could not be checked.
     pub(super) async fn check_and_correct(
         &self,
         (place, text): (usize, String),
@@ -52,7 +52,7 @@ impl TurnRunner<'_> {
         deadline: Instant,
     ) -> Option<CheckedAnswer> {
         let proof = self.check_answer(text, None, heard, deadline).await?;
-        // One after which something else came was reported with that.
+        // A message followed by other events has already been reported.
         let is_reported = heard.held.take().is_none();
         let Some(request) = proof.build_correction_request() else {
             return Some(CheckedAnswer { place, proof, is_reported });
@@ -65,7 +65,7 @@ impl TurnRunner<'_> {
         }
         heard.held = None;
         let corrected = match heard.assembly.last_answer() {
-            // What a turn that failed has said may be half of an answer.
+            // The text of a failed turn may be incomplete.
             Some((other, text)) if failure.is_none() && other > place => {
                 let corrected = self.check_answer(text, proof.claims(), heard, deadline).await;
                 corrected.map(|corrected| (other, corrected))
@@ -76,7 +76,7 @@ impl TurnRunner<'_> {
             Some((other, corrected.if_better_than(&proof)?))
         };
         if let Some((other, proof)) = corrected.and_then(better) {
-            // What was said between them speaks of the correction.
+            // The messages between the two answers are about the correction.
             heard.assembly.forget_answers(place..other);
             let (place, _) = heard.assembly.last_answer()?;
             return Some(CheckedAnswer { place, proof, is_reported: false });
@@ -85,8 +85,8 @@ impl TurnRunner<'_> {
         Some(CheckedAnswer { place, proof, is_reported })
     }
 
-    /// Checks an answer: what it cites, and beside that what it claims. `former` are the claims of the
-    /// answer that it corrects.
+    /// Checks the citations of an answer and, in parallel, its claims. `former` has the claims of
+    /// the answer that it corrects.
     async fn check_answer(
         &self,
         text: String,
@@ -114,8 +114,10 @@ impl TurnRunner<'_> {
         }
     }
 
-    /// Begins to open the reader's thread, before it is known what there is to read: not for a text that
-    /// cites nothing, nor for a correction of one in which nothing was contradicted.
+    /// Starts to open the reader's thread before the claims are known.
+    ///
+    /// Returns `None` for a text without citations, and for the correction of an answer without
+    /// contradictions.
     fn begin_reading(&self, text: &str, former: Option<&JudgedClaims>) -> Option<EphemeralThread> {
         let opening = self.reader.clone()?;
         let is_needed = match former {
@@ -125,7 +127,7 @@ impl TurnRunner<'_> {
         is_needed.then(|| self.chat.codex.open_ephemeral(opening))
     }
 
-    /// Waits for the claims, and has them read. Whatever fails leaves them open.
+    /// Waits for the claims and has them read. Claims stay open on failure.
     async fn read_claims(
         &self,
         reader: Option<EphemeralThread>,
@@ -167,7 +169,7 @@ impl TurnRunner<'_> {
         (Some(judged), reply.usage)
     }
 
-    /// Asks the model in the same thread; returns why it gave no answer.
+    /// Asks the model in the same thread. Returns the failure, if any.
     async fn ask_again(
         &self,
         request: &str,

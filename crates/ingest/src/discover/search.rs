@@ -1,5 +1,5 @@
-//! Looks for secrets, by names alone, in folders that are not walked: ignored, hidden, vendored and built
-//! ones. The model's shell could read them there.
+//! Searches folders that are not walked (ignored, hidden, vendored and built ones) for secrets, by
+//! names alone, because the model's shell could read them there.
 
 use std::{
     collections::BTreeSet,
@@ -15,31 +15,31 @@ use tracing::info;
 use super::way::{GIT, WalkContext, WalkEntry};
 use crate::error::IngestError;
 
-/// How much is read. A folder above any of these bounds is itself taken for a secret.
+/// Limits of the search. A folder above any limit is itself treated as a secret.
 #[derive(Debug, Clone, Copy)]
 struct SecretSearchLimits {
-    /// Entries of one folder, with all below it.
+    /// Maximum number of entries in one folder and below.
     each: usize,
-    /// Entries of all folders.
+    /// Maximum number of entries in all folders.
     all: usize,
-    /// The time for all folders.
+    /// Maximum time for all folders.
     time: Duration,
 }
 
-/// The packages of a large application have some 80,000, which take less than half a second. (Builds may
-/// have millions.)
+/// The packages of a large application have about 80,000 entries, which take less than half a
+/// second. (Builds may have millions.)
 const BOUNDS: SecretSearchLimits =
     SecretSearchLimits { each: 250_000, all: 1_000_000, time: Duration::from_secs(10) };
-/// The most paths that stand for the secrets of all vendored and built folders of a root: each costs every
-/// command of the model's shell.
+/// Maximum number of paths for the secrets in all vendored and built folders of a root: each path
+/// slows down every command of the model's shell.
 const MAX_VENDORED: usize = 32;
 
-/// Whose the files of a folder are that is not walked.
+/// Owner of the files in a folder that is not walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FolderOwnership {
-    /// The user's, who has them ignored or hidden.
+    /// Files of the user, ignored or hidden.
     Own,
-    /// Other people's, or made by a build.
+    /// Files of other people, or of a build.
     Vendored,
 }
 
@@ -49,8 +49,10 @@ pub(super) struct UnwalkedFolder {
     pub(super) whose: FolderOwnership,
 }
 
-/// Returns the secrets in folders that are not walked. Of vendored ones, folders stand for those in them
-/// where there are many, and what packages publish counts only where there are few.
+/// Returns the secrets in folders that are not walked.
+///
+/// Many secrets of vendored folders are replaced by their folders. Secrets that packages publish
+/// count only if they are few.
 pub(super) fn search_secrets(
     root: &RootDir,
     way: WalkContext<'_>,
@@ -87,19 +89,19 @@ fn search_within_limits(
     Ok(search.found.into_private_paths())
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Default)]
 struct FoundSecrets {
-    /// The vendored folders.
+    /// Vendored folders.
     vendored: BTreeSet<String>,
-    /// Secrets anywhere.
+    /// Secrets in all folders.
     secrets: BTreeSet<String>,
-    /// Secrets in vendored folders that are most likely no secrets.
+    /// Names of secrets in vendored folders that are most likely harmless.
     published: BTreeSet<String>,
 }
 
 impl FoundSecrets {
-    /// Returns the paths to keep from the model's shell.
+    /// Returns the paths to hide from the model's shell.
     fn into_private_paths(self) -> BTreeSet<String> {
         let Self { vendored, secrets, published } = self;
         let is_vendored = |path: &str| vendored.contains(path) || is_below(&vendored, path);
@@ -110,12 +112,12 @@ impl FoundSecrets {
         }
         fold_paths(&mut others, MAX_VENDORED, is_vendored);
         own.append(&mut others);
-        // What was found in a folder before that proved too large.
+        // Drops secrets in a folder that later proved too large.
         own.iter().filter(|path| !is_below(&own, path)).cloned().collect()
     }
 }
 
-/// Whether one of `folders` is above `path`.
+/// Returns true if one of `folders` is above `path`.
 fn is_below(folders: &BTreeSet<String>, path: &str) -> bool {
     let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
     above.any(|folder| folders.contains(folder))
@@ -124,16 +126,16 @@ fn is_below(folders: &BTreeSet<String>, path: &str) -> bool {
 struct SecretSearch<'a> {
     root: &'a RootDir,
     way: WalkContext<'a>,
-    /// Folders to be searched, the next one last.
+    /// Folders to search, the next one last.
     left_out: Vec<UnwalkedFolder>,
     until: Instant,
-    /// Entries seen.
+    /// Number of entries read.
     entries: usize,
     found: FoundSecrets,
 }
 
 impl SecretSearch<'_> {
-    /// Searches one folder and all below it; returns whether there was room and time for all of it.
+    /// Searches a folder and all below it. Returns true if that was complete within the limits.
     fn search_folder(
         &mut self,
         top: WalkEntry,
@@ -169,19 +171,20 @@ impl SecretSearch<'_> {
         Ok(true)
     }
 
-    /// Lists a folder, until so many entries were seen in all.
+    /// Lists a folder until `until` entries were read in total.
     fn list_entries(
         &mut self,
         step: &WalkEntry,
         until: usize,
     ) -> Result<EntryListing, IngestError> {
-        // Opening a folder costs as much as it has entries, where it lies in a commit.
+        // The check comes first, because opening a folder of a commit costs as much as reading its
+        // entries.
         if until <= self.entries || self.until <= Instant::now() {
             return Ok(EntryListing::InPart);
         }
         let mut folder = match self.root.open_folder(&step.path) {
             Ok(folder) => folder,
-            // What we may not open, the shell may not either.
+            // The shell cannot open it either.
             Err(error) if [NotFound, PermissionDenied].contains(&error.kind()) => {
                 return Ok(EntryListing::Gone);
             }
@@ -213,14 +216,14 @@ impl SecretSearch<'_> {
     }
 }
 
-/// What a folder has.
+/// Result of listing a folder.
 enum EntryListing {
     Whole(Vec<FolderEntry>),
     Gone,
     InPart,
 }
 
-/// What there is to do about an entry.
+/// Action for an entry.
 enum EntryAction {
     Secret,
     Folder,
@@ -262,7 +265,8 @@ mod tests {
     const AMPLE: SecretSearchLimits =
         SecretSearchLimits { each: 1_000, all: 1_000, time: Duration::from_mins(1) };
 
-    /// Searches the folders of a root with these files whose names end in `own` or in anything else.
+    /// Searches the folders of a root with these files; a folder is the user's own if its name ends
+    /// in `own`.
     fn searched(files: &[&str], bounds: SecretSearchLimits) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let mut folders = BTreeSet::new();
@@ -319,7 +323,7 @@ mod tests {
                 .into_iter()
                 .collect::<Vec<_>>()
         };
-        // It would show that nothing is there.
+        // An opened folder would show that nothing is there.
         assert_eq!(found(AMPLE), [""; 0]);
         assert_eq!(found(SecretSearchLimits { all: 0, ..AMPLE }), ["gone"]);
         assert_eq!(found(SecretSearchLimits { time: Duration::ZERO, ..AMPLE }), ["gone"]);
@@ -351,14 +355,14 @@ mod tests {
         };
         let mut many = names("target/classes/keys", MAX_VENDORED);
         many.extend(names("vendor/certs", 2));
-        // What is the user's own is named one by one.
+        // The user's own secrets are named one by one.
         many.extend(names("z-own", MAX_VENDORED + 1));
         let paths: Vec<&str> = many.iter().map(String::as_str).collect();
         let mut expected = vec!["target/classes/keys".to_owned(), "vendor/certs/00.p12".to_owned()];
         expected.push("vendor/certs/01.p12".to_owned());
         expected.extend(names("z-own", MAX_VENDORED + 1));
         assert_eq!(searched(&paths, AMPLE), expected);
-        // Each in a package of its own: the folder of all packages, and nothing above it.
+        // Each is in its own package: their common folder represents them, and nothing above it.
         let apart: Vec<String> =
             (0..=MAX_VENDORED).map(|number| format!("vendor/{number}/a/id_rsa")).collect();
         let paths: Vec<&str> = apart.iter().map(String::as_str).collect();

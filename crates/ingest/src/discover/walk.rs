@@ -1,5 +1,5 @@
-//! Walks a root through handles of its folders, so that no link is followed, and by our own reading of
-//! ignore files, so that none of them can cost more than a bound.
+//! Walks a root through handles of its folders, so that no link is followed, and applies bounded
+//! ignore files.
 
 use std::path::Path;
 
@@ -32,20 +32,20 @@ use codeinfo_worktree::{
     git::TrackedPaths,
 };
 
-/// What a walk is to bring.
+/// Kind of result of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalkMode {
-    /// Files, with those that are secrets.
+    /// Files, including secrets.
     Files {
         max_bytes: u64,
-        /// Whether each path that is left out is named.
+        /// Names every excluded path.
         names_all: bool,
     },
-    /// Folders alone.
+    /// Only folders.
     Folders,
 }
 
-/// Walks what `way` covers of a root.
+/// Walks the part of a root that `way` covers.
 pub(super) fn walk_in_scope(
     root: &RootDir,
     way: WalkContext<'_>,
@@ -98,15 +98,15 @@ struct RootWalk<'a> {
     found: WalkResult,
     entries: usize,
     path_bytes: usize,
-    /// What the patterns of all folders cost.
+    /// Pattern usage of all folders.
     spent: PatternUsage,
     left_out: Vec<UnwalkedFolder>,
-    /// What git tracks, once it was asked for.
+    /// Paths that git tracks, loaded on first use.
     tracked: Option<TrackedPaths>,
 }
 
 impl RootWalk<'_> {
-    /// Goes through one folder: notes its files, and which folders come next.
+    /// Walks one folder: records its files and adds its subfolders to `pending`.
     fn walk_folder(
         &mut self,
         step: WalkEntry,
@@ -148,7 +148,7 @@ impl RootWalk<'_> {
         Ok(())
     }
 
-    /// Decides about a folder by its path and by what is beside it.
+    /// Classifies a folder by its path and its siblings.
     fn next_folder<'e>(
         &mut self,
         entry: &FolderEntry,
@@ -180,7 +180,7 @@ impl RootWalk<'_> {
             let rule =
                 self.own_rule(&mut next, entry, FolderEntryKind::Folder).or(next.unless_asked_for);
             match (rule, told) {
-                // An ignore file need not say what a folder is.
+                // The kind of the folder is more precise than an ignore file.
                 (Some(_), Some(told)) if told.is_beside => {
                     self.leave_out(next, told_rule(told.kind), pending);
                 }
@@ -190,7 +190,7 @@ impl RootWalk<'_> {
         }
     }
 
-    /// Returns the rule that leaves out a folder for what it holds.
+    /// Returns the rule that excludes a folder because of its contents.
     fn rule_inside(&mut self, step: &WalkEntry, entries: &[FolderEntry]) -> Option<OmissionRule> {
         let is_open = step.is_root() || step.unless_asked_for.is_some();
         if is_open || step.rules.asks_for(&step.text, true) {
@@ -215,7 +215,7 @@ impl RootWalk<'_> {
         is_so.then(|| told_rule(told.kind))
     }
 
-    /// Returns whether git tracks a file, or one in a folder.
+    /// Returns true if git tracks a file, or a file in a folder.
     fn is_tracked(&mut self, path: &str, kind: FolderEntryKind) -> bool {
         if self.root.is_fixed() {
             return true;
@@ -229,8 +229,8 @@ impl RootWalk<'_> {
         }
     }
 
-    /// Returns whether ignore files leave an entry out, or its name hides it. As git has it, its own ignore files say
-    /// nothing of what it tracks.
+    /// Returns the rule by which ignore files or a hidden name exclude an entry. Ignore files of
+    /// git do not affect the files that git tracks.
     fn own_rule(
         &mut self,
         next: &mut WalkEntry,
@@ -252,9 +252,10 @@ impl RootWalk<'_> {
         is_hidden.then_some(OmissionRule::Hidden)
     }
 
-    /// Names a folder whose `.git` is a file: a submodule or a worktree, whose files are those of another repository.
+    /// Skips a folder whose `.git` is a file: a submodule or a worktree, whose files belong to
+    /// another repository.
     fn skip_nested_repository(&mut self, step: WalkEntry) {
-        // When that file goes away, the folder is one like others.
+        // If that file is deleted, the folder becomes a normal one.
         self.note_folder(&step);
         if self.is_covered(&step) {
             self.skip_path(step.text.clone(), SkipReason::Module);
@@ -273,7 +274,7 @@ impl RootWalk<'_> {
         self.way.scope.is_none_or(|scope| scope.covers(&step.text))
     }
 
-    /// Leaves out a folder by a rule, unless a pattern asks for something in it.
+    /// Excludes a folder by a rule, unless a pattern asks for something in it.
     fn leave_out(&mut self, step: WalkEntry, rule: OmissionRule, pending: &mut Vec<WalkEntry>) {
         if step.rules.asks_below(&step.text) {
             pending.push(WalkEntry { unless_asked_for: Some(rule), told: None, ..step });
@@ -287,15 +288,15 @@ impl RootWalk<'_> {
         );
     }
 
-    /// Leaves out a file by a rule.
+    /// Excludes a file by a rule.
     fn omit_file(&mut self, rule: OmissionRule, path: &str) {
         if self.wanted != WalkMode::Folders {
             self.found.omitted.add_file(rule, path);
         }
     }
 
-    /// Notes a folder that is not walked. Nothing asks what its rules say, and the patterns of all such
-    /// folders would stay in memory.
+    /// Adds a folder to the search for secrets. Drops its rules, which the search does not need and
+    /// which would use memory.
     fn search_later(&mut self, step: WalkEntry, whose: FolderOwnership) {
         self.left_out.push(UnwalkedFolder {
             step: WalkEntry { rules: IgnoreRules::default(), ..step },
@@ -303,7 +304,7 @@ impl RootWalk<'_> {
         });
     }
 
-    /// Opens and lists a folder, unless it cannot be read.
+    /// Opens and lists a folder; returns `None` if it is unreadable.
     fn open_and_list(
         &mut self,
         step: &WalkEntry,
@@ -337,7 +338,7 @@ impl RootWalk<'_> {
 
     fn is_in_scope(&self, next: &WalkEntry, kind: FolderEntryKind) -> bool {
         let Some(scope) = self.way.scope else { return true };
-        // A name that is not UTF-8 is never part of a scope.
+        // Scopes contain only UTF-8 names.
         let leads = kind == FolderEntryKind::Folder && scope.leads_through(&next.text);
         next.is_utf8 && (leads || scope.covers(&next.text))
     }
@@ -346,8 +347,9 @@ impl RootWalk<'_> {
         self.found.skipped.push(SkippedPath { path, reason });
     }
 
-    /// Notes the `.git` of a repository in the root, whose configuration may hold the password of a remote.
-    /// That of the root itself is judged by its content where the fence of the model's shell is made.
+    /// Records the `.git` of a nested repository as a secret, because its configuration may contain
+    /// the password of a remote. The root's own is judged by its content when the shell's sandbox
+    /// is set up.
     fn nested_git(&mut self, around: &WalkEntry, git: &WalkEntry) {
         if !around.is_root() {
             self.keep_private(git);
@@ -358,7 +360,7 @@ impl RootWalk<'_> {
         self.found.private.extend(secret.nearest_utf8());
     }
 
-    /// Puts a file where it belongs: among the files, the secrets, the skipped, or nowhere.
+    /// Adds a file to the files, the secrets or the skipped ones, or excludes it.
     fn classify_file(&mut self, folder: &FolderHandle, entry: &FolderEntry, next: WalkEntry) {
         let WalkMode::Files { max_bytes, .. } = self.wanted else { return };
         let name = codeinfo_secrets::secret_name(&next.text);
@@ -366,7 +368,7 @@ impl RootWalk<'_> {
             || self.way.private_place(&next.path).is_some()
         {
             self.keep_private(&next);
-            // The name itself may be one.
+            // The name itself may contain a secret.
             self.omit_file(
                 OmissionRule::Secret,
                 &codeinfo_secrets::redact_secrets("", None, &next.text).text,
@@ -379,13 +381,13 @@ impl RootWalk<'_> {
             if before < self.found.files.len() {
                 self.found.doubtful.insert(step.text);
             } else {
-                // Its content is not read.
+                // Its content will not be read.
                 self.keep_private(&step);
             }
         }
     }
 
-    /// Puts a file that is not surely a secret among the files, the skipped or the omitted.
+    /// Adds a file that is not certainly a secret to the files, the skipped or the excluded ones.
     fn admit_file(
         &mut self,
         folder: &FolderHandle,
@@ -398,7 +400,7 @@ impl RootWalk<'_> {
         let unasked_rule = next.unless_asked_for.filter(|_| !is_asked_for);
         if let Some(rule) = self.own_rule(&mut next, entry, FolderEntryKind::File).or(unasked_rule)
         {
-            // Ignore files are read, though not indexed.
+            // Ignore files are read but not indexed.
             if !is_ignore_file(&name) {
                 self.omit_file(rule, &next.text);
             }
@@ -427,7 +429,7 @@ impl RootWalk<'_> {
                     self.skip_path(path, SkipReason::TooLarge);
                 }
             }
-            // Files of time 0 are always read.
+            // Files with a time of 0 are always read.
             Ok(Some(facts)) => self.found.files.push(DiscoveredFile {
                 path,
                 size: facts.size,
@@ -439,7 +441,8 @@ impl RootWalk<'_> {
         }
     }
 
-    /// Whether a file is no text, by its first bytes. Those of a commit are not unpacked for that.
+    /// Returns true if the first bytes of a file are binary. Files of a commit are not unpacked for
+    /// this.
     fn is_binary(&self, path: &str) -> bool {
         let read = |(file, _)| {
             beneath::read_to_limit(file, decode::HEAD_BYTES as u64, || self.way.pulse.beat())
@@ -459,7 +462,7 @@ fn told_rule(kind: FolderContents) -> OmissionRule {
     }
 }
 
-/// Returns the rule that leaves out files of a name.
+/// Returns the rule that excludes files of a name.
 fn name_rule(name: &str) -> Option<OmissionRule> {
     names::detect_machine_file(name).map(|found| match found {
         MachineFile::Binary => OmissionRule::Binary,

@@ -1,4 +1,4 @@
-//! Where a walk goes, and each folder and file on the way.
+//! Context of a walk, and the entries on its way.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 use super::{ignored::IgnoreRules, relative_path};
 use crate::{pulse::IoHeartbeat, scope::PathScope};
 
-/// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
+/// Folder of Git, which is never walked, even if an ignore file asks for it.
 pub(super) const GIT: &str = ".git";
 
-/// Where a walk goes, and when it ends early.
+/// Context of a walk: its place, scope and cancellation.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkContext<'a> {
-    /// The path of the root, for messages.
+    /// Path of the root, for messages.
     pub(crate) place: &'a Path,
     pub(crate) scope: Option<&'a PathScope>,
     /// Places that are never walked.
@@ -29,36 +29,36 @@ pub(crate) struct WalkContext<'a> {
 }
 
 impl WalkContext<'_> {
-    /// Returns the private place that is at a path below the root.
+    /// Returns the private place at a path below the root.
     pub(super) fn private_place(&self, path: &Path) -> Option<&'static PrivatePlace> {
         self.private.find_entry(self.place, path)
     }
 }
 
-/// A folder on the way.
+/// A file or folder on the way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WalkEntry {
     pub(super) path: PathBuf,
-    /// The path with `/` between parts, and what is not UTF-8 replaced.
+    /// Path separated by `/`, with invalid UTF-8 replaced.
     pub(super) text: String,
     pub(super) is_utf8: bool,
-    /// The rules of the folder above.
+    /// Rules of the parent folder.
     pub(super) rules: IgnoreRules,
-    /// What its name tells of it.
+    /// Hint from the folder's name.
     pub(super) told: Option<FolderNameHint>,
-    /// Whether it lies in a folder of packages.
+    /// True below a folder of packages.
     pub(super) is_among_packages: bool,
-    /// By which rule all that no pattern asks for is left out.
+    /// Rule that excludes everything that no pattern asks for.
     pub(super) unless_asked_for: Option<OmissionRule>,
-    /// Whether git ignores it but for the files that it tracks.
+    /// True if git ignores it, except for the files that it tracks.
     pub(super) is_ignored_by_git: bool,
 }
 
-/// What the name of a folder tells.
+/// Kind of a folder, guessed from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderNameHint {
     pub(super) kind: FolderContents,
-    /// Whether what is beside it fits.
+    /// True if its siblings confirm the guess.
     pub(super) is_beside: bool,
 }
 
@@ -72,12 +72,12 @@ impl WalkEntry {
         self.path.as_os_str().is_empty()
     }
 
-    /// Goes to an entry that no rules are asked about.
+    /// Returns an entry of this folder, without rules.
     pub(super) fn to_entry(&self, entry: &FolderEntry) -> Self {
         self.child_with_rules(entry, &IgnoreRules::default())
     }
 
-    /// Returns the path as a secret is named by, or the nearest folder above that has such a name.
+    /// Returns the path for naming a secret, or its nearest parent that is UTF-8.
     pub(super) fn nearest_utf8(&self) -> Option<String> {
         if self.is_utf8 {
             return Some(self.text.clone());
@@ -86,7 +86,7 @@ impl WalkEntry {
         relative_path(Path::new(""), folder).filter(|path| !path.is_empty())
     }
 
-    /// Goes to an entry.
+    /// Returns an entry of this folder with `rules`.
     pub(super) fn child_with_rules(&self, entry: &FolderEntry, rules: &IgnoreRules) -> Self {
         let name = entry.name.to_string_lossy();
         let text = if self.is_root() {

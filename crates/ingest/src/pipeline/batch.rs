@@ -18,16 +18,16 @@ use super::{
 };
 use crate::{error::IngestError, skip::SkippedPath};
 
-/// A batch is sent on when it has this many chunks. One more file may follow the last but one
-/// chunk, so that a batch is at most this and the chunks of the largest file.
+/// Number of chunks that completes a batch. A batch exceeds it by at most the chunks of its last
+/// file.
 const CHUNKS: usize = 256;
-/// A batch is sent on when it has this many files, with chunks or without.
+/// Number of files, with or without chunks, that completes a batch.
 const FILES: usize = 512;
 
-/// A batch is sent on when its files have this many bytes.
+/// Bytes of files that complete a batch.
 const BYTES: u64 = 4 << 20;
 
-/// Files read, on their way to the embedder.
+/// Read files to embed together.
 #[derive(Debug, Default)]
 pub(super) struct FileBatch {
     pieces: Vec<(usize, UnembeddedChunk)>,
@@ -118,9 +118,10 @@ impl FileBatch {
     }
 }
 
-/// Embeds batch after batch until the readers are done: as many at a time as the embedder gains from,
-/// and hands them on in order. While the writer is busy, what is under way goes on, and no more is
-/// begun.
+/// Embeds batches until the readers are done and passes them on in order. The number of batches in
+/// parallel is the concurrency of the embedder.
+///
+/// While the writer is busy, started batches continue and no new one starts.
 pub(super) async fn embed_all(
     target: &RunTarget,
     mut from: mpsc::Receiver<FileReadResult>,
@@ -137,7 +138,7 @@ pub(super) async fn embed_all(
             embedding.push_back(std::mem::take(&mut batch).embed_chunks(target));
         }
         if !has_more && embedding.is_empty() && done.is_empty() {
-            // The readers also end when they are cancelled.
+            // Cancellation ends the readers as well.
             return if cancel.is_cancelled() { Err(IngestError::Cancelled) } else { Ok(()) };
         }
         let has_room = has_more && embedding.len() + done.len() < concurrency;
@@ -146,7 +147,7 @@ pub(super) async fn embed_all(
             () = cancel.cancelled() => return Err(IngestError::Cancelled),
             permit = to.reserve(), if !done.is_empty() => match (permit, done.pop_front()) {
                 (Ok(permit), Some(batch)) => permit.send(batch),
-                // The writer failed and says why.
+                // The writer failed and reports the error.
                 _ => return Ok(()),
             },
             Some(embedded) = embedding.next(), if !embedding.is_empty() => {

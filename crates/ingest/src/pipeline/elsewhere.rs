@@ -1,4 +1,5 @@
-//! What other trees of the same repository have already, which need not be cut and embedded again.
+//! File versions that other trees of the same repository have in the store, which need no chunking
+//! and embedding.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -7,29 +8,31 @@ use codeinfo_core::{FileRecord, LastRun, RootId};
 use super::RunTarget;
 use crate::{discover::DiscoveredFile, error::IngestError};
 
-/// With fewer files to read, records are looked up by path; with more, all records of a root are read.
+/// Maximum number of files whose records are looked up by path; for more files, all records of a
+/// root are read.
 const FEW: usize = 2000;
 
-/// Versions of files that other trees have: by path, with the number of chunks. Clones share them.
+/// File versions of other trees with their chunk counts, by path. Clones share the map.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OtherTreeVersions {
     versions: Arc<HashMap<String, Vec<(String, u32)>>>,
 }
 
 impl OtherTreeVersions {
-    /// Returns how many chunks a version of a path has, if some tree has it.
+    /// Returns the chunk count of a version of a path, if another tree has it.
     pub(super) fn chunk_count(&self, path: &str, version: &str) -> Option<u32> {
         let versions = self.versions.get(path)?.iter();
         versions.clone().find(|(known, _)| known == version).map(|(_, chunks)| *chunks)
     }
 
-    /// Whether any tree has this path.
+    /// Returns true if another tree has this path.
     pub(super) fn has_path(&self, path: &str) -> bool {
         self.versions.contains_key(path)
     }
 }
 
-/// Reads what other trees have, or had, of these files. One whose index is not whole proves nothing.
+/// Loads the versions of `files` that other trees have, or had. Returns none if the index of a tree
+/// is damaged.
 pub(super) async fn load_other_versions(
     target: &RunTarget,
     files: &[DiscoveredFile],
@@ -42,7 +45,7 @@ pub(super) async fn load_other_versions(
         if other.last_run == LastRun::Damaged {
             return Ok(OtherTreeVersions::default());
         }
-        // One that a kill left in the middle of its removal has records of chunks that are gone.
+        // A tree whose removal was killed has records of deleted chunks.
         if other.last_run.is_completed() {
             trees.push(other.id);
         }

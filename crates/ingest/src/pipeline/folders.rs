@@ -1,5 +1,5 @@
-//! Which folders of a root have indexed files, so that a path that changed is known to be, or to have
-//! been, no folder, and the files below it need not be looked for.
+//! Folders of a root that contain indexed files. A changed path that is not one of them has no
+//! indexed files below it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,15 +8,15 @@ use std::{
 
 use codeinfo_core::RootId;
 
-/// The folders of each root of which anything is known. Clones share them. A folder whose files are all
-/// gone stays.
+/// Known folders of each root. Clones share them. A folder remains when all its files are gone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexedFolders {
     known: Arc<Mutex<HashMap<RootId, HashSet<String>>>>,
 }
 
 impl IndexedFolders {
-    /// Whether one of `paths` is a folder with indexed files; `None` if nothing is known of the root.
+    /// Returns true if one of `paths` is a folder with indexed files, or `None` if the folders of
+    /// the root are unknown.
     pub(super) fn have_any(
         &self,
         root: RootId,
@@ -27,7 +27,7 @@ impl IndexedFolders {
         Some(paths.into_iter().any(|path| folders.contains(path.as_ref())))
     }
 
-    /// Notes the paths of all indexed files of a root.
+    /// Records the folders of all indexed files of a root.
     pub(super) fn record_all_files<'a>(
         &self,
         root: RootId,
@@ -37,7 +37,7 @@ impl IndexedFolders {
         self.add_files(root, files);
     }
 
-    /// Notes the paths of more indexed files, if the others are known.
+    /// Records the folders of more indexed files, if those of the root are known.
     pub(super) fn add_files<'a>(&self, root: RootId, files: impl IntoIterator<Item = &'a String>) {
         let mut known = self.lock_folders();
         let Some(folders) = known.get_mut(&root) else { return };
@@ -45,7 +45,7 @@ impl IndexedFolders {
             let mut path = file.as_str();
             while let Some((folder, _)) = path.rsplit_once('/') {
                 if !folders.insert(folder.to_owned()) {
-                    // Those above it are there, too.
+                    // Its parents are already recorded.
                     break;
                 }
                 path = folder;
@@ -53,12 +53,12 @@ impl IndexedFolders {
         }
     }
 
-    /// Forgets a root, whose files are to be read from the store again.
+    /// Drops the folders of a root, so that the next run reads its files from the store.
     pub(crate) fn forget_root(&self, root: RootId) {
         self.lock_folders().remove(&root);
     }
 
-    /// No change can be left half made that matters: what is missing is a folder noted late.
+    /// Locks the folders. A poisoned lock is safe to use: at most a folder is missing.
     fn lock_folders(&self) -> MutexGuard<'_, HashMap<RootId, HashSet<String>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What the store holds of a root, kept in step with every write of a run.
+//! State of a root in the store, updated with every write of a run.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::{
     status::RunCounts,
 };
 
-/// What a run says that found nothing, as an empty result looks like an error.
+/// Message of a run without files, because an empty result looks like an error.
 const NOTHING: &str = "found nothing to index: each file is hidden, left out by an ignore file \
                        (`.gitignore`, `.ignore`, `.codeinfoignore`), vendored, generated or no text";
 
-/// The secrets that were replaced, and in how many files.
+/// Number of replaced secrets, and of files that had them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RedactionCounts {
     secrets: u64,
@@ -31,7 +31,8 @@ impl RedactionCounts {
         self.files += other.files;
     }
 
-    /// Returns `3 secrets in 2 files replaced by [secret]`, or `None` without any.
+    /// Returns a message such as `3 secrets in 2 files replaced by [secret]`, or `None` for no
+    /// secrets.
     fn message(self) -> Option<String> {
         let secrets = if self.secrets == 1 { "secret" } else { "secrets" };
         let files = if self.files == 1 { "file" } else { "files" };
@@ -40,7 +41,7 @@ impl RedactionCounts {
     }
 }
 
-/// Files of which some could not be decoded: all counted, the first in order of path named.
+/// Files that were decoded with losses: the count of all, and the names of the first in path order.
 #[derive(Debug, Default)]
 pub(super) struct LossyFiles {
     count: u64,
@@ -48,7 +49,7 @@ pub(super) struct LossyFiles {
 }
 
 impl LossyFiles {
-    /// How many are named.
+    /// Maximum number of named files.
     const MAX_NAMED: usize = 10;
 
     pub(super) fn extend(&mut self, paths: Vec<String>) {
@@ -59,7 +60,8 @@ impl LossyFiles {
         }
     }
 
-    /// Returns ``read 1 file with `�` for what is in no known encoding: a.c``, or `None` without any.
+    /// Returns a message such as ``read 1 file with `�` for what is in no known encoding: a.c``, or
+    /// `None` for no files.
     fn message(&self) -> Option<String> {
         let files = if self.count == 1 { "file" } else { "files" };
         let rest = self.count - self.named.len() as u64;
@@ -71,7 +73,7 @@ impl LossyFiles {
     }
 }
 
-/// The file records of the root and what the run did so far.
+/// File records of the root, and the changes of the run.
 #[derive(Debug)]
 pub(super) struct IndexState {
     records: FileRecords,
@@ -79,15 +81,15 @@ pub(super) struct IndexState {
     deleted: u64,
     has_changed: bool,
     pub(super) skips: SkipSummary,
-    /// Files that were cut by lines because parsing took too long.
+    /// Number of files chunked by lines because parsing took too long.
     pub(super) fallbacks: u64,
-    /// Of the files that this run read.
+    /// Replaced secrets in the files that this run read.
     pub(super) redacted: RedactionCounts,
     pub(super) lossy: LossyFiles,
 }
 
 impl IndexState {
-    /// Records the state of a whole root, which may have been changed already.
+    /// Creates the state of a whole root. `has_changed` is true if the run has already changed it.
     pub(super) fn new(records: FileRecords, has_changed: bool) -> Self {
         let mut totals = IndexCounts::default();
         for record in records.values() {
@@ -96,7 +98,7 @@ impl IndexState {
         Self { has_changed, ..Self::of_part(records, totals) }
     }
 
-    /// Records the state of some files of a root of which the store holds `totals` in all.
+    /// Creates the state of a part of a root; `totals` are the counts of the whole root.
     pub(super) fn of_part(records: FileRecords, totals: IndexCounts) -> Self {
         Self {
             records,
@@ -118,7 +120,7 @@ impl IndexState {
         &self.records
     }
 
-    /// Notes records that were written, and how many chunks with them.
+    /// Records written file records and the number of chunks embedded for them.
     pub(super) fn record_written(&mut self, records: Vec<FileRecord>, embedded: u64) {
         self.totals.embedded += embedded;
         for record in records {
@@ -135,7 +137,7 @@ impl IndexState {
         }
     }
 
-    /// Notes files that were taken out.
+    /// Records deleted files.
     pub(super) fn record_removed(&mut self, paths: &[String]) {
         for path in paths {
             if let Some(old) = self.records.remove(path) {
@@ -146,17 +148,18 @@ impl IndexState {
         }
     }
 
-    /// Whether the run changed what a search can find.
+    /// Returns true if the run changed search results.
     pub(super) fn has_changed(&self) -> bool {
         self.has_changed
     }
 
-    /// What a completed run records.
+    /// Returns the counts for the root.
     pub(super) fn totals(&self) -> IndexCounts {
         self.totals
     }
 
-    /// Returns what rules leave out of what the run looked at: by path as it was found, by content as the records say.
+    /// Returns the paths that rules exclude from the scanned part: by path as discovered, by
+    /// content as in the file records.
     pub(super) fn omitted_paths(&self) -> OmittedPaths {
         let mut omitted = self.skips.omitted.clone();
         for record in self.records.values().filter(|record| record.chunks == 0) {
@@ -167,7 +170,7 @@ impl IndexState {
         omitted
     }
 
-    /// What people should know of the run, if anything. A run that `ended_well` should have found files.
+    /// Returns remarks for people, if any. A run that `ended_well` without files is remarked on.
     pub(super) fn build_notes(&self, ended_well: bool, omitted: &OmittedPaths) -> Option<String> {
         let fallbacks = match self.fallbacks {
             0 => None,

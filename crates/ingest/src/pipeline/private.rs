@@ -1,9 +1,9 @@
-//! The secrets of a root, which are kept from the model's shell: by name as a walk finds them, by
-//! content as reading does.
+//! Secret files of a root, which the model's shell must not read. Walks find them by name, reading
+//! by content.
 //!
-//! By name they are looked for in every folder, also where nothing is indexed: of folders that are
-//! not walked, in the first 20,000 entries. Above a thousand, folders stand for the secrets in
-//! them, the fullest first.
+//! Walks search every folder by name, even unindexed ones; of folders that are not walked, only the
+//! first 20,000 entries. Above a thousand secret files, folders replace the files in them, the
+//! fullest first.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use codeinfo_core::Root;
 use super::{Run, write::EmbeddedFileBatch};
 use crate::{discover::WalkResult, scope::PathScope, skip::SkipReason};
 
-/// The most that a root names: each is an argument of the shell's fence, which closes the whole root
-/// when it has fewer places.
+/// Maximum number of secret paths of a root. Each becomes an argument of the shell's sandbox, which
+/// closes the whole root if they do not fit.
 const MAX: usize = 1_000;
 
-/// Returns the secrets as a root names them: where there are too many, folders stand for those in them,
-/// the fullest first. Only those that lie in the root itself may be more, of which the first are named.
+/// Returns at most [`MAX`] secret paths. If there are more, folders replace the files in them, the
+/// fullest first; files directly in the root beyond the limit are dropped.
 pub(super) fn fold_private_paths(private: &BTreeSet<String>) -> Vec<String> {
     let mut named = private.clone();
     codeinfo_secrets::fold_paths(&mut named, MAX, |_| true);
@@ -25,7 +25,7 @@ pub(super) fn fold_private_paths(private: &BTreeSet<String>) -> Vec<String> {
 }
 
 impl Run<'_> {
-    /// Takes up what a walk says of the secrets of the root, and what was known before of files that are still there.
+    /// Merges the secrets found by a walk with those known before of files that still exist.
     pub(super) fn take_up_secrets(
         &mut self,
         before: Option<&Root>,
@@ -41,8 +41,9 @@ impl Run<'_> {
     }
 }
 
-/// Returns the secrets of a root after a walk of it, or of the part in scope. What had a secret in it
-/// and is still there counts until it is read.
+/// Returns the secrets of a root after a walk of it, or of the part in `scope`.
+///
+/// Existing files that had a secret count as secret until they are read.
 pub(super) fn merge_walked_secrets(
     before: &[String],
     scope: Option<&PathScope>,
@@ -52,14 +53,14 @@ pub(super) fn merge_walked_secrets(
     kept.chain(&discovered.private).cloned().collect()
 }
 
-/// Whether a file was found by a walk, or lies where that did not go.
+/// Returns true if the walk found the file or did not cover it.
 pub(super) fn is_left(path: &String, scope: Option<&PathScope>, discovered: &WalkResult) -> bool {
     scope.is_some_and(|scope| !scope.covers(path))
         || discovered.files.binary_search_by(|file| file.path.cmp(path)).is_ok()
 }
 
-/// Takes up what reading some files showed. Returns those that are to be taken out of the index, as more than
-/// [`MAX`] are censored.
+/// Updates the secrets after files were read. Returns the files to delete from the index, because
+/// more than [`MAX`] are indexed with replaced secrets.
 pub(super) fn update_after_read(
     private: &mut BTreeSet<String>,
     censored: &mut BTreeSet<String>,
@@ -89,13 +90,13 @@ pub(super) fn update_after_read(
         if skipped.reason != SkipReason::HoldsSecret
             && codeinfo_secrets::is_secret_path(&skipped.path)
         {
-            // What it holds was not seen.
+            // Its content was not read.
             private.insert(skipped.path.clone());
             continue;
         }
         match skipped.reason {
             SkipReason::HoldsSecret => drop(private.insert(skipped.path.clone())),
-            // Whether it still holds one is not known.
+            // The former content may still be there.
             SkipReason::Unreadable | SkipReason::NotFetched => {}
             SkipReason::TooLarge
             | SkipReason::PathNotUtf8
@@ -108,21 +109,21 @@ pub(super) fn update_after_read(
     too_many
 }
 
-/// Whether names in a part of a root show other secrets than are known of it.
+/// Returns true if the names in a part of a root reveal other secrets than the known ones.
 pub(super) fn have_changed(before: &[String], scope: &PathScope, discovered: &WalkResult) -> bool {
     let is_secret = |path: &str| {
         codeinfo_secrets::is_secret_path(path) || codeinfo_secrets::is_private_folder(path.as_ref())
     };
     let known: BTreeSet<&String> =
         before.iter().filter(|path| scope.covers(path) && is_secret(path)).collect();
-    // A folder that stands for what lies in it.
+    // A known folder may represent the secrets in it.
     let is_named = |path: &&String| {
         let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
         above.any(|folder| before.iter().any(|named| named == folder))
     };
-    // A folder that is not walked is searched whole, whatever part of it is looked at.
+    // A folder that is not walked is searched whole, even outside the scope.
     let is_elsewhere = |path: &String| !scope.covers(path) && before.contains(path);
-    // One that stands for others has no name of a secret.
+    // A folder that represents others does not have the name of a secret.
     let is_new = |path: &&String| {
         !is_named(path) && !is_elsewhere(path) && (is_secret(path) || !before.contains(path))
     };
@@ -172,15 +173,15 @@ mod tests {
         };
         assert!(changed(&[], "new.pem"));
         assert!(changed(&["zoo".to_owned()], "z/new.pem"));
-        // A folder stands for it already.
+        // A folder already represents it.
         assert!(!changed(&["z".to_owned()], "z/new.pem"));
-        // It lies outside of what was looked at, and is known.
+        // It is outside the scope and already known.
         let elsewhere = ["a/.env".to_owned()];
         let discovered = WalkResult { private: elsewhere.clone().into(), ..WalkResult::default() };
         let scope = PathScope::new(["a/b.rs".to_owned()].into());
         assert!(!have_changed(&elsewhere, &scope, &discovered));
         assert!(have_changed(&[], &scope, &discovered));
-        // There is no room for it.
+        // The limit is reached.
         let full: Vec<String> = (0..MAX).map(|number| format!("{number}.pem")).collect();
         assert!(!changed(&full, "new.pem"));
     }

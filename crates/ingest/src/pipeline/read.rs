@@ -1,4 +1,4 @@
-//! Reads one file and cuts it; runs on blocking threads.
+//! Reads one file and chunks it; runs on blocking threads.
 
 use std::{
     io::{self, Read},
@@ -28,11 +28,11 @@ use crate::{
     skip::SkipReason,
 };
 
-/// A file changed this recently may change again without its modification time moving: file
-/// systems keep times as coarse as two seconds.
+/// Age in nanoseconds below which a modification time is unreliable: file systems may store times
+/// with a resolution of two seconds.
 const RACY_NS: u64 = 2_000_000_000;
 
-/// What reading needs to know of the run.
+/// Parameters of the run that reading a file needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunFileReader<'a> {
     pub(super) root: RootId,
@@ -40,32 +40,32 @@ pub(super) struct RunFileReader<'a> {
     pub(super) pulse: &'a IoHeartbeat,
     pub(super) max_file_bytes: u64,
     pub(super) mode: RunMode,
-    /// What other trees have.
+    /// Versions of other trees.
     pub(super) elsewhere: &'a OtherTreeVersions,
 }
 
-/// What came of one file.
+/// Outcome of reading one file.
 #[derive(Debug)]
 pub(super) enum ReadOutcome {
-    /// The store has this content already; only size or time are new.
+    /// The content is already stored; only size or time differ.
     Same(FileRecord),
-    /// New content, perhaps without any chunk.
+    /// New content, possibly without chunks.
     Changed(FileRecord, Vec<UnembeddedChunk>, ReadNotes),
     /// Cannot be indexed.
     Skipped(String, SkipReason),
-    /// Was there when the folder was walked, and is gone now.
+    /// Was deleted since the walk.
     Gone(String),
 }
 
-/// What people should know of a file that was read.
+/// Remarks on a file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadNotes {
     pub(super) cut: ChunkingMethod,
-    /// How many secrets were replaced.
+    /// Number of replaced secrets.
     pub(super) secrets: u64,
-    /// Whether some of it could not be decoded.
+    /// True if a part could not be decoded.
     pub(super) is_lossy: bool,
-    /// Whether it is indexed without its secrets, and kept from the model's shell.
+    /// True if it is indexed with its secrets replaced, and hidden from the model's shell.
     pub(super) is_private: bool,
 }
 
@@ -74,7 +74,7 @@ impl ReadNotes {
         Self { cut: ChunkingMethod::Planned, secrets: 0, is_lossy: false, is_private: false };
 }
 
-/// One chunk on its way to the store.
+/// One chunk without its embedding.
 #[derive(Debug)]
 pub(super) struct UnembeddedChunk {
     pub(super) chunk: ChunkRecord,
@@ -82,7 +82,7 @@ pub(super) struct UnembeddedChunk {
 }
 
 impl RunFileReader<'_> {
-    /// Reads and cuts a file, unless the store has its content.
+    /// Reads and chunks a file, unless the store has its content.
     pub(super) fn read_file(
         self,
         file: &DiscoveredFile,
@@ -115,7 +115,7 @@ impl RunFileReader<'_> {
         if let (RunMode::Changes, Some(known)) = (self.mode, has_it) {
             return ReadOutcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
-        // Of those, the content says what is kept from the shell.
+        // The content decides whether such a file must be hidden from the shell.
         let may_be_private = codeinfo_secrets::is_secret_path(&file.path)
             || memmem::find(&content, b"PRIVATE KEY").is_some();
         if !may_be_private
@@ -147,7 +147,7 @@ impl RunFileReader<'_> {
         ReadOutcome::Changed(record, pieces, ReadNotes { cut, secrets, is_lossy, is_private })
     }
 
-    /// Returns the version under which another tree has this content, with the number of its chunks.
+    /// Returns the version under which another tree has this content, and its chunk count.
     fn find_other_version(
         self,
         path: &str,
@@ -169,13 +169,13 @@ impl RunFileReader<'_> {
     fn read_content(self, file: &DiscoveredFile) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
         self.pulse.beat();
         let (mut opened, facts) = self.folder.open_file(Path::new(&file.path))?;
-        // What is no text is known by its start alone, which then stands for all of it.
+        // The start of a binary file is enough and represents its content.
         let head =
             beneath::read_to_limit(&mut opened, decode::HEAD_BYTES as u64, || self.pulse.beat())?;
         let (content, size) = if decode::is_binary(&head) {
             (head, facts.size)
         } else {
-            // The file may grow meanwhile; one byte above the limit proves that it is too large.
+            // The file may be growing; one byte above the limit proves that it is too large.
             let all = io::Cursor::new(head).chain(opened);
             let limit = self.max_file_bytes.saturating_add(1);
             let content = beneath::read_to_limit(all, limit, || self.pulse.beat())?;
@@ -305,7 +305,7 @@ mod tests {
         std::thread::scope(|scope| {
             let is_done = &is_done;
             scope.spawn(|| {
-                // Bounded, in case that the reading below fails.
+                // Bounded in case the reading below fails.
                 for _ in 0..100_000 {
                     if is_done.load(Ordering::Relaxed) {
                         break;
@@ -316,7 +316,7 @@ mod tests {
                     fs::rename(&own, &src).unwrap();
                 }
             });
-            // As often as it takes to meet both.
+            // Repeats until both outcomes have occurred.
             for round in 0..50_000 {
                 if 500 < round && 0 < inside && 0 < refused {
                     break;

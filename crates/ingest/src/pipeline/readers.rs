@@ -1,4 +1,4 @@
-//! The blocking threads that read and cut the files of a run.
+//! Blocking threads that read and chunk the files of a run.
 
 use std::sync::{
     Arc,
@@ -27,52 +27,55 @@ use crate::{
     status::RunProgress,
 };
 
-/// The most bytes of files that are read and not yet written. With chunks and vectors, memory holds
-/// about three times as much.
+/// Maximum bytes of files between reading and writing. With chunks and vectors, memory use is about
+/// three times as much.
 const MAX_BYTES: u32 = 32 << 20;
-/// The most bytes that one file counts for. A batch that waits for more files holds less than
-/// [`MAX_BYTES`] without this, so that the readers never wait for it while it waits for them.
+/// Maximum bytes that one file counts for.
+///
+/// An incomplete batch holds less than [`MAX_BYTES`] minus this, so that the readers never wait for
+/// a batch that waits for them.
 const MAX_FILE_WEIGHT: u32 = 8 << 20;
 
-/// What came of one file, on its way to the store.
+/// Outcome of reading one file, to be embedded and written.
 pub(super) struct FileReadResult {
     pub(super) outcome: ReadOutcome,
     /// Size of the file when the folder was walked.
     pub(super) bytes: u64,
-    /// Makes room for other files when dropped.
+    /// Permit that makes room for other files when dropped.
     pub(super) room: OwnedSemaphorePermit,
 }
 
-/// What the readers of a run share.
+/// State shared by the readers of a run.
 pub(super) struct ReadJob {
     root: RootId,
     folder: RootDir,
     max_file_bytes: u64,
     mode: RunMode,
     elsewhere: OtherTreeVersions,
-    /// Each file to read, with what the store knows of it.
+    /// Files to read, each with its stored record.
     files: Vec<(DiscoveredFile, Option<FileRecord>)>,
     next: AtomicUsize,
     room: Arc<Semaphore>,
     cancel: CancellationToken,
     progress: RunProgress,
-    /// Kept until the last reader ends, which may be after the run.
+    /// Held until the last reader ends, which may be after the run.
     hold: PathPermit,
 }
 
-/// The readers of a run at work.
+/// Running readers of a run.
 pub(super) struct ReaderThreads {
     threads: Vec<JoinHandle<()>>,
     pulses: Vec<Arc<IoHeartbeat>>,
 }
 
 impl ReaderThreads {
-    /// Returns how each of them shows that it gets on.
+    /// Returns the heartbeat of each reader.
     pub(super) fn heartbeats(&self) -> Vec<Arc<IoHeartbeat>> {
         self.pulses.clone()
     }
 
-    /// Waits for them to end. Those of a cancelled run end by themselves, unless they hang.
+    /// Waits until all readers have ended. Returns at once if cancelled; the readers then end by
+    /// themselves unless they hang.
     pub(super) async fn wait_until_ended(
         self,
         cancel: &CancellationToken,
@@ -118,7 +121,8 @@ impl ReadJob {
         }
     }
 
-    /// Starts a reader for each processor, sparing one for the runtime where there are several.
+    /// Starts one reader per processor, less one for the runtime if there are more than two
+    /// processors.
     pub(super) fn start_readers(
         self,
         tasks: &Tasks,
@@ -138,7 +142,7 @@ impl ReadJob {
         ReaderThreads { threads: pulses.iter().map(start).collect(), pulses }
     }
 
-    /// Reads file after file until none is left or nobody listens.
+    /// Reads files until none remains or the receiver is dropped.
     fn read_all(&self, to: &mpsc::Sender<FileReadResult>, runtime: &Handle, pulse: &IoHeartbeat) {
         let reader = RunFileReader {
             root: self.root,
@@ -154,7 +158,7 @@ impl ReadJob {
             }
             let weight = u32::try_from(file.size).unwrap_or(u32::MAX).min(MAX_FILE_WEIGHT);
             let room = Arc::clone(&self.room).acquire_many_owned(weight);
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             let Ok(room) = runtime.block_on(room) else { return };
             self.progress.set_current_file(&file.path);
             let outcome = reader.read_file(file, known.as_ref());

@@ -1,9 +1,8 @@
-//! Compares chunks with file records after a run that did not end well.
+//! Compares chunks with file records after an unfinished run.
 //!
-//! A run writes chunks before records, so a run that was killed may leave chunks that no record knows, and damage
-//! records whose chunks are not all there. A later run
-//! would write most of that again, but not a file that meanwhile has its former content back: its
-//! record says that there is nothing to do.
+//! A run writes chunks before records, so a killed run may leave chunks without a record, or
+//! records without all of their chunks. A later run would overwrite most of them, but not for a
+//! file that has its former content again: its record says that nothing is to be done.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,11 +13,13 @@ use tokio_util::sync::CancellationToken;
 use super::{RunTarget, write::remove_chunks};
 use crate::{error::IngestError, plan::FileRecords};
 
-/// How many chunks one read takes from the store; each may have some kilobytes.
+/// Number of chunks per read; each may have some kilobytes.
 const PAGE: usize = 500;
 
-/// Deletes chunks of versions that no record names, and clears the records of files that have some missing, so
-/// that those are read again. Returns whether any chunks were there to be deleted.
+/// Deletes chunks of versions that no record names, and clears the records of files with missing
+/// chunks, so that those files are read again.
+///
+/// Returns true if chunks existed that were deleted or lost their record.
 pub(super) async fn repair_index(
     target: &RunTarget,
     records: &mut FileRecords,
@@ -56,14 +57,14 @@ pub(super) async fn repair_index(
     let mut incomplete = Vec::new();
     for record in records.values_mut().filter(|record| !is_whole(record)) {
         has_deleted |= present.contains_key(&(record.path.clone(), record.version.clone()));
-        // No content has this version and no time is 0 unless it proves nothing, so the file
-        // counts as changed.
+        // No content has an empty version, and a time of 0 is unreliable, so the file counts as
+        // changed.
         record.version.clear();
         record.modified_ns = 0;
         record.chunks = 0;
         incomplete.push(record.clone());
     }
-    // A file that cannot be read now keeps its record, which must not speak of chunks that are gone.
+    // A file that is unreadable now keeps its record, which must not name chunks that are gone.
     for some in incomplete.chunks(PAGE) {
         if cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
@@ -81,7 +82,7 @@ pub(super) async fn repair_index(
     Ok(has_deleted)
 }
 
-/// Returns the versions of each path that some tree of the repository has, or had.
+/// Returns the versions of each path that any tree of the repository has, or had.
 async fn load_named_versions(
     target: &RunTarget,
     records: &FileRecords,

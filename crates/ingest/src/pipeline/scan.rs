@@ -1,4 +1,4 @@
-//! Scans a root, or a part of it, and reads what the store knows of that.
+//! Scans a root or a part of it and loads the stored records.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -15,14 +15,14 @@ use crate::{
     scope::PathScope,
 };
 
-/// A part of a root: what is on disk, and what the store has of it.
+/// A part of a root: the files on disk and the stored records.
 pub(super) struct PartialScan {
     pub(super) folder: RootDir,
     pub(super) discovered: WalkResult,
     pub(super) records: FileRecords,
 }
 
-/// Returns whether a run of this part of a root would find anything to do.
+/// Returns true if a run of this part of a root would have anything to do.
 pub(crate) async fn has_changes(
     deps: &RunDependencies,
     root: &Root,
@@ -48,13 +48,13 @@ pub(super) async fn scan_part(
 ) -> Result<PartialScan, IngestError> {
     let (folder, discovered) = walk_root(deps, root, Some(scope), cancel).await?;
     let records = if deps.folders.have_any(root.id, scope.paths()) == Some(false) {
-        // Another process may have indexed files of a folder that is not known here.
+        // Another process may have indexed files of a folder that is unknown here.
         let found = discovered.files.iter().map(|file| &file.path);
         let paths: HashSet<&String> = scope.paths().iter().chain(found).collect();
         let paths = paths.into_iter().cloned().collect();
         by_path(deps.store.files_at(root.id, paths).await?)
     } else {
-        // The store can only find the files of a folder by going through all of them.
+        // The store can only find the files of a folder by reading all records.
         let mut records = load_records(deps, root.id).await?;
         deps.folders.record_all_files(root.id, records.keys());
         records.retain(|path, _| scope.covers(path));
@@ -63,7 +63,7 @@ pub(super) async fn scan_part(
     Ok(PartialScan { folder, discovered, records })
 }
 
-/// Opens a root and walks it, or the part of it in scope.
+/// Opens a root and walks it, or only its part in `scope`.
 pub(super) async fn walk_root(
     deps: &RunDependencies,
     root: &Root,
@@ -84,7 +84,7 @@ pub(super) async fn walk_root(
     deps.watchdog.run_blocking(&root.path, cancel, work).await?
 }
 
-/// Returns what the store knows of every file of a root.
+/// Loads the records of all files of a root.
 pub(super) async fn load_records(
     deps: &RunDependencies,
     root: RootId,
@@ -96,7 +96,7 @@ fn by_path(records: Vec<FileRecord>) -> FileRecords {
     records.into_iter().map(|record| (record.path.clone(), record)).collect()
 }
 
-/// Returns the paths that were there but could not be read.
+/// Returns the paths that exist but could not be read.
 pub(super) fn list_unreadable_paths(discovered: &WalkResult) -> Vec<String> {
     let unreadable = discovered.skipped.iter().filter(|file| file.reason.is_passing());
     unreadable.map(|file| file.path.clone()).collect()

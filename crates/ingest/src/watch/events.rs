@@ -1,4 +1,4 @@
-//! What the system reports of changed files, as a bounded stream.
+//! Bounded stream of file changes from the system.
 
 use std::{
     collections::BTreeSet,
@@ -26,38 +26,38 @@ use crate::{
     scope::PathScope,
 };
 
-/// What the work of the system's watcher is done at. It does all of it on one thread.
+/// Name of the system's watcher for the watchdog. It does all its work on one thread.
 const PLACE: &str = "the system's watcher";
 const HANGS: &str = "the system's watcher hangs in a folder that does not answer, so changes are looked \
                      for at intervals until it does";
-/// How many events may wait. When more come, they are lost, and everything is compared.
+/// Maximum number of waiting events. Further events are lost, and everything is compared.
 const MAX_EVENTS: usize = 4096;
 
-/// What was seen.
+/// Reported changes.
 #[derive(Debug)]
 pub(super) enum WatchEvent {
-    /// Something changed at these paths.
+    /// Changes at these paths.
     Paths(Vec<PathBuf>),
-    /// More changed than can be reported.
+    /// Events were lost.
     Lost,
 }
 
-/// A watcher, or why there is none.
+/// The system's watcher, or the reason why there is none.
 type WatcherResult = Result<RecommendedWatcher, notify::Error>;
 
-/// The system's watcher and its events.
+/// System's watcher and its events.
 pub(super) struct FsWatcher {
     watcher: Arc<Mutex<WatcherResult>>,
-    /// Gives it up while it hangs, so that nothing else waits for it.
+    /// Abandons work of the watcher that hangs, so that nothing waits for it.
     watchdog: IoWatchdog,
     events: mpsc::Receiver<Vec<PathBuf>>,
     lost: Arc<AtomicBool>,
-    /// Keeps `events` open where there is no watcher.
+    /// Keeps `events` open if there is no watcher.
     _sender: mpsc::Sender<Vec<PathBuf>>,
 }
 
 impl FsWatcher {
-    /// Asks the system for a watcher. Where there is none, [`FsWatcher::watch_for`] says why.
+    /// Creates the system's watcher. If that fails, [`FsWatcher::watch_for`] reports why.
     pub(super) fn open(watchdog: IoWatchdog) -> Self {
         let (sender, events) = mpsc::channel(MAX_EVENTS);
         let lost = Arc::new(AtomicBool::new(false));
@@ -78,19 +78,21 @@ impl FsWatcher {
         Self { watcher: Arc::new(Mutex::new(watcher)), watchdog, events, lost, _sender: sender }
     }
 
-    /// Waits for the next changes.
+    /// Waits for the next change.
     pub(super) async fn next(&mut self) -> WatchEvent {
         let paths = self.events.recv().await.unwrap_or_default();
         if self.lost.swap(false, Ordering::AcqRel) {
-            // What waits is covered too.
+            // The loss covers the waiting events.
             while self.events.try_recv().is_ok() {}
             return WatchEvent::Lost;
         }
         WatchEvent::Paths(paths)
     }
 
-    /// Watches the folders of a root, or of a part of it, and lets go of those that are gone. If the
-    /// system cannot watch them all, says what to do about it.
+    /// Watches the folders of a root, or of a part of it, and removes the watches of deleted
+    /// folders.
+    ///
+    /// Returns advice if the system cannot watch them all.
     pub(super) async fn watch_for(
         &self,
         deps: &RunDependencies,
@@ -98,7 +100,7 @@ impl FsWatcher {
         scope: Option<&Arc<PathScope>>,
     ) -> Result<Option<String>, IngestError> {
         if of.root.revision.is_some() {
-            // Nothing of it changes but which commit it is.
+            // Only the commit itself can change.
             return Ok(None);
         }
         let (root, stopping) = (of.root.path.clone(), deps.tasks.stop_token());
@@ -108,7 +110,7 @@ impl FsWatcher {
             let (place, scope) = (place.as_path(), part.as_deref());
             let private = private.resolve();
             let way = WalkContext { place, scope, private: &private, cancel: &cancel, pulse };
-            // A root that is gone has no folders.
+            // A missing root has no folders.
             folders::to_watch(way).unwrap_or_default()
         };
         let wanted = deps.watchdog.run_blocking(&of.root.path, stopping, walk).await?;
@@ -123,7 +125,7 @@ impl FsWatcher {
             match scope {
                 None => unwatch_all(watcher, std::mem::take(&mut folders)),
                 Some(scope) => scope.paths().iter().map(top).for_each(|path| {
-                    // A moved folder is watched by its former path until it is let go of.
+                    // A moved folder is reported with its former path until its watch is removed.
                     let below = take_below(&mut folders, &path);
                     unwatch_all(watcher, below);
                 }),
@@ -138,7 +140,7 @@ impl FsWatcher {
                     Err(error) if is_limit(&error) => {
                         return (folders, Some(describe_limit(&error)));
                     }
-                    // It is gone or cannot be read; its parent is watched.
+                    // The folder is gone or unreadable; its parent is watched.
                     Err(_) => {}
                 }
             }
@@ -151,25 +153,25 @@ impl FsWatcher {
         Ok(limit)
     }
 
-    /// Lets go of folders.
+    /// Removes the watches of folders.
     pub(super) async fn unwatch_folders(&self, deps: &RunDependencies, folders: BTreeSet<PathBuf>) {
         let forget = |watcher: &mut WatcherResult, _: &IoHeartbeat| {
             if let Ok(watcher) = watcher {
                 unwatch_all(watcher, folders);
             }
         };
-        // A watcher that hangs says too much later, of which nobody takes note.
+        // A hanging watcher later reports too many events, which are ignored.
         drop(self.run_on_watcher(deps.tasks.stop_token(), forget).await);
     }
 
-    /// Has the system's watcher do something. While it hangs, nothing is done: `None`.
+    /// Runs work on the system's watcher. Returns `None` without doing it while the watcher hangs.
     async fn run_on_watcher<T: Send + 'static>(
         &self,
         cancel: &CancellationToken,
         work: impl FnOnce(&mut WatcherResult, &IoHeartbeat) -> T + Send + 'static,
     ) -> Result<Option<T>, IngestError> {
         let place = Path::new(PLACE);
-        // One thing is asked after the other, so this one was given up.
+        // Calls come one after another, so a held place means abandoned work.
         if self.watchdog.is_held(place) {
             return Ok(None);
         }
@@ -185,7 +187,7 @@ impl FsWatcher {
     }
 }
 
-/// Takes out a folder and those below it.
+/// Removes and returns a folder and the folders below it.
 fn take_below(folders: &mut BTreeSet<PathBuf>, path: &Path) -> BTreeSet<PathBuf> {
     let from = (Bound::Included(path), Bound::Unbounded);
     let below: Vec<PathBuf> = folders
@@ -198,12 +200,12 @@ fn take_below(folders: &mut BTreeSet<PathBuf>, path: &Path) -> BTreeSet<PathBuf>
 
 fn unwatch_all(watcher: &mut RecommendedWatcher, folders: BTreeSet<PathBuf>) {
     for folder in folders {
-        // The system lets go of deleted folders itself.
+        // The system removes watches of deleted folders itself.
         drop(watcher.unwatch(&folder));
     }
 }
 
-/// Returns what an event says; `None` if nothing that counts.
+/// Classifies an event; returns `None` if it is irrelevant.
 fn classify_event(event: notify::Result<Event>) -> Option<WatchEvent> {
     match event {
         Ok(event) if event.need_rescan() => Some(WatchEvent::Lost),
@@ -212,7 +214,7 @@ fn classify_event(event: notify::Result<Event>) -> Option<WatchEvent> {
     }
 }
 
-/// Whether an event may mean other content, or other files.
+/// Returns true if an event may mean new content or new files.
 fn is_change(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
@@ -222,15 +224,15 @@ fn is_change(event: &Event) -> bool {
 }
 
 fn recursive_mode() -> RecursiveMode {
-    // Elsewhere one watch covers a whole tree; here each folder needs its own, so that those that are
-    // left out cost nothing.
+    // On other systems one watch covers a whole tree. On Linux each folder needs its own, so that
+    // excluded folders cost nothing.
     if cfg!(target_os = "linux") { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive }
 }
 
 fn is_limit(error: &notify::Error) -> bool {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => true,
-        // ENOSPC: no watch left.
+        // ENOSPC: no watches remain.
         notify::ErrorKind::Io(error) => error.raw_os_error() == Some(28),
         _ => false,
     }
@@ -274,7 +276,7 @@ mod tests {
         let (answer, asked) = mpsc::channel::<()>();
         let hang = move |_: &mut WatcherResult, _: &IoHeartbeat| asked.recv().is_err();
         assert_eq!(watcher.run_on_watcher(&cancel, hang).await.unwrap(), None);
-        // At once: all of them together take no longer than the first did.
+        // All calls together must not take longer than the first one.
         let more = async {
             for _ in 0..100 {
                 assert_eq!(watcher.run_on_watcher(&cancel, |_, _| ()).await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! Folders as the system knows them.
+//! Identities of watched folders, and the folders to watch.
 
 use std::path::{Path, PathBuf};
 
@@ -13,27 +13,31 @@ use crate::{
     pulse::{IoHeartbeat, IoWatchdog},
 };
 
-/// What distinguishes a folder from another one that has its path later, and a commit from the next one.
+/// Identity that distinguishes a folder from a later one at the same path, or a commit from the
+/// next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderIdentity(u64, u64);
 
-/// Returns of each root which folder is at its path, or which commit it is, if there is one; `None` for those of which
-/// that cannot be known. `looks` is for this alone: what somebody else is busy with at a folder, it answers.
+/// Returns the identity of the folder or commit of each root.
+///
+/// The outer `None` means unknown, the inner `None` missing. `looks` must serve only this purpose,
+/// so that a place held by other work is not reported as unknown.
 pub(super) async fn load_identities(
     looks: &IoWatchdog,
     stopping: &CancellationToken,
     roots: &[Root],
 ) -> Vec<Option<Option<FolderIdentity>>> {
-    // It hung when it was last looked at. Roots may share a folder, so all are asked before the first look.
+    // A held place was hanging before. Roots may share a folder, so all are checked before the
+    // first look-up.
     let held: Vec<bool> = roots.iter().map(|root| looks.is_held(root_folder(root))).collect();
-    // At once, so that the others wait no longer than for one that hangs.
+    // Look-ups run at the same time, so that the total wait is that of one that hangs.
     let looking = roots.iter().zip(held).map(async |(root, is_held)| {
         if is_held { None } else { load_identity(looks, stopping, root).await.ok() }
     });
     join_all(looking).await
 }
 
-/// Returns where a root, or the repository of a commit, lies.
+/// Returns the folder of a root, or of the repository of a commit.
 fn root_folder(root: &Root) -> &Path {
     root.revision.as_ref().map_or(&root.path, |revision| &revision.folder)
 }
@@ -63,7 +67,7 @@ fn read_folder_identity(path: &Path) -> Option<FolderIdentity> {
     }
     #[cfg(not(unix))]
     {
-        // A folder that was made later has a later time.
+        // A later folder has a later creation time.
         Some(FolderIdentity(
             metadata.created().map_or(0, codeinfo_core::nanoseconds_since_epoch),
             0,
@@ -71,8 +75,10 @@ fn read_folder_identity(path: &Path) -> Option<FolderIdentity> {
     }
 }
 
-/// Returns the folders to watch in a root, or in the part of it in scope: those whose files are looked
-/// at, where the system does not watch whole trees cheaply. What cannot be read is left out.
+/// Returns the folders to watch in a root, or in its part in scope.
+///
+/// Where the system can watch whole trees cheaply, that is the root itself. Unreadable folders are
+/// omitted.
 pub(super) fn to_watch(way: WalkContext<'_>) -> Result<Vec<PathBuf>, IngestError> {
     let root = way.place;
     if !cfg!(target_os = "linux") {
@@ -80,7 +86,7 @@ pub(super) fn to_watch(way: WalkContext<'_>) -> Result<Vec<PathBuf>, IngestError
     }
     let found = discover::walk_root(&discover::open_folder(root)?, way, WalkMode::Folders)?;
     let mut folders: Vec<PathBuf> = found.folders.iter().map(|path| root.join(path)).collect();
-    // Hidden, and yet it says what is left out.
+    // Hidden, but contains the file of ignore patterns.
     let excludes = root.join(".git/info");
     let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
     if way.scope.is_none() && is_folder(&root.join(".git")) && is_folder(&excludes) {

@@ -1,37 +1,37 @@
-//! Changes of one root that wait until they pause.
+//! Changes of one root that wait for a pause.
 
 use std::{
     collections::BTreeSet,
     time::{Duration, Instant},
 };
 
-/// Changes have paused when none came for so long; saving a file makes several within a few
+/// Time without changes that counts as a pause; saving a file causes several changes within
 /// milliseconds.
 const PAUSE: Duration = Duration::from_millis(150);
-/// Changes that do not pause are taken up after so long.
+/// Maximum delay of changes that do not pause.
 const MAX_DELAY: Duration = Duration::from_millis(600);
-/// With more paths than this, comparing the whole root costs less than looking at each.
+/// Maximum number of paths to check one by one; beyond it, comparing the whole root is cheaper.
 const MAX_PATHS: usize = 200;
 
-/// What is to be checked.
+/// Changes to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChangeSet {
-    /// Paths below the root, with everything below them.
+    /// Paths below the root, including everything below them.
     Paths(BTreeSet<String>),
     Everything,
 }
 
-/// Changes that wait.
+/// Waiting changes.
 #[derive(Debug, Default)]
 pub(super) struct PendingChanges {
     what: Option<ChangeSet>,
-    /// When the first of them came.
+    /// Time of the first waiting change.
     first: Option<Instant>,
     due: Option<Instant>,
 }
 
 impl PendingChanges {
-    /// Notes a change of a path below the root.
+    /// Adds a change of a path below the root.
     pub(super) fn add_path(&mut self, path: String, now: Instant) {
         match self.what.get_or_insert_with(|| ChangeSet::Paths(BTreeSet::new())) {
             ChangeSet::Everything => {}
@@ -45,29 +45,29 @@ impl PendingChanges {
         self.schedule_check(now);
     }
 
-    /// Notes changes that nothing more is known of.
+    /// Marks the whole root as changed.
     pub(super) fn note_all(&mut self, now: Instant) {
         self.what = Some(ChangeSet::Everything);
         self.schedule_check(now);
     }
 
-    /// When to check the changes, if there are any.
+    /// Returns the time of the next check, if changes wait.
     pub(super) fn due_at(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Waits longer.
+    /// Postpones the check.
     pub(super) fn postpone_until(&mut self, until: Instant) {
         self.due = self.due.map(|_| until);
     }
 
-    /// Takes all changes; without any, an empty set of paths.
+    /// Removes and returns all changes; without changes, an empty set of paths.
     pub(super) fn take_changes(&mut self) -> ChangeSet {
         (self.first, self.due) = (None, None);
         self.what.take().unwrap_or_else(|| ChangeSet::Paths(BTreeSet::new()))
     }
 
-    /// Puts changes back that could not be checked.
+    /// Puts back changes that could not be checked.
     pub(super) fn put_back(&mut self, what: ChangeSet, until: Instant) {
         match what {
             ChangeSet::Everything => self.note_all(until),

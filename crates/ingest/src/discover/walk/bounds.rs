@@ -1,27 +1,28 @@
-//! Bounds of a walk: a root with more is refused, with the folder in it that holds most.
+//! Limits of a walk: a larger root is refused, with the name of its largest folder.
 
 use std::collections::HashMap;
 
 use super::{RootWalk, WalkEntry};
 use crate::error::IngestError;
 
-/// Bounds of one walk.
+/// Limits of one walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WalkLimits {
-    /// Entries, those left out included.
+    /// Maximum number of entries, including excluded ones.
     pub(super) entries: usize,
-    /// Files that may be indexed.
+    /// Maximum number of indexable files.
     files: usize,
-    /// Bytes of the paths of all entries: a commit may hold the same folder in a million places.
+    /// Maximum bytes of the paths of all entries: a commit may have the same folder in a million
+    /// places.
     path_bytes: usize,
 }
 
-/// Bounds that keep the list of files within a few hundred megabytes.
+/// Limits that keep the list of files within a few hundred megabytes.
 pub(super) const BOUNDS: WalkLimits =
     WalkLimits { entries: 4_000_000, files: 1_000_000, path_bytes: 512 << 20 };
 
 impl RootWalk<'_> {
-    /// Counts an entry of a folder; ends a walk that is cancelled, or finds too much.
+    /// Counts an entry of a folder. Fails if the walk is cancelled or exceeds a limit.
     pub(super) fn count_entry(&mut self, folder: &WalkEntry) -> Result<(), IngestError> {
         self.way.pulse.beat();
         self.entries += 1;
@@ -45,7 +46,7 @@ impl RootWalk<'_> {
         }
     }
 
-    /// Returns the folder right below the root with the most files, or the one at hand where none has files.
+    /// Returns the top-level folder with the most files, or the current folder if none has files.
     fn largest_folder(&self, at_hand: &WalkEntry) -> String {
         let mut counts = HashMap::<&str, usize>::new();
         for file in &self.found.files {

@@ -1,4 +1,5 @@
-//! Reads the rules that a folder of a walk adds: its ignore files, and what `.gitattributes` says of generated files.
+//! Reads the rules that a folder adds to a walk: its ignore files, and the generated files of its
+//! `.gitattributes`.
 
 use std::{io, path::Path};
 
@@ -55,7 +56,7 @@ impl RootWalk<'_> {
         if entries.iter().any(is_attributes) { self.with_generated(step, rules) } else { rules }
     }
 
-    /// Adds to the rules of a folder what its attributes say of generated files.
+    /// Adds the generated files of a folder's attributes to its rules.
     fn with_generated(&mut self, step: &WalkEntry, rules: IgnoreRules) -> IgnoreRules {
         let Ok(mut content) = self.ignore_file(&step.path.join(attributes::NAME)) else {
             return rules;
@@ -81,13 +82,13 @@ impl RootWalk<'_> {
         with
     }
 
-    /// Reads an ignore file to one byte above the bound, which shows that it is too large.
+    /// Reads an ignore file up to one byte above the limit, which proves that it is too large.
     fn ignore_file(&self, path: &Path) -> io::Result<Vec<u8>> {
         let (file, _) = self.root.open_file(path)?;
         beneath::read_to_limit(file, ignored::MAX_BYTES as u64 + 1, || self.way.pulse.beat())
     }
 
-    /// Reports an ignore file of a folder that does not count, or not as a whole.
+    /// Reports an ignore file that is ignored, wholly or in part.
     fn skip_patterns(&mut self, step: &WalkEntry, name: &str, error: IgnoreError) {
         let path = if step.is_root() { name.to_owned() } else { format!("{}/{name}", step.text) };
         self.skip_path(path, SkipReason::IgnoreFile(error));

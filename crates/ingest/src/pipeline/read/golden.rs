@@ -1,4 +1,4 @@
-//! What is made of fixtures, as a hash that may only move with the revision.
+//! Hash of the index of fixtures, which may only change with the revision.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -8,16 +8,16 @@ use sha2::{Digest, Sha256};
 
 use super::*;
 
-/// The revision, and the hash of chunks, terms and vectors that it makes of the fixtures.
+/// Revision, and the hash of the chunks, terms and vectors of the fixtures.
 const GOLDEN: (&str, &str) =
     ("16-", "04226d1b62c69c75fdf6b279a92e9dc128106fe701d409cb531563c6474048bd");
-/// A file in which values are replaced.
+/// File with values that are replaced.
 const SECRETS: (&str, &str) = (
     "settings.yaml",
     "database:\n  password: hunter2-and-more\n  host: db.example.com\nretries: 3\n",
 );
 
-/// Vectors are compared in steps of this, so that another order of adding up is the same.
+/// Rounding step of vector components, so that the order of additions does not matter.
 const STEP: f32 = 0.01;
 
 #[tokio::test]
