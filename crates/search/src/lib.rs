@@ -27,6 +27,7 @@ mod language;
 mod purpose;
 mod query;
 mod rank;
+pub mod render;
 mod scope;
 mod sight;
 mod weights;

@@ -2,12 +2,8 @@
 
 mod arguments;
 mod evidence;
-mod lines;
-mod matches;
-mod outline;
 mod shown;
 pub(super) mod toolkits;
-mod uses;
 
 use std::{fmt::Write, path::Path, sync::Arc, time::Instant};
 

@@ -6,12 +6,13 @@ use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdemp
 use codeinfo_search::{
     SearchError,
     evidence::{EvidenceError, NamePattern, Outline, RequestedLines, split_lines},
+    render,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{RawSearch, lines, matches, outline, uses};
+use super::RawSearch;
 use crate::api::tools::SearchArguments;
 
 const USES: &str = "FindUses";
@@ -139,18 +140,18 @@ impl RawSearch {
         let (text, files) = if let Some((first, last)) = lines {
             let asked = surrounding_lines(first, last);
             let Ok(read) = evidence.read_lines(path, asked, within).await else { return Ok(None) };
-            let (text, shown) = lines::render_lines(&read);
-            (text, vec![lines::summarize_file(&read.file, vec![shown], MATCH_OF_PATH)])
+            let (text, shown) = render::render_lines(&read);
+            (text, vec![render::summarize_file(&read.file, vec![shown], MATCH_OF_PATH)])
         } else {
             let Ok(found) = evidence.load_outline(path, within).await else { return Ok(None) };
             let files = match &found {
                 Outline::File { file, lines, .. } => {
                     let all_lines = LineRange { first: 1, last: *lines };
-                    vec![lines::summarize_file(file, vec![all_lines], MATCH_OF_PATH)]
+                    vec![render::summarize_file(file, vec![all_lines], MATCH_OF_PATH)]
                 }
                 Outline::Folder(_) => Vec::new(),
             };
-            (outline::render_outline(&found), files)
+            (render::render_outline(&found), files)
         };
         info!(search.bytes = text.len(), "search for a path answered");
         Ok(Some(McpToolResult::text(text).with_meta(FILES_META, json!(files))))
@@ -193,11 +194,11 @@ impl RawSearch {
         };
         let evidence = &self.services.evidence;
         let found = match pattern {
-            None => evidence.find_uses(&name, within).await.map(|found| uses::render_uses(&found)),
+            None => evidence.find_uses(&name, within).await.map(|found| render::render_uses(&found)),
             Some(Ok(pattern)) => evidence
                 .find_matches(pattern, within)
                 .await
-                .map(|found| matches::render_matches(&found)),
+                .map(|found| render::render_matches(&found)),
             Some(Err(fault)) => Err(fault),
         };
         match found {
@@ -224,8 +225,8 @@ impl RawSearch {
         };
         match self.services.evidence.read_lines(path, asked, within).await {
             Ok(read) => {
-                let (text, shown) = lines::render_lines(&read);
-                let file = lines::summarize_file(&read.file, vec![shown], MATCH_OF_PATH);
+                let (text, shown) = render::render_lines(&read);
+                let file = render::summarize_file(&read.file, vec![shown], MATCH_OF_PATH);
                 Ok(build_result(tool, text).with_meta(FILES_META, json!([file])))
             }
             Err(failure) => self.explain_failure(&failure),
@@ -245,7 +246,7 @@ impl RawSearch {
         };
         let path = split_lines(&path).map_or(path.as_str(), |(path, ..)| path);
         match self.services.evidence.load_outline(path, within).await {
-            Ok(found) => Ok(build_result(tool, outline::render_outline(&found))),
+            Ok(found) => Ok(build_result(tool, render::render_outline(&found))),
             Err(failure) => self.explain_failure(&failure),
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
-use codeinfo_search::evidence::{FileLines, IndexedFile, IndexedFileState};
+use crate::evidence::{FileLines, IndexedFile, IndexedFileState};
 use codeinfo_worktree::decode::TextEncoding;
 
 const MAX_PATH_CHARS: usize = 500;
@@ -15,7 +15,7 @@ const MAX_RANGES: usize = 12;
 
 /// Renders the lines that are not blank, each after its number, below a header with their range.
 /// The last line says which ones do not fit. Also returns the shown range.
-pub(super) fn render_lines(read: &FileLines) -> (String, LineRange) {
+pub fn render_lines(read: &FileLines) -> (String, LineRange) {
     let path = plain_name(&read.file.path, MAX_PATH_CHARS);
     let LineRange { first, last } = read.asked;
     let encoding = describe_encoding(read.encoding);
@@ -81,7 +81,7 @@ fn describe_state(read: &FileLines) -> String {
 }
 
 /// Summarizes a file whose `ranges` were shown. They must be ascending and disjoint.
-pub(super) fn summarize_file(file: &IndexedFile, ranges: Vec<LineRange>, best: f64) -> FileSummary {
+pub fn summarize_file(file: &IndexedFile, ranges: Vec<LineRange>, best: f64) -> FileSummary {
     FileSummary {
         path: file.path.clone(),
         rel_path: file.rel_path.clone(),

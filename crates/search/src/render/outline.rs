@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
-use codeinfo_search::evidence::{FolderMember, FolderOutline, Outline, OutlineEntry};
+use crate::evidence::{FolderMember, FolderOutline, Outline, OutlineEntry};
 
 const MAX_NAME_CHARS: usize = 60;
 const MAX_PATH_CHARS: usize = 500;
@@ -22,7 +22,7 @@ const OTHERS_BYTES: usize = 400;
 /// Maximum characters of the line that describes what the index leaves out.
 const LEFT_OUT_CHARS: usize = 400;
 
-pub(super) fn render_outline(outline: &Outline) -> String {
+pub fn render_outline(outline: &Outline) -> String {
     match outline {
         Outline::File { file: named, language, lines, definitions } => {
             let path = plain_name(&named.path, MAX_PATH_CHARS);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
-use codeinfo_search::evidence::{MAX_SHOWN, MatchedName, OccurrenceKind, PatternMatches};
+use crate::evidence::{MAX_SHOWN, MatchedName, OccurrenceKind, PatternMatches};
 
 use super::uses::{describe_searched, group_label, quote_name, summarize_lines};
 
@@ -12,7 +12,7 @@ const RESERVE: usize = 1100;
 
 /// Renders the counts in the first line, then each name with its best place, then further names
 /// without a place. Also returns a summary of the files whose places are shown.
-pub(super) fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSummary>) {
+pub fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSummary>) {
     let searched = describe_searched("lines", &matches.searched, &matches.gone);
     let pattern = format!("`{}`", plain_name(&matches.pattern, MAX_PATH_CHARS).replace('`', "'"));
     if matches.count == 0 {

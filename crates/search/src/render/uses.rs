@@ -3,7 +3,7 @@
 use std::{fmt::Write, time::Duration};
 
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
-use codeinfo_search::evidence::{
+use crate::evidence::{
     IndexedFile, MAX_SHOWN, NameUses, OccurrenceGroup, OccurrenceKind, SearchedRepository,
 };
 
@@ -23,7 +23,7 @@ const MATCH: f64 = 0.5;
 /// Renders the counts in the first line, then each group: paths, each followed by its numbered
 /// lines. The numbers distinguish lines of files from other text. Also returns a summary of the
 /// files whose lines are shown.
-pub(super) fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
+pub fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
     if uses.count == 0 {
         return (render_absence(uses), Vec::new());
     }
