@@ -35,6 +35,8 @@ skip_if_set SKIP_PACKAGE_TESTS "${SKIP_PACKAGE_TESTS-}" "packages of npm, pip or
 	has npm || lack npm npm
 	python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
 		lack "Python 3.11 with pip and venv" python3-venv
+	has curl || lack curl curl
+	has jq || lack jq jq
 }
 has script || lack script bsdutils
 has ps pkill || lack ps procps

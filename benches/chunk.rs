@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_lang::detect::{self, language};
+use codeinfo_lang::detect::{self, detect_language};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// Size of an ordinary source file.
@@ -35,11 +35,11 @@ fn by_language(criterion: &mut Criterion) {
     for (language, texts) in &texts {
         let bytes: usize = texts.iter().map(String::len).sum();
         group.throughput(Throughput::Bytes(bytes as u64));
-        let known = detect::named(language);
+        let known = detect::find_language(language);
         group.bench_function(*language, |bencher| {
             bencher.iter(|| {
                 for text in texts {
-                    black_box(codeinfo_chunk::chunks(known, black_box(text)));
+                    black_box(codeinfo_chunk::chunk_text(known, black_box(text)));
                 }
             });
         });
@@ -56,7 +56,7 @@ fn read(folder: &Path, texts: &mut Texts, least: usize) {
             continue;
         }
         let Ok(text) = fs::read_to_string(&path) else { continue };
-        let Some(language) = language(&path.to_string_lossy(), &text) else { continue };
+        let Some(language) = detect_language(&path.to_string_lossy(), &text) else { continue };
         let known = texts.entry(language.name).or_default();
         let room = CORPUS_BYTES.saturating_sub(known.iter().map(String::len).sum());
         if !text.is_empty() && text.len() <= room {

@@ -6,9 +6,9 @@ use std::{env, ffi::OsString, iter, path::PathBuf, sync::Arc};
 
 use codeinfo::config;
 use codeinfo_core::{PathMap, task::Tasks};
-use codeinfo_embed::{Builtin, Embedder};
-use codeinfo_ingest::{Ingest, Request, State};
-use codeinfo_search::{Query, Search};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::{Ingest, IngestRequest, RunState};
+use codeinfo_search::{Search, SearchQuery};
 use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tempfile::TempDir;
@@ -25,7 +25,7 @@ const QUESTIONS: &[(&str, &str)] = &[
 async fn indexed(folder: &TempDir) -> Search {
     let config = config::from_pairs(iter::empty(), OsString::new()).unwrap();
     let tasks = Tasks::default();
-    let embedder: Arc<dyn Embedder> = Arc::new(Builtin::load(tasks.clone()).unwrap());
+    let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap());
     let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
     let at = folder.path();
     let refuse = OnMismatch::Refuse;
@@ -34,12 +34,16 @@ async fn indexed(folder: &TempDir) -> Search {
     let ingest = Ingest::new(store.clone(), Arc::clone(&embedder), config.ingest, tasks);
     let source = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
     let path = env::var_os("SEARCH_CORPUS").map_or_else(source, PathBuf::from);
-    let request =
-        Request { path, name: Some("corpus".to_owned()), description: None, ..Request::default() };
-    let run = ingest.start(request).await.unwrap();
-    let mut status = ingest.watch(run).unwrap();
+    let request = IngestRequest {
+        path,
+        name: Some("corpus".to_owned()),
+        description: None,
+        ..IngestRequest::default()
+    };
+    let run = ingest.start_run(request).await.unwrap();
+    let mut status = ingest.watch_run(run).unwrap();
     let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().state;
-    assert_eq!(ended, State::Completed);
+    assert_eq!(ended, RunState::Completed);
     Search::new(store, embedder, PathMap::default())
 }
 
@@ -52,9 +56,9 @@ fn measure(criterion: &mut Criterion) {
     group.sample_size(20);
     for (kind, question) in QUESTIONS {
         for (place, repository) in [("everywhere", None), ("one repository", Some("corpus"))] {
-            let query = Query::new(question, repository, Some(10)).unwrap();
+            let query = SearchQuery::new(question, repository, Some(10)).unwrap();
             group.bench_function(format!("{kind} {place}"), |bencher| {
-                bencher.iter(|| runtime.block_on(search.find(&query)).unwrap());
+                bencher.iter(|| runtime.block_on(search.find_chunks(&query)).unwrap());
             });
         }
     }

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use codeinfo::config;
-use codeinfo_core::{RootId, Sparse, task::Tasks};
+use codeinfo_core::{RootId, TermVector, task::Tasks};
 use codeinfo_store::{
     ChunkQuery, ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, Store, StoreMode,
 };
@@ -47,7 +47,7 @@ impl Numbers {
     }
 
     /// Few terms are in most chunks and most in few, as words are.
-    fn sparse(&mut self, terms: usize) -> Sparse {
+    fn sparse(&mut self, terms: usize) -> TermVector {
         let mut indices: Vec<u32> = (0..terms)
             .map(|_| {
                 let most = self.next() % TERMS.1 + 1;
@@ -57,7 +57,7 @@ impl Numbers {
         indices.sort_unstable();
         indices.dedup();
         let values = indices.iter().map(|_| 0.5 + self.share()).collect();
-        Sparse { indices, values }
+        TermVector { indices, values }
     }
 }
 

@@ -12,21 +12,21 @@ use std::{
 
 use codeinfo_chat::{
     Chat,
-    archive::{Archive, ArchiveError, ConversationOwners},
+    archive::{ArchiveError, ConversationArchive, ConversationOwners},
 };
 use codeinfo_codex::Codex;
-use codeinfo_core::{atomic, task::Tasks, telemetry::Metrics};
-use codeinfo_credentials::{ProcessKey, Vault, VaultError};
+use codeinfo_core::{atomic, task::Tasks, telemetry::ServerMetrics};
+use codeinfo_credentials::{CredentialError, CredentialStore, ProcessKey};
 use codeinfo_embed::{EmbedError, Embedder, StaticModel};
-use codeinfo_http::{Activity, Listener};
+use codeinfo_http::{Listener, ServerActivity};
 use codeinfo_ingest::Ingest;
 use codeinfo_mcp::SchemaError;
 use codeinfo_search::{Search, evidence::Evidence};
 use codeinfo_server::{
-    api::{self, Api, Turns},
-    gate::{self, Bearers},
-    mcp::Mcp,
-    mcp_http::Relays,
+    api::{self, Api, TurnRegistry},
+    gate::{self, GateCredentials},
+    mcp::McpApi,
+    mcp_http::RelayServices,
 };
 use codeinfo_store::{DataDirLock, LockHolder, OnMismatch, Store, StoreError};
 use codeinfo_worktree::private_places::PrivatePlaces;
@@ -34,22 +34,22 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use self::open::open;
+use self::open::open_store_and_embedder;
 use crate::{config::Config, documents::find_document};
 
-/// Whether other processes may find the server through the data folder.
+/// Visibility of the server to other processes, through the data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
-    /// The lock file says where the listeners are.
+pub enum ServerVisibility {
+    /// The lock file contains the addresses of the listeners.
     Announced,
-    /// For one command of this process only.
+    /// The server serves one command of this process.
     Private,
-    /// For a command that says what is wrong: the server comes up with a store that cannot be opened,
-    /// and refuses what needs it.
+    /// The server serves a command that reports problems. It starts even if the store cannot be
+    /// opened, and refuses requests that need the store.
     Examined,
 }
 
-/// Why the server could not start.
+/// Errors that prevent the start of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A listener could not be opened.
@@ -60,7 +60,7 @@ pub enum StartError {
         #[source]
         source: std::io::Error,
     },
-    /// There is no file handle for the listeners to keep in reserve.
+    /// There is no file handle for the reserve of the listeners.
     #[error("cannot answer connections")]
     Reserve(#[source] std::io::Error),
     #[error(transparent)]
@@ -68,36 +68,36 @@ pub enum StartError {
     #[error(transparent)]
     Embed(#[from] EmbedError),
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    Vault(#[from] CredentialError),
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     Schema(#[from] SchemaError),
 }
 
-/// A running server. Stop it with [`Server::stop`]; dropping it leaves its tasks running.
+/// Running server. Stop it with [`Server::stop`]; dropping it leaves its tasks running.
 pub struct Server {
     main: SocketAddr,
     mcp: SocketAddr,
     store: Store,
     chat: Chat,
     ingest: Ingest,
-    groups: Groups,
-    activity: Activity,
+    groups: TaskGroups,
+    activity: ServerActivity,
     grace: Duration,
-    /// Whether it was started for relays.
+    /// True if it was started for relays.
     until_idle: bool,
     /// Held until the store is closed, so that no second process opens it too early.
     lock: DataDirLock,
 }
 
-/// The tasks of each layer: edges stop first, adapters last.
+/// Tasks of each layer: edges stop first, adapters last.
 #[derive(Default)]
-struct Groups {
+struct TaskGroups {
     edges: Tasks,
     services: Tasks,
     adapters: Tasks,
-    /// Cancelled when the server is to make room for another.
+    /// Cancelled when the server must make room for another one.
     gives_way: CancellationToken,
 }
 
@@ -106,63 +106,66 @@ impl Server {
     pub async fn start(
         config: &Config,
         on_mismatch: OnMismatch,
-        visibility: Visibility,
+        visibility: ServerVisibility,
     ) -> Result<Self, StartError> {
         make_private(&config.data_dir)
             .await
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?;
-        let groups = Groups::default();
-        let mut lock = lock(&config.data_dir, &groups.adapters).await?;
-        let main = listen(config.main_address(), "PORT").await?;
-        let mcp = listen(config.mcp_address(), "MCP_PORT").await?;
-        let bound = (bound(&main, config)?, bound(&mcp, config)?);
-        let (main_address, mcp_address) = (reachable(bound.0), reachable(bound.1));
+        let groups = TaskGroups::default();
+        let mut lock = lock_data_dir(&config.data_dir, &groups.adapters).await?;
+        let main = bind_listener(config.main_address(), "PORT").await?;
+        let mcp = bind_listener(config.mcp_address(), "MCP_PORT").await?;
+        let main_bound = find_bound_address(&main, config)?;
+        let mcp_bound = find_bound_address(&mcp, config)?;
+        let main_address = to_reachable_address(main_bound);
+        let mcp_address = to_reachable_address(mcp_bound);
 
         let adapters = groups.adapters.clone();
-        let vault = Vault::open(&config.data_dir, config.secret_key.clone(), adapters).await?;
-        let search = ProcessKey::fresh()?;
-        let store = open(config, on_mismatch, visibility, &groups).await?;
-        let opened = (&store, &vault);
+        let vault =
+            CredentialStore::open(&config.data_dir, config.secret_key.clone(), adapters).await?;
+        let search = ProcessKey::generate()?;
+        let store = open_store_and_embedder(config, on_mismatch, visibility, &groups).await?;
         let own = groups.services.clone();
-        let archive = Archive::open(&config.data_dir, config.conversations_kept, own).await?;
+        let archive =
+            ConversationArchive::open(&config.data_dir, config.conversations_kept, own).await?;
         let own = groups.services.clone();
         let owners = ConversationOwners::open(&config.data_dir, &archive, own).await?;
-        let turns = Turns::new(archive, groups.services.clone());
-        let addresses = (main_address, mcp_address);
-        let mut services = services(config, (opened, turns), addresses, &groups)?;
+        let turns = TurnRegistry::new(archive, groups.services.clone());
+        let main_url = format_url(main_address);
+        let mcp_port = mcp_address.port();
+        let mut services =
+            build_services(config, &store, &vault, turns, &main_url, mcp_port, &groups)?;
         services.chat = services.chat.searching_with(search.secret().clone()).owned_in(owners);
-        let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
-        let activity = Activity::default();
-        if visibility == Visibility::Announced {
-            // Begins the first probe, so that its result is known when somebody asks. A server of
-            // one command looks when the command does: most have no use for Codex.
-            drop(services.codex.presence());
+        let chat = services.chat.clone();
+        let ingest = services.ingest.clone();
+        let activity = ServerActivity::default();
+        if visibility == ServerVisibility::Announced {
+            // Starts the first probe early, so that its result is ready for the first question.
+            // Most single commands do not use Codex, so their server probes only when needed.
+            drop(services.codex.availability());
         }
-        let (tokens, sessions) = (vault.tokens.clone(), vault.sessions.clone());
         let gateway = services.gateway.clone();
-        let is_grant = Arc::new(move |bearer: &str| gateway.grant(bearer).is_some());
-        let are_required = config.auth_required;
-        let wrong = Arc::default();
-        let bearers =
-            Bearers { tokens, sessions, search, is_grant, are_required, wrong, find_document };
-        serve(config, services, (main, mcp), (bearers, &activity), &groups)?;
-        let repairs = config.store.repairs && visibility == Visibility::Announced;
-        // What is discarded is indexed again by who asked for that, and only then what that did not reach.
-        if repairs && on_mismatch == OnMismatch::Refuse {
-            drop(ingest.repair());
-        }
-        if config.watch && visibility == Visibility::Announced {
-            ingest.keep_current();
-        }
-        if visibility == Visibility::Announced {
+        let is_grant = Arc::new(move |bearer: &str| gateway.find_grant(bearer).is_some());
+        let bearers = GateCredentials {
+            tokens: vault.tokens.clone(),
+            sessions: vault.sessions.clone(),
+            search,
+            is_grant,
+            are_required: config.auth_required,
+            wrong: Arc::default(),
+            find_document,
+        };
+        serve_listeners(config, services, main, mcp, bearers, &activity, &groups)?;
+        if visibility == ServerVisibility::Announced {
+            start_index_upkeep(config, on_mismatch, &ingest);
             lock.announce(&LockHolder {
-                main_url: Some(url(main_address)),
-                mcp_url: Some(url(mcp_address)),
+                main_url: Some(main_url),
+                mcp_url: Some(format_url(mcp_address)),
                 until_idle: config.relays.until_idle,
                 ..LockHolder::this_process()
             })?;
         }
-        info!(main.address = %bound.0, mcp.address = %bound.1, "listening");
+        info!(main.address = %main_bound, mcp.address = %mcp_bound, "listening");
         Ok(Self {
             main: main_address,
             mcp: mcp_address,
@@ -177,34 +180,34 @@ impl Server {
         })
     }
 
-    /// Returns the base URL of the main HTTP API, as this machine reaches it.
+    /// Returns the base URL of the main HTTP API, as seen from this machine.
     pub fn main_url(&self) -> String {
-        url(self.main)
+        format_url(self.main)
     }
 
-    /// Returns the base URL of the MCP server, as this machine reaches it.
+    /// Returns the base URL of the MCP server, as seen from this machine.
     pub fn mcp_url(&self) -> String {
-        url(self.mcp)
+        format_url(self.mcp)
     }
 
-    /// Returns how many questions are being answered, and how many runs wait or work.
-    pub fn underway(&self) -> (usize, usize) {
-        (self.chat.running(), self.ingest.running())
+    /// Returns the number of running questions, and of waiting or working runs.
+    pub fn count_running(&self) -> (usize, usize) {
+        (self.chat.active_turns(), self.ingest.active_run_count())
     }
 
-    /// Starts to index again what `--reembed` could not.
+    /// Starts to reindex the roots that `--reembed` could not reach.
     pub fn repair_roots(&self) {
-        drop(self.ingest.repair());
+        drop(self.ingest.repair_damaged_roots());
     }
 
-    /// Waits until nobody has used the server for `limit`, or another is to take its place.
-    pub async fn unused(&self, limit: Duration) {
+    /// Waits until the server has been idle for `limit`, or another server asks to replace it.
+    pub async fn wait_until_unused(&self, limit: Duration) {
         let steps = (limit / 4).min(Duration::from_secs(5));
         let idle = async {
             loop {
                 tokio::time::sleep(steps).await;
-                let is_working = self.underway() != (0, 0);
-                if !is_working && self.activity.idle().is_some_and(|idle| idle >= limit) {
+                let is_working = self.count_running() != (0, 0);
+                if !is_working && self.activity.idle_time().is_some_and(|idle| idle >= limit) {
                     info!("nobody has used the server for {} s", limit.as_secs());
                     return;
                 }
@@ -216,29 +219,29 @@ impl Server {
         }
     }
 
-    /// Says what is damaged in the index, if anything is.
-    pub fn damage(&self) -> Option<String> {
+    /// Describes the damage of the index, if there is any.
+    pub fn describe_damage(&self) -> Option<String> {
         self.store.damage()
     }
 
-    /// Stops in order: no new connections, running requests finish or are interrupted, then Codex
-    /// ends, then the store is written out. Takes at most about the grace period; returns whether
-    /// everything ended in it.
+    /// Stops in order: refuses new connections, finishes or interrupts running requests, ends
+    /// Codex, then writes out the store. Takes about the grace period at most; returns whether
+    /// everything ended within it.
     pub async fn stop(mut self) -> bool {
-        // From now on it is no server to be found: who looks for one waits until this one has ended.
+        // Other processes that look for a server wait until this one has ended.
         let silent = LockHolder { until_idle: self.until_idle, ..LockHolder::this_process() };
         if let Err(error) = self.lock.announce(&silent) {
             warn!(%error, "others may still look for this server");
         }
         let share = self.grace / 4;
         if !self.groups.edges.stop(share * 2).await {
-            // Requests still run: ending the turns and ingest runs below lets them answer.
+            // Ending the turns and ingest runs below lets the remaining requests answer.
             info!("interrupting what still runs");
         }
         let services = self.groups.services.stop(share).await;
         let edges = self.groups.edges.stop(share).await;
         let adapters = self.groups.adapters.stop(share).await;
-        // Last, so that the store knows that the process ends and rebuilds nothing any more.
+        // Last, so that the store knows that the process is ending and rebuilds nothing.
         let flushing = tokio::time::timeout(self.grace, self.store.flush());
         let is_flushed = match flushing.await {
             Ok(Ok(())) => true,
@@ -259,35 +262,61 @@ impl Server {
     }
 }
 
-type Opened = (Store, Arc<dyn Embedder>);
+type StoreAndEmbedder = (Store, Arc<dyn Embedder>);
 
-fn services(
+/// Starts repairs of damaged roots and the watching of files, if the settings ask for them.
+fn start_index_upkeep(config: &Config, on_mismatch: OnMismatch, ingest: &Ingest) {
+    // `--reembed` indexes discarded roots itself and repairs the roots that it could not reach.
+    if config.store.repairs && on_mismatch == OnMismatch::Refuse {
+        drop(ingest.repair_damaged_roots());
+    }
+    if config.watch {
+        ingest.keep_current();
+    }
+}
+
+fn build_services(
     config: &Config,
-    (((store, embedder), vault), turns): ((&Opened, &Vault), Turns),
-    (main, mcp): (SocketAddr, SocketAddr),
-    groups: &Groups,
-) -> Result<api::Services, StartError> {
+    opened: &StoreAndEmbedder,
+    vault: &CredentialStore,
+    turns: TurnRegistry,
+    main_url: &str,
+    mcp_port: u16,
+    groups: &TaskGroups,
+) -> Result<api::ApiServices, StartError> {
+    let (store, embedder) = opened;
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
-    let search_url = format!("{}/mcp", url(main));
+    let search_url = format!("{main_url}/mcp");
     let work = groups.services.clone();
-    let metrics = Metrics::default();
+    let metrics = ServerMetrics::default();
     let model = StaticModel::load()?;
-    let below = toolkits::Below { codex: &codex, store, vault, model, metrics: &metrics };
-    let owners = (work.clone(), groups.adapters.clone());
-    let gateway = toolkits::gateway(config, below, url(main), owners)?;
+    let below =
+        toolkits::ToolkitDependencies { codex: &codex, store, vault, model, metrics: &metrics };
+    let gateway = toolkits::build_gateway(
+        config,
+        below,
+        main_url.to_owned(),
+        work.clone(),
+        groups.adapters.clone(),
+    )?;
     let chat = Chat::new(codex.clone(), &config.codex, search_url, store.clone(), work.clone())
-        .mapped(config.path_map.clone())
-        .counted(metrics.turns.clone())
+        .with_path_map(config.path_map.clone())
+        .with_turn_metrics(metrics.turns.clone())
         .with_toolkits(gateway.clone());
     let ingest = Ingest::new(store.clone(), Arc::clone(embedder), config.ingest, work.clone())
         .shown_as(config.path_map.clone())
-        .without(private_places(config))
+        .with_private_places(private_places(config))
         .choosing_in(config.page.folder_roots.clone())
-        .joining(config.relays.auto_index);
+        .with_joining_worktrees(config.relays.auto_index);
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
-    let place = (config.path_map.clone(), work);
-    Ok(api::Services {
-        relays: Relays::new(chat.clone(), ingest.clone(), place, gives_way),
+    Ok(api::ApiServices {
+        relays: RelayServices::new(
+            chat.clone(),
+            ingest.clone(),
+            config.path_map.clone(),
+            work,
+            gives_way,
+        ),
         chat,
         turns,
         failures: ingest.failures(),
@@ -300,7 +329,7 @@ fn services(
         path_map: config.path_map.clone(),
         page: config.page.clone(),
         settings: config.settings.clone(),
-        mcp_port: mcp.port(),
+        mcp_port,
         metrics,
         vault: vault.clone(),
         gateway,
@@ -308,41 +337,52 @@ fn services(
     })
 }
 
-/// The places that no run may index. Where the setting does not name it, Codex's folder is its default.
+/// Returns the places that no run may index. An unset folder of Codex has its default.
 pub(crate) fn private_places(config: &Config) -> PrivatePlaces {
     let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     let own = [config.data_dir.clone(), config.codex.workdir.clone()];
     PrivatePlaces::new(home, config.codex.home.iter().cloned().chain(own).collect())
 }
 
-fn serve(
+fn serve_listeners(
     config: &Config,
-    services: api::Services,
-    (main, mcp): (TcpListener, TcpListener),
-    (bearers, activity): (Bearers, &Activity),
-    groups: &Groups,
+    services: api::ApiServices,
+    main: TcpListener,
+    mcp: TcpListener,
+    bearers: GateCredentials,
+    activity: &ServerActivity,
+    groups: &TaskGroups,
 ) -> Result<(), StartError> {
     let http = &config.http;
     let failures = services.failures.clone();
-    let mcp_handler = Mcp::new(services.chat.clone(), http, services.relays.clone(), failures)?;
+    let mcp_handler = McpApi::new(services.chat.clone(), http, services.relays.clone(), failures)?;
     let requests = services.metrics.requests.clone();
     let main_handler = Api::new(services, http)?;
-    let gate = gate::mcp(bearers.clone());
-    let listener = |socket, name, gate| {
-        let (requests, activity) = (requests.clone(), activity.clone());
-        Listener { socket, name, requests, gate, activity }
+    let gate = gate::build_mcp_gate(bearers.clone());
+    let listener = |socket, name, gate| Listener {
+        socket,
+        name,
+        requests: requests.clone(),
+        gate,
+        activity: activity.clone(),
     };
-    let mcp = listener(mcp, "mcp", gate);
-    let main = listener(main, "main", gate::main(bearers));
-    codeinfo_http::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone())
+    let mcp_listener = listener(mcp, "mcp", gate);
+    let main_listener = listener(main, "main", gate::build_main_gate(bearers));
+    codeinfo_http::serve(mcp_listener, mcp_handler, http, &config.guard, groups.edges.clone())
         .and_then(|()| {
-            codeinfo_http::serve(main, main_handler, http, &config.guard, groups.edges.clone())
+            codeinfo_http::serve(
+                main_listener,
+                main_handler,
+                http,
+                &config.guard,
+                groups.edges.clone(),
+            )
         })
         .map_err(StartError::Reserve)
 }
 
-/// Makes the data folder for nobody but its user: the index holds the code of every repository. One that is there
-/// and open to others is closed to them, with a warning.
+/// Creates the data folder for its user only, because the index holds the code of every repository.
+/// Restricts an existing folder that others can read, with a warning.
 pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true);
@@ -361,19 +401,23 @@ pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes the lock of the data folder. A folder that does not answer keeps no signal waiting.
-async fn lock(folder: &Path, tasks: &Tasks) -> Result<DataDirLock, StartError> {
+/// Acquires the lock of the data folder, on a blocking thread, so that an unresponsive folder does
+/// not delay signals.
+async fn lock_data_dir(folder: &Path, tasks: &Tasks) -> Result<DataDirLock, StartError> {
     let own = folder.to_owned();
     let acquired = tasks.spawn_blocking(move || DataDirLock::acquire(&own)).await;
     Ok(acquired.map_err(|error| StoreError::folder(folder, &error))??)
 }
 
-async fn listen(address: SocketAddr, variable: &'static str) -> Result<TcpListener, StartError> {
+async fn bind_listener(
+    address: SocketAddr,
+    variable: &'static str,
+) -> Result<TcpListener, StartError> {
     let listening = TcpListener::bind(address).await;
     listening.map_err(|source| StartError::Listen { address, variable, source })
 }
 
-fn bound(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartError> {
+fn find_bound_address(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartError> {
     listener.local_addr().map_err(|source| StartError::Listen {
         address: config.main_address(),
         variable: "HOST",
@@ -381,14 +425,14 @@ fn bound(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartErr
     })
 }
 
-/// Returns the address at which this machine reaches a listener, which may be bound to all of them.
-fn reachable(mut bound: SocketAddr) -> SocketAddr {
+/// Returns an address at which this machine reaches a listener that may be bound to all addresses.
+fn to_reachable_address(mut bound: SocketAddr) -> SocketAddr {
     if bound.ip().is_unspecified() {
         bound.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
     bound
 }
 
-fn url(address: SocketAddr) -> String {
+fn format_url(address: SocketAddr) -> String {
     format!("http://{address}")
 }

@@ -1,8 +1,8 @@
-//! The command line: reads arguments, talks to a server over its HTTP API, and prints for people.
+//! The command line: parses arguments, calls a server over its HTTP API, and prints for people.
 //!
-//! When no server holds the data folder, the process starts one on free loopback ports for the one
-//! command: there is no second way to do anything. `doctor` also starts one with a store that
-//! cannot be opened, so that the rest is checked.
+//! If no server holds the data folder, the process starts one on free loopback ports for the one
+//! command, so that everything works in the same way. `doctor` also starts one with a store that
+//! cannot be opened, to check the remaining parts.
 
 mod answer;
 mod args;
@@ -21,50 +21,54 @@ mod serve;
 mod token;
 mod toolkits;
 
-pub use args::{Arguments, Check, Command, Hook, Search, Stdio, Switch, Toolkits, completions};
-pub use citations::{Verdict, citations};
-pub use client::Client;
-pub use docs::docs;
-pub use doctor::{check, remark};
+pub use args::{
+    CheckCommand, CliArguments, CliCommand, HookCommand, SearchCommand, StdioCommand,
+    SwitchArgument, ToolkitsCommand, generate_completions,
+};
+pub use citations::{CheckOutcome, check_citations};
+pub use client::ApiClient;
+pub use docs::print_docs;
+pub use doctor::{print_check, print_remark};
 pub use error::CliError;
-pub use explain::explain;
-pub use ingest::{ingest_for_search, reembed};
-pub use open::open;
-pub use print::{harmless, note, reference};
-pub use serve::{banner, damaged, stopping, taking_over};
-pub use toolkits::init;
+pub use explain::explain_paths;
+pub use ingest::{ingest_for_search, reembed_all};
+pub use open::open_page;
+pub use print::{print_note, replace_control_characters, resolve_reference};
+pub use serve::{print_banner, print_damage, print_stopping, taking_over};
+pub use toolkits::create_toolkits_file;
 
-/// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.
-pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
+/// Runs one command against the server at `client`. For `serve`, only indexes its folders.
+pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError> {
     match command {
-        Command::Serve { paths, .. } => ingest::all(client, &paths).await,
-        Command::Ingest { paths, name, description, .. } => {
-            ingest::each(client, &paths, name, description).await?;
+        CliCommand::Serve { paths, .. } => ingest::ingest_served_folders(client, &paths).await,
+        CliCommand::Ingest { paths, name, description, .. } => {
+            ingest::ingest_named_folders(client, &paths, name, description).await?;
             print::next_step(
                 "`codeinfo search WORDS`, `codeinfo ask QUESTION`, or `codeinfo serve` for the page",
             )
         }
-        Command::Search(asked) => search::search(client, asked).await,
-        Command::Ask { words, conversation, repository, claim_check, json } => {
-            let repository = repository.as_deref().map(reference);
-            let claim_check = claim_check.map(|switch| switch == Switch::On);
-            let body = answer::body(&words.join(" "), conversation, repository, claim_check);
-            answer::ask(client, &body, json).await
+        CliCommand::Search(asked) => search::run_search(client, asked).await,
+        CliCommand::Ask { words, conversation, repository, claim_check, json } => {
+            let resolved = repository.as_deref().map(resolve_reference);
+            let is_checked = claim_check.map(|switch| switch == SwitchArgument::On);
+            let body =
+                answer::build_turn_body(&words.join(" "), conversation, resolved, is_checked);
+            answer::ask_question(client, &body, json).await
         }
-        Command::Repos { json } => repos::list(client, json).await,
-        Command::Remove { name } => print::remove(client, &name).await,
-        Command::Mcp(asked) => toolkits::toolkits(client, asked).await,
-        Command::Token(asked) => token::token(client, asked).await,
-        Command::Doctor => doctor::server(client).await,
-        // These need no server, so that they run before there is one.
-        Command::Check(_)
-        | Command::Completions { .. }
-        | Command::Docs { .. }
-        | Command::Hook(_)
-        | Command::Install(_)
-        | Command::Open { .. }
-        | Command::Service(_)
-        | Command::Stdio(_)
-        | Command::Uninstall(_) => Ok(()),
+        CliCommand::Repos { json } => repos::list_repos(client, json).await,
+        CliCommand::Remove { name } => print::remove_repository(client, &name).await,
+        CliCommand::Mcp(asked) => toolkits::run_toolkits_command(client, asked).await,
+        CliCommand::Token(asked) => token::run_token_command(client, asked).await,
+        CliCommand::Doctor => doctor::check_server(client).await,
+        // These commands ran before, because they need no server.
+        CliCommand::Check(_)
+        | CliCommand::Completions { .. }
+        | CliCommand::Docs { .. }
+        | CliCommand::Hook(_)
+        | CliCommand::Install(_)
+        | CliCommand::Open { .. }
+        | CliCommand::Service(_)
+        | CliCommand::Stdio(_)
+        | CliCommand::Uninstall(_) => Ok(()),
     }
 }

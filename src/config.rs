@@ -1,4 +1,4 @@
-//! Settings: a [`Config`] that cannot be wrong, made from the environment.
+//! Settings: a valid [`Config`], made from the environment.
 
 mod env;
 
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys, program};
+pub use env::{ConfigError, HANDOVER, current_program, from_environment, from_pairs, hide_keys};
 
 use codeinfo_codex::CodexSettings;
 use codeinfo_core::{PathMap, Secret, telemetry::LogSettings};
@@ -20,10 +20,10 @@ use codeinfo_server::api::{EffectiveSetting, PageSettings, SettingSource};
 use codeinfo_store::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};
 use codeinfo_toolkits::spec::ToolkitSettings;
 
-/// Everything that can be set, checked. Each bound of the product is a field of this tree.
+/// All settings, checked. Every bound of the product is a field of this tree.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Address both listeners bind.
+    /// Address that both listeners bind.
     pub host: IpAddr,
     /// Port of the main HTTP API; 0 lets the system choose.
     pub port: u16,
@@ -31,49 +31,48 @@ pub struct Config {
     pub mcp_port: u16,
     /// Folder of the store, the lock and the scratch folder of Codex.
     pub data_dir: PathBuf,
-    /// How the server's paths look to clients, when they differ.
+    /// Mapping of the server's paths to those of clients, when they differ.
     pub path_map: PathMap,
     pub guard: AllowedNames,
     pub http: HttpSettings,
     pub ingest: IngestSettings,
-    /// Whether a server keeps roots as their folders are.
+    /// True if a server keeps the index up to date while files change.
     pub watch: bool,
     pub relays: RelaySettings,
-    /// How many conversations of the page are kept; 0 keeps none.
+    /// Maximum number of conversations that the page keeps; 0 keeps none.
     pub conversations_kept: usize,
     pub page: PageSettings,
-    /// Variables that were taken out of the environment, for a server that this process starts.
+    /// Variables that were removed from the environment, for a server that this process starts.
     pub handed: Vec<(String, Secret)>,
-    /// All settings for people to look at.
+    /// All settings in the form in which they are listed.
     pub settings: Vec<EffectiveSetting>,
     pub store: EmbeddedStoreSettings,
-    /// The server that keeps the index; `None` is the embedded store.
+    /// Qdrant server with the index; `None` for the embedded store.
     pub qdrant: Option<QdrantSettings>,
-    /// The service that makes vectors; `None` is the model in the binary.
+    /// Embedding service; `None` for the built-in model.
     pub embedding: Option<EmbeddingSettings>,
     pub codex: CodexSettings,
     pub toolkits: ToolkitSettings,
-    /// Whether every request must name who asks, by a bearer token.
+    /// True if every request needs a bearer token.
     pub auth_required: bool,
-    /// What stored configurations are encrypted with; `None` is the key file in the data folder.
+    /// Key that encrypts stored configurations; `None` for the key file in the data folder.
     pub secret_key: Option<SecretKey>,
     pub log: LogSettings,
-    /// How long stopping may take before what is left is dropped.
+    /// Maximum time for stopping, after which remaining work is dropped.
     pub shutdown_grace: Duration,
 }
 
 impl Config {
-    /// Watches, as an argument of the command asks for.
+    /// Enables watching, for an argument of the command.
     #[must_use]
-    pub fn watching(mut self) -> Self {
+    pub fn with_watch(mut self) -> Self {
         self.watch = true;
-        if let Some(setting) = self.settings.iter_mut().find(|one| one.name == "WATCH") {
+        if let Some(setting) = self.settings.iter_mut().find(|setting| setting.name == "WATCH") {
             (setting.value, setting.source) = (Some("true".to_owned()), SettingSource::Argument);
         }
         self
     }
 
-    /// Says where the index is.
     pub fn store_settings(&self) -> StoreSettings {
         StoreSettings {
             data_dir: self.data_dir.clone(),
@@ -91,13 +90,13 @@ impl Config {
     }
 }
 
-/// What relays of standard streams do, and servers that they start.
+/// Settings of relays of standard streams, and of servers that they start.
 #[derive(Debug, Clone, Copy)]
 pub struct RelaySettings {
-    /// Whether the repository that a relay is started in is indexed where it is not.
+    /// True if a repository in which a relay starts is indexed automatically.
     pub auto_index: bool,
-    /// How long a server that was started for relays outlives the last of them.
+    /// Time that a server started for relays runs after the last of them.
     pub idle_exit: Duration,
-    /// Whether this server is such a one.
+    /// True if this server was started for relays.
     pub until_idle: bool,
 }

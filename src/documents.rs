@@ -1,32 +1,24 @@
-//! The documents for users, which are part of the program.
+//! Documents for users, which are built into the program.
 
-/// The pages by name, without the one for contributors.
-pub(crate) const PAGES: [(&str, &str); 16] = [
-    ("capacity", include_str!("../docs/capacity.md")),
-    ("check", include_str!("../docs/check.md")),
-    ("clients", include_str!("../docs/clients.md")),
-    ("codex", include_str!("../docs/codex.md")),
-    ("containers", include_str!("../docs/containers.md")),
-    ("embedding", include_str!("../docs/embedding.md")),
-    ("failures", include_str!("../docs/failures.md")),
-    ("http-api", include_str!("../docs/http-api.md")),
-    ("indexing", include_str!("../docs/indexing.md")),
-    ("install", include_str!("../docs/install.md")),
-    ("packages", include_str!("../docs/packages.md")),
-    ("page", include_str!("../docs/page.md")),
-    ("qdrant", include_str!("../docs/qdrant.md")),
-    ("settings", include_str!("../docs/settings.md")),
-    ("stdio", include_str!("../docs/stdio.md")),
-    ("toolkits", include_str!("../docs/toolkits.md")),
-];
+/// Includes pages of `docs/` by name.
+macro_rules! pages {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../docs/", $name, ".md")))),*]
+    };
+}
 
-/// Returns the text of a page, which is Markdown.
+/// The pages for users by name.
+pub(crate) const PAGES: [(&str, &str); 18] = pages! {
+    "capacity", "check", "clients", "codex", "containers", "embedding", "failures", "http-api",
+    "indexing", "install", "mcp", "packages", "page", "page-api", "qdrant", "settings", "stdio",
+    "toolkits"
+};
+
 pub(crate) fn find_document(name: &str) -> Option<&'static str> {
     PAGES.iter().find(|(page, _)| *page == name).map(|(_, text)| *text)
 }
 
-/// Returns the first heading of a page.
-pub(crate) fn title(text: &str) -> &str {
+pub(crate) fn find_title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
 }
 
@@ -34,19 +26,24 @@ pub(crate) fn title(text: &str) -> &str {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::{PAGES, title};
+    use super::{PAGES, find_title};
+
+    /// Pages for contributors, which the program does not print; folders below `docs/` are for them as well.
+    const FOR_BUILDERS: [&str; 2] = ["development", "glossary"];
 
     #[test]
     fn every_page_for_users_is_printed() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
         let files = fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().file_name());
-        let files = files.map(|name| name.into_string().unwrap());
         let mut names: Vec<String> = files
+            .map(|name| name.into_string().unwrap())
             .filter_map(|name| name.split_once('.').map(|(stem, _)| stem.to_owned()))
             .collect();
         names.sort();
-        names.retain(|name| name != "development");
+        names.retain(|name| !FOR_BUILDERS.contains(&name.as_str()));
         assert_eq!(names, PAGES.map(|(name, _)| name));
-        assert!(PAGES.iter().all(|(_, text)| text.starts_with('#') && !title(text).is_empty()));
+        assert!(
+            PAGES.iter().all(|(_, text)| text.starts_with('#') && !find_title(text).is_empty())
+        );
     }
 }

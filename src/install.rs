@@ -1,6 +1,7 @@
-//! `codeinfo install` and `uninstall`: sets up clients, each in its own file, and takes that back.
+//! `codeinfo install` and `uninstall`: set up clients in their own files, and undo that.
 //!
-//! What is done is planned first, shown, and written after a yes. No server and no data folder lock is needed.
+//! Changes are planned, shown, and written after confirmation. No server and no lock of the data
+//! folder is needed.
 
 mod args;
 mod change;
@@ -26,52 +27,56 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use args::{Install, Uninstall};
-pub use clients::Client;
+pub use args::{InstallCommand, UninstallCommand};
+pub use clients::SupportedClient;
 pub use error::InstallError;
-pub use places::{Places, Platform, program};
+pub use places::{HostPlatform, UserFolders, find_program};
 pub use talk::ask_person;
 
 use self::{
-    change::Plan,
+    change::ChangePlan,
     choices::InstallChoices,
     client_file::{ClientFile, FileReaders},
-    clients::{CLIENTS, Connection, StartedFrom},
+    clients::{CLIENTS, EntryConnection, LaunchContext},
     content::FileContent,
-    entry::Entry,
-    launch::Launch,
+    entry::EntryMembers,
+    launch::ProgramLaunch,
     state::InstallState,
-    talk::say,
+    talk::print_line,
 };
 use crate::config::Config;
 
-/// What sets clients up.
-struct Installer<'a> {
-    asked: &'a Install,
+struct ClientInstaller<'a> {
+    asked: &'a InstallCommand,
     config: &'a Config,
-    places: Places<'a>,
+    places: UserFolders<'a>,
     exe: PathBuf,
     choices: InstallChoices,
 }
 
-/// Sets up the clients that are asked for.
-pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), InstallError> {
-    let places = places(config)?;
+pub fn install_clients(
+    asked: &InstallCommand,
+    config: &Config,
+    exe: PathBuf,
+) -> Result<(), InstallError> {
+    let places = find_user_folders(config)?;
     let clients = find_clients(asked, &places, &config.codex.path)?;
     if asked.clients.is_empty() && !clients.is_empty() && !asked.all && !asked.print_config {
         let names: Vec<&str> = clients.iter().map(|client| client.name).collect();
-        say(&format!("found: {}", names.join(", ")))?;
+        print_line(&format!("found: {}", names.join(", ")))?;
     }
-    let launch = launch::launch(&exe, &config.codex.path, StartedFrom::Terminal, places.platform);
+    let launch =
+        launch::find_launch(&exe, &config.codex.path, LaunchContext::Terminal, places.platform);
     let can_hook = launch::shell_line(&launch, "hook", places.platform).is_some();
     let state = InstallState::load(&config.data_dir);
-    let choices = InstallChoices::ask(asked, &clients, &places, can_hook, state)?;
-    let installer = Installer { asked, config, places, exe, choices };
+    let choices = InstallChoices::ask_open_choices(asked, &clients, &places, can_hook, state)?;
+    let installer = ClientInstaller { asked, config, places, exe, choices };
     if asked.print_config {
-        return installer.print(&clients);
+        return installer.print_files(&clients);
     }
-    let mut plan = Plan::new(&config.data_dir);
-    let missed = if clients.is_empty() || asked.http { Vec::new() } else { set_here(config) };
+    let mut plan = ChangePlan::new(&config.data_dir);
+    let missed =
+        if clients.is_empty() || asked.http { Vec::new() } else { list_selecting_settings(config) };
     for client in &clients {
         installer.plan_client(client, &clients, &mut plan)?;
     }
@@ -84,7 +89,7 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
     changed.retain(|client| plan.changes_client(client.name));
     plan.carry_out(asked.yes, installer.choices.state)?;
     if !missed.is_empty() {
-        say(&format!(
+        print_line(&format!(
             "note: clients may start CodeInfo without {}, which this shell sets: add what matters to `env` of the \
              entries",
             missed.join(", ")
@@ -92,43 +97,42 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
     }
     if io::stdout().is_terminal() {
         for client in changed {
-            say(&format!("next for {}: {}", client.name, client.next_step()))?;
+            print_line(&format!("next for {}: {}", client.name, client.next_step()))?;
         }
     }
     Ok(())
 }
 
-/// Returns the names of the clients that are found on this machine, and whether each has CodeInfo.
+/// Returns the names of the clients on this machine, and whether each is set up.
 ///
 /// # Errors
 ///
-/// Fails where the home folder is unknown.
+/// The home folder is unknown.
 pub fn list_found_clients(config: &Config) -> Result<Vec<(&'static str, bool)>, InstallError> {
-    let places = places(config)?;
+    let places = find_user_folders(config)?;
     let found = CLIENTS.iter().filter(|client| client.is_found(&places, &config.codex.path));
     Ok(found.map(|client| (client.name, is_set_up(client, &places))).collect())
 }
 
-/// Returns whether a file of a client names CodeInfo as a server.
-fn is_set_up(client: &Client, places: &Places<'_>) -> bool {
+/// Returns whether a file of a client contains CodeInfo as a server.
+fn is_set_up(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
     client.server_files(places).iter().any(|path| {
-        let text = file::read(path).ok().and_then(|found| found.text).unwrap_or_default();
-        let without = edit::without((client.syntax, client.section), &text);
+        let text = file::read_file(path).ok().and_then(|found| found.text).unwrap_or_default();
+        let without = edit::remove_server(client.syntax, client.section, &text);
         without.is_ok_and(|without| without != text)
     })
 }
 
-/// Returns the settings of this shell that say which index and which Codex are meant.
-fn set_here(config: &Config) -> Vec<&'static str> {
+/// Returns the settings of this shell that select the index or Codex.
+fn list_selecting_settings(config: &Config) -> Vec<&'static str> {
     const NAMES: [&str; 5] = ["DATA_DIR", "CODEX_BIN", "CODEX_HOME", "QDRANT_URL", "EMBEDDING_URL"];
     let environment = &config.codex.environment;
     NAMES.into_iter().filter(|name| environment.get(name).is_some()).collect()
 }
 
-/// Takes CodeInfo out of the clients that are asked for.
-pub fn uninstall(asked: &Uninstall, config: &Config) -> Result<(), InstallError> {
-    let places = places(config)?;
-    let mut plan = Plan::new(&config.data_dir);
+pub fn uninstall_clients(asked: &UninstallCommand, config: &Config) -> Result<(), InstallError> {
+    let places = find_user_folders(config)?;
+    let mut plan = ChangePlan::new(&config.data_dir);
     let mut state = InstallState::load(&config.data_dir);
     let is_for_all = asked.clients.is_empty() && !asked.instructions;
     let named = if is_for_all { CLIENTS.iter().collect() } else { asked.clients.clone() };
@@ -137,28 +141,28 @@ pub fn uninstall(asked: &Uninstall, config: &Config) -> Result<(), InstallError>
             FileReaders { places: &places, state: &state, named: &named, is_install: false };
         let is_set_up = plan_removal(client, &readers, is_for_all, &mut plan)?;
         if !is_set_up && !is_for_all {
-            say(&format!("{}: not set up", client.name))?;
+            print_line(&format!("{}: not set up", client.name))?;
         }
         state.forget_client(client.id);
     }
     if asked.instructions {
         plan_instructions(&mut plan, |plan, name, path| {
             let is_there = plan.remove_content(name, path, &FileContent::Instructions)?;
-            if is_there { Ok(()) } else { say(&format!("{name}: not set up")) }
+            if is_there { Ok(()) } else { print_line(&format!("{name}: not set up")) }
         })?;
     }
     if is_for_all && plan.is_empty() {
-        say("no client is set up")?;
+        print_line("no client is set up")?;
     }
     plan.carry_out(asked.yes, state)
 }
 
-/// Plans to take CodeInfo out of a client. Returns whether it is there.
+/// Plans to remove CodeInfo from a client. Returns whether the client has it.
 fn plan_removal(
-    client: &Client,
+    client: &SupportedClient,
     readers: &FileReaders<'_>,
     is_for_all: bool,
-    plan: &mut Plan<'_>,
+    plan: &mut ChangePlan<'_>,
 ) -> Result<bool, InstallError> {
     let mut is_set_up = false;
     for file in ClientFile::list_written(client, readers.places) {
@@ -167,50 +171,50 @@ fn plan_removal(
         }
         match plan.remove_content(client.name, &file.path, &file.content) {
             Ok(is_there) => is_set_up |= is_there,
-            // A file that cannot be read, in a client that was not named, is not ours to judge.
+            // An unreadable file of a client that was not named is ignored.
             Err(_) if is_for_all && !plan.is_remembered(&file.path) => {}
             Err(error) => {
                 is_set_up = true;
-                plan.fail(client.name, &error)?;
+                plan.report_failure(client.name, &error)?;
             }
         }
     }
     Ok(is_set_up)
 }
 
-fn places(config: &Config) -> Result<Places<'_>, InstallError> {
-    Places::new(Platform::HERE, &config.codex.environment).ok_or(InstallError::Homeless)
+fn find_user_folders(config: &Config) -> Result<UserFolders<'_>, InstallError> {
+    UserFolders::new(HostPlatform::HERE, &config.codex.environment).ok_or(InstallError::Homeless)
 }
 
 fn plan_instructions(
-    plan: &mut Plan<'_>,
-    plan_document: impl Fn(&mut Plan<'_>, &str, &Path) -> Result<(), InstallError>,
+    plan: &mut ChangePlan<'_>,
+    plan_document: impl Fn(&mut ChangePlan<'_>, &str, &Path) -> Result<(), InstallError>,
 ) -> Result<(), InstallError> {
-    let (root, documents) = instructions::documents(Path::new("."))?;
+    let (root, documents) = instructions::find_documents(Path::new("."))?;
     for path in documents {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Whoever made the repository says where its links lead.
+        // The author of the repository controls where its links lead.
         let is_outside =
             |real: PathBuf| !real.starts_with(&root) || real.starts_with(root.join(".git"));
         let leads_out = path.canonicalize().is_ok_and(is_outside);
         let planned = if leads_out {
-            Err(InstallError::unfit(&path, "is a link that leads out of the repository"))
+            Err(InstallError::unfit_file(&path, "is a link that leads out of the repository"))
         } else {
             plan_document(plan, &name, &path)
         };
         if let Err(error) = planned {
-            plan.fail(&name, &error)?;
+            plan.report_failure(&name, &error)?;
         }
     }
     Ok(())
 }
 
-/// Returns the clients that are named, or else those that are found.
+/// Returns the named clients, or else those on this machine.
 fn find_clients(
-    asked: &Install,
-    places: &Places<'_>,
+    asked: &InstallCommand,
+    places: &UserFolders<'_>,
     path: &OsStr,
-) -> Result<Vec<&'static Client>, InstallError> {
+) -> Result<Vec<&'static SupportedClient>, InstallError> {
     if !asked.clients.is_empty() {
         return Ok(asked.clients.clone());
     }
@@ -232,19 +236,23 @@ fn find_clients(
     Ok(found)
 }
 
-impl Installer<'_> {
+impl ClientInstaller<'_> {
     fn plan_client(
         &self,
-        client: &Client,
-        named: &[&'static Client],
-        plan: &mut Plan<'_>,
+        client: &SupportedClient,
+        named: &[&'static SupportedClient],
+        plan: &mut ChangePlan<'_>,
     ) -> Result<(), InstallError> {
         let files = match self.list_files(client) {
             Ok(files) => files,
-            Err(error) => return plan.fail(client.name, &error),
+            Err(error) => return plan.report_failure(client.name, &error),
         };
-        let (places, state) = (&self.places, &self.choices.state);
-        let readers = FileReaders { places, state, named, is_install: true };
+        let readers = FileReaders {
+            places: &self.places,
+            state: &self.choices.state,
+            named,
+            is_install: true,
+        };
         for file in files {
             if readers.keep_for_other(client, &file)? {
                 continue;
@@ -256,11 +264,11 @@ impl Installer<'_> {
                 plan.remove_content(client.name, path, content).map(drop)
             };
             if let Err(error) = planned {
-                plan.fail(client.name, &error)?;
+                plan.report_failure(client.name, &error)?;
                 if *is_wanted {
-                    file.paste()?;
+                    file.print_for_pasting()?;
                 }
-                // Without the server the rest is of no use.
+                // Without the server, the other files are useless.
                 if matches!(content, FileContent::Server { .. }) {
                     break;
                 }
@@ -269,47 +277,53 @@ impl Installer<'_> {
         self.say_refusals(client)
     }
 
-    /// Says what a client does not get since that was chosen before.
-    fn say_refusals(&self, client: &Client) -> Result<(), InstallError> {
-        let (asked, state, name) = (self.asked, &self.choices.state, client.name);
+    /// Prints which parts a client lacks because of an earlier choice.
+    fn say_refusals(&self, client: &SupportedClient) -> Result<(), InstallError> {
+        let asked = self.asked;
+        let state = &self.choices.state;
+        let name = client.name;
         if state.without_indexing.contains(client.id) && !asked.no_auto_index && !asked.http {
-            say(&format!("{name}: indexes nothing, as you chose; `--auto-index` changes that"))?;
+            print_line(&format!(
+                "{name}: indexes nothing, as you chose; `--auto-index` changes that"
+            ))?;
         }
         if state.without_permissions.contains(client.id) && !asked.no_permissions {
-            say(&format!("{name}: asks before calls, as you chose; `--permissions` changes that"))?;
+            print_line(&format!(
+                "{name}: asks before calls, as you chose; `--permissions` changes that"
+            ))?;
         }
         if state.without_instructions.contains(client.id) && !asked.no_instructions {
-            say(&format!("{name}: has no lines, as you chose; `--instructions` adds them"))?;
+            print_line(&format!("{name}: has no lines, as you chose; `--instructions` adds them"))?;
         }
         Ok(())
     }
 
     /// Returns the files of a client, that of the server first.
-    fn list_files(&self, client: &Client) -> Result<Vec<ClientFile>, InstallError> {
+    fn list_files(&self, client: &SupportedClient) -> Result<Vec<ClientFile>, InstallError> {
         let permission = self.choices.permits_calls(client);
-        let path = client.file(&self.places);
-        let entry = self.entry(client)?;
+        let path = client.server_file(&self.places);
+        let entry = self.build_entry(client)?;
         let revokes_trust = client.has_trust() && !permission;
-        let mut files = vec![ClientFile::server(client, path, entry, revokes_trust)];
+        let mut files = vec![ClientFile::for_server(client, path, entry, revokes_trust)];
         let hook = self.hook_command(client)?;
         let is_wanted = permission || hook.is_some();
         let settings = FileContent::Settings { permission, hook };
-        files.extend(ClientFile::settings(client, &self.places, settings, is_wanted));
+        files.extend(ClientFile::for_settings(client, &self.places, settings, is_wanted));
         let is_instructed = !self.choices.state.without_instructions.contains(client.id);
         files.extend(ClientFile::list_for_models(client, &self.places, is_instructed));
         Ok(files)
     }
 
-    /// Returns the command of the hook where it is agreed to, now or before.
-    fn hook_command(&self, client: &Client) -> Result<Option<String>, InstallError> {
+    /// Returns the command of the hook, if a person agreed to it now or earlier.
+    fn hook_command(&self, client: &SupportedClient) -> Result<Option<String>, InstallError> {
         let is_wanted =
             self.choices.hook.unwrap_or_else(|| choices::has_hook(client, &self.places));
         if !is_wanted || client.settings_file(&self.places).is_none() {
             return Ok(None);
         }
-        let line = launch::shell_line(&self.launch(client), "hook", self.places.platform);
+        let line = launch::shell_line(&self.build_launch(client), "hook", self.places.platform);
         if line.is_none() {
-            say(&format!(
+            print_line(&format!(
                 "{}: no reminder with each prompt: a runner such as npx or uvx takes seconds to start CodeInfo",
                 client.name
             ))?;
@@ -317,39 +331,42 @@ impl Installer<'_> {
         Ok(line)
     }
 
-    fn launch(&self, client: &Client) -> Launch {
+    fn build_launch(&self, client: &SupportedClient) -> ProgramLaunch {
         let path = &self.config.codex.path;
-        launch::launch(&self.exe, path, client.started_from, self.places.platform)
+        launch::find_launch(&self.exe, path, client.started_from, self.places.platform)
     }
 
-    fn entry(&self, client: &Client) -> Result<Entry, InstallError> {
+    fn build_entry(&self, client: &SupportedClient) -> Result<EntryMembers, InstallError> {
         let connection = if self.asked.http {
-            Connection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
+            EntryConnection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
         } else {
-            let launch = self.launch(client);
-            let command = launch.command.to_str();
+            let launch = self.build_launch(client);
+            let program = launch.command.to_str();
             let command =
-                command.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
+                program.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
             let auto_index = !self.choices.state.without_indexing.contains(client.id);
             let own = ["stdio"].into_iter().chain(auto_index.then_some(AUTO_INDEX));
             let args = launch.before.into_iter().chain(own.map(str::to_owned)).collect();
-            Connection::Program { command, args }
+            EntryConnection::Program { command, args }
         };
-        let path = client.file(&self.places);
-        client.entry(connection, self.choices.permits_calls(client)).ok_or_else(|| {
-            InstallError::unfit(path, "takes programs only, no URLs: leave `--http` out for it")
+        let path = client.server_file(&self.places);
+        client.build_entry(connection, self.choices.permits_calls(client)).ok_or_else(|| {
+            InstallError::unfit_file(
+                path,
+                "takes programs only, no URLs: leave `--http` out for it",
+            )
         })
     }
 
-    /// Prints what belongs into each file.
-    fn print(&self, clients: &[&'static Client]) -> Result<(), InstallError> {
+    /// Prints the content of each file for pasting.
+    fn print_files(&self, clients: &[&'static SupportedClient]) -> Result<(), InstallError> {
         for client in clients {
-            say(&format!("{}:", client.name))?;
+            print_line(&format!("{}:", client.name))?;
             match self.list_files(client) {
-                Err(error) => say(&format!("  {error}\n"))?,
+                Err(error) => print_line(&format!("  {error}\n"))?,
                 Ok(files) => {
                     for file in files.iter().filter(|file| file.is_wanted) {
-                        file.paste()?;
+                        file.print_for_pasting()?;
                     }
                 }
             }
@@ -358,5 +375,5 @@ impl Installer<'_> {
     }
 }
 
-/// The argument that has repositories indexed when a client starts in them.
+/// Argument that indexes a repository when a client starts in it.
 const AUTO_INDEX: &str = "--auto-index";

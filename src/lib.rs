@@ -1,6 +1,6 @@
 //! CodeInfo: grounded answers to questions about indexed repositories.
 //!
-//! `design.md` explains the layers, `projectStructure.md` says where each behaviour lives.
+//! `design.md` explains the layers; `projectStructure.md` locates each behaviour.
 
 pub mod app;
 pub mod cli;

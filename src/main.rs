@@ -10,37 +10,40 @@ use std::{
 
 use clap::Parser;
 use codeinfo::{
-    cli::{Arguments, Command, Verdict, citations, completions, docs, harmless},
+    cli::{
+        CheckOutcome, CliArguments, CliCommand, check_citations, generate_completions, print_docs,
+        replace_control_characters,
+    },
     config, run,
 };
-use codeinfo_core::{error::chain, task, telemetry};
+use codeinfo_core::{error::format_error_chain, task, telemetry};
 
-/// Indexing takes and frees memory on many threads; this allocator gives it back, where the system's
-/// keeps more than twice as much.
+/// Indexing allocates and frees memory on many threads; this allocator returns it to the system,
+/// whose own one keeps more than twice as much.
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Open files to ask the system for: two listeners' connections, and room.
+/// Number of open files to request: the connections of both listeners, and reserve.
 const MAX_FILES: u64 = 16 * 1024;
-/// What still runs has had the grace of stopping; this is for threads that are about to end.
+/// Final grace for threads that are about to end, after the grace of stopping.
 const LAST_GRACE: Duration = Duration::from_secs(1);
-/// Wrong usage or a bad setting.
+/// Exit code for wrong usage or an invalid setting.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     if !fits_processor() {
         let reason = "this processor lacks instructions of x86-64-v2; for one without them, \
                       compile with an empty setting: RUSTFLAGS= cargo build --release --locked";
-        return fail(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
+        return print_failure(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
     }
     if let Err(error) = config::hide_keys() {
-        return fail(&error, 1);
+        return print_failure(&error, 1);
     }
-    let arguments = match Arguments::try_parse() {
+    let arguments = match CliArguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // `--help` and `--version` come here too, to be printed with success.
+            // `--help` and `--version` arrive here as well and succeed.
             let code = if error.use_stderr() { USAGE } else { 0 };
             return if error.print().is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE };
         }
@@ -50,88 +53,92 @@ fn main() -> ExitCode {
     }
     let mut config = match config::from_environment() {
         Ok(config) => config,
-        Err(error) => return fail(&error, USAGE),
+        Err(error) => return print_failure(&error, USAGE),
     };
     config.log.chosen |= arguments.log;
-    if !matches!(arguments.command, Command::Serve { until_idle: false, .. }) && !config.log.chosen
+    if !matches!(arguments.command, CliCommand::Serve { until_idle: false, .. })
+        && !config.log.chosen
     {
-        // A command for a person says what matters itself, and nobody reads the log of a server for relays.
+        // A command prints what matters for a person, and the log of a server for relays has no
+        // reader.
         "warn".clone_into(&mut config.log.level);
     }
-    if let Err(error) = telemetry::start(&config.log, &config.data_dir) {
-        return fail(&error, USAGE);
+    if let Err(error) = telemetry::start_logging(&config.log, &config.data_dir) {
+        return print_failure(&error, USAGE);
     }
-    // Connections, the store and Codex need more files than some systems allow at first. Where the
-    // limit cannot be raised, the bounds on connections still hold.
+    // Connections, the store and Codex need more files than the initial limit of some systems. If
+    // the limit cannot be raised, the bounds on connections still hold.
     match rlimit::increase_nofile_limit(MAX_FILES) {
-        // A quarter for each listener leaves half to the store and Codex.
+        // A quarter for each listener leaves half for the store and Codex.
         Ok(limit) => config.http.limit_connections(limit / 4),
         Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
     }
     telemetry::report_panics();
     if let Err(error) = task::can_start_threads() {
         let reason = format!("cannot start a thread: {error}; {}", telemetry::TOO_MANY);
-        return fail(&io::Error::new(error.kind(), reason), 1);
+        return print_failure(&io::Error::new(error.kind(), reason), 1);
     }
     let runtime = match panic::catch_unwind(tokio::runtime::Runtime::new) {
         Ok(Ok(runtime)) => runtime,
-        Ok(Err(error)) => return fail(&error, 1),
+        Ok(Err(error)) => return print_failure(&error, 1),
         Err(_) => return ExitCode::FAILURE,
     };
-    let work = || runtime.block_on(run::command(arguments.command, config));
+    let work = || runtime.block_on(run::run_command(arguments.command, config));
     let ended = panic::catch_unwind(AssertUnwindSafe(work));
-    // Not by dropping it: that would wait for threads that hang in the file system.
+    // Dropping the runtime would wait for threads that hang in the file system.
     match &ended {
-        Ok(Err(failure)) if failure.is::<run::EndedAtOnce>() => runtime.shutdown_background(),
+        Ok(Err(failure)) if failure.is::<run::ForcedExit>() => runtime.shutdown_background(),
         Ok(_) => runtime.shutdown_timeout(LAST_GRACE),
-        // What is left of it may never end.
+        // Its remaining work may never end.
         Err(_) => runtime.shutdown_background(),
     }
-    // The panic has been reported.
+    // The hook for panics has logged it.
     let Ok(ended) = ended else { return ExitCode::FAILURE };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of the output has enough: `codeinfo search … | head`.
+        // The reader of the output has ended: `codeinfo search … | head`.
         Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,
-        Err(error) => fail(error.as_ref(), 1),
+        Err(error) => print_failure(error.as_ref(), 1),
     }
 }
 
-/// Runs a command that needs no settings, or that bad ones are not to stop.
-fn run_without_settings(command: &Command) -> Option<ExitCode> {
+/// Runs a command that needs no settings, or that must work with invalid ones.
+fn run_without_settings(command: &CliCommand) -> Option<ExitCode> {
     Some(match command {
-        Command::Check(asked) => match citations(asked) {
-            Ok(Verdict::Right) => ExitCode::SUCCESS,
-            Ok(Verdict::Wrong) => ExitCode::FAILURE,
-            Ok(Verdict::Failed) => ExitCode::from(USAGE),
+        CliCommand::Check(asked) => match check_citations(asked) {
+            Ok(CheckOutcome::Right) => ExitCode::SUCCESS,
+            Ok(CheckOutcome::Wrong) => ExitCode::FAILURE,
+            Ok(CheckOutcome::Failed) => ExitCode::from(USAGE),
             Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, USAGE),
+            Err(error) => print_failure(&error, USAGE),
         },
-        Command::Docs { name } => match docs(name.as_deref()) {
+        CliCommand::Docs { name } => match print_docs(name.as_deref()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, USAGE),
+            Err(error) => print_failure(&error, USAGE),
         },
-        Command::Completions { shell } => match io::stdout().write_all(&completions(*shell)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, 1),
-        },
-        Command::Hook(asked) => {
-            // No prompt is to be refused because of it.
-            drop(io::stdout().write_all(run::remind(asked).unwrap_or_default().as_bytes()));
+        CliCommand::Completions { shell } => {
+            match io::stdout().write_all(&generate_completions(*shell)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+                Err(error) => print_failure(&error, 1),
+            }
+        }
+        CliCommand::Hook(asked) => {
+            // A prompt must not fail because of the hook.
+            drop(io::stdout().write_all(run::find_reminder(asked).unwrap_or_default().as_bytes()));
             ExitCode::SUCCESS
         }
         _ => return None,
     })
 }
 
-/// Returns whether the processor has the instructions that `.cargo/config.toml` had the compiler use:
-/// one that lacks them would end the program without a word. The standard library's own question is
-/// answered by the compiler, with yes.
+/// Returns whether the processor has the instructions that `.cargo/config.toml` enables; without
+/// them the program would crash silently. The check of the standard library does not help, because
+/// the compiler resolves it to `true`.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse4.2"))]
 fn fits_processor() -> bool {
-    // Of leaf 1: SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2 and POPCNT.
+    // Bits of leaf 1: SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2 and POPCNT.
     const NEEDED: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 19 | 1 << 20 | 1 << 23;
     std::arch::x86_64::__cpuid(1).ecx & NEEDED == NEEDED
 }
@@ -149,8 +156,12 @@ fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Prints the failure with its causes in one line.
-fn fail(error: &dyn Error, code: u8) -> ExitCode {
-    // With no terminal left nobody would see it.
-    drop(writeln!(io::stderr(), "codeinfo: {}", harmless(&chain(error))));
+fn print_failure(error: &dyn Error, code: u8) -> ExitCode {
+    // Without a terminal, the failure has no reader.
+    drop(writeln!(
+        io::stderr(),
+        "codeinfo: {}",
+        replace_control_characters(&format_error_chain(error))
+    ));
     ExitCode::from(code)
 }

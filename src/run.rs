@@ -1,4 +1,4 @@
-//! Runs one command: against the server that holds the data folder, or one of its own.
+//! Runs one command, against the server that holds the data folder or one of its own.
 
 mod elect;
 mod machine;
@@ -14,80 +14,82 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_core::{Secret, error::chain, task::Tasks, telemetry};
-use codeinfo_server::mcp_http::Relay;
-use codeinfo_server::relay::relay;
+use codeinfo_core::{Secret, error::format_error_chain, task::Tasks, telemetry};
+use codeinfo_server::mcp_http::RelayHandshake;
+use codeinfo_server::relay::run_relay;
 use codeinfo_store::{LockHolder, OnMismatch, StoreError};
 use codeinfo_worktree::git::find_repository;
 use tracing::warn;
 
-pub use self::remind::remind;
+pub use self::remind::find_reminder;
 use self::{offer::offer_to_index, read_only::copy_unwritable_index};
 use crate::{
-    app::{Server, StartError, Visibility, private_places},
-    cli::{self, CliError, Client, Command, Stdio, Toolkits},
+    app::{Server, ServerVisibility, StartError, private_places},
+    cli::{self, ApiClient, CliCommand, CliError, StdioCommand, ToolkitsCommand},
     config::{self, Config},
     install, service,
 };
 
-/// How long a command waits for the data folder: ten seconds in all.
+/// Number of waits for the data folder: ten seconds in all.
 const MAX_WAITS: u32 = 50;
 const WAIT: Duration = Duration::from_millis(200);
 
 /// Any failure, for printing.
 pub type CommandError = Box<dyn Error + Send + Sync>;
 
-/// A second signal came while the server was stopping.
+/// A second signal arrived while the server was stopping.
 #[derive(Debug, thiserror::Error)]
 #[error("ended at once by a second signal; what was under way is completed by the next run")]
-pub struct EndedAtOnce;
+pub struct ForcedExit;
 
 /// Runs `command` to its end. `serve` ends when the process is asked to stop.
-pub async fn command(command: Command, config: Config) -> Result<(), CommandError> {
+pub async fn run_command(command: CliCommand, config: Config) -> Result<(), CommandError> {
     #[cfg(unix)]
     survive_large_files()?;
-    if let Command::Stdio(asked) = &command {
-        return Ok(stdio(asked, &config).await?);
+    if let CliCommand::Stdio(asked) = &command {
+        return Ok(run_stdio_relay(asked, &config).await?);
     }
-    if let Command::Serve { reembed, watch, no_repair, until_idle, .. } = command {
-        let mut config = if watch { config.watching() } else { config };
+    if let CliCommand::Serve { reembed, watch, no_repair, until_idle, .. } = command {
+        let mut config = if watch { config.with_watch() } else { config };
         config.store.repairs = !no_repair;
         config.relays.until_idle = until_idle;
         if until_idle {
             free_ports(&mut config).await;
         }
-        return Box::pin(serve(command, &config, reembed)).await;
+        return Box::pin(run_server(command, &config, reembed)).await;
     }
-    if let Command::Mcp(Toolkits::Init { path }) = &command {
-        // It needs no server.
-        return Ok(cli::init(path)?);
+    if let CliCommand::Mcp(ToolkitsCommand::Init { path }) = &command {
+        // `Init` needs no server.
+        return Ok(cli::create_toolkits_file(path)?);
     }
-    if let Command::Open { print } = command {
+    if let CliCommand::Open { print } = command {
         let holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
         let url = holder.and_then(|holder| holder.main_url).ok_or(CliError::NoServer)?;
-        return Ok(cli::open(&client(&url, &config)?, print).await?);
+        return Ok(cli::open_page(&build_client(&url, &config)?, print).await?);
     }
-    if let Command::Ingest { paths, explain: true, .. } = &command {
+    if let CliCommand::Ingest { paths, explain: true, .. } = &command {
         let private = private_places(&config);
-        return Ok(cli::explain(paths, config.ingest.max_file_bytes, &private)?);
+        return Ok(cli::explain_paths(paths, config.ingest.max_file_bytes, &private)?);
     }
     let command = match command {
-        // These need no server either.
-        Command::Install(asked) => {
-            return Ok(install::install(&asked, &config, config::program()?)?);
+        // These commands need no server either.
+        CliCommand::Install(asked) => {
+            return Ok(install::install_clients(&asked, &config, config::current_program()?)?);
         }
-        Command::Uninstall(asked) => return Ok(install::uninstall(&asked, &config)?),
-        Command::Service(asked) => {
-            return Ok(service::service(asked, &config, &config::program()?).await?);
+        CliCommand::Uninstall(asked) => return Ok(install::uninstall_clients(&asked, &config)?),
+        CliCommand::Service(asked) => {
+            return Ok(
+                service::run_service_command(asked, &config, &config::current_program()?).await?
+            );
         }
         command => command,
     };
-    if matches!(command, Command::Doctor) {
-        return doctor(&config).await;
+    if matches!(command, CliCommand::Doctor) {
+        return run_doctor(&config).await;
     }
-    // Other commands would answer from an index that is not whole.
-    let repairs = matches!(command, Command::Ingest { .. });
-    let reads_only = matches!(command, Command::Search(_) | Command::Repos { .. });
+    // Other commands would answer from an index that is still being repaired.
+    let repairs = matches!(command, CliCommand::Ingest { .. });
+    let reads_only = matches!(command, CliCommand::Search(_) | CliCommand::Repos { .. });
     let copy = if reads_only && codeinfo_store::find_lock_holder(&config.data_dir)?.is_none() {
         copy_unwritable_index(&config.data_dir)
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?
@@ -98,59 +100,65 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
     if let Some(copy) = &copy {
         copy.path().clone_into(&mut config.data_dir);
     }
-    match place(&config, Visibility::Private, repairs).await? {
-        Place::Running(url) => {
-            let client = client(&url, &config)?;
+    match find_or_start_server(&config, ServerVisibility::Private, repairs).await? {
+        ServerProcess::Running(url) => {
+            let client = build_client(&url, &config)?;
             offer_to_index(&command, &client, &config).await?;
             Ok(cli::run(command, &client).await?)
         }
-        Place::Own(server) => alone(command, *server, &config, copy.is_none()).await,
+        ServerProcess::Own(server) => {
+            run_with_own_server(command, *server, &config, copy.is_none()).await
+        }
     }
 }
 
-/// Checks the machine and every part of a server; one that fails does not keep the others from being checked.
-async fn doctor(config: &Config) -> Result<(), CommandError> {
-    let ports_are_well = ports(config).await?;
+/// Checks the machine and every part of a server. A failed part does not prevent the other checks.
+async fn run_doctor(config: &Config) -> Result<(), CommandError> {
+    let ports_are_well = check_ports(config).await?;
     machine::check_machine(config).await?;
-    match place(config, Visibility::Examined, false).await {
-        Ok(Place::Running(url)) => cli::run(Command::Doctor, &client(&url, config)?).await?,
-        Ok(Place::Own(server)) => alone(Command::Doctor, *server, config, false).await?,
+    match find_or_start_server(config, ServerVisibility::Examined, false).await {
+        Ok(ServerProcess::Running(url)) => {
+            cli::run(CliCommand::Doctor, &build_client(&url, config)?).await?;
+        }
+        Ok(ServerProcess::Own(server)) => {
+            run_with_own_server(CliCommand::Doctor, *server, config, false).await?;
+        }
         Err(error) => {
-            cli::check("server", false, "", &chain(error.as_ref()))?;
+            cli::print_check("server", false, "", &format_error_chain(error.as_ref()))?;
             return Err(CliError::Checks.into());
         }
     }
     if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
 }
 
-/// Prepares to talk to the server of the data folder, as its owner.
-fn client(url: &str, config: &Config) -> Result<Client, CliError> {
-    Client::new(url, owner_key(config))
+/// Creates a client of the server of the data folder, as its owner.
+fn build_client(url: &str, config: &Config) -> Result<ApiClient, CliError> {
+    ApiClient::new(url, owner_key(config))
 }
 
-/// Returns the owner's key. Who cannot read it asks without one.
+/// Returns the owner's key; `None` if it cannot be read.
 fn owner_key(config: &Config) -> Option<Secret> {
     codeinfo_credentials::owner_key(&config.data_dir).unwrap_or_else(|error| {
-        warn!(error = %chain(&error), "the owner's key is not used");
+        warn!(error = %format_error_chain(&error), "the owner's key is not used");
         None
     })
 }
 
-/// Where a command works.
-enum Place {
-    /// At the server that runs on the data folder, by its URL.
+/// Server for a command.
+enum ServerProcess {
+    /// Running server of the data folder, by its URL.
     Running(String),
-    /// At a server of its own, on free loopback ports.
+    /// Own server, on free loopback ports.
     Own(Box<Server>),
 }
 
-/// Finds the server of the data folder or starts one. Another command, or a server that is starting,
-/// may hold the folder for a moment without saying where it is.
-async fn place(
+/// Finds the server of the data folder or starts one. Another command, or a starting server, may
+/// hold the folder for a moment without an address.
+async fn find_or_start_server(
     config: &Config,
-    visibility: Visibility,
+    visibility: ServerVisibility,
     repairs: bool,
-) -> Result<Place, CommandError> {
+) -> Result<ServerProcess, CommandError> {
     let mut own = config.clone();
     own.host = Ipv4Addr::LOCALHOST.into();
     own.port = 0;
@@ -162,10 +170,10 @@ async fn place(
         if let Some(LockHolder { main_url: Some(url), .. }) =
             codeinfo_store::find_lock_holder(&config.data_dir)?
         {
-            return Ok(Place::Running(url));
+            return Ok(ServerProcess::Running(url));
         }
         match Server::start(&own, OnMismatch::Refuse, visibility).await {
-            Ok(server) => return Ok(Place::Own(Box::new(server))),
+            Ok(server) => return Ok(ServerProcess::Own(Box::new(server))),
             Err(StartError::Store(StoreError::Held { .. })) if waits < MAX_WAITS => waits += 1,
             Err(error) => return Err(error.into()),
         }
@@ -173,59 +181,65 @@ async fn place(
     }
 }
 
-async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), CommandError> {
+async fn run_server(
+    command: CliCommand,
+    config: &Config,
+    reembed: bool,
+) -> Result<(), CommandError> {
     let on_mismatch = if reembed { OnMismatch::Discard } else { OnMismatch::Refuse };
-    // Before there is anything that a signal could leave half made.
-    let mut signals = Signals::listen()?;
-    let Some(server) = first(config, on_mismatch, &mut signals).await? else { return Ok(()) };
-    let client = client(&server.main_url(), config)?;
+    // Before there is work that a signal could interrupt.
+    let mut signals = StopSignals::listen()?;
+    let Some(server) = start_or_take_over(config, on_mismatch, &mut signals).await? else {
+        return Ok(());
+    };
+    let client = build_client(&server.main_url(), config)?;
     let mcp_url = server.mcp_url();
     let working = async {
         if reembed {
-            cli::reembed(&client).await?;
+            cli::reembed_all(&client).await?;
             if config.store.repairs {
                 server.repair_roots();
             }
         }
         cli::run(command, &client).await?;
         if config.relays.until_idle {
-            server.unused(config.relays.idle_exit).await;
+            server.wait_until_unused(config.relays.idle_exit).await;
             return Ok(());
         }
         let log_file = telemetry::log_file(&config.log, &config.data_dir);
-        cli::banner(&client, &mcp_url, config.watch, log_file.as_deref()).await?;
+        cli::print_banner(&client, &mcp_url, config.watch, log_file.as_deref()).await?;
         std::future::pending::<Result<(), CommandError>>().await
     };
     let ended = tokio::select! {
         ended = working => ended,
         signalled = signals.next() => {
-            let (turns, runs) = server.underway();
-            // With no terminal left nobody would see it; the server stops all the same.
-            drop(cli::stopping(turns, runs, config.shutdown_grace));
+            let (turns, runs) = server.count_running();
+            // Without a terminal, the message has no reader; the server stops in any case.
+            drop(cli::print_stopping(turns, runs, config.shutdown_grace));
             Ok(signalled?)
         }
     };
-    stop(server, &mut signals).await.and(ended)
+    stop_server(server, &mut signals).await.and(ended)
 }
 
 /// Relays standard streams to the server of the data folder.
-async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
-    let folder = std::env::current_dir().ok();
+async fn run_stdio_relay(asked: &StdioCommand, config: &Config) -> std::io::Result<()> {
+    let working_dir = std::env::current_dir().ok();
     let home = home_folder();
-    let folder = folder.and_then(|folder| find_repository(&folder, home.as_deref()));
+    let folder = working_dir.and_then(|folder| find_repository(&folder, home.as_deref()));
     let auto_index = asked.auto_index || config.relays.auto_index;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let own = Relay { version, folder, auto_index, ..Relay::default() };
+    let own = RelayHandshake { version, folder, auto_index, ..RelayHandshake::default() };
     let tasks = Tasks::default();
-    let servers = elect::Elected { config, search: asked.search, tasks: tasks.clone() };
-    relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
+    let servers = elect::ElectedServer { config, search: asked.search, tasks: tasks.clone() };
+    run_relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
 }
 
 fn home_folder() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
-/// Takes other ports where somebody has the configured ones: relays find the server all the same.
+/// Selects free ports if the configured ones are taken; relays find the server by the data folder.
 async fn free_ports(config: &mut Config) {
     if tokio::net::TcpListener::bind(config.main_address()).await.is_err() {
         config.port = 0;
@@ -235,17 +249,17 @@ async fn free_ports(config: &mut Config) {
     }
 }
 
-/// How long a folder whose server has ended may still be held.
+/// Maximum time that a folder may remain locked after its server has ended.
 const HELD_ON: Duration = Duration::from_secs(10);
 const HELD_STEP: Duration = Duration::from_millis(100);
 
-/// Starts the server, in place of one that relays started.
-async fn first(
+/// Starts the server, and replaces one that relays started.
+async fn start_or_take_over(
     config: &Config,
     on_mismatch: OnMismatch,
-    signals: &mut Signals,
+    signals: &mut StopSignals,
 ) -> Result<Option<Server>, CommandError> {
-    let started = start(config, on_mismatch, signals).await;
+    let started = start_server(config, on_mismatch, signals).await;
     let is_held = |error: &CommandError| {
         matches!(error.downcast_ref(), Some(StartError::Store(StoreError::Held { .. })))
     };
@@ -254,74 +268,74 @@ async fn first(
     }
     let holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
     if holder.is_some_and(|holder| holder.main_url.is_some() && !holder.until_idle) {
-        // Another server, which is not going to end.
+        // Another server, which does not give way.
         return started;
     }
     let right = tokio::select! {
         right = takeover::take_over(config) => right?,
         signalled = signals.next() => return Ok(signalled.map(|()| None)?),
     };
-    // A merge that is under way, or a command, may hold the folder for a moment longer.
+    // A running merge or a command may hold the folder for a moment longer.
     let began = Instant::now();
-    let mut started = start(config, on_mismatch, signals).await;
+    let mut started = start_server(config, on_mismatch, signals).await;
     while started.as_ref().is_err_and(is_held) && began.elapsed() < HELD_ON {
         tokio::time::sleep(HELD_STEP).await;
-        started = start(config, on_mismatch, signals).await;
+        started = start_server(config, on_mismatch, signals).await;
     }
-    // Only now may relays start another one.
+    // From here on, relays may start another server.
     drop(right);
     started
 }
 
-/// Starts the server. One that is asked to stop meanwhile comes up first, so that nothing is left half
-/// made, and is stopped then: `None`.
-async fn start(
+/// Starts the server. If asked to stop meanwhile, it completes the start, to leave nothing half
+/// done, then stops and returns `None`.
+async fn start_server(
     config: &Config,
     on_mismatch: OnMismatch,
-    signals: &mut Signals,
+    signals: &mut StopSignals,
 ) -> Result<Option<Server>, CommandError> {
-    let mut starting = Box::pin(Server::start(config, on_mismatch, Visibility::Announced));
+    let mut starting = Box::pin(Server::start(config, on_mismatch, ServerVisibility::Announced));
     tokio::select! {
         started = starting.as_mut() => return Ok(Some(started?)),
         signalled = signals.next() => signalled?,
     }
     let grace = config.shutdown_grace;
-    drop(cli::stopping(0, 0, grace));
+    drop(cli::print_stopping(0, 0, grace));
     tokio::select! {
         started = tokio::time::timeout(grace, starting) => {
             if let Ok(started) = started {
-                stop(started?, signals).await?;
+                stop_server(started?, signals).await?;
             } else {
                 warn!("stopped before the server was up; the next start completes it");
             }
         }
         signalled = signals.next() => {
             signalled?;
-            return Err(EndedAtOnce.into());
+            return Err(ForcedExit.into());
         }
     }
     Ok(None)
 }
 
-/// Stops the server, at once when a further signal comes.
-async fn stop(server: Server, signals: &mut Signals) -> Result<(), CommandError> {
+/// Stops the server; a further signal ends it at once.
+async fn stop_server(server: Server, signals: &mut StopSignals) -> Result<(), CommandError> {
     tokio::select! {
         _ = server.stop() => Ok(()),
         signalled = signals.next() => {
             signalled?;
-            Err(EndedAtOnce.into())
+            Err(ForcedExit.into())
         }
     }
 }
 
-/// Works at a server that serves this one command. `keeps_index` is whether what it indexes is kept.
-async fn alone(
-    command: Command,
+/// Runs a command on its own server. `keeps_index` is true if the index outlives the command.
+async fn run_with_own_server(
+    command: CliCommand,
     server: Server,
     config: &Config,
     keeps_index: bool,
 ) -> Result<(), CommandError> {
-    let client = client(&server.main_url(), config)?;
+    let client = build_client(&server.main_url(), config)?;
     let working = async {
         if keeps_index {
             offer_to_index(&command, &client, config).await?;
@@ -329,27 +343,27 @@ async fn alone(
         cli::run(command, &client).await
     };
     let ended = working.await;
-    if server.damage().is_some() {
-        // With no terminal left nobody would see it.
-        drop(cli::damaged());
+    if server.describe_damage().is_some() {
+        // Without a terminal, the message has no reader.
+        drop(cli::print_damage());
     }
     server.stop().await;
     Ok(ended?)
 }
 
-/// Says whether the configured ports can be had, or that the server of this data folder has them; returns
-/// whether all is well.
-async fn ports(config: &Config) -> Result<bool, CommandError> {
+/// Prints whether the configured ports are free, or used by the server of this data folder. Returns
+/// whether all are well.
+async fn check_ports(config: &Config) -> Result<bool, CommandError> {
     let held = codeinfo_store::find_lock_holder(&config.data_dir)?;
     let mut well = true;
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
         let port = format!(":{}", address.port());
-        let ours = held.as_ref().filter(|holder| {
+        let holder = held.as_ref().filter(|holder| {
             let mut urls = holder.main_url.iter().chain(&holder.mcp_url);
             urls.any(|url| url.ends_with(&port))
         });
-        let ours = ours.map(|holder| format!("this server, process {}", holder.pid));
+        let ours = holder.map(|holder| format!("this server, process {}", holder.pid));
         let free = tokio::net::TcpListener::bind(address).await;
         let (ok, detail) = match (&ours, &free) {
             (Some(ours), _) => (true, ours.clone()),
@@ -360,22 +374,22 @@ async fn ports(config: &Config) -> Result<bool, CommandError> {
             (None, Err(error)) => (false, error.to_string()),
         };
         let problem = format!("{detail}; set `{variable}` to another port, or stop its user");
-        well &= cli::check(&format!("{variable} {address}"), ok, &detail, &problem)?;
+        well &= cli::print_check(&format!("{variable} {address}"), ok, &detail, &problem)?;
     }
     Ok(well)
 }
 
-/// Has a write beyond the limit of file sizes fail, instead of ending the process.
+/// Lets a write beyond the file size limit fail instead of ending the process.
 #[cfg(unix)]
 fn survive_large_files() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    // Once it is handled it stays so.
+    // The handler stays installed.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// Ctrl-C and what else asks a process to end: SIGTERM; on Windows Ctrl-Break, which alone reaches a group
-/// of its own, and the closing of its window.
-struct Signals {
+/// Signals that ask a process to end: Ctrl-C and SIGTERM; on Windows also Ctrl-Break, the only one
+/// that reaches a separate group, and the closing of the window.
+struct StopSignals {
     #[cfg(unix)]
     terminated: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -388,8 +402,8 @@ struct Signals {
     closed: tokio::signal::windows::CtrlClose,
 }
 
-impl Signals {
-    /// From now on signals do not end the process by themselves.
+impl StopSignals {
+    /// Installs the handlers. From then on, signals do not end the process.
     fn listen() -> std::io::Result<Self> {
         #[cfg(unix)]
         {
@@ -404,7 +418,6 @@ impl Signals {
         }
     }
 
-    /// Waits for the next one.
     async fn next(&mut self) -> std::io::Result<()> {
         #[cfg(unix)]
         tokio::select! {

@@ -1,4 +1,4 @@
-//! `codeinfo service`: has the server started with the session of a person, by systemd or launchd.
+//! `codeinfo service`: starts the server with a person's sessions, by systemd or launchd.
 
 mod launchd;
 mod systemd;
@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::Subcommand;
-use codeinfo_core::atomic::{self, Readers};
+use codeinfo_core::atomic::{self, FileAccess};
 use codeinfo_store::LockHolder;
 use tokio::{
     process::Command,
@@ -19,11 +19,11 @@ use tokio::{
 
 use crate::{
     config::{Config, HANDOVER},
-    install::{InstallError, Places, Platform, program},
+    install::{HostPlatform, InstallError, UserFolders, find_program},
 };
 
-/// Settings that a service starts with as they are now. Keys are not among them: they would stand in a file
-/// that backups and other programs read.
+/// Settings that a service takes from the current environment. Keys are excluded, because backups
+/// and other programs read the service's file.
 const SETTINGS: &[&str] = &[
     "PATH",
     "HOST",
@@ -56,16 +56,15 @@ const SETTINGS: &[&str] = &[
     "EMBEDDING_QUERY_PREFIX",
     "EMBEDDING_DOCUMENT_PREFIX",
 ];
-/// Says in each file who wrote it.
+/// Mark in each file that this command wrote.
 const MARK: &str = "Written by `codeinfo service install`";
-/// Longest wait for the manager of services, and for the server that it starts.
+/// Maximum wait for the service manager, and for the server that it starts.
 const WAIT: Duration = Duration::from_mins(1);
-/// How often the server is looked for.
+/// Interval at which the server is looked for.
 const STEP: Duration = Duration::from_millis(200);
 
-/// What to do with the service.
 #[derive(Debug, Subcommand)]
-pub enum Service {
+pub enum ServiceCommand {
     /// Start the server now and with every session, and keep it running
     Install {
         /// Folders to index first
@@ -80,9 +79,8 @@ pub enum Service {
     Remove,
 }
 
-/// A failed command of `service`.
 #[derive(Debug, thiserror::Error)]
-pub enum ServiceError {
+pub enum ServiceCommandError {
     #[error(transparent)]
     File(#[from] InstallError),
     #[error("`{0}` is not UTF-8 or has a line break, so that no service can be given it")]
@@ -101,139 +99,150 @@ pub enum ServiceError {
     Terminal(#[from] io::Error),
 }
 
-/// What a service runs.
+/// Program that a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Job {
-    /// The program and its arguments.
+pub(crate) struct ServiceJob {
     command: Vec<String>,
-    /// Variables by name.
     environment: Vec<(String, String)>,
 }
 
-/// The manager of services of a platform: its file, and what it is asked.
-struct Manager {
+/// Service manager of a platform, with its file and its commands.
+struct ServiceManager {
     name: &'static str,
     file: PathBuf,
-    text: fn(&Job) -> String,
-    /// Ends one that was installed before. There may be none.
+    text: fn(&ServiceJob) -> String,
+    /// Commands that end an earlier installation, which may be missing.
     renew: Vec<Vec<String>>,
     start: Vec<Vec<String>>,
     is_running: Vec<String>,
     stop: Vec<Vec<String>>,
-    /// After the file is gone.
+    /// Commands after the removal of the file.
     forget: Vec<Vec<String>>,
     hint: &'static str,
-    /// Where it is said why a server does not come up.
+    /// Advice on finding the reason of a failed start.
     log: &'static str,
 }
 
-/// Does what is asked with the service.
-pub async fn service(asked: Service, config: &Config, exe: &Path) -> Result<(), ServiceError> {
+pub async fn run_service_command(
+    asked: ServiceCommand,
+    config: &Config,
+    exe: &Path,
+) -> Result<(), ServiceCommandError> {
     let environment = &config.codex.environment;
-    let places = Places::new(Platform::HERE, environment).ok_or(InstallError::Homeless)?;
-    let manager = match Platform::HERE {
-        Platform::Linux => systemd::manager(&places),
-        Platform::MacOs => launchd::manager(&places),
-        Platform::Windows => {
+    let places = UserFolders::new(HostPlatform::HERE, environment).ok_or(InstallError::Homeless)?;
+    let manager = match HostPlatform::HERE {
+        HostPlatform::Linux => systemd::build_manager(&places),
+        HostPlatform::MacOs => launchd::build_manager(&places),
+        HostPlatform::Windows => {
             let hint = "have the Task Scheduler run `codeinfo serve` at log on";
-            return Err(ServiceError::NoManager { manager: "systemd or launchd", hint });
+            return Err(ServiceCommandError::NoManager { manager: "systemd or launchd", hint });
         }
     };
     let path = config.codex.path.as_os_str();
     match asked {
-        Service::Install { paths, watch } => {
-            let job = job(config, exe, &paths, watch)?;
-            manager.install(&job, program(manager.name, path), &config.data_dir).await
+        ServiceCommand::Install { paths, watch } => {
+            let job = build_job(config, exe, &paths, watch)?;
+            manager.install_service(&job, find_program(manager.name, path), &config.data_dir).await
         }
-        Service::Status => manager.status(program(manager.name, path), &config.data_dir).await,
-        Service::Remove => manager.remove(program(manager.name, path)).await,
+        ServiceCommand::Status => {
+            manager.print_status(find_program(manager.name, path), &config.data_dir).await
+        }
+        ServiceCommand::Remove => manager.remove_service(find_program(manager.name, path)).await,
     }
 }
 
-fn job(config: &Config, exe: &Path, paths: &[PathBuf], watch: bool) -> Result<Job, ServiceError> {
-    // The one on `PATH` may be a link that outlives this version.
-    let on_path = program("codeinfo", &config.codex.path)
+fn build_job(
+    config: &Config,
+    exe: &Path,
+    paths: &[PathBuf],
+    watch: bool,
+) -> Result<ServiceJob, ServiceCommandError> {
+    // The program on `PATH` may be a link that outlives this version.
+    let on_path = find_program("codeinfo", &config.codex.path)
         .filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());
-    let mut command = vec![text(&on_path.unwrap_or_else(|| exe.to_owned()))?, "serve".to_owned()];
+    let mut command =
+        vec![path_to_text(&on_path.unwrap_or_else(|| exe.to_owned()))?, "serve".to_owned()];
     if watch {
         command.push("--watch".to_owned());
     }
     for path in paths {
         let failed = |source| InstallError::File { path: path.clone(), source };
-        command.push(text(&path.canonicalize().map_err(failed)?)?);
+        command.push(path_to_text(&path.canonicalize().map_err(failed)?)?);
     }
     let environment = SETTINGS
         .iter()
         .filter_map(|name| {
             let value = config.codex.environment.get(name)?;
-            Some(fit(value).map(|value| ((*name).to_owned(), value)))
+            Some(check_text(value).map(|value| ((*name).to_owned(), value)))
         })
         .collect::<Result<_, _>>()?;
-    Ok(Job { command, environment })
+    Ok(ServiceJob { command, environment })
 }
 
-fn text(path: &Path) -> Result<String, ServiceError> {
-    path.to_str().map_or_else(|| Err(ServiceError::Unfit(path.display().to_string())), fit)
+fn path_to_text(path: &Path) -> Result<String, ServiceCommandError> {
+    path.to_str()
+        .map_or_else(|| Err(ServiceCommandError::Unfit(path.display().to_string())), check_text)
 }
 
-fn fit(text: &str) -> Result<String, ServiceError> {
+fn check_text(text: &str) -> Result<String, ServiceCommandError> {
     if text.chars().any(char::is_control) {
-        return Err(ServiceError::Unfit(text.escape_default().to_string()));
+        return Err(ServiceCommandError::Unfit(text.escape_default().to_string()));
     }
     Ok(text.to_owned())
 }
 
-impl Manager {
-    async fn install(
+impl ServiceManager {
+    async fn install_service(
         &self,
-        job: &Job,
+        job: &ServiceJob,
         program: Option<PathBuf>,
         data_dir: &Path,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<(), ServiceCommandError> {
         let text = (self.text)(job);
         let Some(program) = program else {
-            say(&format!("a service would be {}:\n\n{text}", self.file.display()))?;
-            return Err(ServiceError::NoManager { manager: self.name, hint: self.hint });
+            print_line(&format!("a service would be {}:\n\n{text}", self.file.display()))?;
+            return Err(ServiceCommandError::NoManager { manager: self.name, hint: self.hint });
         };
         self.is_ours()?;
         let failed = |source| InstallError::File { path: self.file.clone(), source };
         if let Some(folder) = self.file.parent() {
-            atomic::create_folders(folder, Readers::AsUsual).map_err(failed)?;
+            atomic::create_folders(folder, FileAccess::AsUsual).map_err(failed)?;
         }
-        atomic::exchange(&self.file, text.as_bytes()).map_err(failed)?;
-        say(&format!("wrote {}", self.file.display()))?;
-        let former = holder(data_dir).map(|former| former.pid);
+        atomic::replace_user_file(&self.file, text.as_bytes()).map_err(failed)?;
+        print_line(&format!("wrote {}", self.file.display()))?;
+        let former = find_holder(data_dir).map(|former| former.pid);
         for arguments in &self.renew {
-            drop(ask(&program, arguments).await);
+            drop(run_manager(&program, arguments).await);
         }
         for arguments in &self.start {
-            if let Err(error) = ask(&program, arguments).await {
-                say(&format!("the service is written but not started; {}", self.hint))?;
+            if let Err(error) = run_manager(&program, arguments).await {
+                print_line(&format!("the service is written but not started; {}", self.hint))?;
                 return Err(error);
             }
         }
-        let url = self.up(&program, data_dir, former).await?;
-        say(&format!("the server runs at {url}, and starts with your sessions"))
+        let url = self.wait_until_up(&program, data_dir, former).await?;
+        print_line(&format!("the server runs at {url}, and starts with your sessions"))
     }
 
-    /// Waits until the server is up that the manager was asked to start, and returns where. The `former` one
-    /// was ended for it, if it was that of a service.
-    async fn up(
+    /// Waits until the server is up that the manager starts, and returns its address. `former` is
+    /// the process that held the data folder before, and that ends if it belonged to the service.
+    async fn wait_until_up(
         &self,
         program: &Path,
         data_dir: &Path,
         former: Option<u32>,
-    ) -> Result<String, ServiceError> {
-        let failed = |reason| ServiceError::NotUp { reason, log: self.log };
+    ) -> Result<String, ServiceCommandError> {
+        let failed = |reason| ServiceCommandError::NotUp { reason, log: self.log };
         let began = Instant::now();
         loop {
-            let others =
-                || former.filter(|former| holder(data_dir).is_some_and(|now| now.pid == *former));
+            let others = || {
+                former.filter(|former| find_holder(data_dir).is_some_and(|now| now.pid == *former))
+            };
             let held = |pid| format!("process {pid} serves the same data folder; end it first");
-            if let Err(error) = ask(program, &self.is_running).await {
+            if let Err(error) = run_manager(program, &self.is_running).await {
                 return Err(failed(others().map_or_else(|| error.to_string(), held)));
             }
-            let now = holder(data_dir).filter(|now| former != Some(now.pid));
+            let now = find_holder(data_dir).filter(|now| former != Some(now.pid));
             if let Some(LockHolder { main_url: Some(url), until_idle: false, .. }) = now {
                 return Ok(url);
             }
@@ -245,97 +254,106 @@ impl Manager {
         }
     }
 
-    async fn status(&self, program: Option<PathBuf>, data_dir: &Path) -> Result<(), ServiceError> {
+    async fn print_status(
+        &self,
+        program: Option<PathBuf>,
+        data_dir: &Path,
+    ) -> Result<(), ServiceCommandError> {
         if !self.is_installed()? {
-            say(&format!("not installed: no {}", self.file.display()))?;
-            return Err(ServiceError::Not("installed"));
+            print_line(&format!("not installed: no {}", self.file.display()))?;
+            return Err(ServiceCommandError::Not("installed"));
         }
-        say(&format!("installed: {}", self.file.display()))?;
+        print_line(&format!("installed: {}", self.file.display()))?;
         let Some(program) = program else {
-            return Err(ServiceError::NoManager { manager: self.name, hint: self.hint });
+            return Err(ServiceCommandError::NoManager { manager: self.name, hint: self.hint });
         };
-        if let Err(error) = ask(&program, &self.is_running).await {
-            say(&format!("not running: {error}"))?;
-            return Err(ServiceError::Not("running"));
+        if let Err(error) = run_manager(&program, &self.is_running).await {
+            print_line(&format!("not running: {error}"))?;
+            return Err(ServiceCommandError::Not("running"));
         }
-        let own = holder(data_dir).filter(|holder| !holder.until_idle);
+        let own = find_holder(data_dir).filter(|holder| !holder.until_idle);
         if let Some(url) = own.and_then(|holder| holder.main_url) {
-            return say(&format!("running at {url}"));
+            return print_line(&format!("running at {url}"));
         }
-        say("running, but the server is not up")?;
+        print_line("running, but the server is not up")?;
         let reason = "it starts, or does not come up".to_owned();
-        Err(ServiceError::NotUp { reason, log: self.log })
+        Err(ServiceCommandError::NotUp { reason, log: self.log })
     }
 
-    async fn remove(&self, program: Option<PathBuf>) -> Result<(), ServiceError> {
+    async fn remove_service(&self, program: Option<PathBuf>) -> Result<(), ServiceCommandError> {
         if !self.is_installed()? {
-            return say(&format!("not installed: no {}", self.file.display()));
+            return print_line(&format!("not installed: no {}", self.file.display()));
         }
         self.is_ours()?;
         let mut ended = Ok(());
         for arguments in self.stop.iter().filter(|_| program.is_some()) {
-            // One that does not run, or that is unknown, is removed all the same.
-            ended = ended.and(ask(program.as_deref().unwrap_or(&self.file), arguments).await);
+            // A service that is stopped or unknown is removed as well.
+            ended =
+                ended.and(run_manager(program.as_deref().unwrap_or(&self.file), arguments).await);
         }
         let failed = |source| InstallError::File { path: self.file.clone(), source };
-        atomic::remove(&self.file).map_err(failed)?;
+        atomic::remove_file(&self.file).map_err(failed)?;
         for arguments in self.forget.iter().filter(|_| program.is_some()) {
-            ended = ended.and(ask(program.as_deref().unwrap_or(&self.file), arguments).await);
+            ended =
+                ended.and(run_manager(program.as_deref().unwrap_or(&self.file), arguments).await);
         }
         if let Err(error) = ended {
-            say(&format!("note: {error}"))?;
+            print_line(&format!("note: {error}"))?;
         }
-        say(&format!("removed {}", self.file.display()))
+        print_line(&format!("removed {}", self.file.display()))
     }
 
-    /// Refuses a file that somebody else wrote.
-    fn is_ours(&self) -> Result<(), ServiceError> {
+    /// Refuses a file that this command did not write.
+    fn is_ours(&self) -> Result<(), ServiceCommandError> {
         let failed = |source| InstallError::File { path: self.file.clone(), source };
-        let text = atomic::read(&self.file, Readers::AsUsual).map_err(failed)?;
-        let text = text.as_deref().map(String::from_utf8_lossy);
+        let bytes = atomic::read_if_exists(&self.file, FileAccess::AsUsual).map_err(failed)?;
+        let text = bytes.as_deref().map(String::from_utf8_lossy);
         match text {
-            Some(text) if !text.contains(MARK) => Err(ServiceError::NotOurs(self.file.clone())),
+            Some(text) if !text.contains(MARK) => {
+                Err(ServiceCommandError::NotOurs(self.file.clone()))
+            }
             Some(_) | None => Ok(()),
         }
     }
 
-    fn is_installed(&self) -> Result<bool, ServiceError> {
+    fn is_installed(&self) -> Result<bool, ServiceCommandError> {
         let failed = |source| InstallError::File { path: self.file.clone(), source };
         Ok(self.file.try_exists().map_err(failed)?)
     }
 }
 
-/// Has the manager do something, and waits for it.
-async fn ask(program: &Path, arguments: &[String]) -> Result<(), ServiceError> {
+/// Runs a command of the manager and waits for it.
+async fn run_manager(program: &Path, arguments: &[String]) -> Result<(), ServiceCommandError> {
     let failed = |reason: String| {
         let command = format!("{} {}", program.display(), arguments.join(" "));
-        ServiceError::Manager { command, reason }
+        ServiceCommandError::Manager { command, reason }
     };
     let mut command = Command::new(program);
-    // It is about this process.
+    // The variable belongs to this process only.
     command.env_remove(HANDOVER);
     command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(WAIT, command.output()).await;
-    let output = output.map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
-    let output = output.map_err(|error| failed(error.to_string()))?;
+    let ended = tokio::time::timeout(WAIT, command.output())
+        .await
+        .map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
+    let output = ended.map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stderr, output.stdout].concat();
-    let said = String::from_utf8_lossy(&said);
-    let first = said.lines().find(|line| !line.trim().is_empty());
+    let bytes = [output.stderr, output.stdout].concat();
+    let text = String::from_utf8_lossy(&bytes);
+    let first = text.lines().find(|line| !line.trim().is_empty());
     Err(failed(first.map_or_else(|| output.status.to_string(), str::to_owned)))
 }
 
-/// Returns the server of the data folder, as far as it can be known.
-fn holder(data_dir: &Path) -> Option<LockHolder> {
+/// Returns the server of the data folder; `None` if it cannot be determined.
+fn find_holder(data_dir: &Path) -> Option<LockHolder> {
     codeinfo_store::find_lock_holder(data_dir).ok().flatten()
 }
 
-fn say(line: &str) -> Result<(), ServiceError> {
+fn print_line(line: &str) -> Result<(), ServiceCommandError> {
     Ok(writeln!(io::stdout().lock(), "{line}")?)
 }
 
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }

@@ -7,7 +7,7 @@ mod tune;
 use std::{collections::BTreeMap, error::Error, io::Write as _, time::Instant};
 
 use codeinfo_embed::StaticModel;
-use codeinfo_toolkits::discovery::{Entry, Index, Weights};
+use codeinfo_toolkits::discovery::{ToolIndex, ToolIndexEntry, ToolRankingWeights};
 
 use self::set::{Half, Question};
 
@@ -23,7 +23,7 @@ fn main() -> Outcome<()> {
     }
     let mut out = std::io::stdout().lock();
     let started = Instant::now();
-    let index = Index::new(tools.clone(), model.clone());
+    let index = ToolIndex::new(tools.clone(), model.clone());
     let built = started.elapsed();
     writeln!(
         out,
@@ -34,7 +34,7 @@ fn main() -> Outcome<()> {
     )?;
     writeln!(out, "\n| Ranking | Half | hit@1 | hit@5 | MRR@20 |\n|---|---|---|---|---|")?;
     for (name, weights) in modes() {
-        let index = Index::with_weights(tools.clone(), model.clone(), weights);
+        let index = ToolIndex::with_weights(tools.clone(), model.clone(), weights);
         for half in [Half::Tune, Half::Report] {
             let score = Score::of(&index, questions.iter().filter(|one| one.half == half));
             writeln!(out, "| {name} | {half:?} | {score} |")?;
@@ -65,21 +65,26 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-fn timed(index: &Index, question: &str) -> std::time::Duration {
+fn timed(index: &ToolIndex, question: &str) -> std::time::Duration {
     let started = Instant::now();
     std::hint::black_box(index.search(question, None, 8));
     started.elapsed()
 }
 
 /// What is compared: each list alone, both, and what counts beside them.
-fn modes() -> Vec<(&'static str, Weights)> {
-    let shipped = Weights::SHIPPED;
-    let alone =
-        Weights { of_toolkit: 0.0, coverage: 0.0, synonyms: 0.0, synonyms_dense: 0.0, ..shipped };
+fn modes() -> Vec<(&'static str, ToolRankingWeights)> {
+    let shipped = ToolRankingWeights::SHIPPED;
+    let alone = ToolRankingWeights {
+        of_toolkit: 0.0,
+        coverage: 0.0,
+        synonyms: 0.0,
+        synonyms_dense: 0.0,
+        ..shipped
+    };
     vec![
         (
             "BM25, one field",
-            Weights {
+            ToolRankingWeights {
                 dense: 0.0,
                 stop_word_discount: 0.0,
                 name: 1.0,
@@ -90,10 +95,13 @@ fn modes() -> Vec<(&'static str, Weights)> {
                 ..alone
             },
         ),
-        ("BM25, our fields", Weights { dense: 0.0, ..alone }),
-        ("embedder alone", Weights { dense: 1.0, ..alone }),
+        ("BM25, our fields", ToolRankingWeights { dense: 0.0, ..alone }),
+        ("embedder alone", ToolRankingWeights { dense: 1.0, ..alone }),
         ("both", alone),
-        ("shipped, no synonyms", Weights { synonyms: 0.0, synonyms_dense: 0.0, ..shipped }),
+        (
+            "shipped, no synonyms",
+            ToolRankingWeights { synonyms: 0.0, synonyms_dense: 0.0, ..shipped },
+        ),
         ("shipped", shipped),
     ]
 }
@@ -108,12 +116,12 @@ struct Score {
 }
 
 impl Score {
-    fn of<'a>(index: &Index, questions: impl Iterator<Item = &'a Question>) -> Self {
+    fn of<'a>(index: &ToolIndex, questions: impl Iterator<Item = &'a Question>) -> Self {
         let mut score = Self::default();
         for question in questions {
             score.questions += 1.0;
             let found = index.search(&question.text, None, 20);
-            let is_right = |entry: &Entry| question.tools.contains(&entry.id);
+            let is_right = |entry: &ToolIndexEntry| question.tools.contains(&entry.id);
             let Some(place) = found.iter().position(|one| is_right(one.entry)) else { continue };
             score.first += f64::from(u8::from(place == 0));
             score.five += f64::from(u8::from(place < 5));
@@ -132,7 +140,7 @@ impl std::fmt::Display for Score {
 }
 
 /// Lists the questions of the tuning half whose answer is not among the first five, with what is.
-fn misses(out: &mut impl std::io::Write, index: &Index, questions: &[Question]) -> Outcome<()> {
+fn misses(out: &mut impl std::io::Write, index: &ToolIndex, questions: &[Question]) -> Outcome<()> {
     for question in questions.iter().filter(|one| one.half == Half::Tune) {
         let found = index.search(&question.text, None, 5);
         let ids: Vec<&str> = found.iter().map(|one| one.entry.id.as_str()).collect();

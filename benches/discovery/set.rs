@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_toolkits::discovery::{Entry, parameters};
+use codeinfo_toolkits::discovery::{ToolIndexEntry, parse_parameters};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -49,7 +49,7 @@ struct Tool {
 }
 
 /// Reads the definitions that `collect.py` collected.
-pub(crate) fn tools() -> Outcome<Vec<Entry>> {
+pub(crate) fn tools() -> Outcome<Vec<ToolIndexEntry>> {
     let mut text = String::new();
     let file = fs::File::open(folder().join("tools.jsonl.gz"))?;
     flate2::read::GzDecoder::new(file).read_to_string(&mut text)?;
@@ -58,10 +58,10 @@ pub(crate) fn tools() -> Outcome<Vec<Entry>> {
     for line in text.lines() {
         match serde_json::from_str(line)? {
             Line::Server { toolkit } => current = toolkit,
-            Line::Tool(tool) => tools.push(Entry {
+            Line::Tool(tool) => tools.push(ToolIndexEntry {
                 id: format!("mcp:{current}:{}", tool.name),
                 toolkit: Some(current.parse()?),
-                parameters: parameters(&tool.input_schema),
+                parameters: parse_parameters(&tool.input_schema),
                 name: tool.name,
                 title: tool.title,
                 description: tool.description,

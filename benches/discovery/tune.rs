@@ -3,11 +3,11 @@
 use std::io::Write as _;
 
 use codeinfo_embed::StaticModel;
-use codeinfo_toolkits::discovery::{Entry, Index, Weights};
+use codeinfo_toolkits::discovery::{ToolIndex, ToolIndexEntry, ToolRankingWeights};
 
 use super::{Half, Outcome, Question, Score};
 
-type Set = fn(&mut Weights, f32);
+type Set = fn(&mut ToolRankingWeights, f32);
 
 const STEPS: [(&str, Set, &[f32]); 12] = [
     ("dense", |w, v| w.dense = v, &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
@@ -24,14 +24,18 @@ const STEPS: [(&str, Set, &[f32]); 12] = [
     ("coverage", |w, v| w.coverage = v, &[0.0, 0.1, 0.2, 0.4, 0.6]),
 ];
 
-pub(super) fn tune(tools: &[Entry], questions: &[Question], model: &StaticModel) -> Outcome<()> {
+pub(super) fn tune(
+    tools: &[ToolIndexEntry],
+    questions: &[Question],
+    model: &StaticModel,
+) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
-    let worth = |weights: Weights| {
-        let index = Index::with_weights(tools.to_vec(), model.clone(), weights);
+    let worth = |weights: ToolRankingWeights| {
+        let index = ToolIndex::with_weights(tools.to_vec(), model.clone(), weights);
         let score = Score::of(&index, questions.iter().filter(|one| one.half == Half::Tune));
         (score.reciprocal + score.five) / score.questions
     };
-    let mut best = Weights::SHIPPED;
+    let mut best = ToolRankingWeights::SHIPPED;
     let mut most = worth(best);
     loop {
         let before = most;

@@ -1,9 +1,9 @@
 //! What is left of a search without one of its features: its weights set to nought.
 
-use codeinfo_search::Weights;
+use codeinfo_search::SearchWeights;
 
 /// A feature and how it is left out.
-type Feature = (&'static str, fn(&mut Weights));
+type Feature = (&'static str, fn(&mut SearchWeights));
 
 /// Features of ranking, which a list of neighbours alone lacks.
 const FEATURES: [Feature; 13] = [
@@ -30,21 +30,21 @@ const LISTS: [Feature; 4] = [
 ];
 
 /// Returns the shipped weights with one feature after the other left out.
-pub(crate) fn each_left_out() -> impl Iterator<Item = (String, Weights)> {
+pub(crate) fn each_left_out() -> impl Iterator<Item = (String, SearchWeights)> {
     LISTS.into_iter().chain(FEATURES).map(|(name, leave_out)| {
-        let mut weights = Weights::SHIPPED;
+        let mut weights = SearchWeights::SHIPPED;
         leave_out(&mut weights);
         (format!("without {name}"), weights)
     })
 }
 
 /// Returns each list of neighbours alone, and both fused, without any feature.
-pub(crate) fn lists_alone() -> [(String, Weights); 3] {
-    let mut plain = Weights::SHIPPED;
+pub(crate) fn lists_alone() -> [(String, SearchWeights); 3] {
+    let mut plain = SearchWeights::SHIPPED;
     for (_, leave_out) in LISTS.iter().skip(2).chain(&FEATURES) {
         leave_out(&mut plain);
     }
-    let only = |leave_out: fn(&mut Weights)| {
+    let only = |leave_out: fn(&mut SearchWeights)| {
         let mut weights = plain;
         leave_out(&mut weights);
         weights

@@ -4,8 +4,8 @@ use std::{ffi::OsString, fmt, fs, path::Path, sync::Arc, time::Instant};
 
 use codeinfo::config;
 use codeinfo_core::{PathMap, task::Tasks};
-use codeinfo_embed::{Builtin, Embedder};
-use codeinfo_ingest::{Ingest, Request, State};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::{Ingest, IngestRequest, RunState};
 use codeinfo_search::Search;
 use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use tempfile::TempDir;
@@ -41,7 +41,7 @@ impl Library {
         fs::create_dir_all(&folder)?;
         let config = config::from_pairs(std::iter::empty(), OsString::new())?;
         let tasks = Tasks::default();
-        let embedder = Builtin::load(tasks.clone())?;
+        let embedder = BuiltinEmbedder::load(tasks.clone())?;
         let id = embedder.model().id();
         let dimensions = embedder.dimensions().ok_or("the model has no length")?;
         let discard = OnMismatch::Discard;
@@ -61,18 +61,18 @@ impl Library {
 
     /// Brings a repository up to date.
     pub(crate) async fn index(&self, name: &str, folder: &Path) -> Outcome<Indexed> {
-        let request = Request {
+        let request = IngestRequest {
             path: folder.to_owned(),
             name: Some(name.to_owned()),
             description: None,
             is_confined: false,
         };
         let started = Instant::now();
-        let run = self.ingest.start(request).await?;
-        let mut status = self.ingest.watch(run)?;
+        let run = self.ingest.start_run(request).await?;
+        let mut status = self.ingest.watch_run(run)?;
         let ended = status.wait_for(|status| status.state.is_final()).await?.clone();
         let seconds = started.elapsed().as_secs_f64();
-        if !matches!(ended.state, State::Completed | State::Skipped) {
+        if !matches!(ended.state, RunState::Completed | RunState::Skipped) {
             return Err(format!("{name} ended as {:?}: {:?}", ended.state, ended.message).into());
         }
         Ok(Indexed {
@@ -81,7 +81,7 @@ impl Library {
             chunks: ended.counts.chunks,
             bytes: bytes(folder)?,
             seconds,
-            was_there: ended.state == State::Skipped,
+            was_there: ended.state == RunState::Skipped,
         })
     }
 }

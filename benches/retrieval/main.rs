@@ -13,7 +13,7 @@ mod set;
 use std::{error::Error, fs::File, io::Write as _, time::Instant};
 
 use clap::Parser;
-use codeinfo_search::{Query, Search, Weights};
+use codeinfo_search::{Search, SearchQuery, SearchWeights};
 
 use self::{
     library::Library,
@@ -54,8 +54,8 @@ async fn main() -> Outcome<()> {
 }
 
 /// The modes asked for, each a name and its weights.
-fn modes(options: &Options) -> Vec<(String, Weights)> {
-    let mut modes = vec![("hybrid".to_owned(), Weights::SHIPPED)];
+fn modes(options: &Options) -> Vec<(String, SearchWeights)> {
+    let mut modes = vec![("hybrid".to_owned(), SearchWeights::SHIPPED)];
     if options.ablation {
         modes.extend(ablation::lists_alone());
         modes.extend(ablation::each_left_out());
@@ -73,9 +73,9 @@ async fn ask<'a>(
     let mut milliseconds = Vec::new();
     for question in questions {
         let repository = (!everywhere).then_some(question.repository.as_str());
-        let query = Query::new(&question.text, repository, Some(10))?;
+        let query = SearchQuery::new(&question.text, repository, Some(10))?;
         let started = Instant::now();
-        let found = search.find(&query).await?;
+        let found = search.find_chunks(&query).await?;
         milliseconds.push(started.elapsed().as_secs_f64() * 1000.0);
         let places: Vec<Place> = found
             .hits

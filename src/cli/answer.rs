@@ -1,17 +1,18 @@
-//! Asks a question and shows the segments as they come.
+//! Asks a question and prints its segments as they arrive.
 
-use codeinfo_citations::{Checked, CitationState, join_lines};
+use codeinfo_citations::{CheckedCitation, CitationState, join_lines};
 use codeinfo_core::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment};
 use codeinfo_server::replies::{
-    Answered, FilesFound, Frame, Origin, Text, ToolResult, TurnBegun, Unanswered, Warned,
+    ChatFrame, ErrorFrame, FilesFrame, FinalFrame, StartTurnReply, TextFrame, ToolOrigin,
+    ToolResultFrame, WarningFrame,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use sse_stream::{Sse, SseByteStream};
 
-use super::{CliError, Client, print};
+use super::{ApiClient, CliError, print};
 
-/// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
+/// Maximum bytes of a reply: far more than the texts of the longest turn and all its tool results.
 const MAX_REPLY_BYTES: usize = 256 * 1024 * 1024;
 /// Maximum characters of a query, a command or a failure in a line.
 const MAX_SHOWN: usize = 200;
@@ -19,7 +20,7 @@ const LINES: &str = "ReadLines";
 const USES: &str = "FindUses";
 
 /// Returns the body of `POST /turns`.
-pub(super) fn body(
+pub(super) fn build_turn_body(
     question: &str,
     conversation: Option<String>,
     repository: Option<String>,
@@ -28,128 +29,142 @@ pub(super) fn body(
     let mut body = json!({ "question": question });
     if let Some(body) = body.as_object_mut() {
         body.extend(conversation.map(|id| ("conversationId".to_owned(), id.into())));
-        body.extend(print::confined(repository).map(|(name, place)| (name, place.into())));
+        body.extend(print::scope_parameter(repository).map(|(name, place)| (name, place.into())));
         body.extend(claim_check.map(|is_on| ("claimCheck".to_owned(), is_on.into())));
     }
     body
 }
 
-/// Asks over `POST /turns`, so that the page has the conversation, too. A turn that is not watched to its end stops.
-pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<(), CliError> {
-    let TurnBegun { turn_id, .. } = client.post_and_wait(&["turns"], body).await?;
+/// Asks over `POST /turns`, so that the page lists the conversation. Stops a turn that is not
+/// watched to its end.
+pub(super) async fn ask_question(
+    client: &ApiClient,
+    body: &Value,
+    as_json: bool,
+) -> Result<(), CliError> {
+    let StartTurnReply { turn_id, .. } = client.post_and_wait(&["turns"], body).await?;
     let turn = turn_id.to_string();
     let ended = tokio::select! {
-        ended = watch(client, &turn, as_json) => ended,
+        ended = watch_turn(client, &turn, as_json) => ended,
         interrupted = tokio::signal::ctrl_c() => {
             interrupted?;
             Err(CliError::Interrupted)
         }
     };
     if ended.is_err() {
-        // A server that is gone has stopped it.
+        // A server that has ended has stopped the turn.
         drop(client.post::<Value>(&["turns", &turn, "stop"], &json!({})).await);
     }
     ended
 }
 
-/// Shows a turn to its end: answers go to standard output, everything else to standard error.
-async fn watch(client: &Client, turn: &str, as_json: bool) -> Result<(), CliError> {
-    let reply = client.stream(&["turns", turn]).await?;
+/// Prints a turn to its end: answers to standard output, everything else to standard error.
+async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(), CliError> {
+    let reply = client.open_stream(&["turns", turn]).await?;
     let mut left = MAX_REPLY_BYTES;
-    let bytes = reply.bytes_stream().map(|chunk| {
-        let chunk = chunk.map_err(|error| client.lost(&error))?;
-        left =
-            left.checked_sub(chunk.len()).ok_or_else(|| broken(client, "the reply is too long"))?;
+    let bytes = reply.bytes_stream().map(|read| {
+        let chunk = read.map_err(|error| client.connection_error(&error))?;
+        left = left
+            .checked_sub(chunk.len())
+            .ok_or_else(|| broken_reply(client, "the reply is too long"))?;
         Ok::<_, CliError>(chunk)
     });
     let mut events = SseByteStream::new(bytes);
-    // An answer may be corrected: what counts is what the last frame holds.
+    // An answer may be corrected, so the last frame counts.
     let mut answers = Vec::new();
     let mut last_tool = String::new();
     while let Some(event) = events.next().await {
-        let Sse { event, data, .. } = event.map_err(|error| unread(client, error))?;
-        let (name, data) = (event.unwrap_or_default(), data.unwrap_or_default());
-        let Some(frame) = parsed(client, Frame::read(&name, &data))? else { continue };
+        let Sse { event, data, .. } = event.map_err(|error| explain_read_error(client, error))?;
+        let read = ChatFrame::parse(&event.unwrap_or_default(), &data.unwrap_or_default());
+        let Some(frame) = parse_frame(client, read)? else { continue };
         match frame {
-            Frame::Final(end) if as_json => return print::json(&serde_json::to_value(end)?),
-            Frame::Final(end) => return answered(client, &end),
-            Frame::Answer(Text { text }) => answers.push(text),
-            Frame::Error(Unanswered { code, message, hint, .. }) => {
-                answers.iter().filter(|_| !as_json).try_for_each(|text| print::line(text))?;
+            ChatFrame::Final(end) if as_json => {
+                return print::print_json(&serde_json::to_value(end)?);
+            }
+            ChatFrame::Final(end) => return print_answers(client, &end),
+            ChatFrame::Answer(TextFrame { text }) => answers.push(text),
+            ChatFrame::Error(ErrorFrame { code, message, hint, .. }) => {
+                answers.iter().filter(|_| !as_json).try_for_each(|text| print::print_line(text))?;
                 return Err(CliError::Unanswered { code, message: format!("{message}; {hint}") });
             }
             _ if as_json => {}
-            frame => show(&frame, &mut last_tool)?,
+            frame => show_frame(&frame, &mut last_tool)?,
         }
     }
-    Err(broken(client, "the stream ended before the answer"))
+    Err(broken_reply(client, "the stream ended before the answer"))
 }
 
-/// Shows what happens. `last_tool` is the one of ours that ended last: a list of files is about it.
-fn show(frame: &Frame, last_tool: &mut String) -> Result<(), CliError> {
+/// Prints an event. `last_tool` is the built-in tool that ended last, to which a list of files
+/// belongs.
+fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError> {
     match frame {
-        Frame::Thinking(Text { text }) => print::note(&format!("{text}\n")),
-        Frame::Warning(Warned { message }) => {
-            print::note(&format!("warning: {}", print::name(message)))
+        ChatFrame::Thinking(TextFrame { text }) => print::print_note(&format!("{text}\n")),
+        ChatFrame::Warning(WarningFrame { message }) => {
+            print::print_note(&format!("warning: {}", print::single_line(message)))
         }
-        Frame::ToolRequest(request) => {
-            print::note(&describe_call(&request.name, &request.origin, &request.parameters))
+        ChatFrame::ToolRequest(request) => {
+            print::print_note(&describe_call(&request.name, &request.origin, &request.parameters))
         }
-        Frame::ToolResult(result) => {
+        ChatFrame::ToolResult(result) => {
             last_tool.clone_from(&result.name);
             show_result(result)
         }
-        Frame::VectorSummary(FilesFound { files }) => match last_tool.as_str() {
-            // The line of the call has them.
+        ChatFrame::VectorSummary(FilesFrame { files }) => match last_tool.as_str() {
+            // The line of the call already shows the file.
             LINES => Ok(()),
             // Nothing measures how well a use fits.
-            tool => files_found(files, tool != USES),
+            tool => print_found_files(files, tool != USES),
         },
-        Frame::Thread(_) | Frame::Answer(_) | Frame::Final(_) | Frame::Error(_) => Ok(()),
+        ChatFrame::Thread(_) | ChatFrame::Answer(_) | ChatFrame::Final(_) | ChatFrame::Error(_) => {
+            Ok(())
+        }
     }
 }
 
-/// Says what a call did that failed, or how many uses it found. The files of other calls follow by themselves.
-fn show_result(result: &ToolResult) -> Result<(), CliError> {
+/// Prints the failure of a call, or the number of uses that it found. The files of other calls
+/// follow separately.
+fn show_result(result: &ToolResultFrame) -> Result<(), CliError> {
     let name = name_tool(&result.name, &result.origin);
     if let Some(error) = &result.error {
-        // What follows is advice for the model.
+        // The rest is advice for the model.
         let reason = error.split_once(". ").map_or(error.as_str(), |(reason, _)| reason);
-        let reason = print::shorten(&print::name(reason), MAX_SHOWN);
-        return print::note(&format!("{name} failed: {reason}"));
+        let reason = print::shorten_text(&print::single_line(reason), MAX_SHOWN);
+        return print::print_note(&format!("{name} failed: {reason}"));
     }
     let text = result.result.as_ref().and_then(|result| result.pointer("/content/0/text"));
     match text.and_then(Value::as_str) {
-        Some(text) if name == USES => print::note(&format!("  {}", count_uses(text))),
+        Some(text) if name == USES => print::print_note(&format!("  {}", count_uses(text))),
         _ => Ok(()),
     }
 }
 
-/// Returns the counts of the first line of uses, which names them after all else: `2 definitions, 3 uses`.
+/// Returns the counts at the end of the first line of uses: `2 definitions, 3 uses`.
 fn count_uses(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let counts = first.rsplit_once(" shown: ").map_or(first, |(_, counts)| counts);
-    print::shorten(&print::name(counts), MAX_SHOWN)
+    print::shorten_text(&print::single_line(counts), MAX_SHOWN)
 }
 
-/// Returns the name of a tool as `codeinfo mcp call` takes it.
-fn name_tool(name: &str, origin: &Origin) -> String {
-    let toolkit = origin.toolkit.as_ref().map(|toolkit| format!("{}:", print::name(toolkit)));
-    toolkit.unwrap_or_default() + &print::name(name)
+/// Returns the name of a tool in the form that `codeinfo mcp call` accepts.
+fn name_tool(name: &str, origin: &ToolOrigin) -> String {
+    let toolkit =
+        origin.toolkit.as_ref().map(|toolkit| format!("{}:", print::single_line(toolkit)));
+    toolkit.unwrap_or_default() + &print::single_line(name)
 }
 
-/// Says what a call does, in a few words: `reads src/a.rs:1-20`.
-fn describe_call(name: &str, origin: &Origin, parameters: &Value) -> String {
+/// Describes a call in a few words: `reads src/a.rs:1-20`.
+fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String {
     let text = |key: &str| {
         let text = parameters.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-        text.map(|text| print::shorten(&print::name(text), MAX_SHOWN))
+        text.map(|text| print::shorten_text(&print::single_line(text), MAX_SHOWN))
     };
     let number = |key: &str| parameters.get(key).and_then(Value::as_u64);
     if origin.toolkit.is_some() {
-        let given = parameters.as_object().filter(|given| !given.is_empty());
-        let given = given.map(|_| format!(" {}", print::name(&parameters.to_string())));
-        let given = print::shorten(&given.unwrap_or_default(), MAX_SHOWN);
-        return format!("calls {}{given}", name_tool(name, origin));
+        let members = parameters.as_object().filter(|members| !members.is_empty());
+        let arguments =
+            members.map(|_| format!(" {}", print::single_line(&parameters.to_string())));
+        let shown = print::shorten_text(&arguments.unwrap_or_default(), MAX_SHOWN);
+        return format!("calls {}{shown}", name_tool(name, origin));
     }
     let path = || {
         let path = text("path").unwrap_or_default();
@@ -168,7 +183,7 @@ fn describe_call(name: &str, origin: &Origin, parameters: &Value) -> String {
         "Outline" => format!("outlines {}", path()),
         "ListIngestedRepositories" => "lists the indexed repositories".to_owned(),
         "shell" => format!("runs `{}`", named(&["command"])),
-        // What it looks for is not known while it looks.
+        // The query is unknown while the search runs.
         "web_search" => text("query").map_or_else(
             || "searches the web".to_owned(),
             |query| format!("searches the web for \"{query}\""),
@@ -178,108 +193,109 @@ fn describe_call(name: &str, origin: &Origin, parameters: &Value) -> String {
         "list_tool_domains" => "lists the domains of tools".to_owned(),
         "browse_tool_domain" => format!("lists the tools of {}", named(&["domain"])),
         "execute_tool" => format!("calls {}", named(&["tool"])),
-        _ => print::name(name),
+        _ => print::single_line(name),
     }
 }
 
-/// Prints the answers, what came of their citations, and how to go on.
-fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
+/// Prints the answers, the results of their citation checks, and the command to continue.
+fn print_answers(client: &ApiClient, end: &FinalFrame) -> Result<(), CliError> {
     let answers = end.segments.iter().rev().filter_map(|part| match part {
         Segment::Answer { checked, .. } => Some(checked),
         _ => None,
     });
     let Some(checked) = answers.into_iter().next() else {
-        return Err(broken(client, "the result holds no answer"));
+        return Err(broken_reply(client, "the result holds no answer"));
     };
     for segment in &end.segments {
         if let Segment::Answer { text, .. } = segment {
-            print::line(text)?;
+            print::print_line(text)?;
         }
     }
     if let Some(checked) = checked {
-        verdict(checked, &end.citations)?;
+        print_verdict(checked, &end.citations)?;
     }
-    print::note(&format!(
+    print::print_note(&format!(
         "{}; continue with: codeinfo ask --conversation {} QUESTION",
         end.model_id, end.conversation_id
     ))
 }
 
-/// Prints what the check of the citations came to, and those that are not confirmed.
-fn verdict(counts: &CitationCounts, citations: &[Checked]) -> Result<(), CliError> {
+/// Prints the counts of the citation check, and the citations that are not confirmed.
+fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Result<(), CliError> {
     let CitationCounts { citations: all, confirmed, unconfirmed, wrong, repaired, .. } = *counts;
     if all == 0 {
-        return print::note("no place in the code is cited");
+        return print::print_note("no place in the code is cited");
     }
-    let parts = [
+    let counted = [
         (unconfirmed, "unconfirmed"),
         (wrong, "wrong"),
         (repaired, "put right"),
         (counts.dropped, "left out"),
     ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let nonzero = counted.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = nonzero.map(|(count, what)| format!("{count} {what}")).collect();
     let verdict = [format!("citations: {confirmed} of {all} confirmed"), parts.join(", ")];
-    print::note(verdict.join("; ").trim_end_matches("; "))?;
+    print::print_note(verdict.join("; ").trim_end_matches("; "))?;
     if let Some(claims) = counts.claims {
         let ClaimCounts { supported, contradicted, open } = claims;
-        print::note(&format!(
+        print::print_note(&format!(
             "sentences with citations: {supported} supported, {contradicted} contradicted, {open} open"
         ))?;
     }
-    let doubtful = citations.iter().filter(|one| one.state != CitationState::Confirmed);
-    for one in doubtful {
-        let colon = if one.lines.is_empty() { "" } else { ":" };
-        let (path, lines) = (print::name(&one.path), join_lines(&one.lines));
-        print::note(&format!("  {path}{colon}{lines}: {}", one.state.as_str()))?;
+    let doubtful = citations.iter().filter(|citation| citation.state != CitationState::Confirmed);
+    for citation in doubtful {
+        let colon = if citation.lines.is_empty() { "" } else { ":" };
+        let path = print::single_line(&citation.path);
+        let lines = join_lines(&citation.lines);
+        print::print_note(&format!("  {path}{colon}{lines}: {}", citation.state.as_str()))?;
     }
     Ok(())
 }
 
-fn files_found(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
+fn print_found_files(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
     for file in files {
         let ranges: Vec<String> = file.ranges.iter().copied().map(describe_range).collect();
-        let path = print::name(&file.path);
+        let path = print::single_line(&file.path);
         let score = if has_scores { format!("{:.2}  ", file.best) } else { String::new() };
-        print::note(&format!("  {score}{path}:{}", ranges.join(",")))?;
+        print::print_note(&format!("  {score}{path}:{}", ranges.join(",")))?;
     }
-    print::note("")
+    print::print_note("")
 }
 
-/// Returns the lines of a range: `12-40`, or `12` for a single one.
+/// Returns the lines of a range: `12-40`, or `12` for a single line.
 fn describe_range(range: LineRange) -> String {
     if range.first == range.last { range.first.to_string() } else { range.to_string() }
 }
 
-/// Returns why the events of a reply cannot be read any further.
-fn unread(client: &Client, error: sse_stream::Error) -> CliError {
+/// Returns the reason why the events of a reply cannot be read further.
+fn explain_read_error(client: &ApiClient, error: sse_stream::Error) -> CliError {
     match error {
         sse_stream::Error::Body(error) => match error.downcast() {
             Ok(error) => *error,
-            Err(error) => broken(client, &error.to_string()),
+            Err(error) => broken_reply(client, &error.to_string()),
         },
-        error => broken(client, &error.to_string()),
+        error => broken_reply(client, &error.to_string()),
     }
 }
 
-fn parsed<T>(client: &Client, read: serde_json::Result<T>) -> Result<T, CliError> {
-    read.map_err(|error| broken(client, &error.to_string()))
+fn parse_frame<T>(client: &ApiClient, read: serde_json::Result<T>) -> Result<T, CliError> {
+    read.map_err(|error| broken_reply(client, &error.to_string()))
 }
 
-fn broken(client: &Client, reason: &str) -> CliError {
-    CliError::Unreachable { url: client.base().to_owned(), reason: reason.to_owned() }
+fn broken_reply(client: &ApiClient, reason: &str) -> CliError {
+    CliError::Unreachable { url: client.base_url().to_owned(), reason: reason.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Origin, count_uses, describe_call};
-    use codeinfo_server::replies::Source;
+    use super::{ToolOrigin, count_uses, describe_call};
+    use codeinfo_server::replies::ToolEntrySource;
 
     #[test]
     fn calls_are_described_in_a_few_words() {
-        let local = Origin { source: Source::Local, toolkit: None };
+        let local = ToolOrigin { source: ToolEntrySource::Local, toolkit: None };
         for (name, parameters, words) in [
             ("VectorSearch", json!({ "query": "a \u{1b}[2J" }), "searches \"a  [2J\""),
             ("FindUses", json!({ "name": "ClientIP" }), "finds uses of `ClientIP`"),
@@ -303,7 +319,7 @@ mod tests {
         ] {
             assert_eq!(describe_call(name, &local, &parameters), words);
         }
-        let git = Origin { source: Source::Mcp, toolkit: Some("git".to_owned()) };
+        let git = ToolOrigin { source: ToolEntrySource::Mcp, toolkit: Some("git".to_owned()) };
         let hostile = describe_call("log\n\u{1b}[2J", &git, &Value::Null);
         assert_eq!(hostile.lines().count(), 1);
         assert_eq!(describe_call("log", &git, &Value::Null), "calls git:log");

@@ -1,4 +1,4 @@
-//! What can be typed after `codeinfo`.
+//! Arguments of the `codeinfo` command line.
 #![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
 
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::{Shell, generate};
 
 use crate::{
-    install::{Install, Uninstall},
-    service::Service,
+    install::{InstallCommand, UninstallCommand},
+    service::ServiceCommand,
 };
 
 /// Answers questions about your repositories, grounded in an index of their code.
@@ -18,17 +18,17 @@ use crate::{
 /// or else work alone.
 #[derive(Debug, Parser)]
 #[command(name = "codeinfo", version, propagate_version = true)]
-pub struct Arguments {
+pub struct CliArguments {
     /// Print the log on a terminal too, instead of writing it to DATA_DIR/codeinfo.log
     #[arg(long, global = true)]
     pub log: bool,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
-/// What `codeinfo search` looks for, and how it prints it.
+/// Arguments of `codeinfo search`.
 #[derive(Debug, Args)]
-pub struct Search {
+pub struct SearchCommand {
     /// What to look for; words without quotes are joined
     #[arg(required = true, value_name = "QUERY")]
     pub words: Vec<String>,
@@ -53,9 +53,9 @@ pub struct Search {
     pub json: bool,
 }
 
-/// One command with its arguments.
+/// A command with its arguments.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Index the given folders and serve: HTTP API on PORT (5010), MCP on MCP_PORT (5011)
     Serve {
         /// Folders to index first
@@ -77,7 +77,7 @@ pub enum Command {
     ///
     /// Forwards to the server that runs on DATA_DIR, and starts one where none does, which stops by itself.
     /// Its log is DATA_DIR/server.log.
-    Stdio(Stdio),
+    Stdio(StdioCommand),
     /// Index folders and commits, or bring their indexes up to date
     Ingest {
         /// The folders; PATH@NAME is a branch, tag or commit of the git repository at PATH
@@ -94,7 +94,7 @@ pub enum Command {
         explain: bool,
     },
     /// Find code by meaning, words or symbol names
-    Search(Search),
+    Search(SearchCommand),
     /// Ask Codex a question about the indexed repositories
     Ask {
         /// The question; words without quotes are joined
@@ -108,7 +108,7 @@ pub enum Command {
         repository: Option<String>,
         /// Whether a second reader checks the answer's sentences [default: the server's CLAIM_CHECK]
         #[arg(long, value_enum)]
-        claim_check: Option<Switch>,
+        claim_check: Option<SwitchArgument>,
         /// Print the final result as JSON instead of the stream
         #[arg(long)]
         json: bool,
@@ -128,7 +128,7 @@ pub enum Command {
     ///
     /// `codeinfo docs toolkits` says what a toolkit is, and what it may do.
     #[command(subcommand)]
-    Mcp(Toolkits),
+    Mcp(ToolkitsCommand),
     /// Check the citations and links of documents against the files of their repository
     ///
     /// Every `path:12-40`, link and `path` in backticks of a Markdown document is checked, without a
@@ -139,12 +139,12 @@ pub enum Command {
     #[command(after_help = "In CI, after a checkout:\n\n  codeinfo check\n\n\
         After lines moved, or with the first citations:\n\n  codeinfo check --fix && git diff\n\n\
         `codeinfo docs check` says what counts as a citation, and how one is left unchecked.")]
-    Check(Check),
+    Check(CheckCommand),
     /// Make, list and revoke tokens, by which programs say who asks
     ///
     /// A token is sent as `Authorization: Bearer TOKEN`. With AUTH=required nobody is answered without one.
     #[command(subcommand)]
-    Token(Token),
+    Token(TokenCommand),
     /// Open the page of the running server in a browser, as its owner
     Open {
         /// Print the address instead; it is good once, within a minute
@@ -161,17 +161,17 @@ pub enum Command {
     /// Set up clients (Codex, Claude Code, Cursor, …) to use CodeInfo
     ///
     /// Each client's own file is edited, after the change was shown; `codeinfo docs install` names the files.
-    Install(Install),
+    Install(InstallCommand),
     /// Take CodeInfo out of the clients again
-    Uninstall(Uninstall),
+    Uninstall(UninstallCommand),
     /// Tell the model of Claude Code that the folder is indexed; Claude Code runs it with each prompt
     ///
     /// `codeinfo install --hook` sets that up. It prints nothing where nothing is indexed or no server answers
     /// at once, and never fails.
-    Hook(Hook),
+    Hook(HookCommand),
     /// Have the server started with your sessions, by systemd or launchd
     #[command(subcommand)]
-    Service(Service),
+    Service(ServiceCommand),
     /// Print a script that completes commands in a shell
     #[command(after_help = "For bash, in ~/.bashrc:\n\n  source <(codeinfo completions bash)")]
     Completions {
@@ -181,23 +181,23 @@ pub enum Command {
 }
 
 /// Returns the script that completes commands in `shell`.
-pub fn completions(shell: Shell) -> Vec<u8> {
+pub fn generate_completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
-    generate(shell, &mut Arguments::command(), "codeinfo", &mut script);
+    generate(shell, &mut CliArguments::command(), "codeinfo", &mut script);
     script
 }
 
-/// How the hook runs.
+/// Arguments of `codeinfo hook`.
 #[derive(Debug, Args)]
-pub struct Hook {
+pub struct HookCommand {
     /// How long a prompt waits for it, in milliseconds
     #[arg(long, hide = true, default_value_t = 25)]
     pub wait_ms: u64,
 }
 
-/// What is offered over standard input and output.
+/// Arguments of `codeinfo stdio`.
 #[derive(Debug, Args)]
-pub struct Stdio {
+pub struct StdioCommand {
     /// Offer raw search (VectorSearch, ReadLines, …) instead of codebase_question
     #[arg(long)]
     pub search: bool,
@@ -206,16 +206,16 @@ pub struct Stdio {
     pub auto_index: bool,
 }
 
-/// On or off.
+/// Value `on` or `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
+pub enum SwitchArgument {
     On,
     Off,
 }
 
-/// What to do with toolkits.
+/// Commands of `codeinfo mcp`.
 #[derive(Debug, Subcommand)]
-pub enum Toolkits {
+pub enum ToolkitsCommand {
     /// List the toolkits that are configured, as they are now
     List {
         #[command(flatten)]
@@ -325,7 +325,7 @@ pub enum Toolkits {
     },
 }
 
-/// Which toolkits are meant, and how they are printed.
+/// Arguments that select toolkits, and the form in which they are printed.
 #[derive(Debug, Args)]
 pub struct ToolkitScope {
     /// As a question about this repository has them (name, id or path) [default: the one around the folder]
@@ -336,9 +336,9 @@ pub struct ToolkitScope {
     pub json: bool,
 }
 
-/// What to do with tokens.
+/// Commands of `codeinfo token`.
 #[derive(Debug, Subcommand)]
-pub enum Token {
+pub enum TokenCommand {
     /// Make a token and print it, alone on standard output; it is never shown again
     Create {
         /// 1 to 64 letters, digits, `.`, `_` and `-`
@@ -368,9 +368,9 @@ pub enum Token {
     },
 }
 
-/// Which documents to check, and what to do with what is found.
+/// Arguments of `codeinfo check`.
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckCommand {
     /// Documents, or folders of documents [default: all of the repository around the current folder]
     #[arg(value_name = "FILE")]
     pub paths: Vec<PathBuf>,

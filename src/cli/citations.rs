@@ -1,4 +1,5 @@
-//! `check`: the citations of documents against the files of their repository, for people, editors and CI.
+//! `check`: checks the citations in documents against the files of their repository, for people,
+//! editors and CI.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -7,81 +8,89 @@ use std::{
 };
 
 use codeinfo_citations::{
-    DocumentError, Documents, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown,
+    ChangedLinesPolicy, DocumentChecker, DocumentCitationState, DocumentError, DocumentFinding,
+    DocumentTree, LOCK_FILE, is_markdown,
 };
 use codeinfo_core::paths::is_below;
-use codeinfo_ingest::discover::{self, Ignores};
+use codeinfo_ingest::discover::{self, IgnoreFiles};
 use codeinfo_worktree::git::find_work_tree;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     CliError,
-    args::Check,
+    args::CheckCommand,
     print::{self, count_things},
 };
 
-/// Larger files are not listed, and so are not read.
+/// Maximum size of a listed file; larger ones are not read.
 const MAX_LISTED_BYTES: u64 = 8 << 20;
 
-/// Whether all citations are right, or were put right.
+/// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CheckOutcome {
     Right,
     Wrong,
-    /// Something could not be read or written, which is already printed.
+    /// A file could not be read or written; the reason is already printed.
     Failed,
 }
 
-/// What is checked in one repository.
+/// Documents to check in one repository.
 #[derive(Default)]
-struct Asked {
+struct CheckTargets {
     documents: Vec<String>,
-    /// Folders below the root all of whose documents are checked.
+    /// Folders below the root whose documents are all checked.
     folders: Vec<String>,
 }
 
-/// What was found out about the documents of all repositories.
+/// Results for the documents of all repositories.
 #[derive(Default)]
-struct Found {
-    findings: Vec<(PathBuf, Finding)>,
+struct CheckFindings {
+    findings: Vec<(PathBuf, DocumentFinding)>,
     documents: usize,
     unchecked: usize,
-    /// How many citations the lock files lack.
+    /// Number of citations that the lock files lack.
     unlocked: usize,
-    /// What cannot be read or written.
+    /// Documents that cannot be read or written.
     failures: Vec<DocumentError>,
 }
 
 /// Checks documents. Blocks on the file system.
-pub fn citations(asked: &Check) -> Result<Verdict, CliError> {
-    let here = canonical(Path::new("."))?;
-    let mut roots: BTreeMap<PathBuf, Asked> = BTreeMap::new();
+pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
+    let here = canonicalize_path(Path::new("."))?;
+    let mut roots: BTreeMap<PathBuf, CheckTargets> = BTreeMap::new();
     if asked.paths.is_empty() {
-        let root = root_of(&here);
-        roots.insert(root, Asked { folders: vec![String::new()], ..Asked::default() });
+        let root = find_root_folder(&here);
+        roots
+            .insert(root, CheckTargets { folders: vec![String::new()], ..CheckTargets::default() });
     }
     for path in &asked.paths {
-        let whole = canonical(path)?;
+        let whole = canonicalize_path(path)?;
         let is_folder = whole.is_dir();
         let folder = if is_folder { &whole } else { whole.parent().unwrap_or(&whole) };
-        let root = root_of(folder);
-        let below = discover::below(&root, &whole);
-        let below = below.ok_or_else(|| unreadable(path, "its name is not UTF-8".to_owned()))?;
-        let of_root = roots.entry(root).or_default();
-        if is_folder { of_root.folders.push(below) } else { of_root.documents.push(below) }
+        let root = find_root_folder(folder);
+        let relative = discover::relative_path(&root, &whole);
+        let below =
+            relative.ok_or_else(|| unreadable_path(path, "its name is not UTF-8".to_owned()))?;
+        let targets = roots.entry(root).or_default();
+        if is_folder { targets.folders.push(below) } else { targets.documents.push(below) }
     }
-    let mut found = Found::default();
+    let mut found = CheckFindings::default();
     for (root, wanted) in roots {
-        check(&root, wanted, asked, &mut found)?;
+        check_repository(&root, wanted, asked, &mut found)?;
     }
-    report(&here, &found, asked)
+    print_report(&here, &found, asked)
 }
 
-/// Checks documents of one repository, and mends them if that is asked.
-fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result<(), CliError> {
-    let listed = discover::discover(root, MAX_LISTED_BYTES, &CancellationToken::new());
-    let listed = listed.map_err(|error| unreadable(root, error.to_string()))?;
+/// Checks documents of one repository, and fixes them if requested.
+fn check_repository(
+    root: &Path,
+    wanted: CheckTargets,
+    asked: &CheckCommand,
+    found: &mut CheckFindings,
+) -> Result<(), CliError> {
+    let discovered = discover::discover_files(root, MAX_LISTED_BYTES, &CancellationToken::new());
+    let listed = discovered.map_err(|error| unreadable_path(root, error.to_string()))?;
     let files: Vec<String> = listed.files.into_iter().map(|file| file.path).collect();
     let is_wanted = |path: &&String| {
         is_markdown(path) && wanted.folders.iter().any(|folder| is_below(path, folder))
@@ -91,31 +100,34 @@ fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result
     documents.sort_unstable();
     documents.dedup();
 
-    let ignores = Ignores::open(root).map_err(|error| unreadable(root, error.to_string()))?;
-    let tree = Tree::open(root, files, Box::new(move |path| ignores.has(path)));
-    let tree = tree.map_err(|error| unreadable(root, error.to_string()))?;
-    let on_change = if asked.accept { OnChange::Accept } else { OnChange::Report };
+    let ignores =
+        IgnoreFiles::open(root).map_err(|error| unreadable_path(root, error.to_string()))?;
+    let opened = DocumentTree::open(root, files, Box::new(move |path| ignores.is_ignored(path)));
+    let tree = opened.map_err(|error| unreadable_path(root, error.to_string()))?;
+    let on_change =
+        if asked.accept { ChangedLinesPolicy::Accept } else { ChangedLinesPolicy::Report };
     let mends = asked.fix || asked.accept;
-    let open = if mends { Documents::open_to_mend } else { Documents::open };
+    let open = if mends { DocumentChecker::open_to_mend } else { DocumentChecker::open };
     let mut checker = open(tree, on_change)?;
     if asked.json {
         checker = checker.with_hashes();
     }
-    let (mut examined, mut findings) = (Vec::new(), Vec::<Finding>::new());
-    for document in &documents {
-        match checker.examine(document) {
-            Ok(mut one) => {
+    let mut examined = Vec::new();
+    let mut findings = Vec::<DocumentFinding>::new();
+    for path in &documents {
+        match checker.check_document(path) {
+            Ok(mut document) => {
                 found.documents += 1;
-                found.unchecked += one.unchecked;
-                found.unlocked += one.unlocked;
-                findings.append(&mut one.findings);
-                examined.push(one);
+                found.unchecked += document.unchecked;
+                found.unlocked += document.unlocked;
+                findings.append(&mut document.findings);
+                examined.push(document);
             }
             Err(error) => found.failures.push(error),
         }
     }
     if mends {
-        let failures = checker.mend(examined);
+        let failures = checker.apply_fixes(examined);
         let unwritten: HashSet<&str> = failures.iter().filter_map(DocumentError::path).collect();
         for finding in &mut findings {
             let needed = [finding.document.as_str(), LOCK_FILE];
@@ -123,40 +135,49 @@ fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result
         }
         found.failures.extend(failures);
     }
-    found.findings.extend(findings.into_iter().map(|one| (root.join(&one.document), one)));
+    found
+        .findings
+        .extend(findings.into_iter().map(|finding| (root.join(&finding.document), finding)));
     Ok(())
 }
 
-/// Prints what is wrong, a line for each, or everything as JSON; and how much there is of it.
-fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError> {
+/// Prints each problem in a line, or all citations as JSON, then a summary.
+fn print_report(
+    here: &Path,
+    found: &CheckFindings,
+    asked: &CheckCommand,
+) -> Result<CheckOutcome, CliError> {
     let mends = asked.fix || asked.accept;
-    let (mut counts, mut left) = (BTreeMap::<&str, u64>::new(), false);
+    let mut counts = BTreeMap::<&str, u64>::new();
+    let mut left = false;
     for (document, finding) in &found.findings {
         let state = match finding.checked.state {
-            State::Verified => "verified",
-            State::Moved => "moved",
-            State::Changed => "changed",
-            State::Missing => "missing",
+            DocumentCitationState::Verified => "verified",
+            DocumentCitationState::Moved => "moved",
+            DocumentCitationState::Changed => "changed",
+            DocumentCitationState::Missing => "missing",
         };
         *counts.entry(state).or_default() += 1;
         let Some(message) = &finding.message else { continue };
         let is_mended = mends && finding.is_mendable;
         left |= !is_mended;
         if !asked.json {
-            let shown = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
-            let (mut shown, written) = (print::name(&shown), print::name(&finding.written));
+            let relative = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
+            let mut shown = print::single_line(&relative);
+            let written = print::single_line(&finding.written);
             if shown.starts_with("::") {
-                // CI services take such a line for a command.
+                // CI services would read such a line as a command.
                 shown.insert_str(0, "./");
             }
             let mended = if is_mended { " (mended)" } else { "" };
-            let Finding { line, column, .. } = finding;
-            print::line(&format!("{shown}:{line}:{column}: {written}: {message}{mended}"))?;
+            let DocumentFinding { line, column, .. } = finding;
+            print::print_line(&format!("{shown}:{line}:{column}: {written}: {message}{mended}"))?;
         }
     }
     if asked.json {
-        let list: Vec<&Finding> = found.findings.iter().map(|(_, finding)| finding).collect();
-        print::json(&json!(list))?;
+        let list: Vec<&DocumentFinding> =
+            found.findings.iter().map(|(_, finding)| finding).collect();
+        print::print_json(&json!(list))?;
     }
     let counted_states = ["verified", "moved", "changed", "missing"]
         .into_iter()
@@ -168,29 +189,31 @@ fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError
     let citations = count_things((found.findings.len() + found.unchecked) as u64, "citation");
     let documents = count_things(found.documents as u64, "document");
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    print::note(&format!("{documents}, {citations}{parts}"))?;
+    print::print_note(&format!("{documents}, {citations}{parts}"))?;
     if found.unlocked > 0 && !mends {
         let count = found.unlocked;
-        print::note(&format!("{count} not in {LOCK_FILE} yet; `codeinfo check --fix` adds them"))?;
+        print::print_note(&format!(
+            "{count} not in {LOCK_FILE} yet; `codeinfo check --fix` adds them"
+        ))?;
     }
     for failure in &found.failures {
-        print::note(&format!("codeinfo: {}", print::name(&failure.to_string())))?;
+        print::print_note(&format!("codeinfo: {}", print::single_line(&failure.to_string())))?;
     }
     if !found.failures.is_empty() {
-        return Ok(Verdict::Failed);
+        return Ok(CheckOutcome::Failed);
     }
-    Ok(if left { Verdict::Wrong } else { Verdict::Right })
+    Ok(if left { CheckOutcome::Wrong } else { CheckOutcome::Right })
 }
 
-/// Returns the work tree of Git around a folder; where there is none, the folder.
-fn root_of(folder: &Path) -> PathBuf {
+/// Returns the Git work tree around a folder, or the folder itself.
+fn find_root_folder(folder: &Path) -> PathBuf {
     find_work_tree(folder).unwrap_or(folder).to_owned()
 }
 
-fn canonical(path: &Path) -> Result<PathBuf, CliError> {
-    fs::canonicalize(path).map_err(|error| unreadable(path, error.to_string()))
+fn canonicalize_path(path: &Path) -> Result<PathBuf, CliError> {
+    fs::canonicalize(path).map_err(|error| unreadable_path(path, error.to_string()))
 }
 
-fn unreadable(path: &Path, reason: String) -> CliError {
+fn unreadable_path(path: &Path, reason: String) -> CliError {
     CliError::Unreadable { path: path.display().to_string(), reason }
 }

@@ -1,8 +1,8 @@
-//! Talks to a server over the main HTTP API.
+//! Client of the main HTTP API.
 
 use std::time::Duration;
 
-use codeinfo_core::{Secret, error::chain, tls};
+use codeinfo_core::{Secret, error::format_error_chain, tls};
 use codeinfo_http::reply::ErrorReply;
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
@@ -10,27 +10,25 @@ use serde_json::Value;
 
 use super::CliError;
 
-/// How long any single reply may take; streams of `/chat` are not bound by it.
+/// Maximum duration of a single reply; streams and `post_and_wait` have no limit.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A connection to one server.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ApiClient {
     http: reqwest::Client,
     base: Url,
-    /// The owner's key, where it can be read.
+    /// The owner's key, if it can be read.
     key: Option<Secret>,
 }
 
-impl Client {
-    /// Prepares to talk to the server at `base`, such as `http://127.0.0.1:5010`, with the key that it
-    /// knows the owner by.
+impl ApiClient {
+    /// Creates a client for the server at `base`, such as `http://127.0.0.1:5010`. `key` identifies
+    /// the owner.
     pub fn new(base: &str, key: Option<Secret>) -> Result<Self, CliError> {
-        tls::install();
-        // A proxy of the environment is for the outside world, not for this machine, and so are
-        // certificates.
+        tls::install_crypto_provider();
+        // Proxies and certificates of the environment are for other machines.
         let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
-        let http = built.map_err(|error| unreachable(base, &error))?;
+        let http = built.map_err(|error| unreachable_error(base, &error))?;
         let base = Url::parse(base).map_err(|error| CliError::Unreachable {
             url: base.to_owned(),
             reason: error.to_string(),
@@ -38,27 +36,24 @@ impl Client {
         Ok(Self { http, base, key })
     }
 
-    /// Returns the server's base URL.
-    pub fn base(&self) -> &str {
+    pub fn base_url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// Reads `path`, given as its segments.
+    /// Gets `path`, which consists of these segments.
     pub async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
-        self.json(self.request(Method::GET, path).timeout(TIMEOUT)).await
+        self.send_for_json(self.build_request(Method::GET, path).timeout(TIMEOUT)).await
     }
 
-    /// Reads `path` with these parameters.
     pub async fn get_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
         parameters: &[(String, String)],
     ) -> Result<T, CliError> {
         let request = self.request_with(Method::GET, path, parameters);
-        self.json(request.timeout(TIMEOUT)).await
+        self.send_for_json(request.timeout(TIMEOUT)).await
     }
 
-    /// Sends `body` to `path` with these parameters.
     pub async fn post_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -66,45 +61,44 @@ impl Client {
         body: &Value,
     ) -> Result<T, CliError> {
         let request = self.request_with(Method::POST, path, parameters);
-        self.json(request.timeout(TIMEOUT).json(body)).await
+        self.send_for_json(request.timeout(TIMEOUT).json(body)).await
     }
 
-    /// Sends `body` to `path`.
+    /// Posts `body` to `path`.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
         body: &Value,
     ) -> Result<T, CliError> {
-        self.json(self.request(Method::POST, path).timeout(TIMEOUT).json(body)).await
+        self.send_for_json(self.build_request(Method::POST, path).timeout(TIMEOUT).json(body)).await
     }
 
-    /// Has the server end what is at `path`.
+    /// Deletes the resource at `path`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
-        let request = self.request(Method::DELETE, path).timeout(TIMEOUT);
-        self.json(request.json(&Value::Null)).await
+        let request = self.build_request(Method::DELETE, path).timeout(TIMEOUT);
+        self.send_for_json(request.json(&Value::Null)).await
     }
 
-    /// Sends `body` to `path`, where the server may take its time, and reads the reply.
+    /// Posts `body` to `path` and waits for the reply without a time limit.
     pub async fn post_and_wait<T: DeserializeOwned>(
         &self,
         path: &[&str],
         body: &Value,
     ) -> Result<T, CliError> {
-        self.json(self.request(Method::POST, path).json(body)).await
+        self.send_for_json(self.build_request(Method::POST, path).json(body)).await
     }
 
-    /// Requests `path` and returns the reply as soon as its headers are there.
-    pub async fn stream(&self, path: &[&str]) -> Result<Response, CliError> {
-        let request = self.request(Method::GET, path).header("accept", "text/event-stream");
-        self.accepted(request).await
+    /// Requests `path` and returns the reply once its headers have arrived.
+    pub async fn open_stream(&self, path: &[&str]) -> Result<Response, CliError> {
+        let request = self.build_request(Method::GET, path).header("accept", "text/event-stream");
+        self.send_checked(request).await
     }
 
-    /// Wraps a failure of the connection.
-    pub fn lost(&self, error: &reqwest::Error) -> CliError {
-        unreachable(self.base(), error)
+    pub fn connection_error(&self, error: &reqwest::Error) -> CliError {
+        unreachable_error(self.base_url(), error)
     }
 
-    fn request(&self, method: Method, path: &[&str]) -> reqwest::RequestBuilder {
+    fn build_request(&self, method: Method, path: &[&str]) -> reqwest::RequestBuilder {
         self.request_with(method, path, &[])
     }
 
@@ -115,7 +109,7 @@ impl Client {
         parameters: &[(String, String)],
     ) -> reqwest::RequestBuilder {
         let mut url = self.base.clone();
-        // An `http` URL always has segments, so there is no other case to speak of.
+        // An `http` URL always has segments.
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.clear().extend(path);
         }
@@ -129,16 +123,16 @@ impl Client {
         }
     }
 
-    async fn json<T: DeserializeOwned>(
+    async fn send_for_json<T: DeserializeOwned>(
         &self,
         request: reqwest::RequestBuilder,
     ) -> Result<T, CliError> {
-        let reply = self.accepted(request).await?;
-        reply.json().await.map_err(|error| self.lost(&error))
+        let reply = self.send_checked(request).await?;
+        reply.json().await.map_err(|error| self.connection_error(&error))
     }
 
-    async fn accepted(&self, request: reqwest::RequestBuilder) -> Result<Response, CliError> {
-        let reply = request.send().await.map_err(|error| self.lost(&error))?;
+    async fn send_checked(&self, request: reqwest::RequestBuilder) -> Result<Response, CliError> {
+        let reply = request.send().await.map_err(|error| self.connection_error(&error))?;
         if reply.status().is_success() {
             return Ok(reply);
         }
@@ -149,23 +143,23 @@ impl Client {
                 message: join_details(&reply.message, reply.details),
             }),
             Err(_) => Err(CliError::Unreachable {
-                url: self.base().to_owned(),
+                url: self.base_url().to_owned(),
                 reason: format!("unexpected reply {status}; is another program on that port?"),
             }),
         }
     }
 }
 
-/// Joins a message and its details, which for a single error say the same. The name of a parameter before its
-/// value is left out: a person typed the value alone.
+/// Joins a message and its details; for a single error, both have the same text. Drops the name of
+/// a parameter before its value, because a person typed only the value.
 fn join_details(message: &str, details: Vec<String>) -> String {
     let value = message.strip_prefix("`path` ").filter(|value| value.starts_with('`'));
-    let message = value.unwrap_or(message).to_owned();
-    let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
-    let more: Vec<String> = more.collect();
-    if more.is_empty() { message } else { format!("{message}; {}", more.join("; ")) }
+    let shown = value.unwrap_or(message).to_owned();
+    let new_details = details.into_iter().filter(|detail| !shown.contains(detail.as_str()));
+    let more: Vec<String> = new_details.collect();
+    if more.is_empty() { shown } else { format!("{shown}; {}", more.join("; ")) }
 }
 
-fn unreachable(base: &str, error: &reqwest::Error) -> CliError {
-    CliError::Unreachable { url: base.to_owned(), reason: chain(error) }
+fn unreachable_error(base: &str, error: &reqwest::Error) -> CliError {
+    CliError::Unreachable { url: base.to_owned(), reason: format_error_chain(error) }
 }

@@ -1,27 +1,27 @@
-//! Prints pages of the documents, which are part of the program.
+//! Prints pages of the documents, which are built into the program.
 
 use std::path::Path;
 
 use super::{CliError, print};
-use crate::documents::{PAGES, find_document, title};
+use crate::documents::{PAGES, find_document, find_title};
 
 /// Prints a page as Markdown, or the names and titles of all pages.
 ///
 /// # Errors
 ///
-/// Fails for a name that no page has, and when standard output cannot be written.
-pub fn docs(name: Option<&str>) -> Result<(), CliError> {
+/// The name is unknown, or standard output cannot be written.
+pub fn print_docs(name: Option<&str>) -> Result<(), CliError> {
     let Some(name) = name else {
-        let rows = PAGES.map(|(name, text)| [name.to_owned(), title(text).to_owned()]);
-        return print::align_columns(&rows).iter().try_for_each(|row| print::line(row));
+        let rows = PAGES.map(|(name, text)| [name.to_owned(), find_title(text).to_owned()]);
+        return print::align_columns(&rows).iter().try_for_each(|row| print::print_line(row));
     };
-    // The name of its file, as other pages link to it, will do.
+    // Also accepts the name of the file, as in links between pages.
     let stem = Path::new(name).file_stem().unwrap_or_default();
     match stem.to_str().and_then(find_document) {
-        Some(text) => print::line(text.trim_end()),
+        Some(text) => print::print_line(text.trim_end()),
         None => Err(CliError::Usage(format!(
             "there is no page `{}`; `codeinfo docs` lists the pages",
-            print::name(name)
+            print::single_line(name)
         ))),
     }
 }

@@ -1,147 +1,152 @@
-//! Checks every part of a server and says what to do about what is wrong.
+//! Checks every part of a server and prints advice for each problem.
 
 use std::time::{Duration, Instant};
 
-use codeinfo_codex::{Network, SandboxMode};
-use codeinfo_server::replies::{Health, Repos, SandboxHealth, UnreadRepo};
-use codeinfo_toolkits::{Directory, connection::State};
+use codeinfo_codex::{SandboxMode, ShellNetwork};
+use codeinfo_server::replies::{ExcludedRepo, HealthReply, IngestedRepos, SandboxHealth};
+use codeinfo_toolkits::{ToolDirectory, connection::ToolkitState};
 use serde_json::Value;
 
-use super::{CliError, Client, print};
+use super::{ApiClient, CliError, print};
 
-/// How long parts may take to answer: a service loads its model when it is first asked.
+/// Maximum time for parts to answer: a service loads its model at the first request.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The pause before they are asked again.
+/// Pause before parts are asked again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Prints one line for each part of the server; fails when one of them is not well.
-pub(super) async fn server(client: &Client) -> Result<(), CliError> {
-    // `/ready` checks Codex again, so `/health` then knows it.
+/// Prints one line for each part of the server; fails if a part has a problem.
+pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
+    // `/ready` checks Codex again, so that `/health` knows its state.
     let ready = client.get::<Value>(&["ready"]).await;
     let missing = match ready {
         Ok(_) => String::new(),
         Err(CliError::Refused { message, .. }) => message,
         Err(error) => return Err(error),
     };
-    let Health { store, embedder, codex, .. } = health(client).await?;
+    let HealthReply { store, embedder, codex, .. } = wait_for_health(client).await?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut well = true;
-    let (backend, chunks) = ([store.backend, text(&store.version)].join(" "), store.chunks);
-    let chunks = chunks.unwrap_or(0);
+    let backend = [store.backend, text(&store.version)].join(" ");
+    let chunks = store.chunks.unwrap_or(0);
     let least = store.copies.iter().min_by_key(|part| part.copies);
-    let copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
-    let (chunks_held, copies) = (print::count_things(chunks, "chunk"), text(&copies));
+    let shown_copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
+    let chunks_held = print::count_things(chunks, "chunk");
+    let copies = text(&shown_copies);
     let detail = format!("{}, {chunks_held}{copies}", backend.trim());
-    well &= check("store", store.ok, &detail, &text(&store.reason))?;
+    well &= print_check("store", store.ok, &detail, &text(&store.reason))?;
     if let Some(warning) = &store.warning {
-        remark("store", warning)?;
+        print_remark("store", warning)?;
     }
     let dimensions = embedder.dimensions.unwrap_or(0);
-    well &= check(
+    well &= print_check(
         "embedder",
         embedder.ok,
         &format!("{}, {dimensions} dimensions", embedder.name),
         &if embedder.slow { too_slow() } else { text(&embedder.reason) },
     )?;
-    well &= check(
+    well &= print_check(
         "codex",
         codex.available,
         [text(&codex.version), text(&codex.model)].join(" ").trim(),
         &missing,
     )?;
     if let Some(confined) = &codex.sandbox {
-        well &= sandbox(confined)?;
+        well &= check_sandbox(confined)?;
     }
-    well &= toolkits(client).await?;
+    well &= check_toolkits(client).await?;
     if store.ok {
         well &= check_indexes(client).await?;
     }
     if chunks == 0 && store.ok {
-        print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
+        print::print_line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
 }
 
-/// Prints how large and how old each index is, and which ones cannot be brought up to date.
-async fn check_indexes(client: &Client) -> Result<bool, CliError> {
+/// Prints the size and age of each index, and the reason why one is out of date.
+async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
     let mut well = true;
-    for repo in client.get::<Repos>(&["tools", "ingested-repos"]).await?.repos {
-        let (name, path) = (print::name(&repo.name), print::name(&repo.path.to_string_lossy()));
+    for repo in client.get::<IngestedRepos>(&["tools", "ingested-repos"]).await?.repos {
+        let name = print::single_line(&repo.name);
+        let path = print::single_line(&repo.path.to_string_lossy());
         if repo.folder_gone {
-            remark(&format!("{name} ({path})"), &print::explain_gone(&repo))?;
+            print_remark(&format!("{name} ({path})"), &print::explain_gone(&repo))?;
             continue;
         }
         let files = print::count_things(repo.counts.files, "file");
-        let age = repo.last_ingest_at.as_deref().map(print::time).unwrap_or_default();
+        let age = repo.last_ingest_at.as_deref().map(print::format_time).unwrap_or_default();
         let reason = match (&repo.last_error, &repo.last_ingest_at) {
-            (Some(error), _) => print::name(error),
+            (Some(error), _) => print::single_line(error),
             (None, None) => "indexing never completed".to_owned(),
             (None, Some(_)) => String::new(),
         };
         let problem = format!("{reason}; `codeinfo ingest {path}` tries again");
         let detail = format!("{files}, indexed {age}");
-        well &= check(&format!("index {name}"), reason.is_empty(), &detail, &problem)?;
+        well &= print_check(&format!("index {name}"), reason.is_empty(), &detail, &problem)?;
     }
     Ok(well)
 }
 
-/// Prints how the toolkits are. One that is not running starts when it is needed.
-async fn toolkits(client: &Client) -> Result<bool, CliError> {
-    let Directory { toolkits, warnings, .. } = client.get(&["tools"]).await?;
+/// Prints the state of each toolkit. A stopped one starts when it is needed.
+async fn check_toolkits(client: &ApiClient) -> Result<bool, CliError> {
+    let ToolDirectory { toolkits, warnings, .. } = client.get(&["tools"]).await?;
     for warning in warnings {
-        remark("toolkits", &print::name(&warning))?;
+        print_remark("toolkits", &print::single_line(&warning))?;
     }
     let mut well = true;
     for toolkit in toolkits {
         let state = match toolkit.state {
-            State::Ready => print::count_things(toolkit.tools as u64, "tool"),
-            State::Disabled => "switched off".to_owned(),
-            State::Stopped => "not running; it starts when it is needed".to_owned(),
-            State::Starting => "starting".to_owned(),
-            State::Failing => String::new(),
+            ToolkitState::Ready => print::count_things(toolkit.tools as u64, "tool"),
+            ToolkitState::Disabled => "switched off".to_owned(),
+            ToolkitState::Stopped => "not running; it starts when it is needed".to_owned(),
+            ToolkitState::Starting => "starting".to_owned(),
+            ToolkitState::Failing => String::new(),
         };
-        let error = print::name(toolkit.last_error.as_deref().unwrap_or_default());
+        let error = print::single_line(toolkit.last_error.as_deref().unwrap_or_default());
         let problem = format!("{error}; `codeinfo mcp start {}` starts it again", toolkit.name);
         let detail = format!("{}, {state}", toolkit.transport);
-        let did_not_start = toolkit.state == State::Stopped && toolkit.last_error.is_some();
-        let is_well = toolkit.state != State::Failing && !did_not_start;
-        well &= check(&format!("toolkit {}", toolkit.name), is_well, &detail, &problem)?;
+        let did_not_start = toolkit.state == ToolkitState::Stopped && toolkit.last_error.is_some();
+        let is_well = toolkit.state != ToolkitState::Failing && !did_not_start;
+        well &= print_check(&format!("toolkit {}", toolkit.name), is_well, &detail, &problem)?;
     }
     Ok(well)
 }
 
 /// Prints how the model's shell is confined.
-fn sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
+fn check_sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
     let SandboxHealth { mode, network, ok, reason, hint, unread } = sandbox;
     if *mode == SandboxMode::DangerFullAccess {
-        remark("sandbox", "off (danger-full-access): the model's shell reads and writes all")?;
+        print_remark(
+            "sandbox",
+            "off (danger-full-access): the model's shell reads and writes all",
+        )?;
         return Ok(true);
     }
-    if *network == Network::Unavailable {
-        remark(
+    if *network == ShellNetwork::Unavailable {
+        print_remark(
             "sandbox",
             "the network of the model's shell is off, because this Codex has no proxy for it: \
              `npm install -g @openai/codex`",
         )?;
     }
-    for UnreadRepo { repo, reason } in unread {
-        let repo = print::name(repo);
+    for ExcludedRepo { repo, reason } in unread {
+        let repo = print::single_line(repo);
         let detail =
             format!("the model's shell does not read {repo}, which search still finds: {reason}");
-        remark("sandbox", &detail)?;
+        print_remark("sandbox", &detail)?;
     }
     let [reason, hint] = [reason, hint].map(|text| text.as_deref().unwrap_or_default());
     let problem = format!("{reason}; {hint}");
-    check("sandbox", *ok, &format!("{mode}, network {network}"), &problem)
+    print_check("sandbox", *ok, &format!("{mode}, network {network}"), &problem)
 }
 
-/// Returns the state of the parts; asks again for a while if nothing is missing but an answer.
-async fn health(client: &Client) -> Result<Health, CliError> {
+/// Returns the state of the parts. Asks again for a while if only answers are missing.
+async fn wait_for_health(client: &ApiClient) -> Result<HealthReply, CliError> {
     let started = Instant::now();
-    let mut health: Health = client.get(&["health"]).await?;
+    let mut health: HealthReply = client.get(&["health"]).await?;
     if is_slow(&health) {
         let seconds = TIMEOUT.as_secs();
-        print::note(&format!(
+        print::print_note(&format!(
             "no answer yet, perhaps because a model is being loaded; waiting up to {seconds} s"
         ))?;
     }
@@ -152,8 +157,8 @@ async fn health(client: &Client) -> Result<Health, CliError> {
     Ok(health)
 }
 
-/// Whether an answer is awaited, of the embedder or of a store that may itself have waited for that.
-fn is_slow(Health { embedder, store, .. }: &Health) -> bool {
+/// Returns whether the answer of the embedder is awaited, or that of a store that depends on it.
+fn is_slow(HealthReply { embedder, store, .. }: &HealthReply) -> bool {
     embedder.slow || embedder.ok && store.slow
 }
 
@@ -165,17 +170,17 @@ fn too_slow() -> String {
     )
 }
 
-/// Prints what is worth knowing about a part that may be as it is.
-pub fn remark(part: &str, detail: &str) -> Result<(), CliError> {
-    print::line(&format!("note  {part}: {detail}"))
+/// Prints a note about a part that is not a failure.
+pub fn print_remark(part: &str, detail: &str) -> Result<(), CliError> {
+    print::print_line(&format!("note  {part}: {detail}"))
 }
 
-/// Prints the state of one part, with what to do where it is not well.
-pub fn check(part: &str, ok: bool, detail: &str, problem: &str) -> Result<bool, CliError> {
+/// Prints the state of one part, with advice if it failed.
+pub fn print_check(part: &str, ok: bool, detail: &str, problem: &str) -> Result<bool, CliError> {
     if ok {
-        print::line(&format!("ok    {part}: {detail}"))?;
+        print::print_line(&format!("ok    {part}: {detail}"))?;
     } else {
-        print::line(&format!("FAIL  {part}: {problem}"))?;
+        print::print_line(&format!("FAIL  {part}: {problem}"))?;
     }
     Ok(ok)
 }

@@ -1,18 +1,16 @@
-//! What can go wrong on the command line.
+//! Errors of the command line.
 
 use codeinfo_citations::DocumentError;
-use codeinfo_ingest::State;
+use codeinfo_ingest::RunState;
 
-/// A failed command, in words for the person who typed it.
+/// Failure of a command, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// The server could not be reached or broke off.
+    /// The server could not be reached or closed the connection.
     #[error("cannot talk to the server at {url}: {reason}")]
     Unreachable { url: String, reason: String },
-    /// The server answered with an error.
     #[error("{message}")]
     Refused { code: String, message: String },
-    /// A path cannot be made absolute.
     #[error("cannot use the path `{path}`: {source}")]
     Path {
         path: String,
@@ -22,34 +20,31 @@ pub enum CliError {
     /// A name or description was given for several folders.
     #[error("`--name` and `--description` need a single folder")]
     SeveralFolders,
-    /// A run did not complete.
+    /// An ingest run did not complete.
     #[error("indexing `{path}` ended as {state}: {reason}")]
-    Run { path: String, state: State, reason: String },
-    /// A question was not answered.
+    Run { path: String, state: RunState, reason: String },
     #[error("no answer ({code}): {message}")]
     Unanswered { code: String, message: String },
     /// The person pressed Ctrl-C.
     #[error("the question was stopped")]
     Interrupted,
-    /// No server runs that could show its page.
+    /// No server runs whose page could be opened.
     #[error("no server runs on this DATA_DIR; start it with `codeinfo serve`")]
     NoServer,
-    /// Something needs the person's attention; what, is already printed.
+    /// A check failed; the details are already printed.
     #[error("some checks failed")]
     Checks,
-    /// A path cannot be checked.
     #[error("cannot check `{path}`: {reason}")]
     Unreadable { path: String, reason: String },
-    /// What was typed makes no sense.
+    /// The arguments are invalid.
     #[error("{0}")]
     Usage(String),
-    /// A reply is not as it should be.
+    /// A reply has an unexpected form.
     #[error("the server replied something else than expected: {0}")]
     Reply(#[from] serde_json::Error),
-    /// A document cannot be read or written.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// The terminal is gone.
+    /// The terminal cannot be written.
     #[error("cannot write to the terminal: {0}")]
     Terminal(#[from] std::io::Error),
 }

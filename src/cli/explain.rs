@@ -1,4 +1,4 @@
-//! Prints which files of a folder are not indexed, and why.
+//! Prints the files of a folder that are not indexed, with reasons.
 
 use std::{
     fs,
@@ -6,13 +6,13 @@ use std::{
 };
 
 use codeinfo_core::{OmissionRule, count_paths};
-use codeinfo_ingest::{Explanation, discover, explain_folder};
+use codeinfo_ingest::{FolderExplanation, discover, explain_folder};
 use codeinfo_worktree::{git::find_work_tree, private_places::PrivatePlaces};
 
 use super::{CliError, print};
 
-/// Explains folders, or of a file alone whether it is indexed.
-pub fn explain(
+/// Explains folders, or whether a single file is indexed.
+pub fn explain_paths(
     paths: &[PathBuf],
     max_file_bytes: u64,
     private: &PrivatePlaces,
@@ -23,12 +23,12 @@ pub fn explain(
         let whole = fs::canonicalize(path).map_err(|error| unreadable(error.to_string()))?;
         let is_folder = whole.is_dir();
         let root = if is_folder { whole.as_path() } else { find_repository_folder(&whole) };
-        let explained = explain_folder(root, max_file_bytes, private);
-        let explained = explained.map_err(|error| unreadable(error.to_string()))?;
+        let explained = explain_folder(root, max_file_bytes, private)
+            .map_err(|error| unreadable(error.to_string()))?;
         if is_folder {
             print_all(root, &explained)?;
         } else {
-            let below = discover::below(root, &whole).unwrap_or_default();
+            let below = discover::relative_path(root, &whole).unwrap_or_default();
             print_one(&below, &explained)?;
         }
     }
@@ -41,34 +41,41 @@ fn find_repository_folder(file: &Path) -> &Path {
     find_work_tree(folder).unwrap_or(folder)
 }
 
-fn print_all(root: &Path, explained: &Explanation) -> Result<(), CliError> {
+fn print_all(root: &Path, explained: &FolderExplanation) -> Result<(), CliError> {
     let left_out = explained.count_omitted();
     let what = if explained.is_tracked { "files that git tracks" } else { "files and folders" };
-    let (root, total) = (root.display(), explained.total);
-    print::line(&format!("{root}: {left_out} of {total} {what} are not indexed"))?;
+    let folder = root.display();
+    let total = explained.total;
+    print::print_line(&format!("{folder}: {left_out} of {total} {what} are not indexed"))?;
     for (rule, paths) in &explained.omitted {
         let files = paths.values().sum::<usize>();
-        print::line(&format!("{}: {files}{}", rule.as_str(), hint(*rule)))?;
+        print::print_line(&format!("{}: {files}{}", rule.as_str(), overrule_hint(*rule)))?;
         for (path, files) in paths {
             let is_counted = explained.is_tracked && path.ends_with('/');
             let count = is_counted.then(|| format!(" ({})", count_paths(0, *files as u64)));
-            print::line(&format!("  {}{}", print::name(path), count.unwrap_or_default()))?;
+            print::print_line(&format!(
+                "  {}{}",
+                print::single_line(path),
+                count.unwrap_or_default()
+            ))?;
         }
     }
     Ok(())
 }
 
-fn print_one(path: &str, explained: &Explanation) -> Result<(), CliError> {
+fn print_one(path: &str, explained: &FolderExplanation) -> Result<(), CliError> {
     let mut rules = explained.omitted.iter();
     let is_in = |known: &String| known == path || known.ends_with('/') && path.starts_with(known);
     match rules.find(|(_, paths)| paths.keys().any(is_in)) {
-        Some((rule, _)) => {
-            print::line(&format!("{path} is not indexed: {}{}", rule.as_str(), hint(*rule)))
-        }
-        None => print::line(&format!("{path} is indexed")),
+        Some((rule, _)) => print::print_line(&format!(
+            "{path} is not indexed: {}{}",
+            rule.as_str(),
+            overrule_hint(*rule)
+        )),
+        None => print::print_line(&format!("{path} is indexed")),
     }
 }
 
-fn hint(rule: OmissionRule) -> &'static str {
+fn overrule_hint(rule: OmissionRule) -> &'static str {
     if rule.can_be_overruled() { "; `!PATH` in `.codeinfoignore` brings it in" } else { "" }
 }

@@ -9,32 +9,36 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{RunId, error::Code};
-use codeinfo_ingest::{RunCounts, State, Status, explain_form};
-use codeinfo_server::replies::{ListedRoot, Roots, Started};
+use codeinfo_core::{RunId, error::ErrorCode};
+use codeinfo_ingest::{RunCounts, RunState, RunStatus, explain_form};
+use codeinfo_server::replies::{ListedRoot, RootsReply, StartRunReply};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
 
 use super::{
-    CliError, Client,
+    ApiClient, CliError,
     print::{self, count_things},
 };
 
-/// How often the progress is read.
+/// Interval at which progress is read.
 const POLL: Duration = Duration::from_millis(100);
-/// The time left while it is unknown.
+/// Value for an unknown remaining time.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Indexes folders one after the other. A run that fails, or that a client cancels, is reported and does
-/// not take the server with it, nor does a store that is away for now: what was indexed before is still
-/// served.
-pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliError> {
+/// Indexes folders one after the other. Reports a failed or cancelled run, or an unavailable store,
+/// without ending the server, which still serves the earlier index.
+pub(super) async fn ingest_served_folders(
+    client: &ApiClient,
+    paths: &[PathBuf],
+) -> Result<(), CliError> {
     for path in paths {
-        match one(client, path, None, None).await {
-            Err(error @ CliError::Run { .. }) => print::note(&error.to_string())?,
-            Err(CliError::Refused { code, message }) if code == Code::StoreUnavailable.as_str() => {
-                let path = path.display();
-                print::note(&format!("`{path}` was not indexed: {message}"))?;
+        match ingest_folder(client, path, None, None).await {
+            Err(error @ CliError::Run { .. }) => print::print_note(&error.to_string())?,
+            Err(CliError::Refused { code, message })
+                if code == ErrorCode::StoreUnavailable.as_str() =>
+            {
+                let folder = path.display();
+                print::print_note(&format!("`{folder}` was not indexed: {message}"))?;
             }
             ended => ended?,
         }
@@ -42,31 +46,31 @@ pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliErr
     Ok(())
 }
 
-/// Indexes the folders that a person names, one after the other. What stands in the way of one is reported
-/// and does not keep the others waiting; the last error is the command's.
-pub(super) async fn each(
-    client: &Client,
+/// Indexes the named folders one after the other. Reports the failure of one and continues with the
+/// others; returns the last error.
+pub(super) async fn ingest_named_folders(
+    client: &ApiClient,
     paths: &[PathBuf],
     name: Option<String>,
     description: Option<String>,
 ) -> Result<(), CliError> {
     if let [path] = paths {
-        return one(client, path, name, description).await;
+        return ingest_folder(client, path, name, description).await;
     }
     if name.is_some() || description.is_some() {
         return Err(CliError::SeveralFolders);
     }
     let mut failed = None;
     for path in paths {
-        match one(client, path, None, None).await {
-            Err(CliError::Run { state, path, reason }) if state == State::Cancelled => {
+        match ingest_folder(client, path, None, None).await {
+            Err(CliError::Run { state, path, reason }) if state == RunState::Cancelled => {
                 return Err(CliError::Run { state, path, reason });
             }
             Err(
                 error @ (CliError::Run { .. } | CliError::Refused { .. } | CliError::Path { .. }),
             ) => {
                 if let Some(earlier) = failed.replace(error) {
-                    print::note(&earlier.to_string())?;
+                    print::print_note(&earlier.to_string())?;
                 }
             }
             ended => ended?,
@@ -75,9 +79,9 @@ pub(super) async fn each(
     failed.map_or(Ok(()), Err)
 }
 
-/// Indexes one folder with a progress bar, and stops the run when the person interrupts.
-pub(super) async fn one(
-    client: &Client,
+/// Indexes one folder with a progress bar. Cancels the run when the person interrupts.
+pub(super) async fn ingest_folder(
+    client: &ApiClient,
     path: &Path,
     name: Option<String>,
     description: Option<String>,
@@ -85,8 +89,9 @@ pub(super) async fn one(
     if let Some(advice) = path.to_str().and_then(explain_form)
         && !path.try_exists().unwrap_or(false)
     {
-        let (code, path) = (Code::ValidationFailed.as_str().to_owned(), path.display());
-        return Err(CliError::Refused { code, message: format!("`{path}` {advice}") });
+        let message = format!("`{}` {advice}", path.display());
+        let code = ErrorCode::ValidationFailed.as_str().to_owned();
+        return Err(CliError::Refused { code, message });
     }
     let absolute = std::path::absolute(path)
         .map_err(|source| CliError::Path { path: path.display().to_string(), source })?;
@@ -96,21 +101,25 @@ pub(super) async fn one(
             body.insert(key.to_owned(), value.into());
         }
     }
-    let Started { run_id } = client.post(&["ingest", "start"], &body).await?;
-    finish(client, &clean_path(&absolute).display().to_string(), run_id, print::line).await
+    let StartRunReply { run_id } = client.post(&["ingest", "start"], &body).await?;
+    finish_run(client, &clean_path(&absolute).display().to_string(), run_id, print::print_line)
+        .await
 }
 
-/// Indexes a folder before it is searched. The summary goes to standard error: results alone are on standard output.
+/// Indexes a folder before it is searched. Prints the summary to standard error, because standard
+/// output has only results.
 ///
 /// # Errors
 ///
-/// Fails where the run is refused or does not complete.
-pub async fn ingest_for_search(client: &Client, folder: &Path) -> Result<(), CliError> {
-    let Started { run_id } = client.post(&["ingest", "start"], &json!({ "path": folder })).await?;
-    finish(client, &folder.display().to_string(), run_id, print::note).await
+/// The run is refused or does not complete.
+pub async fn ingest_for_search(client: &ApiClient, folder: &Path) -> Result<(), CliError> {
+    let StartRunReply { run_id } =
+        client.post(&["ingest", "start"], &json!({ "path": folder })).await?;
+    finish_run(client, &folder.display().to_string(), run_id, print::print_note).await
 }
 
-/// Returns an absolute path without `.` and `..`, also of `.@NAME`, a commit of the folder itself.
+/// Returns an absolute path without `.` and `..`. Also cleans `.@NAME`, a commit of the folder
+/// itself.
 fn clean_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -125,21 +134,21 @@ fn clean_path(path: &Path) -> PathBuf {
     clean
 }
 
-/// Embeds every repository again, one after the other. One that cannot be, such as one whose folder is
-/// gone, is reported and keeps neither the others nor the server.
-pub async fn reembed(client: &Client) -> Result<(), CliError> {
-    let Roots { roots } = client.get(&["ingest", "roots"]).await?;
+/// Embeds every repository again, one after the other. Reports a failure, such as a missing folder,
+/// and continues with the others.
+pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
+    let RootsReply { roots } = client.get(&["ingest", "roots"]).await?;
     for ListedRoot { id, path, .. } in roots {
-        let path = path.to_string_lossy();
-        let one = async {
+        let shown = path.to_string_lossy();
+        let reembedding = async {
             let route = ["ingest", "reembed", &id.to_string()];
-            let Started { run_id } = client.post(&route, &json!({})).await?;
-            finish(client, &path, run_id, print::line).await
+            let StartRunReply { run_id } = client.post(&route, &json!({})).await?;
+            finish_run(client, &shown, run_id, print::print_line).await
         };
-        match one.await {
-            Err(error @ CliError::Run { .. }) => print::note(&error.to_string())?,
+        match reembedding.await {
+            Err(error @ CliError::Run { .. }) => print::print_note(&error.to_string())?,
             Err(CliError::Refused { message, .. }) => {
-                print::note(&format!("`{path}` was not embedded again: {message}"))?;
+                print::print_note(&format!("`{shown}` was not embedded again: {message}"))?;
             }
             ended => ended?,
         }
@@ -147,85 +156,85 @@ pub async fn reembed(client: &Client) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes a line for a person.
-type Printer = fn(&str) -> Result<(), CliError>;
+type LinePrinter = fn(&str) -> Result<(), CliError>;
 
-/// Follows a run to its end, and prints its summary by `print_summary`.
-async fn finish(
-    client: &Client,
+/// Follows a run to its end and prints its summary by `print_summary`.
+async fn finish_run(
+    client: &ApiClient,
     path: &str,
     run: RunId,
-    print_summary: Printer,
+    print_summary: LinePrinter,
 ) -> Result<(), CliError> {
-    let run = run.to_string();
+    let id = run.to_string();
     let left = Arc::new(AtomicU64::new(UNKNOWN));
-    let bar = bar(&left);
+    let bar = build_progress_bar(&left);
     let ended = tokio::select! {
-        ended = follow(client, &run, &bar, &left) => ended,
+        ended = follow_run(client, &id, &bar, &left) => ended,
         _ = tokio::signal::ctrl_c() => {
-            let path = ["ingest", "cancel", &run];
+            let path = ["ingest", "cancel", &id];
             client.post::<serde_json::Value>(&path, &json!({})).await?;
-            follow(client, &run, &bar, &left).await
+            follow_run(client, &id, &bar, &left).await
         }
     };
     let elapsed = bar.elapsed();
     bar.finish_and_clear();
-    report(path, &ended?, elapsed, print_summary)
+    report_run(path, &ended?, elapsed, print_summary)
 }
 
-async fn follow(
-    client: &Client,
+async fn follow_run(
+    client: &ApiClient,
     run: &str,
     bar: &ProgressBar,
     left: &AtomicU64,
-) -> Result<Status, CliError> {
+) -> Result<RunStatus, CliError> {
     let mut shown = None;
     loop {
-        let status: Status = client.get(&["ingest", "status", run]).await?;
+        let status: RunStatus = client.get(&["ingest", "status", run]).await?;
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
-        // Without a length the bar is empty; with none of them it would be full.
+        // Without a length the bar is empty; with length 0 it would be full.
         if status.file_total > 0 {
             bar.set_length(status.file_total);
         }
         bar.set_position(status.file_index);
         bar.set_prefix(status.state.to_string());
         let now = status.message.as_ref().or(status.current_file.as_ref());
-        bar.set_message(now.map(|now| print::name(now)).unwrap_or_default());
+        bar.set_message(now.map(|now| print::single_line(now)).unwrap_or_default());
         match status.state {
-            State::Queued | State::Scanning | State::Embedding => {}
-            // Said already.
-            State::Completed | State::Skipped if shown.is_some() && status.message == shown => {
-                return Ok(Status { message: None, ..status });
+            RunState::Queued | RunState::Scanning | RunState::Embedding => {}
+            // The message was printed before.
+            RunState::Completed | RunState::Skipped
+                if shown.is_some() && status.message == shown =>
+            {
+                return Ok(RunStatus { message: None, ..status });
             }
-            State::Completed | State::Skipped | State::Cancelled | State::Error => {
+            RunState::Completed | RunState::Skipped | RunState::Cancelled | RunState::Error => {
                 return Ok(status);
             }
         }
         if bar.is_hidden() && status.message.is_some() && status.message != shown {
             shown = status.message;
-            print::note(shown.as_deref().unwrap_or_default())?;
+            print::print_note(shown.as_deref().unwrap_or_default())?;
         }
         tokio::time::sleep(POLL).await;
     }
 }
 
-fn report(
+fn report_run(
     path: &str,
-    status: &Status,
+    status: &RunStatus,
     elapsed: Duration,
-    print_summary: Printer,
+    print_summary: LinePrinter,
 ) -> Result<(), CliError> {
     let RunCounts { files, chunks, .. } = status.counts;
-    let (files, chunks) = (count_things(files, "file"), count_things(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
     let changes = match status.state {
-        State::Completed => describe_changes(&status.counts),
-        State::Skipped => ", nothing changed".to_owned(),
-        state @ (State::Queued
-        | State::Scanning
-        | State::Embedding
-        | State::Cancelled
-        | State::Error) => {
+        RunState::Completed => describe_changes(&status.counts),
+        RunState::Skipped => ", nothing changed".to_owned(),
+        state @ (RunState::Queued
+        | RunState::Scanning
+        | RunState::Embedding
+        | RunState::Cancelled
+        | RunState::Error) => {
             let reason = status.last_error.as_ref().or(status.message.as_ref());
             return Err(CliError::Run {
                 path: path.to_owned(),
@@ -234,31 +243,36 @@ fn report(
             });
         }
     };
-    print_summary(&format!("indexed {path} in {seconds:.1} s: {files}, {chunks}{changes}"))?;
+    print_summary(&format!(
+        "indexed {path} in {seconds:.1} s: {}, {}{changes}",
+        count_things(files, "file"),
+        count_things(chunks, "chunk")
+    ))?;
     match &status.message {
-        Some(message) => print::note(message),
+        Some(message) => print::print_note(message),
         None => Ok(()),
     }
 }
 
-/// Says what a run changed: ` (12 new chunks, 1 deleted file)`. Skipped files are in the message of the run.
+/// Describes the changes of a run: ` (12 new chunks, 1 deleted file)`. Its message names skipped
+/// files.
 fn describe_changes(counts: &RunCounts) -> String {
-    let changes = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
-    let changes = changes.into_iter().filter(|(count, _)| *count > 0);
-    let changes: Vec<String> = changes.map(|(count, thing)| count_things(count, thing)).collect();
+    let counted = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
+    let nonzero = counted.into_iter().filter(|(count, _)| *count > 0);
+    let changes: Vec<String> = nonzero.map(|(count, thing)| count_things(count, thing)).collect();
     if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
 }
 
-/// Makes a bar on standard error; where that is no terminal, nothing is drawn. The time left is the
-/// server's, which knows how large the files are.
-fn bar(left: &Arc<AtomicU64>) -> ProgressBar {
+/// Builds a progress bar on standard error, which is hidden without a terminal. The server
+/// estimates the remaining time, because it knows the sizes of the files.
+fn build_progress_bar(left: &Arc<AtomicU64>) -> ProgressBar {
     let left = Arc::clone(left);
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let template = "{prefix:9} [{bar:30}]{pace} {wide_msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         let pace = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let left_ms = left.load(Ordering::Relaxed);
-            // Writing to indicatif's own buffer cannot fail.
+            // Writing to the buffer of `indicatif` cannot fail.
             if let Some(files) = state.len().filter(|files| *files > 0) {
                 write!(out, " {}/{files} files", state.pos()).ok();
             }

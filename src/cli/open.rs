@@ -8,22 +8,22 @@ use std::{
 use codeinfo_server::replies::SessionCode;
 use serde_json::json;
 
-use super::{CliError, Client, print};
+use super::{ApiClient, CliError, print};
 
-/// Prints the address of the page with a code that is good once, and opens it unless `is_only_printed`.
-pub async fn open(client: &Client, is_only_printed: bool) -> Result<(), CliError> {
+/// Prints the address of the page with a code for a single use. Opens it unless `is_only_printed`.
+pub async fn open_page(client: &ApiClient, is_only_printed: bool) -> Result<(), CliError> {
     let SessionCode { code } = client.post(&["auth", "page-codes"], &json!({})).await?;
-    let address = format!("{}/#/session/{code}", client.base());
-    print::line(&address)?;
+    let address = format!("{}/#/session/{code}", client.base_url());
+    print::print_line(&address)?;
     if is_only_printed || !start_browser(&address) {
-        print::note("open it in a browser within a minute; it is good once")?;
+        print::print_note("open it in a browser within a minute; it is good once")?;
     }
     Ok(())
 }
 
-/// Starts the browser that the system prefers; returns whether that could be tried.
+/// Starts the preferred browser of the system; returns whether it could be started.
 fn start_browser(address: &str) -> bool {
-    // On macOS others see arguments, and nothing tells their connections apart.
+    // On macOS, other accounts see arguments, and the server cannot tell their connections apart.
     let (program, arguments, input): (_, &[&str], _) = if cfg!(target_os = "macos") {
         ("osascript", &["-"], format!("open location \"{address}\"\n"))
     } else if cfg!(windows) {

@@ -6,59 +6,62 @@ use std::{
 };
 
 use codeinfo_core::plain_name;
-use codeinfo_server::replies::Repo;
+use codeinfo_server::replies::IngestedRepo;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{CliError, Client};
+use super::{ApiClient, CliError};
 pub(super) use codeinfo_core::count_things;
 
-/// Writes a line to standard output.
-pub(super) fn line(text: &str) -> Result<(), CliError> {
-    Ok(writeln!(std::io::stdout().lock(), "{}", harmless(text))?)
+pub(super) fn print_line(text: &str) -> Result<(), CliError> {
+    Ok(writeln!(std::io::stdout().lock(), "{}", replace_control_characters(text))?)
 }
 
-/// Takes out what would drive a terminal: code, names and answers come from elsewhere.
-pub fn harmless(text: &str) -> String {
+/// Replaces characters that control a terminal, because code, names and answers are not trusted.
+pub fn replace_control_characters(text: &str) -> String {
     let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.replace(is_driving, "\u{fffd}")
 }
 
-/// Writes the head of a result to standard output; on a terminal its name is bold and the rest is dimmed.
-pub(super) fn title(name: &str, rest: &str) -> Result<(), CliError> {
-    let (name, rest, mut out) = (harmless(name), harmless(rest), std::io::stdout().lock());
+/// Writes the title of a result to standard output. On a terminal, its name is bold and the rest is
+/// dimmed.
+pub(super) fn print_title(name: &str, rest: &str) -> Result<(), CliError> {
+    let safe_name = replace_control_characters(name);
+    let safe_rest = replace_control_characters(rest);
+    let mut out = std::io::stdout().lock();
     if out.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        writeln!(out, "\u{1b}[1m{name}\u{1b}[0m\u{1b}[2m{rest}\u{1b}[0m")?;
+        writeln!(out, "\u{1b}[1m{safe_name}\u{1b}[0m\u{1b}[2m{safe_rest}\u{1b}[0m")?;
     } else {
-        writeln!(out, "{name}{rest}")?;
+        writeln!(out, "{safe_name}{safe_rest}")?;
     }
     Ok(())
 }
 
 /// Writes a line to standard error, dimmed on a terminal.
-pub fn note(text: &str) -> Result<(), CliError> {
-    let (text, mut err) = (harmless(text), std::io::stderr().lock());
+pub fn print_note(text: &str) -> Result<(), CliError> {
+    let safe_text = replace_control_characters(text);
+    let mut err = std::io::stderr().lock();
     if err.is_terminal() {
-        writeln!(err, "\u{1b}[2m{text}\u{1b}[0m")?;
+        writeln!(err, "\u{1b}[2m{safe_text}\u{1b}[0m")?;
     } else {
-        writeln!(err, "{text}")?;
+        writeln!(err, "{safe_text}")?;
     }
     Ok(())
 }
 
-/// Says what can be done next, to a person on a terminal only.
+/// Prints a suggestion for the next step, only on a terminal.
 pub(super) fn next_step(text: &str) -> Result<(), CliError> {
-    if std::io::stderr().is_terminal() { note(&format!("next: {text}")) } else { Ok(()) }
+    if std::io::stderr().is_terminal() { print_note(&format!("next: {text}")) } else { Ok(()) }
 }
 
-/// Returns a time for standard output: on a terminal how long ago it was, else as it is.
-pub(super) fn time(time: &str) -> String {
+/// Returns a time for standard output: its age on a terminal, otherwise the time as it is.
+pub(super) fn format_time(time: &str) -> String {
     let is_read_by_person = std::io::stdout().is_terminal();
     let known = is_read_by_person.then(|| time.parse().ok()).flatten();
     known.map_or_else(|| time.to_owned(), |then| describe_age(then, Timestamp::now()))
 }
 
-/// Says how long ago `then` was: `3 h ago`; after 99 days, the date.
+/// Returns the age of `then`: `3 h ago`; after 99 days, the date.
 fn describe_age(then: Timestamp, now: Timestamp) -> String {
     match now.duration_since(then).as_secs() {
         ..60 => "just now".to_owned(),
@@ -69,9 +72,9 @@ fn describe_age(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Writes a value as indented JSON to standard output. Control characters in it, which JSON may hold
-/// as they are, are written as escapes: the same value, and nothing for a terminal.
-pub(super) fn json(value: &Value) -> Result<(), CliError> {
+/// Writes a value as indented JSON to standard output. Escapes control characters, which JSON may
+/// contain, so that they cannot control a terminal; the value stays the same.
+pub(super) fn print_json(value: &Value) -> Result<(), CliError> {
     let mut text = String::new();
     for c in format!("{value:#}").chars() {
         if c.is_control() && c != '\n' {
@@ -84,7 +87,7 @@ pub(super) fn json(value: &Value) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
-/// Returns rows of cells as lines whose columns begin below each other.
+/// Aligns rows of cells as lines with columns.
 pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
@@ -97,8 +100,9 @@ pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) ->
     rows.iter().map(align).collect()
 }
 
-/// Returns at most `max_chars` of a text: whole words with `…` after them where more follows.
-pub(super) fn shorten(text: &str, max_chars: usize) -> String {
+/// Returns at most `max_chars` characters of a text: whole words, followed by `…` if text is
+/// missing.
+pub(super) fn shorten_text(text: &str, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
     let cut = text.get(..end).unwrap_or_default();
     let is_between_words = text.get(end..).is_some_and(|rest| rest.starts_with(' '));
@@ -109,14 +113,13 @@ pub(super) fn shorten(text: &str, max_chars: usize) -> String {
     format!("{whole_words} …")
 }
 
-/// Returns a name or path of somebody else as one line.
-pub(super) fn name(name: &str) -> String {
+/// Returns an untrusted name or path as one line.
+pub(super) fn single_line(name: &str) -> String {
     plain_name(name, usize::MAX)
 }
 
-/// Returns the member of a request that says what it is about: the repository that is named, or where the person
-/// stands.
-pub(super) fn confined(repository: Option<String>) -> Option<(String, String)> {
+/// Returns the parameter that selects a repository: the named one, or the working folder.
+pub(super) fn scope_parameter(repository: Option<String>) -> Option<(String, String)> {
     let here = || {
         let folder = std::env::current_dir().ok()?;
         Some(("folder".to_owned(), folder.to_str()?.to_owned()))
@@ -125,22 +128,22 @@ pub(super) fn confined(repository: Option<String>) -> Option<(String, String)> {
     named.or_else(here)
 }
 
-/// Says what to do about a repository whose folder is gone.
-pub(super) fn explain_gone(repo: &Repo) -> String {
+/// Returns advice for a repository whose folder is gone.
+pub(super) fn explain_gone(repo: &IngestedRepo) -> String {
     format!(
         "the folder is gone: if it was moved, `codeinfo ingest` where it is now, then `codeinfo remove {}`",
-        name(&repo.name)
+        single_line(&repo.name)
     )
 }
 
-pub(super) async fn remove(client: &Client, name: &str) -> Result<(), CliError> {
-    client.post::<Value>(&["ingest", "remove", &reference(name)], &json!({})).await?;
-    line(&format!("removed {name} from the index"))
+pub(super) async fn remove_repository(client: &ApiClient, name: &str) -> Result<(), CliError> {
+    client.post::<Value>(&["ingest", "remove", &resolve_reference(name)], &json!({})).await?;
+    print_line(&format!("removed {name} from the index"))
 }
 
-/// Returns what a person calls a repository as the server knows it. Names hold no `/`; what does, or
-/// is `.` or `..`, is a path, known to the server in full.
-pub fn reference(name: &str) -> String {
+/// Resolves a repository typed by a person to the name or path that the server knows. Names contain
+/// no `/`; text with one, `.` and `..` are paths, which become absolute.
+pub fn resolve_reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
     let whole = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
     whole.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())
@@ -148,15 +151,15 @@ pub fn reference(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Timestamp, describe_age, shorten};
+    use super::{Timestamp, describe_age, shorten_text};
 
     #[test]
     fn long_texts_are_cut_between_words() {
-        assert_eq!(shorten("reads a file", 12), "reads a file");
-        assert_eq!(shorten("reads a file", 11), "reads a …");
-        assert_eq!(shorten("reads a file", 7), "reads a …");
-        assert_eq!(shorten("lädt Dateien", 4), "lädt …");
-        assert_eq!(shorten("unbroken", 3), "unb …");
+        assert_eq!(shorten_text("reads a file", 12), "reads a file");
+        assert_eq!(shorten_text("reads a file", 11), "reads a …");
+        assert_eq!(shorten_text("reads a file", 7), "reads a …");
+        assert_eq!(shorten_text("lädt Dateien", 4), "lädt …");
+        assert_eq!(shorten_text("unbroken", 3), "unb …");
     }
 
     #[test]

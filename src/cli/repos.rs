@@ -1,50 +1,53 @@
-//! Lists the indexed repositories, one a line in columns.
+//! Lists the indexed repositories in columns, one a line.
 
 use std::{collections::HashMap, io::IsTerminal};
 
-use codeinfo_server::replies::{Adds, Repo, Repos};
+use codeinfo_server::replies::{IngestedRepo, IngestedRepos, RepoAdditions};
 
 use super::{
-    CliError, Client,
-    print::{align_columns, count_things, explain_gone, json, line, name, note, time},
+    ApiClient, CliError,
+    print::{
+        align_columns, count_things, explain_gone, format_time, print_json, print_line, print_note,
+        single_line,
+    },
 };
 
-/// Cells of a line: name, size, time, place.
-type Cells = [String; 4];
+/// Cells of a line: name, size, time and place.
+type RepoCells = [String; 4];
 
-pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
+pub(super) async fn list_repos(client: &ApiClient, as_json: bool) -> Result<(), CliError> {
     let path = ["tools", "ingested-repos"];
     if as_json {
-        return json(&client.get(&path).await?);
+        return print_json(&client.get(&path).await?);
     }
-    let Repos { repos, .. } = client.get(&path).await?;
+    let IngestedRepos { repos, .. } = client.get(&path).await?;
     if repos.is_empty() {
-        return note("nothing is indexed yet: `codeinfo ingest PATH`");
+        return print_note("nothing is indexed yet: `codeinfo ingest PATH`");
     }
     let is_read_by_person = std::io::stdout().is_terminal();
     let repos = order_trees(repos);
-    let rows: Vec<Cells> = repos.iter().map(describe_repo).collect();
+    let rows: Vec<RepoCells> = repos.iter().map(describe_repo).collect();
     for (text, repo) in align_columns(&rows).into_iter().zip(repos) {
-        line(&text)?;
+        print_line(&text)?;
         if repo.folder_gone {
-            line(&format!("    {}", explain_gone(&repo)))?;
+            print_line(&format!("    {}", explain_gone(&repo)))?;
         }
-        // What agents choose by, which a person wrote.
+        // Agents choose by the description, which a person wrote.
         let description = repo.description.filter(|_| !is_read_by_person);
         let error = repo.last_error.map(|error| format!("error: {error}"));
         for detail in description.into_iter().chain(error) {
-            line(&format!("    {}", name(&detail)))?;
+            print_line(&format!("    {}", single_line(&detail)))?;
         }
     }
     Ok(())
 }
 
-/// Puts trees below the first one of their repository.
-fn order_trees(repos: Vec<Repo>) -> Vec<Repo> {
-    let mut rows: Vec<Repo> = Vec::new();
-    let (others, firsts): (Vec<Repo>, Vec<Repo>) =
+/// Orders trees below the first one of their repository.
+fn order_trees(repos: Vec<IngestedRepo>) -> Vec<IngestedRepo> {
+    let mut rows: Vec<IngestedRepo> = Vec::new();
+    let (others, firsts): (Vec<IngestedRepo>, Vec<IngestedRepo>) =
         repos.into_iter().partition(|repo| repo.tree_of.is_some());
-    let mut below: HashMap<String, Vec<Repo>> = HashMap::new();
+    let mut below: HashMap<String, Vec<IngestedRepo>> = HashMap::new();
     for repo in others {
         below.entry(repo.tree_of.clone().unwrap_or_default()).or_default().push(repo);
     }
@@ -56,19 +59,20 @@ fn order_trees(repos: Vec<Repo>) -> Vec<Repo> {
     rows
 }
 
-fn describe_repo(repo: &Repo) -> Cells {
+fn describe_repo(repo: &IngestedRepo) -> RepoCells {
     let indent = if repo.tree_of.is_some() { "  " } else { "" };
     let size = |files, chunks| {
         format!("{}, {}", count_things(files, "file"), count_things(chunks, "chunk"))
     };
     let adds = repo.adds.filter(|_| repo.tree_of.is_some());
-    let adds = adds.map(|Adds { files, chunks }| format!(" ({} of its own)", size(files, chunks)));
-    let indexed = repo.last_ingest_at.as_deref().map(|at| format!("indexed {}", time(at)));
-    let host = repo.host.as_deref().map(|host| format!("on {}  ", name(host)));
+    let adds = adds
+        .map(|RepoAdditions { files, chunks }| format!(" ({} of its own)", size(files, chunks)));
+    let indexed = repo.last_ingest_at.as_deref().map(|at| format!("indexed {}", format_time(at)));
+    let host = repo.host.as_deref().map(|host| format!("on {}  ", single_line(host)));
     [
-        format!("{indent}{}", name(&repo.name)),
+        format!("{indent}{}", single_line(&repo.name)),
         size(repo.counts.files, repo.counts.chunks) + &adds.unwrap_or_default(),
         indexed.unwrap_or_else(|| "never completed".to_owned()),
-        host.unwrap_or_default() + &name(&repo.path.to_string_lossy()),
+        host.unwrap_or_default() + &single_line(&repo.path.to_string_lossy()),
     ]
 }

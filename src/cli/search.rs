@@ -1,4 +1,4 @@
-//! Searches and prints what is found, for people or as JSON.
+//! Searches and prints the results, for people or as JSON.
 
 use std::{
     io::IsTerminal,
@@ -6,105 +6,108 @@ use std::{
 };
 
 use codeinfo_core::Hit;
-use codeinfo_search::Found;
-use codeinfo_server::replies::SourceShown;
+use codeinfo_search::SearchResults;
+use codeinfo_server::replies::SourceLines;
 use serde_json::json;
 
 use super::{
-    CliError, Client, Search,
-    print::{confined, json, line, name, note, reference, title},
+    ApiClient, CliError, SearchCommand,
+    print::{
+        print_json, print_line, print_note, print_title, resolve_reference, scope_parameter,
+        single_line,
+    },
 };
 
 /// Searches over `POST /tools/vector-search`.
-pub(super) async fn search(client: &Client, asked: Search) -> Result<(), CliError> {
+pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Result<(), CliError> {
     let mut body = json!({ "query": asked.words.join(" ") });
     if let Some(body) = body.as_object_mut() {
         if let Some(trees) = &asked.between {
-            let trees: Vec<String> = trees.iter().map(|tree| reference(tree)).collect();
-            body.extend([("between".to_owned(), trees.into())]);
+            let resolved: Vec<String> = trees.iter().map(|tree| resolve_reference(tree)).collect();
+            body.extend([("between".to_owned(), resolved.into())]);
         } else {
-            let place = confined(asked.repository.as_deref().map(reference));
+            let place = scope_parameter(asked.repository.as_deref().map(resolve_reference));
             body.extend(place.map(|(name, place)| (name, place.into())));
         }
         body.extend(asked.limit.map(|limit| ("limit".to_owned(), limit.into())));
     }
     let path = ["tools", "vector-search"];
     if asked.json {
-        return json(&client.post(&path, &body).await?);
+        return print_json(&client.post(&path, &body).await?);
     }
-    let Found { hits, absent, notice, .. } = client.post(&path, &body).await?;
+    let SearchResults { hits, absent, notice, .. } = client.post(&path, &body).await?;
     let has_notice = notice.is_some();
     if let Some(notice) = notice {
-        note(&name(&notice))?;
+        print_note(&single_line(&notice))?;
     }
     if !absent.is_empty() {
-        let names: Vec<String> = absent.iter().map(|absent| name(absent)).collect();
-        note(&format!("not in the index: {}", names.join(", ")))?;
+        let names: Vec<String> = absent.iter().map(|absent| single_line(absent)).collect();
+        print_note(&format!("not in the index: {}", names.join(", ")))?;
     }
     if hits.is_empty() && !has_notice {
-        return note("nothing found");
+        return print_note("nothing found");
     }
-    // Programs read whole paths.
+    // Programs get whole paths.
     let folder = std::io::stdout().is_terminal().then(std::env::current_dir);
-    let printer = Printer { client, asked, folder: folder.and_then(Result::ok) };
+    let printer = HitPrinter { client, asked, folder: folder.and_then(Result::ok) };
     for hit in hits {
-        printer.print(&hit).await?;
+        printer.print_hit(&hit).await?;
     }
     Ok(())
 }
 
-struct Printer<'a> {
-    client: &'a Client,
-    asked: Search,
-    /// Where a person is who reads the results.
+struct HitPrinter<'a> {
+    client: &'a ApiClient,
+    asked: SearchCommand,
+    /// Working folder of a person who reads the results.
     folder: Option<PathBuf>,
 }
 
-impl Printer<'_> {
-    async fn print(&self, hit: &Hit) -> Result<(), CliError> {
+impl HitPrinter<'_> {
+    async fn print_hit(&self, hit: &Hit) -> Result<(), CliError> {
         let place = format!("{}:{}-{}", self.short_path(&hit.path), hit.start_line, hit.end_line);
         if self.asked.locations {
-            return line(&place);
+            return print_line(&place);
         }
-        let symbol = hit.symbol.as_ref().map(|symbol| format!("  {}", name(symbol)));
-        let only = hit.only_in.as_ref().map(|tree| format!("  (only in {})", name(tree)));
-        let host = hit.host.as_ref().map(|host| format!("  (on {})", name(host)));
+        let symbol = hit.symbol.as_ref().map(|symbol| format!("  {}", single_line(symbol)));
+        let only = hit.only_in.as_ref().map(|tree| format!("  (only in {})", single_line(tree)));
+        let host = hit.host.as_ref().map(|host| format!("  (on {})", single_line(host)));
         let about: String = [symbol, only, host].into_iter().flatten().collect();
-        title(&place, &format!("  {:.2}{about}", hit.score))?;
-        match self.surroundings(hit).await? {
+        print_title(&place, &format!("  {:.2}{about}", hit.score))?;
+        match self.read_surroundings(hit).await? {
             Some(lines) => {
                 for (number, text) in lines {
-                    line(&format!("{number:>6}  {text}"))?;
+                    print_line(&format!("{number:>6}  {text}"))?;
                 }
             }
             None => {
                 for text in hit.chunk.lines() {
-                    line(&format!("    {text}"))?;
+                    print_line(&format!("    {text}"))?;
                 }
             }
         }
-        line("")
+        print_line("")
     }
 
-    /// Returns the lines of a result and those around it with their numbers, where such are wanted.
-    async fn surroundings(&self, hit: &Hit) -> Result<Option<Vec<(u32, String)>>, CliError> {
+    /// Returns the numbered lines of a result and those around it, if requested.
+    async fn read_surroundings(&self, hit: &Hit) -> Result<Option<Vec<(u32, String)>>, CliError> {
         let around = self.asked.context;
         if around == 0 {
             return Ok(None);
         }
         let first = hit.start_line.saturating_sub(around).max(1);
         let last = hit.end_line.saturating_add(around);
-        let query =
+        let parameters =
             [("path", hit.path.clone()), ("first", first.to_string()), ("last", last.to_string())];
-        let query = query.map(|(name, value)| (name.to_owned(), value));
-        let SourceShown { first, lines, .. } = self.client.get_with(&["source"], &query).await?;
+        let query = parameters.map(|(name, value)| (name.to_owned(), value));
+        let SourceLines { first, lines, .. } = self.client.get_with(&["source"], &query).await?;
         Ok(Some((first..).zip(lines.into_iter().map(|line| line.text)).collect()))
     }
 
-    /// Returns a path as short as it can be typed where the person is.
+    /// Returns a path relative to the person's working folder, if it is below that.
     fn short_path(&self, path: &str) -> String {
         let below =
             self.folder.as_ref().and_then(|folder| Path::new(path).strip_prefix(folder).ok());
-        name(&below.map_or(path.into(), Path::to_string_lossy))
+        single_line(&below.map_or(path.into(), Path::to_string_lossy))
     }
 }

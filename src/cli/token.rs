@@ -1,65 +1,68 @@
 //! Makes, lists and revokes tokens.
 
-use codeinfo_server::replies::{TokenList, TokenMade};
+use codeinfo_server::replies::{CreateTokenReply, TokenList};
 use serde_json::{Value, json};
 
-use super::{CliError, Client, args::Token, print};
+use super::{ApiClient, CliError, args::TokenCommand, print};
 
 const TOKENS: [&str; 2] = ["auth", "mcp-tokens"];
 
-pub(super) async fn token(client: &Client, asked: Token) -> Result<(), CliError> {
+pub(super) async fn run_token_command(
+    client: &ApiClient,
+    asked: TokenCommand,
+) -> Result<(), CliError> {
     match asked {
-        Token::Create { name, overwrite, admin, json } => {
+        TokenCommand::Create { name, overwrite, admin, json } => {
             let body = json!({ "name": name, "overwrite": overwrite, "admin": admin });
-            create(client, &body, json).await
+            create_token(client, &body, json).await
         }
-        Token::List { json } => list(client, json).await,
-        Token::Revoke { name, json } => revoke(client, &name, json).await,
+        TokenCommand::List { json } => list_tokens(client, json).await,
+        TokenCommand::Revoke { name, json } => revoke_token(client, &name, json).await,
     }
 }
 
-async fn create(client: &Client, body: &Value, as_json: bool) -> Result<(), CliError> {
+async fn create_token(client: &ApiClient, body: &Value, as_json: bool) -> Result<(), CliError> {
     if as_json {
-        return print::json(&client.post(&TOKENS, body).await?);
+        return print::print_json(&client.post(&TOKENS, body).await?);
     }
-    let made: TokenMade = client.post(&TOKENS, body).await?;
-    print::line(&made.token)?;
-    print::note(&format!(
+    let made: CreateTokenReply = client.post(&TOKENS, body).await?;
+    print::print_line(&made.token)?;
+    print::print_note(&format!(
         "this is shown once; clients send it as `Authorization: Bearer …`, and `codeinfo token revoke {}` \
          ends it",
         made.name
     ))
 }
 
-async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
+async fn list_tokens(client: &ApiClient, as_json: bool) -> Result<(), CliError> {
     if as_json {
-        return print::json(&client.get(&TOKENS).await?);
+        return print::print_json(&client.get(&TOKENS).await?);
     }
     let TokenList { tokens } = client.get(&TOKENS).await?;
     if tokens.is_empty() {
-        return print::note("there are no tokens: `codeinfo token create NAME`");
+        return print::print_note("there are no tokens: `codeinfo token create NAME`");
     }
     let rows: Vec<[String; 4]> = tokens
         .into_iter()
         .map(|token| {
-            let used = token.last_used_at.map(|at| format!("used {}", print::time(&at)));
+            let used = token.last_used_at.map(|at| format!("used {}", print::format_time(&at)));
             let rights = if token.admin { "admin" } else { "" };
             [
                 token.name,
-                format!("made {}", print::time(&token.created_at)),
+                format!("made {}", print::format_time(&token.created_at)),
                 used.unwrap_or_else(|| "never used".to_owned()),
                 rights.to_owned(),
             ]
         })
         .collect();
-    print::align_columns(&rows).iter().try_for_each(|text| print::line(text))
+    print::align_columns(&rows).iter().try_for_each(|text| print::print_line(text))
 }
 
-async fn revoke(client: &Client, name: &str, as_json: bool) -> Result<(), CliError> {
+async fn revoke_token(client: &ApiClient, name: &str, as_json: bool) -> Result<(), CliError> {
     let [auth, tokens] = TOKENS;
     let revoked: Value = client.delete(&[auth, tokens, name]).await?;
     if as_json {
-        return print::json(&revoked);
+        return print::print_json(&revoked);
     }
-    print::line(&format!("revoked {name}"))
+    print::print_line(&format!("revoked {name}"))
 }

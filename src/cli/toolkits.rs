@@ -1,4 +1,4 @@
-//! Lists and tries toolkits, starts and stops them, and has them allowed, trusted and stored.
+//! Lists, tries, starts and stops toolkits, and allows, trusts and stores them.
 
 use std::{
     fs, io,
@@ -6,80 +6,91 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_server::replies::{AllowedFile, ConfigStored, ToolAnswer};
+use codeinfo_server::replies::{AllowedFile, StoreConfigReply, ToolAnswer};
 use codeinfo_toolkits::{
-    Directory, Origin, ToolState, ToolkitEntry, connection::State, launch::is_installed,
-    spec::first_file,
+    ToolDirectory, ToolState, ToolkitEntry, ToolkitOrigin, connection::ToolkitState,
+    launch::is_installed, spec::first_file,
 };
 use codeinfo_worktree::git::find_work_tree;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CliError, Client,
-    args::{ToolkitScope, Toolkits},
+    ApiClient, CliError,
+    args::{ToolkitScope, ToolkitsCommand},
     print,
 };
 use crate::install::ask_person;
 
-/// Where a repository has its toolkits.
+/// Path of a repository's toolkit file.
 const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";
 const TOOLS: [&str; 1] = ["tools"];
 const CONFIG: [&str; 2] = ["mcp", "config"];
-/// What other programs call the transports that there are, in `type`.
+/// Names of the supported transports in `type`, as other programs write them.
 const KNOWN_TYPES: [&str; 4] = ["stdio", "http", "streamable-http", "streamableHttp"];
-/// Maximum characters of a tool's description in the list of tools.
+/// Maximum characters of a description in the list of tools.
 const MAX_DESCRIPTION: usize = 200;
-/// Largest file that is imported.
+/// Maximum bytes of an imported file.
 const MAX_IMPORT: u64 = 64 * 1024;
 
-pub(super) async fn toolkits(client: &Client, asked: Toolkits) -> Result<(), CliError> {
+pub(super) async fn run_toolkits_command(
+    client: &ApiClient,
+    asked: ToolkitsCommand,
+) -> Result<(), CliError> {
     match asked {
-        Toolkits::List { scope } => list(&Scoped::new(client, scope)).await,
-        Toolkits::Status { scope } => status(&Scoped::new(client, scope)).await,
-        Toolkits::Start { name, scope } => act(&Scoped::new(client, scope), &name, "start").await,
-        Toolkits::Stop { name, scope } => act(&Scoped::new(client, scope), &name, "stop").await,
-        Toolkits::Restart { name, scope } => {
-            act(&Scoped::new(client, scope), &name, "restart").await
+        ToolkitsCommand::List { scope } => list_toolkits(&ScopedClient::new(client, scope)).await,
+        ToolkitsCommand::Status { scope } => show_status(&ScopedClient::new(client, scope)).await,
+        ToolkitsCommand::Start { name, scope } => {
+            apply_action(&ScopedClient::new(client, scope), &name, "start").await
         }
-        Toolkits::Trust { name, scope } => act(&Scoped::new(client, scope), &name, "trust").await,
-        Toolkits::Tools { query, scope } => tools(&Scoped::new(client, scope), query).await,
-        Toolkits::Call { tool, arguments, scope } => {
-            call(&Scoped::new(client, scope), &tool, &arguments).await
+        ToolkitsCommand::Stop { name, scope } => {
+            apply_action(&ScopedClient::new(client, scope), &name, "stop").await
         }
-        Toolkits::Allow { path, yes, json } => allow(client, &path, yes, json).await,
-        Toolkits::Add { name, command, url, env, no_sandbox, allow_all, json } => {
-            let mut toolkit = added(command, url, &env)?;
+        ToolkitsCommand::Restart { name, scope } => {
+            apply_action(&ScopedClient::new(client, scope), &name, "restart").await
+        }
+        ToolkitsCommand::Trust { name, scope } => {
+            apply_action(&ScopedClient::new(client, scope), &name, "trust").await
+        }
+        ToolkitsCommand::Tools { query, scope } => {
+            list_tools(&ScopedClient::new(client, scope), query).await
+        }
+        ToolkitsCommand::Call { tool, arguments, scope } => {
+            call_tool(&ScopedClient::new(client, scope), &tool, &arguments).await
+        }
+        ToolkitsCommand::Allow { path, yes, json } => allow_file(client, &path, yes, json).await,
+        ToolkitsCommand::Add { name, command, url, env, no_sandbox, allow_all, json } => {
+            let mut toolkit = build_toolkit(command, url, &env)?;
             if no_sandbox {
                 toolkit.insert("sandbox".to_owned(), "off".into());
             }
             if allow_all {
                 toolkit.insert("allow".to_owned(), "all".into());
             }
-            store(client, Map::from_iter([(name, Value::Object(toolkit))]), json).await
+            store_toolkits(client, Map::from_iter([(name, Value::Object(toolkit))]), json).await
         }
-        Toolkits::Remove { name, json } => remove(client, &name, json).await,
-        Toolkits::Import { file, json } => import(client, &file, json).await,
-        // It was done before there was a server.
-        Toolkits::Init { .. } => Ok(()),
+        ToolkitsCommand::Remove { name, json } => remove_toolkit(client, &name, json).await,
+        ToolkitsCommand::Import { file, json } => import_file(client, &file, json).await,
+        // `Init` ran before, because it needs no server.
+        ToolkitsCommand::Init { .. } => Ok(()),
     }
 }
 
-/// A server, the repository whose toolkits are meant, and how replies are printed.
-struct Scoped<'a> {
-    client: &'a Client,
+/// A server, the repository that selects toolkits, and the form of the output.
+struct ScopedClient<'a> {
+    client: &'a ApiClient,
     parameters: Vec<(String, String)>,
     as_json: bool,
 }
 
-impl<'a> Scoped<'a> {
-    fn new(client: &'a Client, ToolkitScope { repository, json }: ToolkitScope) -> Self {
-        let repository = repository.as_deref().map(print::reference);
-        let parameters = print::confined(repository).into_iter().collect();
+impl<'a> ScopedClient<'a> {
+    fn new(client: &'a ApiClient, ToolkitScope { repository, json }: ToolkitScope) -> Self {
+        let resolved = repository.as_deref().map(print::resolve_reference);
+        let parameters = print::scope_parameter(resolved).into_iter().collect();
         Self { client, parameters, as_json: json }
     }
 
-    async fn list<T: DeserializeOwned>(&self) -> Result<T, CliError> {
+    async fn get_directory<T: DeserializeOwned>(&self) -> Result<T, CliError> {
         self.client.get_with(&TOOLS, &self.parameters).await
     }
 
@@ -88,51 +99,50 @@ impl<'a> Scoped<'a> {
     }
 }
 
-/// Prints each toolkit in a line.
-async fn list(scoped: &Scoped<'_>) -> Result<(), CliError> {
+async fn list_toolkits(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     if scoped.as_json {
-        let listed: Value = scoped.list().await?;
-        return print::json(&json!({
+        let listed: Value = scoped.get_directory().await?;
+        return print::print_json(&json!({
             "toolkits": listed.get("toolkits"),
             "warnings": listed.get("warnings").cloned().unwrap_or_else(|| json!([])),
         }));
     }
-    let Directory { toolkits, warnings, .. } = scoped.list().await?;
-    warn(&warnings)?;
+    let ToolDirectory { toolkits, warnings, .. } = scoped.get_directory().await?;
+    print_warnings(&warnings)?;
     if toolkits.is_empty() {
-        return print::note(
+        return print::print_note(
             "there are no toolkits: `codeinfo mcp add NAME -- COMMAND` adds one; `codeinfo docs toolkits` says more",
         );
     }
-    align_toolkits(&toolkits).iter().try_for_each(|text| print::line(text))
+    align_toolkits(&toolkits).iter().try_for_each(|text| print::print_line(text))
 }
 
-/// Starts every toolkit that is not switched off, and prints how each is; fails if one is not ready.
-async fn status(scoped: &Scoped<'_>) -> Result<(), CliError> {
+/// Starts every enabled toolkit and prints the state of each; fails if one is not ready.
+async fn show_status(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     let refusals = start_all(scoped).await?;
-    let listed: Value = scoped.list().await?;
-    let directory: Directory = serde_json::from_value(listed.clone())?;
-    let well = directory.toolkits.iter().all(|toolkit| toolkit.state == State::Ready);
+    let listed: Value = scoped.get_directory().await?;
+    let directory: ToolDirectory = serde_json::from_value(listed.clone())?;
+    let well = directory.toolkits.iter().all(|toolkit| toolkit.state == ToolkitState::Ready);
     if scoped.as_json {
-        print::json(
+        print::print_json(
             &json!({ "toolkits": listed.get("toolkits"), "warnings": directory.warnings }),
         )?;
     } else {
-        warn(&directory.warnings)?;
+        print_warnings(&directory.warnings)?;
         let lines = align_toolkits(&directory.toolkits);
         for (text, toolkit) in lines.iter().zip(&directory.toolkits) {
-            print::line(text)?;
+            print::print_line(text)?;
             let refusal = refusals.iter().find(|(name, _)| *name == toolkit.name);
             let reason = toolkit.last_error.as_ref().or(refusal.map(|(_, reason)| reason));
             if let Some(reason) = reason {
-                print::line(&format!("    {}", print::name(reason)))?;
+                print::print_line(&format!("    {}", print::single_line(reason)))?;
             }
         }
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
 }
 
-/// Returns a line for each toolkit: name, state, transport, tools, where it is configured.
+/// Returns a line for each toolkit: name, state, transport, tools and origin.
 fn align_toolkits(toolkits: &[ToolkitEntry]) -> Vec<String> {
     let rows: Vec<[String; 5]> = toolkits.iter().map(describe_toolkit).collect();
     print::align_columns(&rows)
@@ -140,7 +150,7 @@ fn align_toolkits(toolkits: &[ToolkitEntry]) -> Vec<String> {
 
 fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
     let state = serde_json::to_value(toolkit.state).unwrap_or_default();
-    let tools = if toolkit.state == State::Ready || toolkit.tools > 0 {
+    let tools = if toolkit.state == ToolkitState::Ready || toolkit.tools > 0 {
         print::count_things(toolkit.tools as u64, "tool")
     } else {
         "tools unknown".to_owned()
@@ -150,10 +160,10 @@ fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
         number => format!(", {}", print::count_things(number, "restart")),
     };
     let source = match toolkit.origin {
-        Origin::Request => "in the request",
-        Origin::Repository => "in .codeinfo/toolkits.json",
-        Origin::Stored => "stored in DATA_DIR",
-        Origin::User => "in TOOLKITS_FILE",
+        ToolkitOrigin::Request => "in the request",
+        ToolkitOrigin::Repository => "in .codeinfo/toolkits.json",
+        ToolkitOrigin::Stored => "stored in DATA_DIR",
+        ToolkitOrigin::User => "in TOOLKITS_FILE",
     };
     [
         toolkit.name.clone(),
@@ -164,25 +174,27 @@ fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
     ]
 }
 
-fn warn(warnings: &[String]) -> Result<(), CliError> {
-    warnings.iter().try_for_each(|warning| print::note(warning))
+fn print_warnings(warnings: &[String]) -> Result<(), CliError> {
+    warnings.iter().try_for_each(|warning| print::print_note(warning))
 }
 
-async fn act(scoped: &Scoped<'_>, name: &str, action: &str) -> Result<(), CliError> {
+async fn apply_action(scoped: &ScopedClient<'_>, name: &str, action: &str) -> Result<(), CliError> {
     let toolkit: Value = scoped.post(&["toolkits", name, action], &json!({})).await?;
     if scoped.as_json {
-        return print::json(&toolkit);
+        return print::print_json(&toolkit);
     }
     align_toolkits(&[serde_json::from_value(toolkit)?])
         .iter()
-        .try_for_each(|text| print::line(text))
+        .try_for_each(|text| print::print_line(text))
 }
 
-/// Starts what is not running, so that its tools are known. Returns the toolkits that did not start, with the reasons.
-async fn start_all(scoped: &Scoped<'_>) -> Result<Vec<(String, String)>, CliError> {
-    let Directory { toolkits, .. } = scoped.list().await?;
-    let waits =
-        toolkits.iter().filter(|toolkit| matches!(toolkit.state, State::Stopped | State::Starting));
+/// Starts the stopped toolkits, so that their tools are known. Returns those that did not start,
+/// with reasons.
+async fn start_all(scoped: &ScopedClient<'_>) -> Result<Vec<(String, String)>, CliError> {
+    let ToolDirectory { toolkits, .. } = scoped.get_directory().await?;
+    let waits = toolkits
+        .iter()
+        .filter(|toolkit| matches!(toolkit.state, ToolkitState::Stopped | ToolkitState::Starting));
     let starts = waits.map(|toolkit| async {
         let path = ["toolkits", toolkit.name.as_str(), "start"];
         match scoped.post(&path, &json!({})).await {
@@ -194,34 +206,35 @@ async fn start_all(scoped: &Scoped<'_>) -> Result<Vec<(String, String)>, CliErro
     Ok(futures_util::future::try_join_all(starts).await?.into_iter().flatten().collect())
 }
 
-/// Prints the tools, those that fit `query` first.
-async fn tools(scoped: &Scoped<'_>, query: Option<String>) -> Result<(), CliError> {
+/// Prints the tools, the best matches for `query` first.
+async fn list_tools(scoped: &ScopedClient<'_>, query: Option<String>) -> Result<(), CliError> {
     for (_, refusal) in start_all(scoped).await? {
-        print::note(&refusal)?;
+        print::print_note(&refusal)?;
     }
-    let query = query.map(|query| ("q".to_owned(), query));
-    let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(query).collect();
+    let parameter = query.map(|query| ("q".to_owned(), query));
+    let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(parameter).collect();
     let listed: Value = scoped.client.get_with(&TOOLS, &parameters).await?;
     if scoped.as_json {
-        return print::json(&listed);
+        return print::print_json(&listed);
     }
-    let Directory { tools, warnings, .. } = serde_json::from_value(listed)?;
-    warn(&warnings)?;
+    let ToolDirectory { tools, warnings, .. } = serde_json::from_value(listed)?;
+    print_warnings(&warnings)?;
     for tool in tools {
         let state = match (tool.state, tool.reason) {
             (ToolState::Ready, _) => String::new(),
-            (_, Some(reason)) => format!("  (not called: {})", print::name(&reason)),
+            (_, Some(reason)) => format!("  (not called: {})", print::single_line(&reason)),
             (_, None) => "  (its toolkit is not ready)".to_owned(),
         };
-        print::line(&format!("{}{state}", print::name(&tool.id)))?;
-        let description = print::shorten(&print::name(&tool.description), MAX_DESCRIPTION);
-        print::line(&format!("    {description}"))?;
+        print::print_line(&format!("{}{state}", print::single_line(&tool.id)))?;
+        let description =
+            print::shorten_text(&print::single_line(&tool.description), MAX_DESCRIPTION);
+        print::print_line(&format!("    {description}"))?;
     }
     Ok(())
 }
 
-/// Calls `TOOLKIT:TOOL` or `mcp:TOOLKIT:TOOL`, and prints the result as the model would read it.
-async fn call(scoped: &Scoped<'_>, tool: &str, arguments: &str) -> Result<(), CliError> {
+/// Calls `TOOLKIT:TOOL` or `mcp:TOOLKIT:TOOL` and prints the result as a model would read it.
+async fn call_tool(scoped: &ScopedClient<'_>, tool: &str, arguments: &str) -> Result<(), CliError> {
     let id = tool.strip_prefix("mcp:").unwrap_or(tool);
     let Some((toolkit, tool)) = id.split_once(':') else {
         return Err(CliError::Usage(format!("`{tool}` is no tool: name it as TOOLKIT:TOOL")));
@@ -231,39 +244,57 @@ async fn call(scoped: &Scoped<'_>, tool: &str, arguments: &str) -> Result<(), Cl
     let body = json!({ "tool": tool, "arguments": arguments });
     let answer = scoped.post(&["toolkits", toolkit, "call"], &body).await?;
     if scoped.as_json {
-        return print::json(&answer);
+        return print::print_json(&answer);
     }
     let ToolAnswer { is_error, text } = serde_json::from_value(answer)?;
     if is_error {
         return Err(CliError::Refused { code: "TOOL_FAILED".to_owned(), message: text });
     }
-    // Marks of direction would reorder what a terminal shows.
-    text.lines().try_for_each(|line| print::line(&print::name(line)))
+    // Direction marks would reorder the text on a terminal.
+    text.lines().try_for_each(|line| print::print_line(&print::single_line(line)))
 }
 
-/// Shows what the file of a repository would run, and allows it if the person agrees.
-async fn allow(client: &Client, path: &Path, yes: bool, as_json: bool) -> Result<(), CliError> {
-    let path = fs::canonicalize(path).map_err(|error| unusable(path, error))?;
-    let path = path.to_string_lossy().into_owned();
-    let shown: AllowedFile = client.post(&["toolkits", "allow"], &json!({ "path": path })).await?;
+/// Shows the programs that the file of a repository would run, and allows them if the person
+/// agrees.
+async fn allow_file(
+    client: &ApiClient,
+    path: &Path,
+    yes: bool,
+    as_json: bool,
+) -> Result<(), CliError> {
+    let absolute = fs::canonicalize(path).map_err(|error| unusable_path(path, error))?;
+    let path_text = absolute.to_string_lossy().into_owned();
+    let shown: AllowedFile =
+        client.post(&["toolkits", "allow"], &json!({ "path": path_text })).await?;
     if !as_json {
-        print::line(&format!("{} (SHA-256 {})", print::name(&shown.file), shown.sha256))?;
+        print::print_line(&format!(
+            "{} (SHA-256 {})",
+            print::single_line(&shown.file),
+            shown.sha256
+        ))?;
         for toolkit in &shown.toolkits {
             let off = if toolkit.enabled { "" } else { " (switched off)" };
-            print::line(&format!("  {}{off}: {}", toolkit.name, print::name(&toolkit.runs)))?;
+            print::print_line(&format!(
+                "  {}{off}: {}",
+                toolkit.name,
+                print::single_line(&toolkit.runs)
+            ))?;
             for more in &toolkit.beyond {
-                print::line(&format!("    {}", print::name(more)))?;
+                print::print_line(&format!("    {}", print::single_line(more)))?;
             }
             if !toolkit.given.is_empty() {
-                print::line(&format!("    is given: {}", print::name(&toolkit.given.join(", "))))?;
+                print::print_line(&format!(
+                    "    is given: {}",
+                    print::single_line(&toolkit.given.join(", "))
+                ))?;
             }
         }
     }
     if shown.allowed {
         return if as_json {
-            print::json(&serde_json::to_value(shown)?)
+            print::print_json(&serde_json::to_value(shown)?)
         } else {
-            print::note("allowed already")
+            print::print_note("allowed already")
         };
     }
     if !yes
@@ -278,14 +309,18 @@ async fn allow(client: &Client, path: &Path, yes: bool, as_json: bool) -> Result
             "nothing is allowed; `--yes` allows without asking".to_owned(),
         ));
     }
-    let body = json!({ "path": path, "sha256": shown.sha256 });
+    let body = json!({ "path": path_text, "sha256": shown.sha256 });
     let allowed: Value = client.post(&["toolkits", "allow"], &body).await?;
-    if as_json { print::json(&allowed) } else { print::note("allowed, until the file changes") }
+    if as_json {
+        print::print_json(&allowed)
+    } else {
+        print::print_note("allowed, until the file changes")
+    }
 }
 
-/// Adds the toolkits of a file to those that are stored; of one name, that of the file counts.
-async fn import(client: &Client, file: &Path, as_json: bool) -> Result<(), CliError> {
-    let failed = |error| unusable(file, error);
+/// Adds the toolkits of a file to the stored ones, and replaces those with the same name.
+async fn import_file(client: &ApiClient, file: &Path, as_json: bool) -> Result<(), CliError> {
+    let failed = |error| unusable_path(file, error);
     if fs::metadata(file).map_err(failed)?.len() > MAX_IMPORT {
         return Err(CliError::Usage(format!(
             "`{}` is larger than {MAX_IMPORT} bytes",
@@ -304,39 +339,38 @@ async fn import(client: &Client, file: &Path, as_json: bool) -> Result<(), CliEr
         ));
     }
     for server in servers.values_mut().filter_map(Value::as_object_mut) {
-        // Other programs say it beside what says it already.
+        // Other programs write the type although the remaining members imply it.
         let kind = server.get("type").and_then(Value::as_str).map(str::to_owned);
         if kind.is_some_and(|kind| KNOWN_TYPES.contains(&kind.as_str())) {
             server.shift_remove("type");
         }
     }
-    store(client, servers, as_json).await
+    store_toolkits(client, servers, as_json).await
 }
 
-/// Adds toolkits to those that are stored.
-async fn store(
-    client: &Client,
+async fn store_toolkits(
+    client: &ApiClient,
     servers: Map<String, Value>,
     as_json: bool,
 ) -> Result<(), CliError> {
     let mut config: Map<String, Value> = client.get(&CONFIG).await?;
-    let mut names: Vec<String> = servers.keys().map(|name| print::name(name)).collect();
+    let mut names: Vec<String> = servers.keys().map(|name| print::single_line(name)).collect();
     names.sort();
     let commands = servers.values().filter_map(|server| server.get("command")?.as_str());
-    let missing = commands.filter(|command| !is_installed(command));
-    let missing: Vec<String> = missing.map(str::to_owned).collect();
+    let missing: Vec<String> =
+        commands.filter(|command| !is_installed(command)).map(str::to_owned).collect();
     match config.entry("mcpServers").or_insert_with(|| json!({})) {
         Value::Object(stored) => stored.extend(servers),
         stored => *stored = Value::Object(servers),
     }
     let stored: Value = client.post(&CONFIG, &Value::Object(config)).await?;
     for command in missing {
-        print::note(&format!(
+        print::print_note(&format!(
             "`{}` is not a program on this machine's PATH: install it, or put its folder on PATH",
-            print::name(&command)
+            print::single_line(&command)
         ))?;
     }
-    kept(stored, &format!("stored {}", names.join(", ")), as_json)?;
+    print_stored(stored, &format!("stored {}", names.join(", ")), as_json)?;
     if as_json {
         return Ok(());
     }
@@ -345,31 +379,30 @@ async fn store(
     )
 }
 
-/// Takes a toolkit out of those that are stored.
-async fn remove(client: &Client, name: &str, as_json: bool) -> Result<(), CliError> {
+async fn remove_toolkit(client: &ApiClient, name: &str, as_json: bool) -> Result<(), CliError> {
     let mut config: Map<String, Value> = client.get(&CONFIG).await?;
     let servers = config.get_mut("mcpServers").and_then(Value::as_object_mut);
     if servers.and_then(|servers| servers.shift_remove(name)).is_none() {
-        let name = print::name(name);
+        let name = print::single_line(name);
         return Err(CliError::Usage(format!(
             "no toolkit `{name}` is stored: `codeinfo mcp list` says where each is from"
         )));
     }
     let stored: Value = client.post(&CONFIG, &Value::Object(config)).await?;
-    kept(stored, &format!("removed {}", print::name(name)), as_json)
+    print_stored(stored, &format!("removed {}", print::single_line(name)), as_json)
 }
 
-fn kept(stored: Value, what: &str, as_json: bool) -> Result<(), CliError> {
+fn print_stored(stored: Value, what: &str, as_json: bool) -> Result<(), CliError> {
     if as_json {
-        return print::json(&stored);
+        return print::print_json(&stored);
     }
-    let ConfigStored { version, warnings, .. } = serde_json::from_value(stored)?;
-    warn(&warnings)?;
-    print::line(&format!("{what} (version {version})"))
+    let StoreConfigReply { version, warnings, .. } = serde_json::from_value(stored)?;
+    print_warnings(&warnings)?;
+    print::print_line(&format!("{what} (version {version})"))
 }
 
-/// Returns a toolkit as a file has it.
-fn added(
+/// Returns a toolkit in the form of a toolkit file.
+fn build_toolkit(
     command: Vec<String>,
     url: Option<String>,
     given: &[String],
@@ -377,7 +410,10 @@ fn added(
     let mut values = Map::new();
     for pair in given {
         let Some((name, value)) = pair.split_once('=') else {
-            return Err(CliError::Usage(format!("`{}` is not NAME=VALUE", print::name(pair))));
+            return Err(CliError::Usage(format!(
+                "`{}` is not NAME=VALUE",
+                print::single_line(pair)
+            )));
         };
         values.insert(name.to_owned(), value.into());
     }
@@ -390,30 +426,30 @@ fn added(
     Ok(if let Value::Object(toolkit) = toolkit { toolkit } else { Map::new() })
 }
 
-/// Writes a first file of toolkits into the repository around `path`. One that is there stays.
-pub fn init(path: &Path) -> Result<(), CliError> {
-    let path = &fs::canonicalize(path).map_err(|error| unusable(path, error))?;
+/// Writes an example toolkit file into the repository around `path`. Keeps an existing one.
+pub fn create_toolkits_file(path: &Path) -> Result<(), CliError> {
+    let path = &fs::canonicalize(path).map_err(|error| unusable_path(path, error))?;
     let root = find_work_tree(path).unwrap_or(path);
     let file: PathBuf = root.join(REPOSITORY_FILE);
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
+        fs::create_dir_all(folder).map_err(|error| unusable_path(folder, error))?;
     }
     let written =
         fs::File::create_new(&file).and_then(|mut made| made.write_all(first_file().as_bytes()));
     match written {
         Ok(()) => {
-            print::line(&format!("wrote {}", file.display()))?;
-            print::note(
+            print::print_line(&format!("wrote {}", file.display()))?;
+            print::print_note(
                 "its toolkits are examples and switched off; after editing, `codeinfo mcp allow .`",
             )
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(CliError::Usage(format!("`{}` is there already", file.display())))
         }
-        Err(error) => Err(unusable(&file, error)),
+        Err(error) => Err(unusable_path(&file, error)),
     }
 }
 
-fn unusable(path: &Path, source: io::Error) -> CliError {
+fn unusable_path(path: &Path, source: io::Error) -> CliError {
     CliError::Path { path: path.display().to_string(), source }
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `codeinfo install` and `codeinfo uninstall`.
+//! Arguments of `codeinfo install` and `codeinfo uninstall`.
 #![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
 
 use clap::{
@@ -6,15 +6,15 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
-use super::clients::{CLIENTS, Client};
+use super::clients::{CLIENTS, SupportedClient};
 
-/// Which clients to set up, and how.
+/// Arguments of `codeinfo install`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that people type")]
-pub struct Install {
+pub struct InstallCommand {
     /// The clients [default: those that are found on this machine]; for others see --print-config
-    #[arg(value_name = "CLIENT", value_parser = client())]
-    pub clients: Vec<&'static Client>,
+    #[arg(value_name = "CLIENT", value_parser = build_client_parser())]
+    pub clients: Vec<&'static SupportedClient>,
     /// Set up every client that is known, found or not
     #[arg(long, conflicts_with = "clients")]
     pub all: bool,
@@ -56,8 +56,8 @@ pub struct Install {
     pub no_hook: bool,
 }
 
-impl Install {
-    /// Returns a switch that concerns clients, for a command that has none.
+impl InstallCommand {
+    /// Returns a switch that only applies to clients, for a command without clients.
     pub(super) fn find_client_switch(&self) -> Option<&'static str> {
         let switches = [
             ("--http", self.http),
@@ -72,12 +72,12 @@ impl Install {
     }
 }
 
-/// Which clients to forget CodeInfo in.
+/// Arguments of `codeinfo uninstall`.
 #[derive(Debug, Args)]
-pub struct Uninstall {
+pub struct UninstallCommand {
     /// The clients [default: all that have it]
-    #[arg(value_name = "CLIENT", value_parser = client())]
-    pub clients: Vec<&'static Client>,
+    #[arg(value_name = "CLIENT", value_parser = build_client_parser())]
+    pub clients: Vec<&'static SupportedClient>,
     /// Write without asking
     #[arg(long, short)]
     pub yes: bool,
@@ -87,8 +87,8 @@ pub struct Uninstall {
     pub instructions: bool,
 }
 
-/// Reads the name of a client; shells complete it.
-fn client() -> impl TypedValueParser<Value = &'static Client> {
+/// Builds the parser of a client's name, which shells can complete.
+fn build_client_parser() -> impl TypedValueParser<Value = &'static SupportedClient> {
     let ids = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.id));
     ids.try_map(|id| CLIENTS.iter().find(|client| client.id == id).ok_or("unknown client"))
 }

@@ -1,45 +1,45 @@
-//! One change of one file, and all changes of a command: planned, shown, and written after a yes.
+//! Changes of files by one command: planned, shown, and written after confirmation.
 
 use std::path::Path;
 
-use codeinfo_core::error::chain;
+use codeinfo_core::error::format_error_chain;
 
 use super::{
     content::FileContent,
     error::InstallError,
-    file::{self, Found},
-    record::{Before, Place, Record},
+    file::{self, EditableFile},
+    record::{ChangeRecord, OriginalContent, RecordFile},
     state::InstallState,
-    talk::{ask_person, say, show},
+    talk::{ask_person, print_diff, print_line},
 };
 
-/// A change that is to be made.
 #[derive(Debug)]
-struct Change {
+struct PlannedChange {
     name: String,
-    found: Found,
-    place: Place,
-    /// The file before the first change, or without our part.
-    before: Before,
-    to: To,
+    found: EditableFile,
+    place: RecordFile,
+    /// The file before the first change, or without the content of CodeInfo.
+    before: OriginalContent,
+    to: ChangeTarget,
 }
 
 #[derive(Debug)]
-enum To {
-    /// Something of ours is added, or revoked where `is_added` is false.
+enum ChangeTarget {
+    /// Adds content of CodeInfo, or only revokes some if `is_added` is false.
     Set { text: String, is_added: bool, is_permitted: bool },
-    /// The file is as it was before.
+    /// Restores the file.
     Undone,
 }
 
-/// A file that a change is planned for, and what is remembered of it.
+/// A file to be changed, with its record.
 struct KnownFile {
-    found: Found,
-    place: Place,
-    record: Option<Record>,
-    /// The file before the first change, where it is as it was left, or will be.
-    before: Option<Before>,
-    /// Whether an earlier change of the same command is about it. Links may lead two clients to one file.
+    found: EditableFile,
+    place: RecordFile,
+    record: Option<ChangeRecord>,
+    /// The file before the first change, if nothing else has changed it since.
+    before: Option<OriginalContent>,
+    /// True if an earlier change of the same command affects it, because links lead two clients to
+    /// one file.
     is_planned: bool,
 }
 
@@ -48,77 +48,87 @@ impl KnownFile {
         self.found.text.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether the permission in the file was given by CodeInfo.
+    /// Returns whether CodeInfo added the permission in the file.
     fn is_permitted(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.is_permitted)
     }
 
-    /// Returns the file without our part: none where it was made for that and nothing else is in it.
-    fn remove_content(&self, path: &Path, content: &FileContent) -> Result<Before, InstallError> {
-        let refused = |refusal| InstallError::refused(path, &refusal);
+    /// Returns the file without the content of CodeInfo: no file if CodeInfo created it and nothing
+    /// else is in it.
+    fn remove_content(
+        &self,
+        path: &Path,
+        content: &FileContent,
+    ) -> Result<OriginalContent, InstallError> {
+        let refused = |refusal| InstallError::refused_edit(path, &refusal);
         let text = content.remove_from(self.text(), self.is_permitted()).map_err(refused)?;
         let is_ours = match &self.record {
             Some(record) => record.is_made && content.is_emptied(&text),
             None => text.is_empty() && !self.text().is_empty(),
         };
-        Ok(if is_ours { Before::Nothing } else { Before::Text(text) })
+        Ok(if is_ours { OriginalContent::Nothing } else { OriginalContent::Text(text) })
     }
 }
 
-impl Change {
-    fn text(&self) -> Option<&str> {
+impl PlannedChange {
+    fn new_text(&self) -> Option<&str> {
         match &self.to {
-            To::Set { text, .. } => Some(text),
-            To::Undone => self.before.text(),
+            ChangeTarget::Set { text, .. } => Some(text),
+            ChangeTarget::Undone => self.before.text(),
         }
     }
 
-    fn show(&self) -> Result<(), InstallError> {
-        let Found { path, is_linked, text, .. } = &self.found;
+    fn show_diff(&self) -> Result<(), InstallError> {
+        let EditableFile { path, is_linked, text, .. } = &self.found;
         let link = if *is_linked { " (a link leads there)" } else { "" };
-        let what = match (text, self.text()) {
+        let what = match (text, self.new_text()) {
             (None, _) => "makes",
             (_, None) => "removes",
             _ => "changes",
         };
-        say(&format!("{}: {what} {}{link}", self.name, path.display()))?;
-        show(text.as_deref().unwrap_or_default(), self.text().unwrap_or_default())
+        print_line(&format!("{}: {what} {}{link}", self.name, path.display()))?;
+        print_diff(text.as_deref().unwrap_or_default(), self.new_text().unwrap_or_default())
     }
 
-    fn make(&self) -> Result<(), InstallError> {
-        let (name, path) = (&self.name, self.found.path.display());
+    fn apply_change(&self) -> Result<(), InstallError> {
+        let name = &self.name;
+        let path = self.found.path.display();
         match &self.to {
-            To::Set { text, is_added, is_permitted } => {
-                self.place.keep(&self.before, text, *is_permitted)?;
-                self.found.replace(Some(text))?;
+            ChangeTarget::Set { text, is_added, is_permitted } => {
+                self.place.save_change(&self.before, text, *is_permitted)?;
+                self.found.replace_text(Some(text))?;
                 if !is_added {
-                    return say(&format!("{name}: removed from {path} what you do not want"));
+                    return print_line(&format!(
+                        "{name}: removed from {path} what you do not want"
+                    ));
                 }
-                say(&format!("{name}: set up in {path}"))?;
+                print_line(&format!("{name}: set up in {path}"))?;
                 if self.before.text().is_some() {
-                    let backup = self.place.backup();
-                    say(&format!("  what was there before is kept in {}", backup.display()))?;
+                    let backup = self.place.backup_path();
+                    print_line(&format!(
+                        "  what was there before is kept in {}",
+                        backup.display()
+                    ))?;
                 }
                 Ok(())
             }
-            To::Undone => {
-                self.found.replace(self.text())?;
-                self.place.forget()?;
-                say(&format!("{name}: removed from {path}"))
+            ChangeTarget::Undone => {
+                self.found.replace_text(self.new_text())?;
+                self.place.remove_files()?;
+                print_line(&format!("{name}: removed from {path}"))
             }
         }
     }
 }
 
-/// All changes of one command.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct ChangePlan<'a> {
     data_dir: &'a Path,
-    changes: Vec<Change>,
+    changes: Vec<PlannedChange>,
     has_failed: bool,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ChangePlan<'a> {
     pub(super) fn new(data_dir: &'a Path) -> Self {
         Self { data_dir, changes: Vec::new(), has_failed: false }
     }
@@ -127,18 +137,18 @@ impl<'a> Plan<'a> {
         self.changes.is_empty() && !self.has_failed
     }
 
-    /// Returns whether a file of the client of that name is to be changed.
+    /// Returns whether a file of the client with this name is to be changed.
     pub(super) fn changes_client(&self, name: &str) -> bool {
         self.changes.iter().any(|change| change.name == name)
     }
 
-    /// Returns whether a file was changed by an earlier command.
+    /// Returns whether an earlier command changed a file.
     pub(super) fn is_remembered(&self, path: &Path) -> bool {
         let real_path = file::resolve_links(path).ok();
-        real_path.is_some_and(|path| Place::new(self.data_dir, &path).load().is_some())
+        real_path.is_some_and(|path| RecordFile::new(self.data_dir, &path).load_record().is_some())
     }
 
-    /// Plans to put `content` into a file.
+    /// Plans to add `content` to a file.
     pub(super) fn add_content(
         &mut self,
         name: &str,
@@ -146,7 +156,7 @@ impl<'a> Plan<'a> {
         content: &FileContent,
     ) -> Result<(), InstallError> {
         let known = self.inspect_file(path)?;
-        let refused = |refusal| InstallError::refused(path, &refusal);
+        let refused = |refusal| InstallError::refused_edit(path, &refusal);
         let old = known.text();
         let added = content.add_to(old).map_err(refused)?;
         let text = content.revoke_from(&added, known.is_permitted()).map_err(refused)?;
@@ -154,29 +164,32 @@ impl<'a> Plan<'a> {
         let is_foreign = known.before.is_none() && !old.is_empty();
         if content.is_whole_file() && is_foreign && old != text {
             let shown = path.display();
-            return say(&format!("{name}: {shown} stays: it was written or changed by hand"));
+            return print_line(&format!(
+                "{name}: {shown} stays: it was written or changed by hand"
+            ));
         }
-        say_permission(name, path, content, &text)?;
+        print_permission(name, path, content, &text)?;
         if known.found.text.as_ref() == Some(&text) {
             if known.is_planned {
                 return Ok(());
             }
-            return say(&format!("{name}: already set up in {}", path.display()));
+            return print_line(&format!("{name}: already set up in {}", path.display()));
         }
         let had_permission = content.has_permission(old) && !known.is_permitted();
         let is_permitted = content.has_permission(&text) && !had_permission;
         let is_added = added != old || known.found.text.is_none();
         let before = match &known.before {
             Some(before) => before.clone(),
-            None if known.found.text.is_none() => Before::Nothing,
-            // It changed since: what is there of ours is not to come back.
+            None if known.found.text.is_none() => OriginalContent::Nothing,
+            // The file has changed since, so the content of CodeInfo is removed from the original.
             None if known.record.is_some() => known.remove_content(path, content)?,
-            None => Before::Text(old.to_owned()),
+            None => OriginalContent::Text(old.to_owned()),
         };
-        self.take_up(name, known, before, To::Set { text, is_added, is_permitted })
+        self.add_change(name, known, before, ChangeTarget::Set { text, is_added, is_permitted })
     }
 
-    /// Plans to put back what was there before, or else to take `content` out. Returns whether it is there.
+    /// Plans to restore the original of a file, or else to remove `content`. Returns whether the
+    /// file has it.
     pub(super) fn remove_content(
         &mut self,
         name: &str,
@@ -191,53 +204,59 @@ impl<'a> Plan<'a> {
             Some(before) => before.clone(),
             None => known.remove_content(path, content)?,
         };
-        say_permission(name, path, content, before.text().unwrap_or_default())?;
+        print_permission(name, path, content, before.text().unwrap_or_default())?;
         if before.text() == known.found.text.as_deref() {
             return Ok(known.is_planned);
         }
-        self.take_up(name, known, before, To::Undone).map(|()| true)
+        self.add_change(name, known, before, ChangeTarget::Undone).map(|()| true)
     }
 
-    /// Reads a file as it will be after the changes that are planned so far.
+    /// Reads a file as it will be after the changes planned before.
     fn inspect_file(&self, path: &Path) -> Result<KnownFile, InstallError> {
-        let mut found = file::read(path)?;
-        let place = Place::new(self.data_dir, &found.real_path);
-        let record = place.load();
-        let is_same = |change: &&Change| change.found.real_path == found.real_path;
+        let mut found = file::read_file(path)?;
+        let place = RecordFile::new(self.data_dir, &found.real_path);
+        let record = place.load_record();
+        let is_same = |change: &&PlannedChange| change.found.real_path == found.real_path;
         let planned = self.changes.iter().rfind(is_same);
         let before = match (planned, &record) {
             (Some(change), _) => {
-                found.text = change.text().map(str::to_owned);
+                found.text = change.new_text().map(str::to_owned);
                 Some(change.before.clone())
             }
-            (None, Some(record)) => place.before(record, found.text.as_deref().unwrap_or_default()),
+            (None, Some(record)) => {
+                place.load_original(record, found.text.as_deref().unwrap_or_default())
+            }
             (None, None) => None,
         };
         Ok(KnownFile { found, place, record, before, is_planned: planned.is_some() })
     }
 
-    /// Shows a change and takes it up.
-    fn take_up(
+    /// Shows a change and adds it to the plan.
+    fn add_change(
         &mut self,
         name: &str,
         known: KnownFile,
-        before: Before,
-        to: To,
+        before: OriginalContent,
+        to: ChangeTarget,
     ) -> Result<(), InstallError> {
         let KnownFile { found, place, .. } = known;
-        let change = Change { name: name.to_owned(), found, place, before, to };
-        change.show()?;
+        let change = PlannedChange { name: name.to_owned(), found, place, before, to };
+        change.show_diff()?;
         self.changes.push(change);
         Ok(())
     }
 
-    /// Says what cannot be done; the rest is.
-    pub(super) fn fail(&mut self, name: &str, error: &InstallError) -> Result<(), InstallError> {
+    /// Prints a failure; other changes continue.
+    pub(super) fn report_failure(
+        &mut self,
+        name: &str,
+        error: &InstallError,
+    ) -> Result<(), InstallError> {
         self.has_failed = true;
-        say(&format!("{name}: {}; nothing of it was changed", chain(error)))
+        print_line(&format!("{name}: {}; nothing of it was changed", format_error_chain(error)))
     }
 
-    /// Makes all changes after a yes, and remembers `state`.
+    /// Applies all changes after confirmation, and stores `state`.
     pub(super) fn carry_out(
         mut self,
         is_agreed: bool,
@@ -254,8 +273,8 @@ impl<'a> Plan<'a> {
         state.made_folders.extend(folders);
         state.store(self.data_dir)?;
         for change in std::mem::take(&mut self.changes) {
-            if let Err(error) = change.make() {
-                self.fail(&change.name, &error)?;
+            if let Err(error) = change.apply_change() {
+                self.report_failure(&change.name, &error)?;
             }
         }
         state.remove_empty_folders();
@@ -264,13 +283,14 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Says which permission stays although it is not wanted, or has no effect although it is.
-fn say_permission(
+/// Prints a permission that remains although it is unwanted, or that has no effect although it is
+/// wanted.
+fn print_permission(
     name: &str,
     path: &Path,
     content: &FileContent,
     text: &str,
 ) -> Result<(), InstallError> {
     let Some((found, advice)) = content.describe_permission(text) else { return Ok(()) };
-    say(&format!("{name}: {found} in {}; {advice}", path.display()))
+    print_line(&format!("{name}: {found} in {}; {advice}", path.display()))
 }

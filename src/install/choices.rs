@@ -1,33 +1,34 @@
-//! What a person agrees to beside the servers, asked once for all clients.
+//! Choices of a person besides the servers, asked once for all clients.
 
 use std::collections::BTreeSet;
 
 use super::{
-    Client, Install, InstallError, Places, content, file, state::InstallState, talk::ask_person,
+    InstallCommand, InstallError, SupportedClient, UserFolders, content, file, state::InstallState,
+    talk::ask_person,
 };
 
-/// The answers, from switches, from the terminal, from earlier answers, or else the defaults.
+/// Answers from switches, from the terminal, from earlier commands, or by default.
 #[derive(Debug)]
 pub(super) struct InstallChoices {
-    /// What clients are not to have.
+    /// Refusals for each client.
     pub(super) state: InstallState,
-    /// Whether Claude Code runs `codeinfo hook` with each prompt; `None` leaves that as it is.
+    /// True if Claude Code runs `codeinfo hook` with each prompt; `None` keeps the current state.
     pub(super) hook: Option<bool>,
 }
 
-/// One question, with the switches that answer it.
+/// A question with the switches that answer it.
 struct ChoiceQuestion {
     text: &'static str,
-    /// The switches that say yes and no.
+    /// Switches for yes and for no.
     switches: (bool, bool),
-    /// Whether it concerns any client.
+    /// True if it concerns a client.
     is_open: bool,
     default: bool,
 }
 
 impl ChoiceQuestion {
-    /// Returns an explicit answer: that of a switch, or else of the terminal unless `is_quiet`.
-    fn ask(&self, is_quiet: bool) -> Result<Option<bool>, InstallError> {
+    /// Returns an explicit answer from a switch, or from the terminal unless `is_quiet`.
+    fn find_answer(&self, is_quiet: bool) -> Result<Option<bool>, InstallError> {
         match self.switches {
             (true, _) => Ok(Some(true)),
             (_, true) => Ok(Some(false)),
@@ -38,12 +39,13 @@ impl ChoiceQuestion {
 }
 
 impl InstallChoices {
-    /// Asks what the switches leave open and concerns these clients. `--yes` keeps earlier answers, or else takes the
-    /// defaults. `can_hook` is whether this program starts fast enough for a prompt.
-    pub(super) fn ask(
-        asked: &Install,
-        clients: &[&Client],
-        places: &Places<'_>,
+    /// Asks the questions that concern these clients and that no switch answers. `--yes` keeps
+    /// earlier answers, or else takes the defaults. `can_hook` is true if this program starts fast
+    /// enough for a prompt.
+    pub(super) fn ask_open_choices(
+        asked: &InstallCommand,
+        clients: &[&SupportedClient],
+        places: &UserFolders<'_>,
         can_hook: bool,
         mut state: InstallState,
     ) -> Result<Self, InstallError> {
@@ -57,15 +59,15 @@ impl InstallChoices {
             is_open: !starting.is_empty(),
             default: state.without_indexing.is_disjoint(&starting),
         };
-        update_refusals(&mut state.without_indexing, starting, indexing.ask(is_quiet)?);
-        let asking = list_ids(clients, Client::asks_before_calls);
+        update_refusals(&mut state.without_indexing, starting, indexing.find_answer(is_quiet)?);
+        let asking = list_ids(clients, SupportedClient::asks_before_calls);
         let permissions = ChoiceQuestion {
             text: "Let clients call codebase_question, which only reads, without asking you each time?",
             switches: (asked.permissions, asked.no_permissions),
             is_open: !asking.is_empty(),
             default: state.without_permissions.is_disjoint(&asking),
         };
-        update_refusals(&mut state.without_permissions, asking, permissions.ask(is_quiet)?);
+        update_refusals(&mut state.without_permissions, asking, permissions.find_answer(is_quiet)?);
         let reading = list_ids(clients, |client| client.instructions_file(places).is_some());
         let instructions = ChoiceQuestion {
             text: "Add lines to what agents read in every folder, and a sub-agent, that say when to ask CodeInfo?",
@@ -73,40 +75,48 @@ impl InstallChoices {
             is_open: !reading.is_empty(),
             default: state.without_instructions.is_disjoint(&reading),
         };
-        update_refusals(&mut state.without_instructions, reading, instructions.ask(is_quiet)?);
+        update_refusals(
+            &mut state.without_instructions,
+            reading,
+            instructions.find_answer(is_quiet)?,
+        );
         let hook = ask_for_hook(asked, clients, places, is_quiet || !can_hook)?;
         Ok(Self { state, hook })
     }
 
     /// Returns whether a client may call the tool without a prompt.
-    pub(super) fn permits_calls(&self, client: &Client) -> bool {
+    pub(super) fn permits_calls(&self, client: &SupportedClient) -> bool {
         !self.state.without_permissions.contains(client.id)
     }
 }
 
 fn ask_for_hook(
-    asked: &Install,
-    clients: &[&Client],
-    places: &Places<'_>,
+    asked: &InstallCommand,
+    clients: &[&SupportedClient],
+    places: &UserFolders<'_>,
     is_quiet: bool,
 ) -> Result<Option<bool>, InstallError> {
-    let lacks_hook =
-        |client: &&Client| client.settings_file(places).is_some() && !has_hook(client, places);
+    let lacks_hook = |client: &&SupportedClient| {
+        client.settings_file(places).is_some() && !has_hook(client, places)
+    };
     let question = ChoiceQuestion {
         text: "Remind Claude Code's model of CodeInfo with each prompt where the folder is indexed?",
         switches: (asked.hook, asked.no_hook),
         is_open: clients.iter().any(lacks_hook),
         default: false,
     };
-    question.ask(is_quiet)
+    question.find_answer(is_quiet)
 }
 
-fn list_ids(clients: &[&Client], is_listed: impl Fn(&Client) -> bool) -> BTreeSet<String> {
+fn list_ids(
+    clients: &[&SupportedClient],
+    is_listed: impl Fn(&SupportedClient) -> bool,
+) -> BTreeSet<String> {
     let listed = clients.iter().filter(|client| is_listed(client));
     listed.map(|client| client.id.to_owned()).collect()
 }
 
-/// Remembers an explicit answer for these clients.
+/// Updates the refusals of these clients by an explicit answer.
 fn update_refusals(refusals: &mut BTreeSet<String>, ids: BTreeSet<String>, answer: Option<bool>) {
     match answer {
         Some(true) => refusals.retain(|id| !ids.contains(id)),
@@ -115,8 +125,8 @@ fn update_refusals(refusals: &mut BTreeSet<String>, ids: BTreeSet<String>, answe
     }
 }
 
-/// Returns whether the settings of a client have the hook.
-pub(super) fn has_hook(client: &Client, places: &Places<'_>) -> bool {
-    let settings = client.settings_file(places).and_then(|path| file::read(&path).ok()?.text);
+/// Returns whether the settings of a client contain the hook.
+pub(super) fn has_hook(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
+    let settings = client.settings_file(places).and_then(|path| file::read_file(&path).ok()?.text);
     settings.is_some_and(|text| content::has_hook(&text))
 }

@@ -1,4 +1,5 @@
-//! The clients that can be set up: where each keeps its MCP servers, in which form, and how it is found.
+//! Supported clients: the files and forms of their MCP servers, and the signs by which they are
+//! found.
 
 use std::{
     ffi::OsStr,
@@ -7,235 +8,236 @@ use std::{
 
 use super::{
     entry::{
-        Entry, Syntax, TRUST,
-        Value::{self, List, Number, Text, Yes},
+        EntryMembers,
+        EntryValue::{self, List, Number, Text, Yes},
+        FileSyntax, TRUST,
     },
-    places::{Places, Platform, program},
+    places::{HostPlatform, UserFolders, find_program},
     sub_agent,
 };
 
-/// How long clients wait for an answer, where they can be set to: as long as a turn may take.
+/// Time that clients wait for an answer, if it can be set: the maximum duration of a turn.
 const WAIT_SECS: u32 = 1800;
 const WAIT_MS: u32 = WAIT_SECS * 1000;
 
-/// One client, as data.
 #[derive(Debug)]
-pub struct Client {
-    /// What people type.
+pub struct SupportedClient {
+    /// Name to type.
     pub id: &'static str,
     pub name: &'static str,
-    pub(super) syntax: Syntax,
-    /// The member of the file that holds servers by name.
+    pub(super) syntax: FileSyntax,
+    /// Member of the file that contains servers by name.
     pub(super) section: &'static str,
-    pub(super) started_from: StartedFrom,
-    form: Form,
-    /// The folder of its settings, which is there where the client is.
-    folder: fn(&Places<'_>) -> PathBuf,
-    /// The files below `folder` that it may keep its servers in; one that is there, or else the first, is the one to
-    /// edit.
+    pub(super) started_from: LaunchContext,
+    form: EntryForm,
+    /// Folder of its settings, which exists if the client is installed.
+    folder: fn(&UserFolders<'_>) -> PathBuf,
+    /// Files below `folder` that may contain its servers; the first existing one is edited, or else
+    /// the first one.
     servers: &'static [&'static str],
-    /// The file below `folder` of a person's own lines, which the client shows its model in every folder.
+    /// File below `folder` with a person's own lines, which the client shows its model in every
+    /// folder.
     instructions: Option<&'static str>,
-    /// The members of a sub-agent's file that name its tool.
+    /// Members of a sub-agent's file that name its tool.
     pub(super) sub_agent: Option<&'static str>,
     programs: &'static [&'static str],
 }
 
-/// Whether a client sees the `PATH` of a shell. What a desktop starts does not.
+/// Program from which a client is started. A desktop does not pass on the `PATH` of a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StartedFrom {
+pub(super) enum LaunchContext {
     Terminal,
     Desktop,
 }
 
-/// What clients call the members of a server.
+/// Form of a server's entry, which differs by client.
 #[derive(Debug, Clone, Copy)]
-enum Form {
-    /// `tool_timeout_sec`, in seconds.
+enum EntryForm {
+    /// Has `tool_timeout_sec`, in seconds.
     Codex,
-    /// As `Typed`, with `alwaysLoad`.
+    /// Same as `Typed`, with `alwaysLoad`.
     Claude,
-    /// `type` is stated.
+    /// Has `type`.
     Typed,
-    /// `url` is all there is.
+    /// Has only `url`.
     Plain,
-    /// `httpUrl`, and `timeout` in milliseconds.
+    /// Has `httpUrl`, and `timeout` in milliseconds.
     Gemini,
-    /// As `Gemini`, with `alwaysLoadTools`.
+    /// Same as `Gemini`, with `alwaysLoadTools`.
     Qwen,
-    /// One list for the program and its arguments; `timeout` in milliseconds.
+    /// Has one list for the program and its arguments, and `timeout` in milliseconds.
     OpenCode,
-    /// `serverUrl`.
+    /// Has `serverUrl`.
     Windsurf,
-    /// `timeout` in seconds.
+    /// Has `timeout` in seconds.
     Zed,
-    /// As `Zed`; `type` is stated of URLs.
+    /// Same as `Zed`, with `type` for URLs.
     Cline,
-    /// `type` and the tools that its model is given are stated; `timeout` in milliseconds.
+    /// Has `type`, the tools for its model, and `timeout` in milliseconds.
     Copilot,
-    /// Programs only.
+    /// Supports programs only.
     Local,
 }
 
-/// How a client reaches CodeInfo.
+/// Connection of a client to CodeInfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Connection {
+pub(super) enum EntryConnection {
     Program { command: String, args: Vec<String> },
     Url(String),
 }
 
-pub(super) static CLIENTS: [Client; 12] = [
-    Client {
+pub(super) static CLIENTS: [SupportedClient; 12] = [
+    SupportedClient {
         id: "codex",
         name: "Codex",
-        syntax: Syntax::Toml,
+        syntax: FileSyntax::Toml,
         section: "mcp_servers",
-        started_from: StartedFrom::Terminal,
-        form: Form::Codex,
-        folder: |places| places.named("CODEX_HOME", ".codex"),
+        started_from: LaunchContext::Terminal,
+        form: EntryForm::Codex,
+        folder: |places| places.variable_or_home("CODEX_HOME", ".codex"),
         servers: &["config.toml"],
         instructions: Some("AGENTS.md"),
         sub_agent: None,
         programs: &["codex"],
     },
-    Client {
+    SupportedClient {
         id: "claude-code",
         name: "Claude Code",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Terminal,
-        form: Form::Claude,
-        folder: |places| places.named("CLAUDE_CONFIG_DIR", ".claude"),
+        started_from: LaunchContext::Terminal,
+        form: EntryForm::Claude,
+        folder: |places| places.variable_or_home("CLAUDE_CONFIG_DIR", ".claude"),
         servers: &[".claude.json"],
         instructions: Some("CLAUDE.md"),
         sub_agent: Some(sub_agent::CLAUDE),
         programs: &["claude"],
     },
-    Client {
+    SupportedClient {
         id: "cursor",
         name: "Cursor",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Desktop,
-        form: Form::Plain,
-        folder: |places| places.home(".cursor"),
+        started_from: LaunchContext::Desktop,
+        form: EntryForm::Plain,
+        folder: |places| places.in_home(".cursor"),
         servers: &["mcp.json"],
         instructions: None,
         sub_agent: None,
         programs: &["cursor", "cursor-agent"],
     },
-    Client {
+    SupportedClient {
         id: "gemini",
         name: "Gemini CLI",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Terminal,
-        form: Form::Gemini,
-        folder: |places| places.named("GEMINI_CLI_HOME", "").join(".gemini"),
+        started_from: LaunchContext::Terminal,
+        form: EntryForm::Gemini,
+        folder: |places| places.variable_or_home("GEMINI_CLI_HOME", "").join(".gemini"),
         servers: &["settings.json"],
         instructions: Some("GEMINI.md"),
         sub_agent: Some(sub_agent::GEMINI),
         programs: &["gemini"],
     },
-    Client {
+    SupportedClient {
         id: "vscode",
         name: "VS Code",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "servers",
-        started_from: StartedFrom::Desktop,
-        form: Form::Typed,
-        folder: |places| places.application("Code"),
+        started_from: LaunchContext::Desktop,
+        form: EntryForm::Typed,
+        folder: |places| places.application_folder("Code"),
         servers: &["User/mcp.json"],
         instructions: None,
         sub_agent: None,
         programs: &["code"],
     },
-    Client {
+    SupportedClient {
         id: "opencode",
         name: "OpenCode",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcp",
-        started_from: StartedFrom::Terminal,
-        form: Form::OpenCode,
+        started_from: LaunchContext::Terminal,
+        form: EntryForm::OpenCode,
         folder: |places| places.dot_config().join("opencode"),
         servers: &["opencode.json", "opencode.jsonc"],
         instructions: Some("AGENTS.md"),
         sub_agent: Some(sub_agent::OPEN_CODE),
         programs: &["opencode"],
     },
-    Client {
+    SupportedClient {
         id: "windsurf",
         name: "Windsurf",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Desktop,
-        form: Form::Windsurf,
-        folder: |places| places.home(".codeium/windsurf"),
+        started_from: LaunchContext::Desktop,
+        form: EntryForm::Windsurf,
+        folder: |places| places.in_home(".codeium/windsurf"),
         servers: &["mcp_config.json"],
         instructions: None,
         sub_agent: None,
         programs: &["windsurf"],
     },
-    Client {
+    SupportedClient {
         id: "zed",
         name: "Zed",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "context_servers",
-        started_from: StartedFrom::Desktop,
-        form: Form::Zed,
+        started_from: LaunchContext::Desktop,
+        form: EntryForm::Zed,
         folder: zed_folder,
         servers: &["settings.json"],
         instructions: None,
         sub_agent: None,
         programs: &["zed", "zeditor"],
     },
-    Client {
+    SupportedClient {
         id: "claude-desktop",
         name: "Claude Desktop",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Desktop,
-        form: Form::Local,
-        folder: |places| places.application("Claude"),
+        started_from: LaunchContext::Desktop,
+        form: EntryForm::Local,
+        folder: |places| places.application_folder("Claude"),
         servers: &["claude_desktop_config.json"],
         instructions: None,
         sub_agent: None,
         programs: &["claude-desktop"],
     },
-    Client {
+    SupportedClient {
         id: "qwen",
         name: "Qwen Code",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Terminal,
-        form: Form::Qwen,
-        folder: |places| places.named("QWEN_HOME", ".qwen"),
+        started_from: LaunchContext::Terminal,
+        form: EntryForm::Qwen,
+        folder: |places| places.variable_or_home("QWEN_HOME", ".qwen"),
         servers: &["settings.json"],
         instructions: Some("QWEN.md"),
         sub_agent: Some(sub_agent::CLAUDE),
         programs: &["qwen"],
     },
-    Client {
+    SupportedClient {
         id: "copilot",
         name: "Copilot CLI",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Terminal,
-        form: Form::Copilot,
-        folder: |places| places.named("COPILOT_HOME", ".copilot"),
+        started_from: LaunchContext::Terminal,
+        form: EntryForm::Copilot,
+        folder: |places| places.variable_or_home("COPILOT_HOME", ".copilot"),
         servers: &["mcp-config.json"],
         instructions: Some("copilot-instructions.md"),
         sub_agent: None,
         programs: &["copilot"],
     },
-    Client {
+    SupportedClient {
         id: "cline",
         name: "Cline",
-        syntax: Syntax::Json,
+        syntax: FileSyntax::Json,
         section: "mcpServers",
-        started_from: StartedFrom::Terminal,
-        form: Form::Cline,
-        folder: |places| places.named("CLINE_DIR", ".cline"),
+        started_from: LaunchContext::Terminal,
+        form: EntryForm::Cline,
+        folder: |places| places.variable_or_home("CLINE_DIR", ".cline"),
         servers: &["data/settings/cline_mcp_settings.json"],
         instructions: Some("rules/codeinfo.md"),
         sub_agent: None,
@@ -243,39 +245,39 @@ pub(super) static CLIENTS: [Client; 12] = [
     },
 ];
 
-fn zed_folder(places: &Places<'_>) -> PathBuf {
+fn zed_folder(places: &UserFolders<'_>) -> PathBuf {
     match places.platform {
-        Platform::Windows => places.application("Zed"),
-        Platform::Linux | Platform::MacOs => places.dot_config().join("zed"),
+        HostPlatform::Windows => places.application_folder("Zed"),
+        HostPlatform::Linux | HostPlatform::MacOs => places.dot_config().join("zed"),
     }
 }
 
-impl Client {
-    /// Whether the client is on this machine.
-    pub(super) fn is_found(&self, places: &Places<'_>, path: &OsStr) -> bool {
+impl SupportedClient {
+    /// Returns whether the client is on this machine.
+    pub(super) fn is_found(&self, places: &UserFolders<'_>, path: &OsStr) -> bool {
         let is_there = |sign: &PathBuf| sign.try_exists().unwrap_or(false);
         is_there(&(self.folder)(places))
             || self.server_files(places).iter().any(is_there)
-            || self.programs.iter().any(|name| program(name, path).is_some())
+            || self.programs.iter().any(|name| find_program(name, path).is_some())
     }
 
-    /// What is looked for, in words.
-    pub(super) fn looked_for(&self, places: &Places<'_>) -> String {
+    /// Describes the signs of the client that were looked for.
+    pub(super) fn looked_for(&self, places: &UserFolders<'_>) -> String {
         let folder = (self.folder)(places);
         format!("{} or `{}` on PATH", folder.display(), self.programs.join("`, `"))
     }
 
-    /// Returns the files that it may keep its servers in.
-    pub(super) fn server_files(&self, places: &Places<'_>) -> Vec<PathBuf> {
+    /// Returns the files that may contain its servers.
+    pub(super) fn server_files(&self, places: &UserFolders<'_>) -> Vec<PathBuf> {
         let folder = match self.form {
-            // Beside its folder, unless that is named.
-            Form::Claude => places.named("CLAUDE_CONFIG_DIR", ""),
+            // Located beside its folder, unless a variable names the folder.
+            EntryForm::Claude => places.variable_or_home("CLAUDE_CONFIG_DIR", ""),
             _ => (self.folder)(places),
         };
         self.servers.iter().map(|name| folder.join(name)).collect()
     }
 
-    /// Returns what a person does so that a client that was set up has the tool.
+    /// Returns the step by which a person makes the tool available in a client that was set up.
     pub(super) fn next_step(&self) -> &'static str {
         match self.id {
             "codex" | "claude-code" | "gemini" | "qwen" => {
@@ -287,49 +289,55 @@ impl Client {
         }
     }
 
-    /// The file to edit.
-    pub(super) fn file(&self, places: &Places<'_>) -> PathBuf {
+    pub(super) fn server_file(&self, places: &UserFolders<'_>) -> PathBuf {
         let files = self.server_files(places);
         let is_there = |file: &&PathBuf| Path::symlink_metadata(file).is_ok();
         files.iter().find(is_there).or(files.first()).cloned().unwrap_or_default()
     }
 
-    /// Whether the client asks a person before each call unless it is told not to.
+    /// Returns whether the client asks a person before each call by default.
     pub(super) fn asks_before_calls(&self) -> bool {
-        matches!(self.form, Form::Claude) || self.has_trust()
+        matches!(self.form, EntryForm::Claude) || self.has_trust()
     }
 
-    /// The file of Claude Code's permissions.
-    pub(super) fn settings_file(&self, places: &Places<'_>) -> Option<PathBuf> {
-        matches!(self.form, Form::Claude).then(|| (self.folder)(places).join("settings.json"))
+    /// Returns the file with the permissions of Claude Code.
+    pub(super) fn settings_file(&self, places: &UserFolders<'_>) -> Option<PathBuf> {
+        matches!(self.form, EntryForm::Claude).then(|| (self.folder)(places).join("settings.json"))
     }
 
-    /// The file of a person's own lines, which the client shows its model in every folder.
-    pub(super) fn instructions_file(&self, places: &Places<'_>) -> Option<PathBuf> {
+    /// Returns the file of a person's own lines, which the client shows its model in every folder.
+    pub(super) fn instructions_file(&self, places: &UserFolders<'_>) -> Option<PathBuf> {
         self.instructions.map(|name| (self.folder)(places).join(name))
     }
 
-    /// The file of the sub-agent, and the members that name its tool.
-    pub(super) fn sub_agent_file(&self, places: &Places<'_>) -> Option<(PathBuf, &'static str)> {
+    /// Returns the file of the sub-agent, and the members that name its tool.
+    pub(super) fn sub_agent_file(
+        &self,
+        places: &UserFolders<'_>,
+    ) -> Option<(PathBuf, &'static str)> {
         let file = (self.folder)(places).join("agents").join(sub_agent::FILE);
         self.sub_agent.map(|members| (file, members))
     }
 
-    /// Whether the entry of a server says that its tools are called without a prompt.
+    /// Returns whether the entry of a server can permit calls without a prompt.
     pub(super) fn has_trust(&self) -> bool {
-        matches!(self.form, Form::Gemini | Form::Qwen)
+        matches!(self.form, EntryForm::Gemini | EntryForm::Qwen)
     }
 
-    /// Returns the entry for a connection, or `None` where the client knows no such connections.
-    pub(super) fn entry(&self, connection: Connection, is_trusted: bool) -> Option<Entry> {
+    /// Returns the entry for a connection, or `None` if the client does not support it.
+    pub(super) fn build_entry(
+        &self,
+        connection: EntryConnection,
+        is_trusted: bool,
+    ) -> Option<EntryMembers> {
         let mut entry = match connection {
-            Connection::Program { command, args } => self.local(command, args),
-            Connection::Url(url) => self.remote(Text(url))?,
+            EntryConnection::Program { command, args } => self.build_local_entry(command, args),
+            EntryConnection::Url(url) => self.build_remote_entry(Text(url))?,
         };
-        // They load tools when a model looks for them, which it seldom does.
+        // These clients load tools when a model looks for them, which it seldom does.
         match self.form {
-            Form::Claude => entry.push(("alwaysLoad", Yes)),
-            Form::Qwen => entry.push(("alwaysLoadTools", Yes)),
+            EntryForm::Claude => entry.push(("alwaysLoad", Yes)),
+            EntryForm::Qwen => entry.push(("alwaysLoadTools", Yes)),
             _ => {}
         }
         if is_trusted && self.has_trust() {
@@ -338,50 +346,52 @@ impl Client {
         Some(entry)
     }
 
-    fn local(&self, command: String, args: Vec<String>) -> Entry {
+    fn build_local_entry(&self, command: String, args: Vec<String>) -> EntryMembers {
         let kind = |name: &str| ("type", Text(name.to_owned()));
-        if matches!(self.form, Form::OpenCode) {
+        if matches!(self.form, EntryForm::OpenCode) {
             let whole = List(std::iter::once(command).chain(args).collect());
             let wait = ("timeout", Number(WAIT_MS));
             return vec![kind("local"), ("command", whole), ("enabled", Yes), wait];
         }
         let mut entry = vec![("command", Text(command)), ("args", List(args))];
         match self.form {
-            Form::Codex => entry.push(("tool_timeout_sec", Number(WAIT_SECS))),
-            Form::Claude | Form::Typed => entry.insert(0, kind("stdio")),
-            Form::Gemini | Form::Qwen => entry.push(("timeout", Number(WAIT_MS))),
-            Form::Zed | Form::Cline => entry.push(("timeout", Number(WAIT_SECS))),
-            Form::Copilot => {
+            EntryForm::Codex => entry.push(("tool_timeout_sec", Number(WAIT_SECS))),
+            EntryForm::Claude | EntryForm::Typed => entry.insert(0, kind("stdio")),
+            EntryForm::Gemini | EntryForm::Qwen => entry.push(("timeout", Number(WAIT_MS))),
+            EntryForm::Zed | EntryForm::Cline => entry.push(("timeout", Number(WAIT_SECS))),
+            EntryForm::Copilot => {
                 entry.insert(0, kind("local"));
                 entry.push(("tools", List(vec!["*".to_owned()])));
                 entry.push(("timeout", Number(WAIT_MS)));
             }
-            Form::Plain | Form::OpenCode | Form::Windsurf | Form::Local => {}
+            EntryForm::Plain | EntryForm::OpenCode | EntryForm::Windsurf | EntryForm::Local => {}
         }
         entry
     }
 
-    fn remote(&self, url: Value) -> Option<Entry> {
+    fn build_remote_entry(&self, url: EntryValue) -> Option<EntryMembers> {
         let kind = |name: &str| ("type", Text(name.to_owned()));
         Some(match self.form {
-            Form::Codex => vec![("url", url), ("tool_timeout_sec", Number(WAIT_SECS))],
-            Form::Claude | Form::Typed => vec![kind("http"), ("url", url)],
-            Form::Plain => vec![("url", url)],
-            Form::Gemini | Form::Qwen => vec![("httpUrl", url), ("timeout", Number(WAIT_MS))],
-            Form::OpenCode => {
+            EntryForm::Codex => vec![("url", url), ("tool_timeout_sec", Number(WAIT_SECS))],
+            EntryForm::Claude | EntryForm::Typed => vec![kind("http"), ("url", url)],
+            EntryForm::Plain => vec![("url", url)],
+            EntryForm::Gemini | EntryForm::Qwen => {
+                vec![("httpUrl", url), ("timeout", Number(WAIT_MS))]
+            }
+            EntryForm::OpenCode => {
                 let wait = ("timeout", Number(WAIT_MS));
                 vec![kind("remote"), ("url", url), ("enabled", Yes), wait]
             }
-            Form::Windsurf => vec![("serverUrl", url)],
-            Form::Zed => vec![("url", url), ("timeout", Number(WAIT_SECS))],
-            Form::Cline => {
+            EntryForm::Windsurf => vec![("serverUrl", url)],
+            EntryForm::Zed => vec![("url", url), ("timeout", Number(WAIT_SECS))],
+            EntryForm::Cline => {
                 vec![kind("streamableHttp"), ("url", url), ("timeout", Number(WAIT_SECS))]
             }
-            Form::Copilot => {
+            EntryForm::Copilot => {
                 let wait = ("timeout", Number(WAIT_MS));
                 vec![kind("http"), ("url", url), ("tools", List(vec!["*".to_owned()])), wait]
             }
-            Form::Local => return None,
+            EntryForm::Local => return None,
         })
     }
 }
@@ -391,17 +401,17 @@ mod tests {
     use super::*;
     use codeinfo_codex::OtherVariables;
 
-    /// The files of all clients on a platform, from the environment that it has.
-    fn files(platform: Platform, variables: &[(&str, &str)]) -> Vec<String> {
+    /// Returns the files of all clients on a platform with this environment.
+    fn files(platform: HostPlatform, variables: &[(&str, &str)]) -> Vec<String> {
         let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let environment = OtherVariables::new(pairs);
-        let places = Places::new(platform, &environment).unwrap();
-        CLIENTS.iter().map(|client| client.file(&places).display().to_string()).collect()
+        let places = UserFolders::new(platform, &environment).unwrap();
+        CLIENTS.iter().map(|client| client.server_file(&places).display().to_string()).collect()
     }
 
     #[test]
     fn files_are_where_each_platform_has_them() {
-        let mac = files(Platform::MacOs, &[("HOME", "/Users/nobody-here")]);
+        let mac = files(HostPlatform::MacOs, &[("HOME", "/Users/nobody-here")]);
         assert_eq!(
             mac,
             [
@@ -420,15 +430,15 @@ mod tests {
             ]
         );
         let home = ("USERPROFILE", "C:/Users/nobody");
-        let windows = files(Platform::Windows, &[home, ("APPDATA", "D:/Roaming")]);
+        let windows = files(HostPlatform::Windows, &[home, ("APPDATA", "D:/Roaming")]);
         let differing: Vec<&str> =
             windows.iter().filter_map(|file| file.strip_prefix("D:/Roaming/")).collect();
         assert_eq!(
             differing,
             ["Code/User/mcp.json", "Zed/settings.json", "Claude/claude_desktop_config.json"]
         );
-        let unset = files(Platform::Windows, &[home]);
+        let unset = files(HostPlatform::Windows, &[home]);
         assert_eq!(unset.get(4).unwrap(), "C:/Users/nobody/AppData/Roaming/Code/User/mcp.json");
-        assert!(Places::new(Platform::Windows, &OtherVariables::default()).is_none());
+        assert!(UserFolders::new(HostPlatform::Windows, &OtherVariables::default()).is_none());
     }
 }

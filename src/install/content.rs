@@ -1,48 +1,44 @@
-//! What CodeInfo has in one file: put in, and taken out again without what people have there themselves.
+//! Content of CodeInfo in a client's file: added and removed without touching what people wrote.
 
 use serde_json::{Value, json};
 
 use super::{
-    edit::{self, ListElement, Refusal},
-    entry::{Entry, Syntax, TRUST},
+    edit::{self, EditRefusal, ListElement},
+    entry::{EntryMembers, FileSyntax, TRUST},
     instructions,
     launch::HOOK_MARK,
     sub_agent,
 };
 
-/// The rule by which Claude Code calls the tool without a prompt.
+/// Rule that lets Claude Code call the tool without a prompt.
 const CLAUDE_RULE: &str = "mcp__codeinfo__codebase_question";
 
-/// What is in one file.
 #[derive(Debug)]
 pub(super) enum FileContent {
-    /// The entry of the server.
     Server {
-        syntax: Syntax,
+        syntax: FileSyntax,
         section: &'static str,
-        entry: Entry,
-        /// Whether an entry that CodeInfo once had trusted loses that.
+        entry: EntryMembers,
+        /// True if the trust that CodeInfo once added is revoked.
         revokes_trust: bool,
     },
-    /// What the settings of Claude Code have.
+    /// Members in the settings of Claude Code.
     Settings {
-        /// The permission to call the tool without a prompt.
+        /// True to permit calls of the tool without a prompt.
         permission: bool,
-        /// The command that Claude Code runs with each prompt.
+        /// Command that Claude Code runs with each prompt.
         hook: Option<String>,
     },
-    /// Lines for agents.
     Instructions,
-    /// The file of a sub-agent, with the members that name its tool.
+    /// File of a sub-agent, with the members that name its tool.
     SubAgent(&'static str),
 }
 
 impl FileContent {
-    /// Returns `text` with the content.
-    pub(super) fn add_to(&self, text: &str) -> Result<String, Refusal> {
+    pub(super) fn add_to(&self, text: &str) -> Result<String, EditRefusal> {
         match self {
             Self::Server { syntax, section, entry, .. } => {
-                edit::with((*syntax, section), text, entry)
+                edit::add_server(*syntax, section, text, entry)
             }
             Self::Settings { permission, hook } => {
                 let mut settings = text.to_owned();
@@ -54,14 +50,18 @@ impl FileContent {
                 }
                 Ok(settings)
             }
-            Self::Instructions => instructions::with(text),
-            Self::SubAgent(members) => Ok(sub_agent::render(members)),
+            Self::Instructions => instructions::add_instructions(text),
+            Self::SubAgent(members) => Ok(sub_agent::render_sub_agent(members)),
         }
     }
 
-    /// Returns `text` without the hook and the permission that are not wanted. The permission is taken back only
-    /// where CodeInfo gave it.
-    pub(super) fn revoke_from(&self, text: &str, is_permitted: bool) -> Result<String, Refusal> {
+    /// Returns `text` without an unwanted hook or permission. Revokes only a permission that
+    /// CodeInfo added.
+    pub(super) fn revoke_from(
+        &self,
+        text: &str,
+        is_permitted: bool,
+    ) -> Result<String, EditRefusal> {
         match self {
             Self::Server { section, revokes_trust: true, .. } if is_permitted => {
                 edit::without_member(section, text, TRUST)
@@ -80,25 +80,29 @@ impl FileContent {
         }
     }
 
-    /// Returns `text` without the content; the same text where it has none.
-    pub(super) fn remove_from(&self, text: &str, is_permitted: bool) -> Result<String, Refusal> {
+    /// Returns `text` without the content, or unchanged if it has none.
+    pub(super) fn remove_from(
+        &self,
+        text: &str,
+        is_permitted: bool,
+    ) -> Result<String, EditRefusal> {
         match self {
-            Self::Server { syntax, section, .. } => edit::without((*syntax, section), text),
+            Self::Server { syntax, section, .. } => edit::remove_server(*syntax, section, text),
             Self::Settings { .. } => {
                 Self::Settings { permission: false, hook: None }.revoke_from(text, is_permitted)
             }
-            Self::Instructions => instructions::without(text),
+            Self::Instructions => instructions::remove_instructions(text),
             Self::SubAgent(members) => {
-                let is_ours = text == sub_agent::render(members);
+                let is_ours = text == sub_agent::render_sub_agent(members);
                 Ok(if is_ours { String::new() } else { text.to_owned() })
             }
         }
     }
 
-    /// Returns whether nothing is in a text but lists and objects that the content was taken out of.
+    /// Returns whether a text has nothing but lists and objects from which the content was removed.
     pub(super) fn is_emptied(&self, text: &str) -> bool {
         match self {
-            Self::Server { syntax: Syntax::Json, section, .. } => {
+            Self::Server { syntax: FileSyntax::Json, section, .. } => {
                 edit::is_emptied(text, &[section])
             }
             Self::Settings { .. } => edit::is_emptied(text, &["permissions", "hooks"]),
@@ -106,7 +110,7 @@ impl FileContent {
         }
     }
 
-    /// Returns whether a text has the permission to call the tool without a prompt.
+    /// Returns whether a text permits calls of the tool without a prompt.
     pub(super) fn has_permission(&self, text: &str) -> bool {
         match self {
             Self::Server { section, .. } => edit::is_set(section, text, TRUST),
@@ -115,7 +119,7 @@ impl FileContent {
         }
     }
 
-    /// Returns what to tell a person of the permissions in a text.
+    /// Returns a remark and advice about the permissions in a text.
     pub(super) fn describe_permission(&self, text: &str) -> Option<(String, &'static str)> {
         let (rule, is_wanted) = match self {
             Self::Server { revokes_trust, .. } => (TRUST, !revokes_trust),
@@ -134,13 +138,14 @@ impl FileContent {
         Some((found, "remove it there, or the permission has no effect"))
     }
 
-    /// Whether a file is written as a whole, so that one that a person wrote or changed is left alone.
+    /// Returns whether the content is a whole file; one that a person wrote or changed is then not
+    /// touched.
     pub(super) fn is_whole_file(&self) -> bool {
         matches!(self, Self::SubAgent(_))
     }
 }
 
-/// Whether the settings of Claude Code have the command that it runs with each prompt.
+/// Returns whether the settings of Claude Code contain the hook.
 pub(super) fn has_hook(text: &str) -> bool {
     edit::has_element(text, &hook_element(""))
 }
@@ -153,7 +158,8 @@ fn permission_element() -> ListElement {
     }
 }
 
-/// Returns a rule for the tool, or for all tools of the server, in a list of Claude Code's permissions.
+/// Returns a rule for the tool or for all tools of the server, in a list of Claude Code's
+/// permissions.
 fn rule_element(list: &'static str) -> ListElement {
     let is_same = |value: &Value| {
         matches!(value.as_str(), Some(CLAUDE_RULE | "mcp__codeinfo" | "mcp__codeinfo__*"))
@@ -177,7 +183,7 @@ fn only_command(element: &Value) -> &str {
     }
 }
 
-/// Whether an element says that CodeInfo put it there, whatever the program's name is.
+/// Returns whether an element has the mark of CodeInfo, whatever the program's name is.
 fn is_marked_hook(element: &Value) -> bool {
     only_command(element).ends_with(HOOK_MARK)
 }

@@ -1,10 +1,10 @@
-//! What can go wrong when clients are set up.
+//! Errors of the setup of clients.
 
 use std::{io, path::PathBuf};
 
-use super::edit::Refusal;
+use super::edit::EditRefusal;
 
-/// A failed `install` or `uninstall`, in words for the person who typed it.
+/// Failure of `install` or `uninstall`, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     #[error("`{}` cannot be read or written: {source}", path.display())]
@@ -13,7 +13,7 @@ pub enum InstallError {
         #[source]
         source: io::Error,
     },
-    /// A file is as it should not be.
+    /// A file is not suitable for editing.
     #[error("`{}` {reason}", path.display())]
     Unfit { path: PathBuf, reason: String },
     #[error("no home folder is known: set `HOME` (or `USERPROFILE` on Windows)")]
@@ -39,15 +39,15 @@ pub enum InstallError {
 }
 
 impl InstallError {
-    pub(super) fn file(path: impl Into<PathBuf>, source: io::Error) -> Self {
+    pub(super) fn for_file(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { path: path.into(), source }
     }
 
-    pub(super) fn unfit(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+    pub(super) fn unfit_file(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
         Self::Unfit { path: path.into(), reason: reason.into() }
     }
 
-    pub(super) fn refused(path: impl Into<PathBuf>, refusal: &Refusal) -> Self {
-        Self::unfit(path, refusal.to_string())
+    pub(super) fn refused_edit(path: impl Into<PathBuf>, refusal: &EditRefusal) -> Self {
+        Self::unfit_file(path, refusal.to_string())
     }
 }

@@ -1,10 +1,11 @@
-//! Lines for agents, in documents of a repository or in a person's own: when to ask CodeInfo, between markers.
+//! Lines for agents on when to ask CodeInfo, between markers, in documents of a repository or of a
+//! person.
 
 use std::path::{Path, PathBuf};
 
-use super::{edit::Refusal, error::InstallError};
+use super::{edit::EditRefusal, error::InstallError};
 
-/// The documents that agents read. Where none is there, the first is made.
+/// Documents that agents read. If none exists, the first is created.
 const DOCUMENTS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
 const BEGIN: &str = "<!-- codeinfo begin -->";
 const END: &str = "<!-- codeinfo end -->";
@@ -15,12 +16,12 @@ const LINES: &str = "\
 - Sub-agents do the same: repeat these lines when you start one.
 ";
 
-/// Returns the root of the repository around `folder`, and its documents that are there, or the one to be
-/// made. A link to another of them counts once.
-pub(super) fn documents(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), InstallError> {
-    let folder = folder.canonicalize().map_err(|error| InstallError::file(folder, error))?;
+/// Returns the root of the repository around `folder`, and its existing documents or the one to
+/// create. Links to the same document count once.
+pub(super) fn find_documents(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), InstallError> {
+    let absolute = folder.canonicalize().map_err(|error| InstallError::for_file(folder, error))?;
     let is_repository = |folder: &&Path| folder.join(".git").try_exists().unwrap_or(false);
-    let root = folder.ancestors().find(is_repository).ok_or(InstallError::NoRepository)?;
+    let root = absolute.ancestors().find(is_repository).ok_or(InstallError::NoRepository)?;
     let paths = DOCUMENTS.map(|name| root.join(name));
     let mut seen = Vec::new();
     let mut found: Vec<PathBuf> = paths
@@ -41,7 +42,7 @@ pub(super) fn documents(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), Instal
 }
 
 /// Returns a document with the lines: at its end, or in place of older ones.
-pub(super) fn with(text: &str) -> Result<String, Refusal> {
+pub(super) fn add_instructions(text: &str) -> Result<String, EditRefusal> {
     // A line that ends with `\r` alone ends with `\r\n` when more lines follow.
     let is_crlf = text.contains("\r\n") || text.ends_with('\r');
     let end = if is_crlf { "\r\n" } else { "\n" };
@@ -55,8 +56,8 @@ pub(super) fn with(text: &str) -> Result<String, Refusal> {
     })
 }
 
-/// Returns a document without the lines, and without the empty line that came with them.
-pub(super) fn without(text: &str) -> Result<String, Refusal> {
+/// Returns a document without the lines, and without the empty line that was added with them.
+pub(super) fn remove_instructions(text: &str) -> Result<String, EditRefusal> {
     Ok(match split_at_block(text)? {
         None => text.to_owned(),
         Some((before, after)) => {
@@ -66,9 +67,11 @@ pub(super) fn without(text: &str) -> Result<String, Refusal> {
     })
 }
 
-/// Returns the text before and after the lines. A marker counts where it has a line to itself.
-fn split_at_block(text: &str) -> Result<Option<(&str, &str)>, Refusal> {
-    let (mut at, mut begins, mut ends) = (0, Vec::new(), Vec::new());
+/// Returns the text before and after the lines. A marker counts only if it is alone on its line.
+fn split_at_block(text: &str) -> Result<Option<(&str, &str)>, EditRefusal> {
+    let mut at = 0;
+    let mut begins = Vec::new();
+    let mut ends = Vec::new();
     for line in text.split_inclusive('\n') {
         match line.trim() {
             BEGIN => begins.push(at),
@@ -80,7 +83,7 @@ fn split_at_block(text: &str) -> Result<Option<(&str, &str)>, Refusal> {
     match (&*begins, &*ends) {
         ([], []) => Ok(None),
         (&[begin], &[end]) if begin < end => Ok(text.get(..begin).zip(text.get(end..))),
-        (&[_], &[_]) => Err(Refusal::new(format!("has `{END}` before `{BEGIN}`"))),
-        _ => Err(Refusal::new(format!("has `{BEGIN}` and `{END}` not once each"))),
+        (&[_], &[_]) => Err(EditRefusal::new(format!("has `{END}` before `{BEGIN}`"))),
+        _ => Err(EditRefusal::new(format!("has `{BEGIN}` and `{END}` not once each"))),
     }
 }

@@ -1,4 +1,4 @@
-//! How clients start this program: by the shortest name that will still mean it tomorrow.
+//! Finds the command by which clients start this program: the shortest one that stays valid.
 
 use std::{
     ffi::OsStr,
@@ -6,83 +6,94 @@ use std::{
 };
 
 use super::{
-    clients::StartedFrom,
-    places::{Platform, program},
+    clients::LaunchContext,
+    places::{HostPlatform, find_program},
 };
 
-/// The comment by which a line of a shell is known to be of CodeInfo. `cmd.exe` takes it for arguments of the
-/// command before it, which ignores them.
+/// Comment that marks a shell line of CodeInfo. `cmd.exe` reads it as arguments of the command
+/// before it, which ignores them.
 pub(super) const HOOK_MARK: &str = " # codeinfo";
 
-/// A command that runs this program, and the arguments before those of its own.
+/// Command that runs this program, and the arguments before those of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Launch {
+pub(super) struct ProgramLaunch {
     pub(super) command: PathBuf,
     pub(super) before: Vec<String>,
 }
 
-impl Launch {
+impl ProgramLaunch {
     fn new(command: impl Into<PathBuf>, before: &[&str]) -> Self {
-        let before = before.iter().map(|&one| one.to_owned()).collect();
-        Self { command: command.into(), before }
+        Self {
+            command: command.into(),
+            before: before.iter().map(|&argument| argument.to_owned()).collect(),
+        }
     }
 }
 
 /// Returns the command for the program at `exe`, started by a client.
-pub(super) fn launch(exe: &Path, path: &OsStr, from: StartedFrom, platform: Platform) -> Launch {
+pub(super) fn find_launch(
+    exe: &Path,
+    path: &OsStr,
+    from: LaunchContext,
+    platform: HostPlatform,
+) -> ProgramLaunch {
     let is_below = |is_cache: fn(&str) -> bool| {
         exe.components().any(|part| part.as_os_str().to_str().is_some_and(is_cache))
     };
-    // Runners keep programs for a while, so that they are to run them again.
+    // Runners cache programs only for a while, so the command starts the runner.
     if is_below(|folder| folder == "_npx") {
-        return npx(path, from, platform);
+        return build_npx_launch(path, from, platform);
     }
     // `UV_CACHE_DIR` may be anywhere.
     if is_below(|folder| folder.starts_with("archive-v")) {
-        let whole = program("uvx", path).filter(|_| from == StartedFrom::Desktop);
-        return Launch::new(whole.unwrap_or_else(|| "uvx".into()), &["codeinfo"]);
+        let whole = find_program("uvx", path).filter(|_| from == LaunchContext::Desktop);
+        return ProgramLaunch::new(whole.unwrap_or_else(|| "uvx".into()), &["codeinfo"]);
     }
     let is_this = |found: &PathBuf| match (found.canonicalize(), exe.canonicalize()) {
         (Ok(found), Ok(this)) => found == this,
         _ => false,
     };
-    // The one on `PATH` may be a link that outlives this version.
-    let command = match (program("codeinfo", path).filter(is_this), from) {
-        (Some(_), StartedFrom::Terminal) => "codeinfo".into(),
-        (Some(found), StartedFrom::Desktop) => found,
+    // The program on `PATH` may be a link that outlives this version.
+    let command = match (find_program("codeinfo", path).filter(is_this), from) {
+        (Some(_), LaunchContext::Terminal) => "codeinfo".into(),
+        (Some(found), LaunchContext::Desktop) => found,
         (None, _) => exe.to_owned(),
     };
-    Launch::new(command, &[])
+    ProgramLaunch::new(command, &[])
 }
 
-/// Returns the line by which a shell runs a command of this program, and goes on where it is gone. `None` for
-/// a program that a runner has to unpack first, which takes seconds.
-pub(super) fn shell_line(launch: &Launch, command: &str, platform: Platform) -> Option<String> {
+/// Returns the shell line that runs a command of this program, and that succeeds if the program is
+/// gone. Returns `None` for a program that a runner must unpack first, which takes seconds.
+pub(super) fn shell_line(
+    launch: &ProgramLaunch,
+    command: &str,
+    platform: HostPlatform,
+) -> Option<String> {
     let program = launch.command.to_str().filter(|_| launch.before.is_empty())?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let quoted = match platform {
-        Platform::Windows => format!("\"{program}\""),
+        HostPlatform::Windows => format!("\"{program}\""),
         _ if program.chars().all(is_plain) => program.to_owned(),
         _ => format!("'{}'", program.replace('\'', r"'\''")),
     };
-    // `true` is no command of `cmd.exe`.
+    // `cmd.exe` has no command `true`.
     Some(format!("{quoted} {command} || exit 0{HOOK_MARK}"))
 }
 
-fn npx(path: &OsStr, from: StartedFrom, platform: Platform) -> Launch {
-    // A script of the shell there, which clients do not start.
-    if platform == Platform::Windows {
-        return Launch::new("cmd.exe", &["/c", "npx", "-y", "codeinfo"]);
+fn build_npx_launch(path: &OsStr, from: LaunchContext, platform: HostPlatform) -> ProgramLaunch {
+    // On Windows, `npx` is a shell script, which clients do not start.
+    if platform == HostPlatform::Windows {
+        return ProgramLaunch::new("cmd.exe", &["/c", "npx", "-y", "codeinfo"]);
     }
-    let found = program("npx", path).filter(|_| from == StartedFrom::Desktop);
+    let found = find_program("npx", path).filter(|_| from == LaunchContext::Desktop);
     match found.as_deref().and_then(Path::parent).and_then(Path::to_str) {
-        // It looks for Node on `PATH`, which version managers set for shells alone.
-        Some(folder) => Launch::new("/bin/sh", &["-c", WITH_FOLDER, folder]),
-        None => Launch::new("npx", &["-y", "codeinfo"]),
+        // `npx` finds Node on `PATH`, which version managers set only for shells.
+        Some(folder) => ProgramLaunch::new("/bin/sh", &["-c", WITH_FOLDER, folder]),
+        None => ProgramLaunch::new("npx", &["-y", "codeinfo"]),
     }
 }
 
-/// A script whose name is the folder of `npx`.
+/// Script whose name is the folder of `npx`.
 const WITH_FOLDER: &str = r#"PATH="$0:$PATH" exec npx -y codeinfo "$@""#;
 
 #[cfg(test)]
@@ -91,41 +102,49 @@ mod tests {
 
     const NPX: &str = "/home/a/.npm/_npx/0f3/node_modules/codeinfo-linux-x64/bin/codeinfo";
 
-    fn at(exe: &str, platform: Platform) -> Launch {
-        launch(Path::new(exe), OsStr::new(""), StartedFrom::Terminal, platform)
+    fn at(exe: &str, platform: HostPlatform) -> ProgramLaunch {
+        find_launch(Path::new(exe), OsStr::new(""), LaunchContext::Terminal, platform)
     }
 
     #[test]
     fn a_program_that_a_runner_keeps_for_a_while_is_run_by_it_again() {
-        assert_eq!(at(NPX, Platform::Linux), Launch::new("npx", &["-y", "codeinfo"]));
-        let windows = Launch::new("cmd.exe", &["/c", "npx", "-y", "codeinfo"]);
-        assert_eq!(at(NPX, Platform::Windows), windows);
+        assert_eq!(at(NPX, HostPlatform::Linux), ProgramLaunch::new("npx", &["-y", "codeinfo"]));
+        let windows = ProgramLaunch::new("cmd.exe", &["/c", "npx", "-y", "codeinfo"]);
+        assert_eq!(at(NPX, HostPlatform::Windows), windows);
         for cache in
             ["/home/a/.cache/uv/archive-v0", "/var/ours/archive-v1", "/a/uv/cache/archive-v0"]
         {
-            let uvx = at(&format!("{cache}/Zq1/bin/codeinfo"), Platform::Linux);
-            assert_eq!(uvx, Launch::new("uvx", &["codeinfo"]));
+            let uvx = at(&format!("{cache}/Zq1/bin/codeinfo"), HostPlatform::Linux);
+            assert_eq!(uvx, ProgramLaunch::new("uvx", &["codeinfo"]));
         }
         for own in ["/opt/uv/codeinfo", "/a/lib/node_modules/codeinfo-linux-x64/bin/codeinfo"] {
-            assert_eq!(at(own, Platform::Linux), Launch::new(own, &[]));
+            assert_eq!(at(own, HostPlatform::Linux), ProgramLaunch::new(own, &[]));
         }
     }
 
     #[test]
     fn lines_of_every_shell_have_a_guard_and_the_mark() {
-        let line = |program, platform| shell_line(&Launch::new(program, &[]), "hook", platform);
+        let line =
+            |program, platform| shell_line(&ProgramLaunch::new(program, &[]), "hook", platform);
         for (program, platform, expected) in [
-            ("/a/codeinfo", Platform::Linux, "/a/codeinfo hook || exit 0 # codeinfo"),
-            ("/it's/codeinfo", Platform::MacOs, r"'/it'\''s/codeinfo' hook || exit 0 # codeinfo"),
+            ("/a/codeinfo", HostPlatform::Linux, "/a/codeinfo hook || exit 0 # codeinfo"),
+            (
+                "/it's/codeinfo",
+                HostPlatform::MacOs,
+                r"'/it'\''s/codeinfo' hook || exit 0 # codeinfo",
+            ),
             (
                 r"C:\a b\codeinfo.exe",
-                Platform::Windows,
+                HostPlatform::Windows,
                 r#""C:\a b\codeinfo.exe" hook || exit 0 # codeinfo"#,
             ),
         ] {
             assert_eq!(line(program, platform).unwrap(), expected);
         }
-        assert_eq!(shell_line(&Launch::new("npx", &["codeinfo"]), "hook", Platform::Linux), None);
+        assert_eq!(
+            shell_line(&ProgramLaunch::new("npx", &["codeinfo"]), "hook", HostPlatform::Linux),
+            None
+        );
     }
 
     #[cfg(unix)]
@@ -142,7 +161,7 @@ mod tests {
             fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
         }
         let path = folder.path().as_os_str();
-        let made = launch(Path::new(NPX), path, StartedFrom::Desktop, Platform::Linux);
+        let made = find_launch(Path::new(NPX), path, LaunchContext::Desktop, HostPlatform::Linux);
         let output = Command::new(made.command).args(made.before).arg("stdio").output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "-y codeinfo stdio\n", "{output:?}");
     }

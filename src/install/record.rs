@@ -1,14 +1,14 @@
-//! Remembers what a file was before it was changed, so that it can be put back.
+//! Records the original of a changed file, so that it can be restored.
 //!
-//! Two small files in the data folder for each file that was changed: `NAME.before`, the bytes that were there,
-//! and `NAME.changed`, which says what they belong to. A file that is no longer as it was left gets none of
-//! them back.
+//! Each changed file has two small files in the data folder: `NAME.before` with the original bytes,
+//! and `NAME.changed`, which describes them. A file that someone else changed since is not
+//! restored.
 
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::{
-    atomic::{self, Readers},
-    hash::sha256,
+    atomic::{self, FileAccess},
+    hash::sha256_hex,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,29 +16,29 @@ use super::error::InstallError;
 
 const FOLDER: &str = "clients";
 
-/// What is known of one changed file.
+/// Record of one changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct ChangeRecord {
     path: PathBuf,
-    /// Digest of what was there before; `None` when the file was made.
+    /// Digest of the original; `None` if the file was created.
     before: Option<String>,
-    /// Digests of what was written since, the last one last.
+    /// Digests of the texts written since, the latest last.
     after: Vec<String>,
-    /// Whether the file was made, now or before someone changed it.
+    /// True if CodeInfo created the file, even if someone changed it since.
     pub(super) is_made: bool,
-    /// Whether the permission that it has was given by CodeInfo.
+    /// True if CodeInfo added the permission in the file.
     pub(super) is_permitted: bool,
 }
 
-/// What to put back.
+/// Original of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum OriginalContent {
     Text(String),
-    /// There was no file.
+    /// The file did not exist.
     Nothing,
 }
 
-impl Before {
+impl OriginalContent {
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -47,99 +47,110 @@ impl Before {
     }
 }
 
-/// The record of one file, there or not.
+/// Location of the record of one file.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct RecordFile {
     folder: PathBuf,
     path: PathBuf,
     name: String,
 }
 
-impl Place {
+impl RecordFile {
     pub(super) fn new(data_dir: &Path, path: &Path) -> Self {
-        let mut name = digest(&path.to_string_lossy());
+        let mut name = hash_text(&path.to_string_lossy());
         name.truncate(16);
         Self { folder: records_folder(data_dir), path: path.to_owned(), name }
     }
 
-    fn file(&self, ending: &str) -> PathBuf {
+    fn record_path(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{}.{ending}", self.name))
     }
 
-    /// Where the bytes that were there are kept.
-    pub(super) fn backup(&self) -> PathBuf {
-        self.file("before")
+    /// Returns the path of the original bytes.
+    pub(super) fn backup_path(&self) -> PathBuf {
+        self.record_path("before")
     }
 
-    /// Returns the record. One that cannot be read counts as none: then only our own entry is removed.
-    pub(super) fn load(&self) -> Option<Record> {
-        let bytes = atomic::read(&self.file("changed"), Readers::Owner).ok()??;
-        let record: Record = serde_json::from_slice(&bytes).ok()?;
+    /// Returns the record. An unreadable one counts as missing; then only the entry of CodeInfo is
+    /// removed.
+    pub(super) fn load_record(&self) -> Option<ChangeRecord> {
+        let bytes =
+            atomic::read_if_exists(&self.record_path("changed"), FileAccess::Owner).ok()??;
+        let record: ChangeRecord = serde_json::from_slice(&bytes).ok()?;
         (record.path == self.path).then_some(record)
     }
 
-    /// Returns what was in a file before the first change, if it is still as it was left.
-    pub(super) fn before(&self, record: &Record, now: &str) -> Option<Before> {
-        if !record.after.contains(&digest(now)) {
+    /// Returns the original of a file, if nothing else has changed the file since.
+    pub(super) fn load_original(
+        &self,
+        record: &ChangeRecord,
+        now: &str,
+    ) -> Option<OriginalContent> {
+        if !record.after.contains(&hash_text(now)) {
             return None;
         }
-        let Some(wanted) = &record.before else { return Some(Before::Nothing) };
-        let bytes = atomic::read(&self.backup(), Readers::Owner).ok()??;
+        let Some(wanted) = &record.before else { return Some(OriginalContent::Nothing) };
+        let bytes = atomic::read_if_exists(&self.backup_path(), FileAccess::Owner).ok()??;
         let text = String::from_utf8(bytes).ok()?;
-        (digest(&text) == *wanted).then_some(Before::Text(text))
+        (hash_text(&text) == *wanted).then_some(OriginalContent::Text(text))
     }
 
-    /// Remembers that `before` becomes `after`. A record of the same start grows, and what is ours stays known in
-    /// one that starts again.
-    pub(super) fn keep(
+    /// Records the change from `before` to `after`. Extends a record of the same original, and
+    /// keeps `is_made` in a new one.
+    pub(super) fn save_change(
         &self,
-        before: &Before,
+        before: &OriginalContent,
         after: &str,
         is_permitted: bool,
     ) -> Result<(), InstallError> {
         create_folder(&self.folder)?;
-        let wanted = before.text().map(digest);
-        let old = self.load();
+        let wanted = before.text().map(hash_text);
+        let old = self.load_record();
         let is_made = wanted.is_none() || old.as_ref().is_some_and(|record| record.is_made);
         let same = old.filter(|record| record.before == wanted);
         let mut after_digests = same.map(|record| record.after).unwrap_or_default();
-        after_digests.retain(|known| *known != digest(after));
-        after_digests.push(digest(after));
-        if let Before::Text(text) = before {
-            let backup = self.backup();
-            atomic::replace(&backup, text.as_bytes(), Readers::Owner)
-                .map_err(|source| InstallError::file(&backup, source))?;
+        after_digests.retain(|known| *known != hash_text(after));
+        after_digests.push(hash_text(after));
+        if let OriginalContent::Text(text) = before {
+            let backup = self.backup_path();
+            atomic::write_atomically(&backup, text.as_bytes(), FileAccess::Owner)
+                .map_err(|source| InstallError::for_file(&backup, source))?;
         }
         let path = self.path.clone();
-        self.store(&Record { path, before: wanted, after: after_digests, is_made, is_permitted })
+        self.write_record(&ChangeRecord {
+            path,
+            before: wanted,
+            after: after_digests,
+            is_made,
+            is_permitted,
+        })
     }
 
-    fn store(&self, record: &Record) -> Result<(), InstallError> {
-        let file = self.file("changed");
-        let failed = |source| InstallError::file(&file, source);
+    fn write_record(&self, record: &ChangeRecord) -> Result<(), InstallError> {
+        let file = self.record_path("changed");
+        let failed = |source| InstallError::for_file(&file, source);
         let bytes = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
-        atomic::replace(&file, &bytes, Readers::Owner).map_err(failed)
+        atomic::write_atomically(&file, &bytes, FileAccess::Owner).map_err(failed)
     }
 
-    pub(super) fn forget(&self) -> Result<(), InstallError> {
-        for file in [self.file("changed"), self.backup()] {
-            atomic::remove(&file).map_err(|source| InstallError::file(&file, source))?;
+    pub(super) fn remove_files(&self) -> Result<(), InstallError> {
+        for file in [self.record_path("changed"), self.backup_path()] {
+            atomic::remove_file(&file).map_err(|source| InstallError::for_file(&file, source))?;
         }
         Ok(())
     }
 }
 
-/// Returns the folder of all records.
 pub(super) fn records_folder(data_dir: &Path) -> PathBuf {
     data_dir.join(FOLDER)
 }
 
-/// Makes the folder of all records, for its user alone.
+/// Creates the folder of all records, for its user only.
 pub(super) fn create_folder(folder: &Path) -> Result<(), InstallError> {
-    let made = atomic::create_folders(folder, Readers::Owner);
-    made.map_err(|source| InstallError::file(folder, source))
+    let made = atomic::create_folders(folder, FileAccess::Owner);
+    made.map_err(|source| InstallError::for_file(folder, source))
 }
 
-fn digest(text: &str) -> String {
-    sha256(text.as_bytes())
+fn hash_text(text: &str) -> String {
+    sha256_hex(text.as_bytes())
 }

@@ -1,6 +1,6 @@
-//! A sub-agent that has CodeInfo's tool alone, in a file of its own for clients that read such files.
+//! A sub-agent that has only the tool of CodeInfo, in a file for clients that read such files.
 
-/// The name of the file, and so of the sub-agent where a client takes it from there.
+/// Name of the file, and of the sub-agent in clients that derive it from there.
 pub(super) const FILE: &str = "code-investigator.md";
 const MARK: &str = "# Written by `codeinfo install`; `codeinfo uninstall` removes it.";
 const DESCRIPTION: &str = "Answers how code works, where something is, what uses it and what a change \
@@ -11,7 +11,7 @@ the question is answered. Return what you learned with its `path:lines`, and say
 return its reason and hint.
 ";
 
-/// The members by which a client names the tool, and denies all others.
+/// Members by which a client permits the tool and denies all others.
 pub(super) const CLAUDE: &str =
     "name: code-investigator\ntools:\n  - mcp__codeinfo__codebase_question\n";
 pub(super) const GEMINI: &str =
@@ -19,7 +19,6 @@ pub(super) const GEMINI: &str =
 pub(super) const OPEN_CODE: &str =
     "mode: subagent\npermission:\n  \"*\": deny\n  codeinfo_codebase_question: allow\n";
 
-/// Returns the text of the file.
-pub(super) fn render(members: &str) -> String {
+pub(super) fn render_sub_agent(members: &str) -> String {
     format!("---\n{MARK}\ndescription: {DESCRIPTION}\n{members}---\n\n{PROMPT}")
 }

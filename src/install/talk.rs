@@ -1,4 +1,4 @@
-//! What `install` and `uninstall` say and ask, and how changes are shown.
+//! Messages and questions of `install` and `uninstall`, and the display of changes.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},
@@ -9,81 +9,84 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use super::error::InstallError;
 
-/// Lines around a change.
+/// Number of lines around a change.
 const CONTEXT: usize = 2;
-/// Longest line that is shown whole. Claude Code has histories in one line.
+/// Maximum characters of a shown line. Claude Code stores histories in one line.
 const MAX_SHOWN: usize = 160;
-/// Longest time for the shortest list of changes; a longer list says the same.
+/// Maximum time to compute the shortest diff; after it, `print_diff` shows a longer one.
 const MAX_COMPARING: Duration = Duration::from_millis(500);
-/// Longest answer.
 const MAX_ANSWER: u64 = 256;
 
-/// Writes a line to standard output.
-pub(super) fn say(line: &str) -> Result<(), InstallError> {
-    Ok(writeln!(io::stdout().lock(), "{}", harmless(line))?)
+pub(super) fn print_line(line: &str) -> Result<(), InstallError> {
+    Ok(writeln!(io::stdout().lock(), "{}", replace_control_characters(line))?)
 }
 
-/// Asks a question on the terminal; an empty answer is `default`, and anything else but yes is no. `None` where
-/// there is no terminal, or its end is typed.
+/// Asks a question on the terminal. An empty answer means `default`, and any other answer than yes
+/// means no. Returns `None` without a terminal, or at the end of input.
 ///
 /// # Errors
 ///
-/// Fails where the terminal cannot be read or written.
+/// The terminal cannot be read or written.
 pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
     let input = io::stdin();
     if !input.is_terminal() {
         return Ok(None);
     }
     let mut out = io::stderr().lock();
-    write!(out, "{} {} ", harmless(question), if default { "[Y/n]" } else { "[y/N]" })?;
+    write!(
+        out,
+        "{} {} ",
+        replace_control_characters(question),
+        if default { "[Y/n]" } else { "[y/N]" }
+    )?;
     out.flush()?;
     let mut answer = String::new();
     if io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer)? == 0 {
         writeln!(out)?;
         return Ok(None);
     }
-    let answer = answer.trim().to_lowercase();
-    Ok(Some(match answer.as_str() {
+    let lower_case = answer.trim().to_lowercase();
+    Ok(Some(match lower_case.as_str() {
         "" => default,
         answer => answer == "y" || answer == "yes",
     }))
 }
 
-/// Shows what a file becomes, as `diff --unified` does.
-pub(super) fn show(old: &str, new: &str) -> Result<(), InstallError> {
-    let old: Vec<&str> = old.split_inclusive('\n').collect();
-    let new: Vec<&str> = new.split_inclusive('\n').collect();
+/// Prints the change of a file, like `diff --unified`.
+pub(super) fn print_diff(old: &str, new: &str) -> Result<(), InstallError> {
+    let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+    let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
     let deadline = Some(Instant::now() + MAX_COMPARING);
-    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
     for group in group_diff_ops(changes, CONTEXT) {
         let first = group.first().map_or(0, |change| change.new_range().start);
-        say(&format!("  @@ line {} @@", first + 1))?;
+        print_line(&format!("  @@ line {} @@", first + 1))?;
         for change in group {
             if let DiffOp::Equal { .. } = change {
-                lines(' ', old.get(change.old_range()))?;
+                print_diff_lines(' ', old_lines.get(change.old_range()))?;
             } else {
-                lines('-', old.get(change.old_range()))?;
-                lines('+', new.get(change.new_range()))?;
+                print_diff_lines('-', old_lines.get(change.old_range()))?;
+                print_diff_lines('+', new_lines.get(change.new_range()))?;
             }
         }
     }
     Ok(())
 }
 
-fn lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallError> {
+fn print_diff_lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallError> {
     for line in lines.unwrap_or_default() {
-        let line = line.trim_end_matches(['\r', '\n']);
-        let mut shown: String = line.chars().take(MAX_SHOWN).collect();
-        if shown.len() < line.len() {
+        let content = line.trim_end_matches(['\r', '\n']);
+        let mut shown: String = content.chars().take(MAX_SHOWN).collect();
+        if shown.len() < content.len() {
             shown.push('…');
         }
-        say(format!("  {sign} {shown}").trim_end())?;
+        print_line(format!("  {sign} {shown}").trim_end())?;
     }
     Ok(())
 }
 
-/// Takes out what would drive a terminal.
-fn harmless(text: &str) -> String {
+/// Replaces characters that control a terminal.
+fn replace_control_characters(text: &str) -> String {
     let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.replace(is_driving, "\u{fffd}")
 }

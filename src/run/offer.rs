@@ -1,15 +1,15 @@
-//! Offers to index the folder that a search or a question is about, before that is done.
+//! Offers to index the folder of a search or a question before the command runs.
 
 use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 use codeinfo_ingest::can_be_indexed;
 use codeinfo_server::{
     mcp_http::{name_ingest_command, quote_path},
-    replies::{ListedRoot, Roots},
+    replies::{ListedRoot, RootsReply},
 };
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
@@ -17,31 +17,33 @@ use serde_json::Value;
 use super::{home_folder, remind::is_part_of};
 use crate::{
     app::private_places,
-    cli::{self, CliError, Client, Command, Search},
+    cli::{self, ApiClient, CliCommand, CliError, SearchCommand},
     config::Config,
     install::ask_person,
 };
 
-/// Indexes the repository around the working folder, or the folder that `--repository` names, if it is not indexed
-/// and a person on a terminal agrees. Else says how it is indexed.
+/// Indexes the repository around the working folder, or the folder in `--repository`, if it is not
+/// indexed and a person on a terminal agrees. Otherwise prints how to index it.
 ///
 /// # Errors
 ///
-/// Fails where indexing fails, and where the folder was named and stays without an index.
+/// Indexing fails, or the named folder remains without an index.
 pub(super) async fn offer_to_index(
-    command: &Command,
-    client: &Client,
+    command: &CliCommand,
+    client: &ApiClient,
     config: &Config,
 ) -> Result<(), CliError> {
     let named = match command {
-        Command::Search(Search { between: None, repository, .. }) => repository,
-        Command::Ask { conversation: None, repository, .. } if !lacks_codex(client).await => {
+        CliCommand::Search(SearchCommand { between: None, repository, .. }) => repository,
+        CliCommand::Ask { conversation: None, repository, .. } if !lacks_codex(client).await => {
             repository
         }
         _ => return Ok(()),
     };
-    // What keeps the list from being read keeps the command from its work, and is said there.
-    let Ok(Roots { mut roots }) = client.get(&["ingest", "roots"]).await else { return Ok(()) };
+    // A failure to list the roots also prevents the command, which then reports it.
+    let Ok(RootsReply { mut roots }) = client.get(&["ingest", "roots"]).await else {
+        return Ok(());
+    };
     roots.retain(|root| root.last_ingest_at.is_some());
     let found = named
         .as_ref()
@@ -57,21 +59,22 @@ pub(super) async fn offer_to_index(
     if named.is_some() {
         return Err(CliError::Usage(advice));
     }
-    // Without any index the command says so itself, and of a worktree the server does.
+    // Without any index, the command reports that itself; the server reports it for a worktree.
     if roots.is_empty() || folder.join(".git").is_file() {
         return Ok(());
     }
-    cli::note(&if is_person {
+    cli::print_note(&if is_person {
         "what follows is about other repositories".to_owned()
     } else {
         advice
     })
 }
 
-/// Returns whether a question would be refused since Codex cannot be used: an index would not help.
-async fn lacks_codex(client: &Client) -> bool {
+/// Returns whether a question would be refused because Codex is unavailable; an index would not
+/// help.
+async fn lacks_codex(client: &ApiClient) -> bool {
     let ready = client.get::<Value>(&["ready"]).await;
-    matches!(ready, Err(CliError::Refused { code, .. }) if code == Code::LlmUnavailable.as_str())
+    matches!(ready, Err(CliError::Refused { code, .. }) if code == ErrorCode::LlmUnavailable.as_str())
 }
 
 /// Returns the root of the git repository around the working folder, unless that folder is indexed.
@@ -81,14 +84,14 @@ fn find_repository_here(roots: &[ListedRoot]) -> Option<PathBuf> {
     if is_indexed { None } else { find_repository(&folder, home_folder().as_deref()) }
 }
 
-/// Returns the folder whose path is given as the name of a repository, unless it is indexed.
+/// Returns the folder whose path is used as the name of a repository, unless it is indexed.
 fn find_named_folder(named: &str, roots: &[ListedRoot]) -> Option<PathBuf> {
-    let folder = PathBuf::from(cli::reference(named));
+    let folder = PathBuf::from(cli::resolve_reference(named));
     let is_indexed = roots.iter().any(|root| folder.starts_with(&root.path));
     (folder.is_absolute() && !is_indexed).then_some(folder)
 }
 
-/// Returns whether a folder may be offered: it can be indexed, and holds no home folder.
+/// Returns whether a folder may be offered: it can be indexed and contains no home folder.
 fn is_offered(folder: &Path, config: &Config) -> bool {
     let is_home = home_folder().is_some_and(|home| home.starts_with(folder));
     !is_home && can_be_indexed(folder, &private_places(config))

@@ -1,4 +1,4 @@
-//! Lets `search` and `repos` read an index in a data folder that cannot be written, by a copy of it.
+//! Lets `search` and `repos` read an index in a read-only data folder, by a copy of it.
 
 use std::{
     fs::{self, File},
@@ -12,15 +12,18 @@ use std::{
 use codeinfo_core::atomic;
 use tempfile::TempDir;
 
-/// What makes the index, in the data folder.
+/// Parts of the data folder that form the index.
 const PARTS: [&str; 2] = ["store", "roots.json"];
 
-/// Copies the index of a data folder that is there and cannot be written; `None` for any other one.
+/// Copies the index of an existing data folder that cannot be written; returns `None` for any other
+/// one.
 ///
-/// The copy is a data folder for this account alone, in the folder for temporary files, and goes when dropped.
+/// The copy is a data folder for this account only, in the folder for temporary files, and is
+/// removed when dropped.
 pub(super) fn copy_unwritable_index(data_dir: &Path) -> io::Result<Option<TempDir>> {
     let lock = data_dir.join("lock");
-    let opened = atomic::open(&lock, File::options().write(true).create(true).truncate(false));
+    let opened =
+        atomic::open_regular_file(&lock, File::options().write(true).create(true).truncate(false));
     let is_unwritable =
         opened.is_err_and(|error| matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem));
     if !is_unwritable || !data_dir.try_exists()? {
@@ -33,7 +36,7 @@ pub(super) fn copy_unwritable_index(data_dir: &Path) -> io::Result<Option<TempDi
     Ok(Some(copy))
 }
 
-/// Copies a file or folder, if it is there. Links are left out.
+/// Copies a file or folder, if it exists. Skips links.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     let kind = match from.symlink_metadata() {
         Ok(metadata) => metadata.file_type(),
@@ -41,8 +44,8 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if kind.is_file() {
-        // Not `fs::copy`, which would keep that it cannot be written.
-        let mut file = atomic::open(from, File::options().read(true))?;
+        // `fs::copy` would preserve the missing write permission.
+        let mut file = atomic::open_regular_file(from, File::options().read(true))?;
         io::copy(&mut file, &mut File::create_new(to)?)?;
     } else if kind.is_dir() {
         fs::create_dir(to)?;

@@ -1,7 +1,7 @@
-//! `codeinfo hook`: says to the model of Claude Code, with each prompt, that the folder is indexed.
+//! `codeinfo hook`: reminds the model of Claude Code with each prompt that the folder is indexed.
 //!
-//! A prompt waits for it, so that it starts no runtime, reads one reply over a plain connection, and is given
-//! up when that takes too long.
+//! The prompt waits for this command. So it starts no runtime, reads its replies over plain
+//! connections, and gives up when that takes too long.
 
 use std::{
     io::{self, Read, Write},
@@ -13,24 +13,25 @@ use std::{
 };
 
 use codeinfo_core::Secret;
-use codeinfo_server::replies::Repos;
+use codeinfo_server::replies::IngestedRepos;
 use codeinfo_worktree::git::find_repository;
 use serde_json::Value;
 
-use crate::{cli::Hook, config};
+use crate::{cli::HookCommand, config};
 
-/// Text for the model, 600 bytes at most.
+/// Text for the model, at most 600 bytes.
 const REMINDER: &str = "\
 This repository is indexed by CodeInfo. Before grep or reading files to learn how its code works, where something is, what \
 uses it or what a change affects, ask codebase_question (mcp__codeinfo__codebase_question); if it is listed but deferred, \
 load it by name. Sub-agents do the same: say so when you start one. Search yourself for exact text and for uncommitted \
 changes.
 ";
-/// Most bytes of a prompt and of a reply that are read.
+/// Maximum bytes that are read of a prompt or a reply.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Returns the reminder where the folder of a prompt is known in time to be indexed, and a question would be answered.
-pub fn remind(asked: &Hook) -> Option<&'static str> {
+/// Returns the reminder if the server confirms in time that the prompt's folder is indexed and a
+/// question would be answered.
+pub fn find_reminder(asked: &HookCommand) -> Option<&'static str> {
     let (sender, receiver) = mpsc::sync_channel(1);
     // A thread that waits for a silent server ends with the process.
     let ask = move || {
@@ -41,18 +42,18 @@ pub fn remind(asked: &Hook) -> Option<&'static str> {
     is_indexed.then_some(REMINDER)
 }
 
-/// Whether the server that runs knows the folder of the prompt.
+/// Returns whether the running server knows the folder of the prompt.
 fn is_indexed() -> Option<bool> {
     let folder = read_folder(io::stdin().lock())?;
     let config = config::from_environment().ok()?;
     let url = codeinfo_store::find_lock_holder(&config.data_dir).ok()??.main_url?;
     let key = codeinfo_credentials::owner_key(&config.data_dir).ok().flatten();
     let address = url.strip_prefix("http://")?;
-    // Each is asked over a connection of its own, both at the same time.
+    // Both requests run at the same time, each over its own connection.
     let mut repositories = send_request(address, "/tools/ingested-repos", key.as_ref())?;
-    // It refuses while Codex is away.
+    // `/ready` refuses while Codex is unavailable.
     let mut readiness = send_request(address, "/ready", key.as_ref())?;
-    let Repos { repos, .. } = serde_json::from_str(&read_body(&mut repositories)?).ok()?;
+    let IngestedRepos { repos, .. } = serde_json::from_str(&read_body(&mut repositories)?).ok()?;
     let mut indexed = repos.iter().filter(|repo| repo.last_ingest_at.is_some());
     let is_indexed = indexed.any(|repo| is_part_of(&folder, Path::new(&repo.path)));
     Some(is_indexed && read_body(&mut readiness).is_some())
@@ -68,7 +69,7 @@ fn send_request(address: &str, path: &str, key: Option<&Secret>) -> Option<TcpSt
     Some(server)
 }
 
-/// Returns the body of a reply that is no refusal.
+/// Returns the body of a successful reply.
 fn read_body(server: &mut TcpStream) -> Option<String> {
     let mut reply = String::new();
     server.take(MAX_BYTES).read_to_string(&mut reply).ok()?;
@@ -76,7 +77,7 @@ fn read_body(server: &mut TcpStream) -> Option<String> {
     head.lines().next()?.contains(" 200").then(|| body.to_owned())
 }
 
-/// Returns whether a folder is in an indexed root, and in no repository of its own within it.
+/// Returns whether a folder is in an indexed root, but not in a nested repository of it.
 pub(super) fn is_part_of(folder: &Path, root: &Path) -> bool {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     if !folder.starts_with(root) && !real.starts_with(root) {
@@ -85,7 +86,7 @@ pub(super) fn is_part_of(folder: &Path, root: &Path) -> bool {
     find_repository(root, None).is_none_or(|outer| find_repository(&real, None) == Some(outer))
 }
 
-/// Returns the folder that Claude Code says a prompt is written in.
+/// Returns the folder of a prompt, as Claude Code reports it.
 fn read_folder(input: impl Read) -> Option<PathBuf> {
     let prompt: Value = serde_json::from_reader(input.take(MAX_BYTES)).ok()?;
     prompt.get("cwd")?.as_str().map(PathBuf::from)

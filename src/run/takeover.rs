@@ -1,8 +1,8 @@
-//! Has `codeinfo serve` take the place of a server that relays started.
+//! Replaces a server that relays started by `codeinfo serve`.
 
 use std::{fs::File, path::Path, time::Duration};
 
-use codeinfo_server::relay::{self, Reached};
+use codeinfo_server::relay::{self, ReachableServer};
 use codeinfo_store::LockHolder;
 use tokio::{
     net::TcpListener,
@@ -11,32 +11,33 @@ use tokio::{
 
 use super::{
     CommandError,
-    elect::{START_TIMEOUT, WAIT, starting},
+    elect::{START_TIMEOUT, WAIT, try_lock_start},
     owner_key,
 };
 use crate::{cli, config::Config};
 
-/// The server may take so many times its grace to end: twice for what is under way, then for the store.
+/// Maximum time for the server to end, in multiples of its grace: twice for running work, once for
+/// the store.
 const GRACES: u32 = 3;
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Asks the server that relays started to make room, and waits until it has ended. Until the result is dropped
-/// relays start no other one. A server that a person or a service started is left alone.
+/// Asks a server that relays started to stop, and waits until it has ended. Relays start no other
+/// server until the result is dropped. Does not touch a server started by a person or a service.
 pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let folder = &config.data_dir;
-    let right = right(folder).await?;
+    let right = acquire_start_right(folder).await?;
     let holder = codeinfo_store::find_lock_holder(folder)?.filter(|holder| holder.until_idle);
     let Some(holder) = holder else { return Ok(right) };
     can_listen(config, &holder).await?;
     let LockHolder { pid, main_url, .. } = holder;
     let limit = config.shutdown_grace * GRACES + SLACK;
-    // Without an address it ends already.
+    // Without an address, the server is already ending.
     let mut said = String::new();
     if let Some(url) = main_url {
         cli::taking_over(pid, &url, limit)?;
-        let holder = Reached { url, key: owner_key(config) };
+        let holder = ReachableServer { url, key: owner_key(config) };
         let Some(reply) = relay::take_over(&holder).await else {
-            return Err(stays(&holder.url, pid, "does not make room"));
+            return Err(takeover_error(&holder.url, pid, "does not make room"));
         };
         said = format!(" (asked to, it says: {reply})");
     }
@@ -44,14 +45,14 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     while codeinfo_store::find_lock_holder(folder)?.is_some_and(|holder| holder.pid == pid) {
         if began.elapsed() >= limit {
             let reason = format!("has not ended in {} s{said}", limit.as_secs());
-            return Err(stays(&folder.display().to_string(), pid, &reason));
+            return Err(takeover_error(&folder.display().to_string(), pid, &reason));
         }
         sleep(WAIT).await;
     }
     Ok(right)
 }
 
-/// Fails where this server could not have its ports, so that the other one is not ended for nothing.
+/// Fails if this server could not use its ports, so that the other one is not ended in vain.
 async fn can_listen(config: &Config, holder: &LockHolder) -> Result<(), CommandError> {
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
@@ -67,11 +68,11 @@ async fn can_listen(config: &Config, holder: &LockHolder) -> Result<(), CommandE
     Ok(())
 }
 
-/// Takes the right to start a server. A relay that has it gets its server up first.
-async fn right(folder: &Path) -> Result<File, CommandError> {
+/// Acquires the right to start a server. A relay that has it starts its server first.
+async fn acquire_start_right(folder: &Path) -> Result<File, CommandError> {
     let began = Instant::now();
     loop {
-        if let Some(right) = starting(folder)? {
+        if let Some(right) = try_lock_start(folder)? {
             return Ok(right);
         }
         if began.elapsed() >= START_TIMEOUT {
@@ -81,7 +82,7 @@ async fn right(folder: &Path) -> Result<File, CommandError> {
     }
 }
 
-fn stays(place: &str, pid: u32, reason: &str) -> CommandError {
+fn takeover_error(place: &str, pid: u32, reason: &str) -> CommandError {
     format!("the server at {place}, which clients started, {reason}; end it first (process {pid})")
         .into()
 }

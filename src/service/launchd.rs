@@ -1,27 +1,27 @@
-//! The service as an agent of launchd.
+//! The service as a launchd agent.
 
 use std::fmt::Write as _;
 
-use super::{Job, MARK, Manager, words};
-use crate::install::Places;
+use super::{MARK, ServiceJob, ServiceManager, split_words};
+use crate::install::UserFolders;
 
 const LABEL: &str = "codeinfo";
 
-pub(super) fn manager(places: &Places<'_>) -> Manager {
-    let file = places.home("Library/LaunchAgents").join(format!("{LABEL}.plist"));
-    let domain = format!("gui/{}", user());
+pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
+    let file = places.in_home("Library/LaunchAgents").join(format!("{LABEL}.plist"));
+    let domain = format!("gui/{}", current_user_id());
     let path = file.display().to_string();
-    Manager {
+    ServiceManager {
         name: "launchctl",
-        text: plist,
-        // What is loaded cannot be loaded again.
-        renew: vec![words(&format!("bootout {domain}/{LABEL}"))],
+        text: render_plist,
+        // An agent that is loaded cannot be loaded again.
+        renew: vec![split_words(&format!("bootout {domain}/{LABEL}"))],
         start: vec![
             vec!["bootstrap".to_owned(), domain.clone(), path],
-            words(&format!("kickstart -k {domain}/{LABEL}")),
+            split_words(&format!("kickstart -k {domain}/{LABEL}")),
         ],
-        is_running: words(&format!("print {domain}/{LABEL}")),
-        stop: vec![words(&format!("bootout {domain}/{LABEL}"))],
+        is_running: split_words(&format!("print {domain}/{LABEL}")),
+        stop: vec![split_words(&format!("bootout {domain}/{LABEL}"))],
         forget: Vec::new(),
         file,
         hint: "after `codeinfo service remove`, run `codeinfo service install` again in a session with windows",
@@ -30,24 +30,26 @@ pub(super) fn manager(places: &Places<'_>) -> Manager {
 }
 
 #[cfg(unix)]
-fn user() -> u32 {
+fn current_user_id() -> u32 {
     rustix::process::getuid().as_raw()
 }
 
 #[cfg(not(unix))]
-fn user() -> u32 {
+fn current_user_id() -> u32 {
     0
 }
 
-fn plist(job: &Job) -> String {
-    let (mut arguments, mut variables) = (String::new(), String::new());
+fn render_plist(job: &ServiceJob) -> String {
+    let mut arguments = String::new();
+    let mut variables = String::new();
     for argument in &job.command {
         // Writing to a `String` cannot fail.
-        let _ = writeln!(arguments, "    <string>{}</string>", escaped(argument));
+        let _ = writeln!(arguments, "    <string>{}</string>", escape_xml(argument));
     }
     for (name, value) in &job.environment {
-        let (name, value) = (escaped(name), escaped(value));
-        let _ = writeln!(variables, "    <key>{name}</key>\n    <string>{value}</string>");
+        let key = escape_xml(name);
+        let text = escape_xml(value);
+        let _ = writeln!(variables, "    <key>{key}</key>\n    <string>{text}</string>");
     }
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -76,7 +78,7 @@ fn plist(job: &Job) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -86,11 +88,11 @@ mod tests {
 
     #[test]
     fn paths_with_signs_of_xml_stay_what_they_are() {
-        let job = Job {
+        let job = ServiceJob {
             command: ["/a b/codeinfo", "serve", "/R&D <x>"].map(str::to_owned).into(),
             environment: vec![("PATH".to_owned(), "/a&b".to_owned())],
         };
-        let text = plist(&job);
+        let text = render_plist(&job);
         assert!(text.contains("<string>/a b/codeinfo</string>\n    <string>serve</string>"));
         assert!(text.contains("<string>/R&amp;D &lt;x&gt;</string>"));
         assert!(text.contains("<key>PATH</key>\n    <string>/a&amp;b</string>"));

@@ -1,41 +1,41 @@
-//! The service as a unit of systemd's user manager.
+//! The service as a unit of the systemd user manager.
 
-use super::{Job, MARK, Manager, words};
-use crate::install::Places;
+use super::{MARK, ServiceJob, ServiceManager, split_words};
+use crate::install::UserFolders;
 
 const UNIT: &str = "codeinfo.service";
 
-pub(super) fn manager(places: &Places<'_>) -> Manager {
-    Manager {
+pub(super) fn build_manager(places: &UserFolders<'_>) -> ServiceManager {
+    ServiceManager {
         name: "systemctl",
         file: places.dot_config().join("systemd/user").join(UNIT),
-        text: unit,
-        // What runs is restarted below.
+        text: render_unit,
+        // `start` restarts a running service.
         renew: Vec::new(),
         start: vec![
-            words("--user daemon-reload"),
-            words("--user enable codeinfo.service"),
-            words("--user restart codeinfo.service"),
+            split_words("--user daemon-reload"),
+            split_words("--user enable codeinfo.service"),
+            split_words("--user restart codeinfo.service"),
         ],
-        is_running: words("--user is-active codeinfo.service"),
-        stop: vec![words("--user disable --now codeinfo.service")],
-        forget: vec![words("--user daemon-reload")],
+        is_running: split_words("--user is-active codeinfo.service"),
+        stop: vec![split_words("--user disable --now codeinfo.service")],
+        forget: vec![split_words("--user daemon-reload")],
         hint: "with a user session of systemd, run `codeinfo service install` again; elsewhere have your \
                init system run `codeinfo serve`",
         log: "`journalctl --user --unit codeinfo` says why",
     }
 }
 
-fn unit(job: &Job) -> String {
+fn render_unit(job: &ServiceJob) -> String {
     let mut command = job.command.iter();
-    let program = command.next().map(|program| quoted(program, "$")).unwrap_or_default();
-    let arguments = command.map(|argument| format!(" {}", quoted(argument, "$$")));
-    let arguments: String = arguments.collect();
-    let variables = job.environment.iter().map(|(name, value)| {
-        // No variables are put into variables, so that `$` stands for itself.
-        format!("Environment={}\n", quoted(&format!("{name}={value}"), "$"))
+    let program = command.next().map(|program| quote_word(program, "$")).unwrap_or_default();
+    let quoted_words = command.map(|argument| format!(" {}", quote_word(argument, "$$")));
+    let arguments: String = quoted_words.collect();
+    let lines = job.environment.iter().map(|(name, value)| {
+        // Variables are not expanded in values of variables, so `$` needs no escape.
+        format!("Environment={}\n", quote_word(&format!("{name}={value}"), "$"))
     });
-    let variables: String = variables.collect();
+    let variables: String = lines.collect();
     format!(
         "# {MARK}.\n\
          [Unit]\n\
@@ -52,8 +52,8 @@ fn unit(job: &Job) -> String {
     )
 }
 
-/// Returns a word in quotes, with what systemd would expand as itself.
-fn quoted(word: &str, dollar: &str) -> String {
+/// Returns a word in quotes, with characters escaped that systemd would expand.
+fn quote_word(word: &str, dollar: &str) -> String {
     let mut quoted = String::from("\"");
     for c in word.chars() {
         match c {

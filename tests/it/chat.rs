@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use codeinfo_chat::{Event, collect};
-use codeinfo_core::{ConversationId, error::Code};
+use codeinfo_chat::{ChatEvent, collect_outcome};
+use codeinfo_core::{ConversationId, error::ErrorCode};
 use futures_util::StreamExt;
 use insta::assert_snapshot;
 use serde_json::json;
@@ -52,20 +52,20 @@ async fn the_stream_tells_tool_calls_too() {
     let turn = harness.begin("Where?", None).await.unwrap();
     let reported: Vec<String> = turn
         .map(|event| match event {
-            Event::Thread { model_id, .. } => format!("thread {model_id}"),
-            Event::Warning { text } => format!("warning {text}"),
-            Event::Thinking { text } => format!("thinking {text}"),
-            Event::ToolRequest { name, source, parameters, .. } => {
+            ChatEvent::Thread { model_id, .. } => format!("thread {model_id}"),
+            ChatEvent::Warning { text } => format!("warning {text}"),
+            ChatEvent::Thinking { text } => format!("thinking {text}"),
+            ChatEvent::ToolRequest { name, source, parameters, .. } => {
                 format!("request {source:?} {name} {parameters}")
             }
-            Event::ToolResult { stage, result, error, .. } => {
+            ChatEvent::ToolResult { stage, result, error, .. } => {
                 let text = result.map(|result| result["content"][0]["text"].to_string());
                 let stage = format!("{stage:?}").to_lowercase();
                 format!("result {stage} {text:?} {error:?}")
             }
-            Event::VectorSummary { files } => format!("summary {}", files.len()),
-            Event::Answer { text } => format!("answer {text}"),
-            Event::Ended(outcome) => format!("ended {:?}", outcome.failure),
+            ChatEvent::VectorSummary { files } => format!("summary {}", files.len()),
+            ChatEvent::Answer { text } => format!("answer {text}"),
+            ChatEvent::Ended(outcome) => format!("ended {:?}", outcome.failure),
         })
         .collect()
         .await;
@@ -188,8 +188,9 @@ async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut(
     let mark = "\n\n[cut: more than 1 MiB]";
     let cut = format!("{}{mark}", long.get(..1024 * 1024).unwrap());
     let turn = harness.begin("What?", None).await.unwrap();
-    let reported: Vec<Event> = turn.collect().await;
-    let [Event::Thread { .. }, Event::Answer { text }, Event::Ended(outcome)] = reported.as_slice()
+    let reported: Vec<ChatEvent> = turn.collect().await;
+    let [ChatEvent::Thread { .. }, ChatEvent::Answer { text }, ChatEvent::Ended(outcome)] =
+        reported.as_slice()
     else {
         panic!("{} events", reported.len())
     };
@@ -359,7 +360,7 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
     let turn = harness.begin("What?", None).await.unwrap();
     let results: Vec<String> = turn
         .filter_map(async |event| match event {
-            Event::ToolResult { name, result, .. } if name == "shell" => {
+            ChatEvent::ToolResult { name, result, .. } if name == "shell" => {
                 Some(result.unwrap()["output"].as_str().unwrap().to_owned())
             }
             _ => None,
@@ -449,7 +450,7 @@ async fn an_unknown_conversation_is_refused_and_starts_nothing() {
     let harness = Harness::new([]).await;
     let unknown: ConversationId = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17".parse().unwrap();
     let error = harness.begin("What?", Some(unknown)).await.unwrap_err();
-    assert_eq!(error.code(), Code::ConversationNotFound);
+    assert_eq!(error.code(), ErrorCode::ConversationNotFound);
     assert_eq!(harness.model.requests().len(), 0);
 }
 
@@ -468,7 +469,7 @@ async fn a_session_of_the_users_own_is_not_a_conversation() {
     let started: serde_json::Value = serde_json::from_slice(first).unwrap();
     let theirs: ConversationId = started["thread_id"].as_str().unwrap().parse().unwrap();
     let error = harness.begin("What did I say?", Some(theirs)).await.unwrap_err();
-    assert_eq!(error.code(), Code::ConversationNotFound);
+    assert_eq!(error.code(), ErrorCode::ConversationNotFound);
     assert_eq!(harness.model.requests().len(), 1);
 }
 
@@ -484,7 +485,7 @@ async fn questions_over_the_bound_are_refused() {
     // Of two, one waits, and so the other is refused.
     let [two, three] = ["Two?", "Three?"].map(|question| Box::pin(harness.begin(question, None)));
     let (refused, waiting) = futures_util::future::select(two, three).await.factor_first();
-    assert_eq!(refused.unwrap_err().code(), Code::Busy);
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::Busy);
     drop(running);
     let outcome = waiting.await.unwrap();
     drop(outcome);
@@ -549,7 +550,7 @@ async fn a_turn_costs_little_beyond_the_model() {
     let mut fresh = Vec::new();
     for _ in 0..5 {
         let began = Instant::now();
-        drop(collect(harness.begin("What?", Some(conversation)).await.unwrap()).await);
+        drop(collect_outcome(harness.begin("What?", Some(conversation)).await.unwrap()).await);
         follow_ups.push(began.elapsed());
         let began = Instant::now();
         drop(harness.ask("What?").await);

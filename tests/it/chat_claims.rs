@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, fs, time::Duration};
 
-use codeinfo_chat::{Ask, Outcome, collect};
+use codeinfo_chat::{TurnOutcome, TurnRequest, collect_outcome};
 use codeinfo_citations::CitationState;
 use codeinfo_core::{ClaimCounts, Segment};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn judges(verdicts: &[(u32, &str, Option<u32>)]) -> Reply {
     answers(&json!({ "verdicts": verdicts }).to_string())
 }
 
-fn claims(outcome: &Outcome) -> Option<ClaimCounts> {
+fn claims(outcome: &TurnOutcome) -> Option<ClaimCounts> {
     outcome.segments.iter().rev().find_map(|segment| match segment {
         Segment::Answer { checked, .. } => Some(checked.as_ref()?.claims),
         _ => None,
@@ -187,8 +187,9 @@ async fn wrong_places_and_contradicted_sentences_go_back_together() {
 #[tokio::test]
 async fn off_means_off_and_a_question_may_say_otherwise() {
     let ask = async |harness: &Harness, claim_check| {
-        let ask = Ask { claim_check, ..Ask::new("What then?".parse().unwrap(), None) };
-        collect(harness.chat.ask(ask).await.unwrap()).await
+        let ask =
+            TurnRequest { claim_check, ..TurnRequest::new("What then?".parse().unwrap(), None) };
+        collect_outcome(harness.chat.ask(ask).await.unwrap()).await
     };
     let harness =
         Harness::new([answers(TRUE), answers(TRUE), judges(&[(1, "supported", None)])]).await;

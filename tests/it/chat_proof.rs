@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_chat::{Event, Outcome};
+use codeinfo_chat::{ChatEvent, TurnOutcome};
 use codeinfo_citations::CitationState;
 use codeinfo_core::{CitationCounts, FileRecord, Segment};
 use futures_util::StreamExt;
@@ -22,7 +22,7 @@ use crate::support::{
 const WRONG: &str = "`parse` is at src/parse.rs:90-95, and `Fault` at src/parse.rs:8-10.";
 const RIGHT: &str = "`parse` is at src/parse.rs:4-6, and `Fault` at src/parse.rs:8-10.";
 
-fn checked(outcome: &Outcome) -> Option<CitationCounts> {
+fn checked(outcome: &TurnOutcome) -> Option<CitationCounts> {
     let segments = outcome.segments.iter().rev();
     let checked = segments.into_iter().find_map(|segment| match segment {
         Segment::Answer { checked, .. } => Some(checked.clone()),
@@ -32,14 +32,14 @@ fn checked(outcome: &Outcome) -> Option<CitationCounts> {
 }
 
 /// Returns what was counted, without the repositories.
-fn counts(outcome: &Outcome) -> Option<CitationCounts> {
+fn counts(outcome: &TurnOutcome) -> Option<CitationCounts> {
     checked(outcome).map(|counts| CitationCounts { repositories: Vec::new(), ..counts })
 }
 
 /// The messages of the model that a caller hears.
-fn answers(events: &[Event]) -> Vec<String> {
-    let text = |event: &Event| match event {
-        Event::Answer { text } => Some(text.clone()),
+fn answers(events: &[ChatEvent]) -> Vec<String> {
+    let text = |event: &ChatEvent| match event {
+        ChatEvent::Answer { text } => Some(text.clone()),
         _ => None,
     };
     events.iter().filter_map(text).collect()
@@ -68,9 +68,9 @@ async fn what_is_wrong_is_put_right_before_anybody_reads_it() {
     ])
     .await;
     let turn = harness.begin("Where is the parser?", None).await.unwrap();
-    let events: Vec<Event> = turn.collect().await;
+    let events: Vec<ChatEvent> = turn.collect().await;
     assert_eq!(answers(&events), ["I look again.", RIGHT]);
-    let Some(Event::Ended(outcome)) = events.last() else { panic!("{events:?}") };
+    let Some(ChatEvent::Ended(outcome)) = events.last() else { panic!("{events:?}") };
     let expected = "thinking: hm\nvector_summary: src/parse.rs\nthinking: let me see\n\
                     vector_summary: src/parse.rs\nanswer: ";
     assert_eq!(shown(outcome), format!("{expected}{RIGHT}"));
@@ -124,10 +124,11 @@ async fn a_message_before_the_turn_is_stopped_is_reported() {
     let harness =
         Harness::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(4)).await;
     let turn = harness.begin("Where is the parser?", None).await.unwrap();
-    let events: Vec<Event> = turn.collect().await;
-    let said = |event: &Event| matches!(event, Event::Answer { text } if text == "Let me see.");
+    let events: Vec<ChatEvent> = turn.collect().await;
+    let said =
+        |event: &ChatEvent| matches!(event, ChatEvent::Answer { text } if text == "Let me see.");
     assert_eq!(events.iter().filter(|event| said(event)).count(), 1, "{events:?}");
-    let Some(Event::Ended(outcome)) = events.last() else { panic!("{events:?}") };
+    let Some(ChatEvent::Ended(outcome)) = events.last() else { panic!("{events:?}") };
     assert!(shown(outcome).starts_with("answer: Let me see.\nthinking: hm\nfailure: "));
     harness.model.left(1).await;
 }
@@ -259,11 +260,11 @@ async fn each_message_is_reported_once_and_in_its_place() {
     ])
     .await;
     let turn = harness.begin("Where is the parser?", None).await.unwrap();
-    let events: Vec<Event> = turn.collect().await;
+    let events: Vec<ChatEvent> = turn.collect().await;
     assert_eq!(answers(&events), ["First I search.", RIGHT]);
-    let first = |is: fn(&Event) -> bool| events.iter().position(is).unwrap();
-    let search = first(|event| matches!(event, Event::ToolRequest { .. }));
-    assert!(first(|event| matches!(event, Event::Answer { .. })) < search, "{events:?}");
+    let first = |is: fn(&ChatEvent) -> bool| events.iter().position(is).unwrap();
+    let search = first(|event| matches!(event, ChatEvent::ToolRequest { .. }));
+    assert!(first(|event| matches!(event, ChatEvent::Answer { .. })) < search, "{events:?}");
 }
 
 #[tokio::test]

@@ -2,15 +2,17 @@
 
 use std::{fs, path::Path};
 
-use codeinfo_citations::{Checker, CitationState, Fault, LookupScope, Report, faults};
-use codeinfo_core::{LineRange, PathMap, Within};
+use codeinfo_citations::{
+    CitationChecker, CitationFault, CitationReport, CitationState, LookupScope, describe_faults,
+};
+use codeinfo_core::{LineRange, PathMap, RootFilter};
 use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::ingest_bench::{Bench, Repo};
 
-fn checker(bench: &Bench, paths: PathMap) -> Checker {
-    Checker::new(bench.store.clone(), paths)
+fn checker(bench: &Bench, paths: PathMap) -> CitationChecker {
+    CitationChecker::new(bench.store.clone(), paths)
 }
 
 const SERVER: &str = "\
@@ -53,7 +55,7 @@ async fn door() -> (Bench, Repo) {
 
 async fn messages(bench: &Bench, text: &str) -> Vec<String> {
     let checker = checker(bench, PathMap::default());
-    faults(text, &checker.check(text, &LookupScope::default()).await.unwrap())
+    describe_faults(text, &checker.check_text(text, &LookupScope::default()).await.unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,7 +108,7 @@ async fn a_checked_citation_is_a_promise() {
     let checker = checker(&bench, PathMap::new(repo.0.clone(), "/me/door".into()));
     let text = "`close_door` locks (`/me/door/src/door.rs:4-8`), as `open_door` does not \
         ([it](src/door.rs#L4-L9)); `gone_door` is in src/gone.rs:3.";
-    let report = checker.check(text, &LookupScope::default()).await.unwrap();
+    let report = checker.check_text(text, &LookupScope::default()).await.unwrap();
     assert_snapshot!(serde_json::to_string_pretty(&report.citations).unwrap(), @r#"
     [
       {
@@ -143,14 +145,14 @@ async fn a_checked_citation_is_a_promise() {
     assert_eq!(whole, ["`/me/door/src/door.rs:4-8`", "[it](src/door.rs#L4-L9)", "src/gone.rs:3"]);
     // The hash is of the lines that are cited, wherever they stand.
     repo.write("src/door.rs", &format!("\n\n{SERVER}"));
-    let moved = checker.check("(src/door.rs:6-11)", &LookupScope::default()).await.unwrap();
-    let hash = |report: &Report, at: usize| {
+    let moved = checker.check_text("(src/door.rs:6-11)", &LookupScope::default()).await.unwrap();
+    let hash = |report: &CitationReport, at: usize| {
         serde_json::to_value(&report.citations[at]).unwrap()["hash"].clone()
     };
     assert_eq!(hash(&moved, 0), hash(&report, 1));
     assert_ne!(hash(&moved, 0), Value::Null);
     // What was indexed is found where it stands now.
-    let old = checker.check("(src/door.rs:4-9)", &LookupScope::default()).await.unwrap();
+    let old = checker.check_text("(src/door.rs:4-9)", &LookupScope::default()).await.unwrap();
     assert_eq!(old.citations[0].state, CitationState::Unconfirmed);
     assert_eq!(old.citations[0].moved_to, [LineRange { first: 6, last: 11 }]);
 }
@@ -162,16 +164,16 @@ async fn only_the_repository_that_was_asked_about_counts() {
     bench.ingest(&other).await;
     let checker = checker(&bench, PathMap::default());
     let text = "`open_door` (src/door.rs:1-1)";
-    let both = checker.check(text, &LookupScope::default()).await.unwrap();
-    assert!(matches!(both.citations[0].fault, Some(Fault::Ambiguous { count: 2, .. })));
+    let both = checker.check_text(text, &LookupScope::default()).await.unwrap();
+    assert!(matches!(both.citations[0].fault, Some(CitationFault::Ambiguous { count: 2, .. })));
     let roots = bench.store.roots().await.unwrap();
     let of = |path: &Path| roots.iter().find(|root| root.path == path).unwrap().id;
     let states = [(&other, CitationState::Confirmed), (&repo, CitationState::Unconfirmed)];
     for (repo, state) in states {
         let one = checker
-            .check(
+            .check_text(
                 text,
-                &LookupScope { within: Within::Only(of(&repo.0)), ..LookupScope::default() },
+                &LookupScope { within: RootFilter::Only(of(&repo.0)), ..LookupScope::default() },
             )
             .await
             .unwrap();
@@ -179,7 +181,7 @@ async fn only_the_repository_that_was_asked_about_counts() {
     }
     // An absolute path says which; the others of the answer follow it.
     let text = format!("{}:1 and src/door.rs:1", other.at("src/door.rs").display());
-    let known = checker.check(&text, &LookupScope::default()).await.unwrap();
+    let known = checker.check_text(&text, &LookupScope::default()).await.unwrap();
     let repos: Vec<_> = known.citations.iter().map(|one| one.repo.as_deref()).collect();
     assert_eq!(repos, [Some("other"), Some("other")]);
 }
@@ -205,15 +207,15 @@ async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
     let checker = checker(&bench, PathMap::default());
     let meant = async |within, shown: &[(&Repo, &str)], text: &str| {
         let shown = shown.iter().map(|(repo, path)| repo.at(path).display().to_string()).collect();
-        let report = checker.check(text, &LookupScope { within, shown }).await.unwrap();
+        let report = checker.check_text(text, &LookupScope { within, shown }).await.unwrap();
         let meant = report.citations.iter().map(|one| {
             let path = one.rel_path.as_deref().unwrap_or_default();
             format!("{} {path}", one.repo.as_deref().unwrap_or("-"))
         });
         meant.collect::<Vec<String>>().join(", ")
     };
-    let anywhere = Within::Everything;
-    let tree = Within::Tree(of(&there.0));
+    let anywhere = RootFilter::Everything;
+    let tree = RootFilter::Tree(of(&there.0));
     assert_eq!(meant(anywhere, &[], "src/lib.rs:1").await, "- ");
     assert_eq!(meant(tree, &[], "src/lib.rs:1").await, "there src/lib.rs");
     // What was shown counts before where the client stands.
@@ -247,7 +249,7 @@ async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
         within: tree,
         shown: ["", "/", "/etc/passwd.toml", "~"].map(str::to_owned).into(),
     };
-    let report = checker.check("/etc/passwd.toml:1 and src/lib.rs:1", &odd).await.unwrap();
+    let report = checker.check_text("/etc/passwd.toml:1 and src/lib.rs:1", &odd).await.unwrap();
     let states: Vec<Option<&str>> =
         report.citations.iter().map(|one| one.rel_path.as_deref()).collect();
     assert_eq!(states, [None, Some("src/lib.rs")]);
@@ -262,7 +264,7 @@ async fn what_is_not_to_be_read_is_not_read() {
     let text = "The `password` is there (settings.yaml:1-3), not in key.yaml:1.";
     let checker = checker(&bench, PathMap::default());
     let states = async || -> Vec<CitationState> {
-        let report = checker.check(text, &LookupScope::default()).await.unwrap();
+        let report = checker.check_text(text, &LookupScope::default()).await.unwrap();
         report.citations.iter().map(|one| one.state).collect()
     };
     // Another time alone is no change of a file.
@@ -280,8 +282,9 @@ async fn what_is_not_to_be_read_is_not_read() {
     assert_eq!(states().await, []);
     // Nor is what cannot be read, since the folder of all is away.
     fs::rename(&repo.0, repo.0.with_extension("away")).unwrap();
-    let away = checker.check("It is in settings.yaml:1-3.", &LookupScope::default()).await.unwrap();
-    assert_eq!(away, Report { citations: Vec::new(), unchecked: 1 });
+    let away =
+        checker.check_text("It is in settings.yaml:1-3.", &LookupScope::default()).await.unwrap();
+    assert_eq!(away, CitationReport { citations: Vec::new(), unchecked: 1 });
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -306,17 +309,20 @@ async fn a_file_that_the_index_leaves_out_is_neither_read_nor_a_fault() {
          `x_y` in [a file](./node_modules/lib/a.js#L1-L2), `door/node_modules/lib/a.js:3` and now/door.rs:4; \
          also `made/door.rs`."
     );
-    let report =
-        checker(&bench, PathMap::default()).check(&text, &LookupScope::default()).await.unwrap();
-    assert_eq!(report, Report { citations: Vec::new(), unchecked: 7 });
+    let report = checker(&bench, PathMap::default())
+        .check_text(&text, &LookupScope::default())
+        .await
+        .unwrap();
+    assert_eq!(report, CitationReport { citations: Vec::new(), unchecked: 7 });
     for gone in [".env.local:1", ".github/cd.yml:3", "made/gone.rs:4", "gone/door.rs:4"] {
         let text = format!("It is in {gone}.");
         let report = checker(&bench, PathMap::default())
-            .check(&text, &LookupScope::default())
+            .check_text(&text, &LookupScope::default())
             .await
             .unwrap();
-        let faults: Vec<&Option<Fault>> = report.citations.iter().map(|one| &one.fault).collect();
-        assert!(matches!(faults[..], [Some(Fault::NotFound { .. })]), "{gone}: {faults:?}");
+        let faults: Vec<&Option<CitationFault>> =
+            report.citations.iter().map(|one| &one.fault).collect();
+        assert!(matches!(faults[..], [Some(CitationFault::NotFound { .. })]), "{gone}: {faults:?}");
         assert_eq!(report.unchecked, 0, "{gone}");
     }
 }

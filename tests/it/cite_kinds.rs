@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use codeinfo_citations::{Checker, CitationState, LookupScope};
+use codeinfo_citations::{CitationChecker, CitationState, LookupScope};
 use codeinfo_core::PathMap;
 
 use crate::ingest_bench::Bench;
@@ -33,10 +33,10 @@ async fn states(
     let bench = Bench::new().await;
     let repo = bench.repo("demo", files);
     bench.ingest(&repo).await;
-    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
     let mut states = Vec::new();
     for sentence in sentences {
-        let report = checker.check(&sentence, &LookupScope::default()).await.unwrap();
+        let report = checker.check_text(&sentence, &LookupScope::default()).await.unwrap();
         let [citation] = &report.citations[..] else { panic!("{sentence}: {report:?}") };
         states.push((citation.state, sentence));
     }
@@ -345,7 +345,7 @@ async fn advice_names_the_nearest_occurrence() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("steps.go", &text)]);
     bench.ingest(&repo).await;
-    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
     for at in 0..COUNT {
         let used = lines.iter().position(|line| line.trim() == format!("call(totalOf{at})"));
         let used = used.unwrap() + 1;
@@ -354,8 +354,8 @@ async fn advice_names_the_nearest_occurrence() {
             used - 30,
             used - 28
         );
-        let report = checker.check(&sentence, &LookupScope::default()).await.unwrap();
-        let advice = codeinfo_citations::faults(&sentence, &report).concat();
+        let report = checker.check_text(&sentence, &LookupScope::default()).await.unwrap();
+        let advice = codeinfo_citations::describe_faults(&sentence, &report).concat();
         assert!(advice.contains(&format!("`totalOf{at}` is at {used}")), "{sentence}: {advice}");
     }
 }

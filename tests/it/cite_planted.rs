@@ -13,7 +13,9 @@ use crate::{
 
 mod excused;
 
-use codeinfo_citations::{Checked, Checker, CitationState, Fault, LookupScope, Report};
+use codeinfo_citations::{
+    CheckedCitation, CitationChecker, CitationFault, CitationReport, CitationState, LookupScope,
+};
 use codeinfo_core::PathMap;
 use excused::{EXCUSED_KINDS, ExcusedCase};
 
@@ -49,7 +51,9 @@ impl Library {
         let bench = Bench::new().await;
         let repo = bench.repo("product", &[(".env", "TOKEN=a\nKEY=b\n")]);
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for part in ["src", "crates/lang", "crates/chunk/src"] {
+        for part in
+            ["src", "crates/lang", "crates/chunk/src", "crates/search/src", "crates/store/src"]
+        {
             copy(&root.join(part), &repo.at(part));
         }
         let manifest = "crates/chunk/Cargo.toml";
@@ -84,9 +88,9 @@ impl Library {
         edit(GROWN, &|text| text.to_owned() + "\nfn grown() {}\n");
     }
 
-    async fn check(&self, text: &str) -> Report {
-        let checker = Checker::new(self.bench.store.clone(), PathMap::default());
-        checker.check(text, &LookupScope::default()).await.unwrap()
+    async fn check(&self, text: &str) -> CitationReport {
+        let checker = CitationChecker::new(self.bench.store.clone(), PathMap::default());
+        checker.check_text(text, &LookupScope::default()).await.unwrap()
     }
 
     /// Functions of `path` whose names stand in no other function there.
@@ -163,18 +167,18 @@ const NOISE: [&str; 6] = [
 ];
 
 /// A fault in words, and whether a verdict is that.
-type Planted = (String, fn(&Checked, &Function) -> bool);
+type Planted = (String, fn(&CheckedCitation, &Function) -> bool);
 
 const KINDS: usize = 20;
 
 const ANSWERS: usize = 320;
 
 /// Whether the lines were not taken for those that the sentence means, and no other name was accused.
-fn is_doubted(one: &Checked, function: &Function) -> bool {
+fn is_doubted(one: &CheckedCitation, function: &Function) -> bool {
     match (one.state, &one.fault) {
         (CitationState::Unconfirmed, fault) => fault.is_none(),
         // It names the nearest occurrence, which may be a call.
-        (CitationState::Wrong, Some(Fault::Elsewhere { name, .. })) => {
+        (CitationState::Wrong, Some(CitationFault::Elsewhere { name, .. })) => {
             name.ends_with(&function.name)
         }
         _ => false,
@@ -231,7 +235,7 @@ impl Case<'_> {
                 one.state == CitationState::Unconfirmed
                     && one.moved_to.iter().any(|at| at.first == first)
             }),
-            _ => (fault, |one, _| one.fault == Some(Fault::Gone)),
+            _ => (fault, |one, _| one.fault == Some(CitationFault::Gone)),
         }
     }
 
@@ -252,7 +256,7 @@ impl Case<'_> {
             _ => {
                 let fault = self.say("frobnicate_twice", path, (*first, *last));
                 return Some((fault, |one, _| match one.fault {
-                    Some(Fault::Absent { .. }) => one.state == CitationState::Wrong,
+                    Some(CitationFault::Absent { .. }) => one.state == CitationState::Wrong,
                     _ => one.state == CitationState::Unconfirmed,
                 }));
             }
@@ -261,7 +265,7 @@ impl Case<'_> {
         Some(match kind {
             4 => (fault, |one, _| {
                 one.state == CitationState::Wrong
-                    && matches!(one.fault, Some(Fault::NoSuchLines { .. }))
+                    && matches!(one.fault, Some(CitationFault::NoSuchLines { .. }))
             }),
             5 => (fault, is_doubted),
             // What is meant is plain.
@@ -285,7 +289,7 @@ impl Case<'_> {
             _ => return None,
         };
         let planted =
-            || (self.say(name, path, place), is_doubted as fn(&Checked, &Function) -> bool);
+            || (self.say(name, path, place), is_doubted as fn(&CheckedCitation, &Function) -> bool);
         (place.1 <= count).then(planted)
     }
 
@@ -294,10 +298,11 @@ impl Case<'_> {
         let Function { path, name, first, last } = &self.own;
         let base = path.rsplit('/').next().unwrap();
         let lines = (*first, *last);
-        let is_unknown = |one: &Checked, _: &Function| {
-            matches!(one.fault, Some(Fault::NotFound { .. })) && one.hash.is_none()
+        let is_unknown = |one: &CheckedCitation, _: &Function| {
+            matches!(one.fault, Some(CitationFault::NotFound { .. })) && one.hash.is_none()
         };
-        let is_outside = |one: &Checked, _: &Function| one.fault == Some(Fault::Outside);
+        let is_outside =
+            |one: &CheckedCitation, _: &Function| one.fault == Some(CitationFault::Outside);
         match kind {
             9 => {
                 let text = |one: &Function| fs::read_to_string(self.library.repo.at(&one.path));
@@ -306,20 +311,20 @@ impl Case<'_> {
                 let other = pick(&lacking, self.turn);
                 let fault = self.say(name, &other.path, (other.first, other.last));
                 (fault, |one, _| match one.fault {
-                    Some(Fault::Absent { .. }) => one.state == CitationState::Wrong,
+                    Some(CitationFault::Absent { .. }) => one.state == CitationState::Wrong,
                     _ => one.state == CitationState::Unconfirmed,
                 })
             }
             10 => (self.say(name, &format!("src/nowhere/{base}"), lines), |one, own| {
-                matches!(&one.fault, Some(Fault::NotFound { similar }) if
+                matches!(&one.fault, Some(CitationFault::NotFound { similar }) if
                     similar.len() == 3 || similar.contains(&own.path))
             }),
             11 => (
                 // One of them may be meant, by what else the answer cites; the name is not in it.
                 format!("`{name}` fails (error.rs:{first}-{last})."),
                 |one, _| match one.fault {
-                    Some(Fault::Ambiguous { count, .. }) => count > 3,
-                    Some(Fault::Absent { .. }) => true,
+                    Some(CitationFault::Ambiguous { count, .. }) => count > 3,
+                    Some(CitationFault::Absent { .. }) => true,
                     _ => one.state == CitationState::Unconfirmed,
                 },
             ),
@@ -355,7 +360,7 @@ impl PlantedAnswer {
     }
 
     /// Returns whether a citation is within a part of the text.
-    fn is_within(&self, part: &str, one: &Checked) -> bool {
+    fn is_within(&self, part: &str, one: &CheckedCitation) -> bool {
         let start = self.text.find(part).unwrap();
         (start..start + part.len()).contains(&one.range.start)
     }

@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use codeinfo_chat::Event;
-use codeinfo_codex::{Codex, Presence, Unavailable};
-use codeinfo_core::{error::Code, task::Tasks};
+use codeinfo_chat::ChatEvent;
+use codeinfo_codex::{Codex, CodexAvailability, UnavailableReason};
+use codeinfo_core::{error::ErrorCode, task::Tasks};
 use futures_util::StreamExt;
 
 use crate::support::{
@@ -18,10 +18,10 @@ fn codex(settings: codeinfo_codex::CodexSettings) -> Codex {
     Codex::new(settings, Tasks::default())
 }
 
-fn reason(presence: Presence) -> String {
+fn reason(presence: CodexAvailability) -> String {
     match presence {
-        Presence::Available { .. } => "available".to_owned(),
-        Presence::Unavailable(Unavailable { reason, .. }) => reason,
+        CodexAvailability::Available { .. } => "available".to_owned(),
+        CodexAvailability::Unavailable(UnavailableReason { reason, .. }) => reason,
     }
 }
 
@@ -34,8 +34,8 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
     settings.home = Some(home(folder.path(), "http://127.0.0.1:1/v1", ""));
     let codex = codex(settings);
     assert_eq!(
-        codex.check().await,
-        Presence::Unavailable(Unavailable {
+        codex.check_availability().await,
+        CodexAvailability::Unavailable(UnavailableReason {
             reason: "the Codex command line is not found: no `codex` on PATH".to_owned(),
             hint:
                 "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set \
@@ -46,8 +46,11 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
     fs::create_dir(folder.path().join("bin")).unwrap();
     link(binary(), &folder.path().join("bin/codex"));
     assert_eq!(
-        codex.usable().await,
-        Presence::Available { version: "0.169.0".to_owned(), model: Some("mock-model".to_owned()) }
+        codex.current_availability().await,
+        CodexAvailability::Available {
+            version: "0.169.0".to_owned(),
+            model: Some("mock-model".to_owned())
+        }
     );
 }
 
@@ -74,7 +77,7 @@ async fn a_binary_that_is_none_is_said_to_be_none() {
     settings.bin = Some(folder.path().join("nowhere"));
     let reason_of = |settings: &codeinfo_codex::CodexSettings| {
         let codex = codex(settings.clone());
-        async move { reason(codex.check().await) }
+        async move { reason(codex.check_availability().await) }
     };
     assert_eq!(
         reason_of(&settings).await,
@@ -104,18 +107,18 @@ async fn signing_in_and_out_is_seen_without_a_restart() {
     fs::create_dir(&home).unwrap();
     settings.home = Some(home.clone());
     let codex = codex(settings);
-    assert_eq!(reason(codex.check().await), "Codex is signed out");
+    assert_eq!(reason(codex.check_availability().await), "Codex is signed out");
     let sign_in = r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-none"}"#;
     fs::write(home.join("auth.json"), sign_in).unwrap();
     // The default model of this Codex, since it does not offer the preferred one.
-    let available = Presence::Available {
+    let available = CodexAvailability::Available {
         version: "0.169.0".to_owned(),
         model: Some("gpt-6.1-sol".to_owned()),
     };
-    assert_eq!(codex.usable().await, available);
-    assert_eq!(codex.presence(), available);
+    assert_eq!(codex.current_availability().await, available);
+    assert_eq!(codex.availability(), available);
     fs::remove_file(home.join("auth.json")).unwrap();
-    assert_eq!(reason(codex.check().await), "Codex is signed out");
+    assert_eq!(reason(codex.check_availability().await), "Codex is signed out");
 }
 
 #[tokio::test]
@@ -126,15 +129,15 @@ async fn the_key_of_a_provider_counts_from_the_environment_and_from_the_env_file
     settings.home = Some(home.clone());
     let missing = codex(settings.clone());
     assert_eq!(
-        reason(missing.check().await),
+        reason(missing.check_availability().await),
         "the model provider `mock` needs the environment variable `MODEL_KEY`, which is not set"
     );
     fs::write(home.join(".env"), "MODEL_KEY=k\n").unwrap();
-    assert_eq!(reason(missing.usable().await), "available");
+    assert_eq!(reason(missing.current_availability().await), "available");
     fs::remove_file(home.join(".env")).unwrap();
     settings.environment =
         codeinfo_codex::OtherVariables::new([("MODEL_KEY".to_owned(), "k".to_owned())]);
-    assert_eq!(reason(codex(settings).check().await), "available");
+    assert_eq!(reason(codex(settings).check_availability().await), "available");
 }
 
 #[tokio::test]
@@ -147,10 +150,10 @@ async fn a_broken_configuration_is_reported_and_its_repair_seen() {
     fs::write(&config, format!("{good}\n[mcp_servers.x]\nurl = 1\n")).unwrap();
     settings.home = Some(home);
     let codex = codex(settings);
-    let reported = reason(codex.check().await);
+    let reported = reason(codex.check_availability().await);
     assert!(reported.starts_with("Codex cannot use its configuration: "), "{reported}");
     fs::write(&config, good).unwrap();
-    assert_eq!(reason(codex.usable().await), "available");
+    assert_eq!(reason(codex.current_availability().await), "available");
 }
 
 #[tokio::test]
@@ -163,9 +166,9 @@ async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
     .await;
     let before = harness.ask("Before?").await;
     let mut turn = harness.begin("What?", None).await.unwrap();
-    while !matches!(turn.next().await.unwrap(), Event::Thinking { .. }) {}
+    while !matches!(turn.next().await.unwrap(), ChatEvent::Thinking { .. }) {}
     kill_children(&harness.home());
-    let outcome = codeinfo_chat::collect(turn).await;
+    let outcome = codeinfo_chat::collect_outcome(turn).await;
     assert_eq!(
         shown(&outcome),
         "thinking: hm\nfailure: CODE_INFO_LLM_UNAVAILABLE: in the middle of the turn, the Codex \
@@ -198,7 +201,7 @@ async fn a_process_that_dies_again_and_again_is_not_started_in_a_loop() {
     settings.bin = Some(program);
     let codex = codex(settings);
     for _ in 0..20 {
-        drop(codex.check().await);
+        drop(codex.check_availability().await);
     }
     let runs = fs::read_to_string(runs).unwrap().lines().count();
     assert!((2..8).contains(&runs), "{runs} starts");
@@ -239,16 +242,16 @@ async fn a_process_killed_while_idle_is_noticed_at_once() {
     })
     .await;
     assert_eq!(shown(&harness.ask("Before?").await), "answer: Before.");
-    assert_eq!(reason(harness.codex.presence()), "available");
+    assert_eq!(reason(harness.codex.availability()), "available");
     kill_children(&harness.home());
     until(|| harness.codex.counts().starts >= 2).await;
-    until(|| reason(harness.codex.presence()) == "available").await;
+    until(|| reason(harness.codex.availability()) == "available").await;
 
     let program = harness.settings.bin.clone().unwrap();
     fs::remove_file(&program).unwrap();
     kill_children(&harness.home());
     let gone = "the Codex command line is not found: CODEX_BIN does not name a program";
-    until(|| reason(harness.codex.presence()) == gone).await;
+    until(|| reason(harness.codex.availability()) == gone).await;
     link(binary(), &program);
     assert_eq!(shown(&harness.ask("After?").await), "answer: After.");
 }
@@ -289,7 +292,7 @@ async fn the_reason_of_an_end_is_what_was_said_of_it() {
     ] {
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         make_runnable(&program);
-        let presence = codex(settings.clone()).check().await;
+        let presence = codex(settings.clone()).check_availability().await;
         assert_eq!(reason(presence), format!("the Codex process ended {ended}"));
     }
 }
@@ -325,10 +328,10 @@ async fn stopping_ends_the_process_and_its_turns() {
         Harness::with(Model::answer(|_| Reply::Silent(Vec::new())).await, "", |_| ()).await;
     let turn = harness.begin("What?", None).await.unwrap();
     harness.model.asked(1).await;
-    let collecting = codeinfo_chat::collect(turn);
+    let collecting = codeinfo_chat::collect_outcome(turn);
     let (stopped, outcome) = tokio::join!(harness.tasks.stop(Duration::from_secs(20)), collecting);
     assert!(stopped);
-    assert_eq!(outcome.failure.unwrap().code, Code::Cancelled);
+    assert_eq!(outcome.failure.unwrap().code, ErrorCode::Cancelled);
     assert_eq!(children(&harness.home()), Vec::<String>::new());
 }
 

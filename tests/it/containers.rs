@@ -56,13 +56,13 @@ fn the_program_takes_the_settings_that_compose_gives_it() {
         assert!(!config.auth_required);
         assert_eq!((config.port, config.mcp_port), (5010, 5011));
         let inside = Path::new(REPOSITORIES).join("project");
-        assert_eq!(config.path_map.shown(&inside), inside);
-        assert_eq!(config.path_map.meant(&inside), inside);
+        assert_eq!(config.path_map.to_client_path(&inside), inside);
+        assert_eq!(config.path_map.to_server_path(&inside), inside);
     }
     let moved = settings_of("codeinfo", &[("INGEST_DIR", "/repos")]);
     let (inside, outside) = (Path::new("/repos/project"), Path::new("/home/me/src/project"));
-    assert_eq!(moved.path_map.shown(inside), outside);
-    assert_eq!(moved.path_map.meant(outside), inside);
+    assert_eq!(moved.path_map.to_client_path(inside), outside);
+    assert_eq!(moved.path_map.to_server_path(outside), inside);
 }
 
 #[test]

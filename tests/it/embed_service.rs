@@ -6,9 +6,11 @@ use std::{
 };
 
 use codeinfo::config;
-use codeinfo_core::{error::Code, task::Tasks};
-use codeinfo_embed::{Document, EmbedError, Embedder, EmbeddingSettings, Service};
-use codeinfo_ingest::State;
+use codeinfo_core::{error::ErrorCode, task::Tasks};
+use codeinfo_embed::{
+    EmbedError, Embedder, EmbeddingDocument, EmbeddingService, EmbeddingSettings,
+};
+use codeinfo_ingest::RunState;
 use futures_util::future::join_all;
 use serde_json::Value;
 
@@ -32,8 +34,8 @@ fn settings(url: &str, more: &[(&str, &str)]) -> EmbeddingSettings {
     EmbeddingSettings { backoff: Duration::from_millis(5), ..settings }
 }
 
-fn service(url: &str, more: &[(&str, &str)]) -> Service {
-    Service::new(settings(url, more), Tasks::default()).unwrap()
+fn service(url: &str, more: &[(&str, &str)]) -> EmbeddingService {
+    EmbeddingService::new(settings(url, more), Tasks::default()).unwrap()
 }
 
 fn texts(count: usize) -> Vec<String> {
@@ -69,10 +71,10 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     let there = Embeddings::well().await;
     let plain = service(&there.url, &[]);
     assert_eq!((plain.model().id(), plain.dimensions()), ("stand-in@service".to_owned(), None));
-    let named = Document { path: "a.rs".into(), symbol: "b".into(), text: "c".into() };
-    let untitled = Document { symbol: String::new(), ..named.clone() };
-    let blank = Document::from(" \n".to_owned());
-    drop(plain.documents(vec![named, blank, untitled]).await.unwrap());
+    let named = EmbeddingDocument { path: "a.rs".into(), symbol: "b".into(), text: "c".into() };
+    let untitled = EmbeddingDocument { symbol: String::new(), ..named.clone() };
+    let blank = EmbeddingDocument::from(" \n".to_owned());
+    drop(plain.embed_documents(vec![named, blank, untitled]).await.unwrap());
     assert_eq!(plain.dimensions(), Some(DIMENSIONS));
     let full = service(
         &there.url,
@@ -86,8 +88,8 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     );
     assert_eq!(full.dimensions(), Some(16));
     let long = "one line\nanother line that is too long".to_owned();
-    drop(full.documents(documents(&[long])).await.unwrap());
-    assert_eq!(full.query("where is it".to_owned()).await.unwrap().len(), 16);
+    drop(full.embed_documents(documents(&[long])).await.unwrap());
+    assert_eq!(full.embed_query("where is it".to_owned()).await.unwrap().len(), 16);
     let requests: Vec<String> = there.requests().iter().map(Value::to_string).collect();
     insta::assert_snapshot!(requests.join("\n"), @r#"
     {"model":"stand-in","input":["a.rs\nb\nc","a.rs\nc"],"encoding_format":"float"}
@@ -125,8 +127,10 @@ async fn texts_go_in_batches_several_at_a_time_and_come_back_in_order() {
     let embedder = Arc::new(service(&there.url, &bounds));
     let texts = texts(100);
     // Two calls share the bound.
-    let (first, second) =
-        tokio::join!(embedder.documents(documents(&texts)), embedder.documents(documents(&texts)));
+    let (first, second) = tokio::join!(
+        embedder.embed_documents(documents(&texts)),
+        embedder.embed_documents(documents(&texts))
+    );
     assert_right(&texts, &first.unwrap());
     assert_right(&texts, &second.unwrap());
     assert_eq!((there.sizes().iter().sum::<usize>(), there.sizes().iter().max()), (200, Some(&8)));
@@ -135,7 +139,7 @@ async fn texts_go_in_batches_several_at_a_time_and_come_back_in_order() {
     // By tokens: each text counts for eight or nine.
     let there = Embeddings::well().await;
     let embedder = service(&there.url, &[("EMBEDDING_BATCH_TOKENS", "30")]);
-    assert_right(&texts, &embedder.documents(documents(&texts)).await.unwrap());
+    assert_right(&texts, &embedder.embed_documents(documents(&texts)).await.unwrap());
     assert_eq!(there.sizes().iter().max(), Some(&3));
 }
 
@@ -144,7 +148,7 @@ async fn every_form_of_a_right_reply_is_understood() {
     for reply in [Reply::Vectors, Reply::Shuffled, Reply::Base64] {
         let there = Embeddings::answer(move |_| reply.clone()).await;
         let texts = texts(5);
-        let vectors = service(&there.url, &[]).documents(documents(&texts)).await.unwrap();
+        let vectors = service(&there.url, &[]).embed_documents(documents(&texts)).await.unwrap();
         assert_right(&texts, &vectors);
     }
 }
@@ -152,8 +156,9 @@ async fn every_form_of_a_right_reply_is_understood() {
 /// Fails at a batch of documents, and says how and after how many requests.
 async fn failing(more: &[(&str, &str)], reply: Reply) -> String {
     let there = Embeddings::answer(move |_| reply.clone()).await;
-    let failure = service(&there.url, more).documents(documents(&texts(2))).await.unwrap_err();
-    assert_eq!(failure.code(), Code::EmbedModelMissing);
+    let failure =
+        service(&there.url, more).embed_documents(documents(&texts(2))).await.unwrap_err();
+    assert_eq!(failure.code(), ErrorCode::EmbedModelMissing);
     let said = failure.to_string().replace(&there.address.to_string(), "HOST");
     format!("{} requests: {said}", there.requests().len())
 }
@@ -190,11 +195,12 @@ async fn a_failure_says_what_to_set() {
     let there = Embeddings::well().await;
     let secure = there.url.replace("http://", "https://");
     let failure =
-        service(&secure, &[]).documents(documents(&texts(1))).await.unwrap_err().to_string();
+        service(&secure, &[]).embed_documents(documents(&texts(1))).await.unwrap_err().to_string();
     faults.push(failure.replace(&there.address.to_string(), "HOST"));
     let url = there.url.clone();
     let address = there.leave().await;
-    let failure = service(&url, &[]).documents(documents(&texts(1))).await.unwrap_err().to_string();
+    let failure =
+        service(&url, &[]).embed_documents(documents(&texts(1))).await.unwrap_err().to_string();
     faults.push(failure.replace(&address.to_string(), "HOST"));
     insta::assert_snapshot!(faults.join("\n"), @r"
     1 requests: the embedding service at `http://HOST/v1/embeddings` asks for a key (401: no key); set `EMBEDDING_API_KEY`
@@ -226,12 +232,12 @@ async fn a_service_that_does_not_answer_is_given_up() {
     let there = Embeddings::answer(|_| Reply::Silent).await;
     let mut settings = settings(&there.url, &[]);
     settings.timeout = Duration::from_millis(50);
-    let embedder = Service::new(settings, Tasks::default()).unwrap();
-    let failure = embedder.documents(documents(&texts(1))).await.unwrap_err().to_string();
+    let embedder = EmbeddingService::new(settings, Tasks::default()).unwrap();
+    let failure = embedder.embed_documents(documents(&texts(1))).await.unwrap_err().to_string();
     assert!(failure.contains("EMBEDDING_TIMEOUT_SECS"), "{failure}");
     assert_eq!(there.requests().len(), 3, "each costs the whole time");
     let started = Instant::now();
-    assert!(embedder.query("q".to_owned()).await.is_err());
+    assert!(embedder.embed_query("q".to_owned()).await.is_err());
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
@@ -239,17 +245,17 @@ async fn a_service_that_does_not_answer_is_given_up() {
 async fn vectors_of_another_length_are_refused() {
     let there = Embeddings::well().await;
     let embedder = service(&there.url, &[]);
-    drop(embedder.documents(documents(&texts(1))).await.unwrap());
+    drop(embedder.embed_documents(documents(&texts(1))).await.unwrap());
     there.now(|_| Reply::Dimensions(32));
-    let failure = embedder.documents(documents(&texts(1))).await.unwrap_err();
-    assert_eq!(failure.code(), Code::EmbedModelMismatch);
+    let failure = embedder.embed_documents(documents(&texts(1))).await.unwrap_err();
+    assert_eq!(failure.code(), ErrorCode::EmbedModelMismatch);
     let said = failure.to_string();
     assert!(said.contains("32 numbers where 64 are expected"), "{said}");
     // What the store knows from before counts as much as a first reply.
     let embedder = service(&there.url, &[]);
     embedder.expect_dimensions(48);
     assert_eq!(embedder.dimensions(), Some(48));
-    assert!(embedder.query("q".to_owned()).await.is_err());
+    assert!(embedder.embed_query("q".to_owned()).await.is_err());
 }
 
 /// Answers the first requests by `replies`, and then well.
@@ -263,14 +269,14 @@ async fn what_may_pass_is_tried_again() {
     let failed = || Reply::Text(500, "starting".to_owned());
     let there = after(vec![failed(), Reply::Cut, Reply::Text(503, String::new())]).await;
     let embedder = service(&there.url, &[]);
-    assert_right(&texts(3), &embedder.documents(documents(&texts(3))).await.unwrap());
+    assert_right(&texts(3), &embedder.embed_documents(documents(&texts(3))).await.unwrap());
     assert_eq!(there.requests().len(), 4);
 
     // Somebody waits for a query, so that less is tried.
     let there = after(vec![failed(), failed()]).await;
-    assert!(service(&there.url, &[]).query("q".to_owned()).await.is_ok());
+    assert!(service(&there.url, &[]).embed_query("q".to_owned()).await.is_ok());
     let there = after(vec![failed(), failed(), failed()]).await;
-    assert!(service(&there.url, &[]).query("q".to_owned()).await.is_err());
+    assert!(service(&there.url, &[]).embed_query("q".to_owned()).await.is_err());
 }
 
 #[tokio::test]
@@ -288,7 +294,7 @@ async fn the_time_that_a_service_asks_for_is_waited_by_all() {
     .await;
     let embedder = service(&there.url, &[("EMBEDDING_CONCURRENCY", "1")]);
     // All but one wait for their turn when the service says so.
-    let answers = join_all((0..3).map(|_| embedder.documents(documents(&texts(1))))).await;
+    let answers = join_all((0..3).map(|_| embedder.embed_documents(documents(&texts(1))))).await;
     assert!(answers.iter().all(Result::is_ok));
     let times = times.lock().unwrap().clone();
     assert_eq!(times.len(), 4);
@@ -301,13 +307,13 @@ async fn the_time_that_a_service_asks_for_is_waited_by_all() {
     let date = httpdate::fmt_http_date(soon);
     let there = after(vec![Reply::Header(503, "retry-after", date)]).await;
     let started = Instant::now();
-    assert!(service(&there.url, &[]).documents(documents(&texts(1))).await.is_ok());
+    assert!(service(&there.url, &[]).embed_documents(documents(&texts(1))).await.is_ok());
     // Dates have whole seconds.
     assert!(Duration::from_millis(500) <= started.elapsed());
 
     // A search does not wait long.
     let there = after(vec![Reply::Header(429, "retry-after", "50".to_owned())]).await;
-    let failure = service(&there.url, &[]).query("q".to_owned()).await.unwrap_err();
+    let failure = service(&there.url, &[]).embed_query("q".to_owned()).await.unwrap_err();
     assert!(failure.to_string().contains("EMBEDDING_CONCURRENCY"), "{failure}");
 }
 
@@ -329,9 +335,9 @@ async fn a_batch_that_is_too_large_is_halved_and_the_size_remembered() {
     for (status, message) in sizes {
         let there = Embeddings::answer(too_many(status, message)).await;
         let embedder = service(&there.url, &[]);
-        assert_right(&texts, &embedder.documents(documents(&texts)).await.unwrap());
+        assert_right(&texts, &embedder.embed_documents(documents(&texts)).await.unwrap());
         assert_eq!(there.sizes(), [32, 16, 8, 8, 8, 8]);
-        assert_right(&texts, &embedder.documents(documents(&texts)).await.unwrap());
+        assert_right(&texts, &embedder.embed_documents(documents(&texts)).await.unwrap());
         assert_eq!(there.sizes()[6..], [8, 8, 8, 8]);
     }
 }
@@ -350,12 +356,12 @@ async fn one_text_that_is_too_long_is_cut_and_takes_no_other_with_it() {
         let embedder = service(&there.url, &[]);
         let mut mixed = texts(16);
         mixed[5] = "long line\n".repeat(100);
-        let vectors = embedder.documents(documents(&mixed)).await.unwrap();
+        let vectors = embedder.embed_documents(documents(&mixed)).await.unwrap();
         // A quarter of it is short enough.
         mixed[5] = "long line\n".repeat(24);
         assert_right(&mixed, &vectors);
         let before = there.requests().len();
-        drop(embedder.documents(documents(&texts(16))).await.unwrap());
+        drop(embedder.embed_documents(documents(&texts(16))).await.unwrap());
         assert_eq!(there.sizes()[before..], [16], "batches stay as large as they were");
     }
 }
@@ -364,38 +370,41 @@ async fn one_text_that_is_too_long_is_cut_and_takes_no_other_with_it() {
 async fn stopping_and_dropping_end_requests_at_once() {
     let there = Embeddings::answer(|_| Reply::Silent).await;
     let tasks = Tasks::default();
-    let embedder = Service::new(settings(&there.url, &[]), tasks.clone()).unwrap();
-    let embedding = embedder.documents(documents(&texts(1)));
+    let embedder = EmbeddingService::new(settings(&there.url, &[]), tasks.clone()).unwrap();
+    let embedding = embedder.embed_documents(documents(&texts(1)));
     let stopping = async {
         there.asked(1).await;
-        tasks.stopping().cancel();
+        tasks.stop_token().cancel();
     };
     let (ended, ()) = tokio::join!(embedding, stopping);
     assert_eq!(ended.unwrap_err(), EmbedError::Stopped);
-    assert_eq!(embedder.query("q".to_owned()).await.unwrap_err().code(), Code::Cancelled);
-    assert_eq!(embedder.check().await.unwrap_err(), EmbedError::Stopped);
+    assert_eq!(
+        embedder.embed_query("q".to_owned()).await.unwrap_err().code(),
+        ErrorCode::Cancelled
+    );
+    assert_eq!(embedder.check_health().await.unwrap_err(), EmbedError::Stopped);
 }
 
 #[tokio::test]
 async fn looking_whether_it_works_costs_few_requests() {
     let there = Embeddings::answer(|_| Reply::Late(Duration::from_millis(50))).await;
     let embedder = service(&there.url, &[]);
-    let checks = (0..8).map(|_| embedder.check());
+    let checks = (0..8).map(|_| embedder.check_health());
     assert!(join_all(checks).await.iter().all(Result::is_ok));
     assert_eq!(there.requests().len(), 1, "all wait for the same one");
     // What requests say of it counts as well.
     there.now(|_| Reply::Text(401, String::new()));
-    assert!(embedder.documents(documents(&texts(1))).await.is_err());
-    assert!(embedder.check().await.is_err());
+    assert!(embedder.embed_documents(documents(&texts(1))).await.is_err());
+    assert!(embedder.check_health().await.is_err());
     assert_eq!(there.requests().len(), 2);
     there.now(|_| Reply::Vectors);
-    assert!(embedder.query("q".to_owned()).await.is_ok());
-    assert!(embedder.check().await.is_ok());
+    assert!(embedder.embed_query("q".to_owned()).await.is_ok());
+    assert!(embedder.check_health().await.is_ok());
     // A caller that goes away does not end the check; the next one gets its result.
     let there = Embeddings::answer(|_| Reply::Late(Duration::from_millis(50))).await;
     let embedder = service(&there.url, &[]);
-    assert!(tokio::time::timeout(Duration::from_millis(1), embedder.check()).await.is_err());
-    assert!(embedder.check().await.is_ok());
+    assert!(tokio::time::timeout(Duration::from_millis(1), embedder.check_health()).await.is_err());
+    assert!(embedder.check_health().await.is_ok());
     assert_eq!(there.requests().len(), 1);
 }
 
@@ -414,7 +423,7 @@ fn files() -> Vec<(String, String)> {
 /// An ingest whose vectors a service makes.
 async fn bench(there: &Embeddings, more: &[(&str, &str)]) -> Bench {
     let tasks = Tasks::default();
-    let embedder = Service::new(settings(&there.url, more), tasks.clone()).unwrap();
+    let embedder = EmbeddingService::new(settings(&there.url, more), tasks.clone()).unwrap();
     embedder.expect_dimensions(DIMENSIONS);
     Bench::with(Arc::new(embedder), tasks).await
 }
@@ -441,25 +450,25 @@ async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
     let repo = shop(&bench);
 
     let broken = bench.ingest(&repo).await;
-    assert_eq!(broken.state, State::Error);
+    assert_eq!(broken.state, RunState::Error);
     let said = broken.last_error.unwrap();
     assert!(said.starts_with("the embedding service at `http://127.0.0.1:"), "{said}");
     assert!(broken.counts.embedded > 0, "what was embedded before is kept");
 
     let address = there.leave().await;
     let away = bench.ingest(&repo).await;
-    assert_eq!(away.state, State::Error);
+    assert_eq!(away.state, RunState::Error);
     assert!(away.last_error.unwrap().contains("EMBEDDING_URL"));
 
     let there = Embeddings::at(address, |_| Reply::Vectors).await;
     let whole = bench.ingest(&repo).await;
-    assert_eq!(whole.state, State::Completed);
+    assert_eq!(whole.state, RunState::Completed);
     assert_eq!(whole.counts.files, 40);
     assert_eq!(whole.counts.chunks, bench.points().await.len() as u64);
     let again = whole.counts.chunks - broken.counts.embedded;
     assert_eq!(whole.counts.embedded, again, "only what was missing is sent");
     assert_eq!(there.inputs().len() as u64, again);
-    assert_eq!(bench.ingest(&repo).await.state, State::Skipped);
+    assert_eq!(bench.ingest(&repo).await.state, RunState::Skipped);
 }
 
 #[tokio::test]
@@ -467,11 +476,11 @@ async fn a_run_that_is_cancelled_does_not_wait_for_the_service() {
     let there = Embeddings::answer(|_| Reply::Silent).await;
     let bench = bench(&there, &[]).await;
     let repo = bench.repo("shop", &[("src/main.rs", "fn main() {}\n")]);
-    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+    let run = bench.ingest.start_run(request(&repo.0)).await.unwrap();
     there.asked(1).await;
     let started = Instant::now();
-    bench.ingest.cancel(run).unwrap();
-    assert_eq!(bench.ended(run).await.state, State::Cancelled);
+    bench.ingest.cancel_run(run).unwrap();
+    assert_eq!(bench.ended(run).await.state, RunState::Cancelled);
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
@@ -483,7 +492,7 @@ async fn batches_of_a_run_are_embedded_side_by_side_and_written_in_order() {
     let bench = bench(&there, &more).await;
     let repo = shop(&bench);
     let status = bench.ingest(&repo).await;
-    assert_eq!((status.state, status.percent), (State::Completed, 100));
+    assert_eq!((status.state, status.percent), (RunState::Completed, 100));
     assert_eq!(status.counts.chunks, bench.points().await.len() as u64);
     // One batch of 256 chunks is eight requests.
     assert!(there.most_under_way() > 8, "{}", there.most_under_way());

@@ -2,17 +2,17 @@
 
 use std::{fs, path::Path};
 
-use codeinfo_core::{error::Code, task::Tasks};
-use codeinfo_embed::{Builtin, Document, EmbedError, Embedder};
+use codeinfo_core::{error::ErrorCode, task::Tasks};
+use codeinfo_embed::{BuiltinEmbedder, EmbedError, Embedder, EmbeddingDocument};
 use serde::Deserialize;
 
-fn builtin() -> Builtin {
-    Builtin::load(Tasks::default()).unwrap()
+fn builtin() -> BuiltinEmbedder {
+    BuiltinEmbedder::load(Tasks::default()).unwrap()
 }
 
 /// Returns documents without names.
-pub(crate) fn documents<T: ToString>(texts: &[T]) -> Vec<Document> {
-    texts.iter().map(|text| Document::from(text.to_string())).collect()
+pub(crate) fn documents<T: ToString>(texts: &[T]) -> Vec<EmbeddingDocument> {
+    texts.iter().map(|text| EmbeddingDocument::from(text.to_string())).collect()
 }
 
 /// The contract of [`Embedder`]; call it with each embedder.
@@ -20,7 +20,7 @@ pub(crate) async fn suite(embedder: &dyn Embedder) {
     let texts =
         ["fn read_config(path: &Path)", "", "open the socket", "fn read_config(path: &Path)"];
     let texts: Vec<String> = texts.map(str::to_owned).to_vec();
-    let vectors = embedder.documents(documents(&texts)).await.unwrap();
+    let vectors = embedder.embed_documents(documents(&texts)).await.unwrap();
     assert_eq!(vectors.len(), texts.len(), "one vector each");
     for (text, vector) in texts.iter().zip(&vectors) {
         assert_eq!(Some(vector.len()), embedder.dimensions());
@@ -30,12 +30,12 @@ pub(crate) async fn suite(embedder: &dyn Embedder) {
     }
     assert_eq!(vectors[0], vectors[3], "the same text has the same vector");
 
-    let query = embedder.query("read the config".to_owned()).await.unwrap();
+    let query = embedder.embed_query("read the config".to_owned()).await.unwrap();
     assert!(cosine(&query, &vectors[2]) < cosine(&query, &vectors[0]), "in order, by meaning");
-    assert_eq!(embedder.documents(Vec::new()).await.unwrap(), Vec::<Vec<f32>>::new());
-    let blank = embedder.query(" \n".to_owned()).await.unwrap();
+    assert_eq!(embedder.embed_documents(Vec::new()).await.unwrap(), Vec::<Vec<f32>>::new());
+    let blank = embedder.embed_query(" \n".to_owned()).await.unwrap();
     assert_eq!(blank, vec![0.0; embedder.dimensions().unwrap()], "it points nowhere");
-    embedder.check().await.unwrap();
+    embedder.check_health().await.unwrap();
     assert!(embedder.concurrency() > 0);
 }
 
@@ -66,10 +66,10 @@ async fn the_built_in_model_agrees_with_the_reference() {
         .collect();
     let model = builtin();
     let texts: Vec<String> = references.iter().map(|reference| reference.text.clone()).collect();
-    let documents = model.documents(documents(&texts)).await.unwrap();
+    let documents = model.embed_documents(documents(&texts)).await.unwrap();
     assert!(references.len() > 5);
     for (reference, document) in references.iter().zip(&documents) {
-        let query = model.query(reference.text.clone()).await.unwrap();
+        let query = model.embed_query(reference.text.clone()).await.unwrap();
         for (side, wanted, got) in
             [("document", &reference.document, document), ("query", &reference.query, &query)]
         {
@@ -85,7 +85,7 @@ async fn the_built_in_model_agrees_with_the_reference() {
 #[tokio::test]
 async fn what_a_document_is_named_counts_however_long_it_is() {
     let model = builtin();
-    let of = |path: &str, symbol: &str, text: &str| Document {
+    let of = |path: &str, symbol: &str, text: &str| EmbeddingDocument {
         path: path.to_owned(),
         symbol: symbol.to_owned(),
         text: text.to_owned(),
@@ -94,8 +94,8 @@ async fn what_a_document_is_named_counts_however_long_it_is() {
     let plain = of("", "", &format!("src/cookie.rs expire {text}"));
     let named = of("src/cookie.rs", "", &format!("expire {text}"));
     let both = of("src/cookie.rs", "expire", &text);
-    let query = model.query("expiry of a cookie".to_owned()).await.unwrap();
-    let vectors = model.documents(vec![plain, named, both]).await.unwrap();
+    let query = model.embed_query("expiry of a cookie".to_owned()).await.unwrap();
+    let vectors = model.embed_documents(vec![plain, named, both]).await.unwrap();
     let [plain, named, both] = [0, 1, 2].map(|place: usize| cosine(&query, &vectors[place]));
     assert!(plain < named && named < both, "{plain} {named} {both}");
 }
@@ -105,9 +105,9 @@ async fn many_texts_come_back_in_order() {
     let model = builtin();
     // More than one slice of work.
     let texts: Vec<String> = (0..300).map(|n| format!("{n} {}", "window ".repeat(200))).collect();
-    let vectors = model.documents(documents(&texts)).await.unwrap();
+    let vectors = model.embed_documents(documents(&texts)).await.unwrap();
     for place in [0, 150, 299] {
-        let alone = model.documents(documents(&texts[place..=place])).await.unwrap();
+        let alone = model.embed_documents(documents(&texts[place..=place])).await.unwrap();
         assert_eq!(vectors[place], alone[0]);
     }
 }
@@ -115,9 +115,9 @@ async fn many_texts_come_back_in_order() {
 #[tokio::test]
 async fn a_stopping_process_embeds_no_more() {
     let tasks = Tasks::default();
-    let model = Builtin::load(tasks.clone()).unwrap();
-    tasks.stopping().cancel();
-    let failure = model.documents(documents(&["text"])).await.unwrap_err();
+    let model = BuiltinEmbedder::load(tasks.clone()).unwrap();
+    tasks.stop_token().cancel();
+    let failure = model.embed_documents(documents(&["text"])).await.unwrap_err();
     assert!(matches!(failure, EmbedError::Stopped));
-    assert_eq!(failure.code(), Code::Cancelled);
+    assert_eq!(failure.code(), ErrorCode::Cancelled);
 }

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use codeinfo_core::{PathMap, Root, Within};
+use codeinfo_core::{PathMap, Root, RootFilter};
 use codeinfo_search::evidence::{
-    Asked, Evidence, EvidenceError, Group, MAX_SHOWN, NamePattern, Outline, Uses,
+    Evidence, EvidenceError, MAX_SHOWN, NamePattern, NameUses, OccurrenceKind, Outline,
+    RequestedLines,
 };
 use regex::Regex;
 
@@ -60,7 +61,7 @@ fn names(texts: &BTreeMap<String, String>, most: usize) -> Vec<String> {
     names
 }
 
-fn sum(uses: &Uses) -> usize {
+fn sum(uses: &NameUses) -> usize {
     uses.groups.iter().map(|group| group.count).sum()
 }
 
@@ -68,7 +69,7 @@ async fn compare(bench: &Bench, folder: &Path, most: usize) -> usize {
     let (texts, evidence) = (texts(bench, folder).await, evidence(bench));
     let names = names(&texts, most);
     for name in &names {
-        let uses = evidence.uses(name, Within::Everything).await.unwrap();
+        let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scanned(&uses.name, &texts), "{name:?}");
         // A name that is nowhere as it is written may be counted by its last part.
         assert!(uses.name == *name || scanned(name, &texts).0 == 0, "{name:?}");
@@ -110,11 +111,11 @@ async fn counts_are_those_of_a_whole_scan_of_every_language() {
     for name in
         ["needle", "größe", "日本語", "a_", "_", "__", "naïve", "na", "e\u{301}t\u{e9}", "€"]
     {
-        let uses = evidence(&bench).uses(name, Within::Everything).await.unwrap();
+        let uses = evidence(&bench).find_uses(name, RootFilter::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
     }
     // Where words are not parted by spaces, a name may be a part of a longer one.
-    let uses = evidence(&bench).uses("日本", Within::Everything).await.unwrap();
+    let uses = evidence(&bench).find_uses("日本", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
 
@@ -140,7 +141,7 @@ async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
         for found in texts.values().flat_map(|text| scan.find_iter(text)) {
             *counts.entry(found.as_str()).or_default() += 1;
         }
-        let matches = evidence.find_matches(pattern, Within::Everything).await.unwrap();
+        let matches = evidence.find_matches(pattern, RootFilter::Everything).await.unwrap();
         assert_eq!((matches.unread, matches.uncounted, matches.is_cut), (0, 0, false));
         assert_eq!(matches.count, counts.values().sum::<usize>(), "{scanned}");
         assert_eq!(matches.distinct, counts.len(), "{scanned}");
@@ -161,7 +162,7 @@ async fn a_pattern_that_matches_everywhere_is_bounded() {
     repo.write("line.txt", &"word. ".repeat(400_000));
     bench.ingest(&repo).await;
     let everything = NamePattern::parse_regex(r"\w+").unwrap();
-    let matches = evidence(&bench).find_matches(everything, Within::Everything).await.unwrap();
+    let matches = evidence(&bench).find_matches(everything, RootFilter::Everything).await.unwrap();
     assert_eq!((matches.distinct, matches.names.len()), (20_000, 500));
     assert!(matches.uncounted >= 10_000, "{}", matches.uncounted);
 }
@@ -172,11 +173,11 @@ async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
     let bench = Bench::new().await;
     let repo = many(&bench);
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (11_001, 111, 0));
     assert_eq!(uses.groups.len(), 1);
-    let rare = evidence(&bench).uses("okapi.zebra_7", Within::Everything).await.unwrap();
-    assert_eq!((rare.count, rare.groups[0].group), (110, Group::Documents));
+    let rare = evidence(&bench).find_uses("okapi.zebra_7", RootFilter::Everything).await.unwrap();
+    assert_eq!((rare.count, rare.groups[0].group), (110, OccurrenceKind::Documents));
 }
 
 fn many(bench: &Bench) -> Repo {
@@ -199,7 +200,7 @@ async fn files_that_say_more_of_a_name_come_first() {
     let text = "fn okapi() {}\n";
     let files = ["deps/a/a.rs", "examples/b.rs", "src/c.rs", "tests/d.rs"];
     bench.ingest(&bench.repo("demo", &files.map(|path| (path, text)))).await;
-    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     let shown =
         uses.groups[0].files.iter().map(|file| file.file.path.split("/demo/").last().unwrap());
     let order = ["src/c.rs", "examples/b.rs", "tests/d.rs", "deps/a/a.rs"];
@@ -213,11 +214,11 @@ async fn two_versions_of_a_file_are_counted_once() {
     bench.ingest(&repo).await;
     repo.write("a.rs", "fn okapi() { okapi() }\n");
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (3, 2));
     fs::remove_file(repo.at("b.rs")).unwrap();
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
 
@@ -229,17 +230,23 @@ async fn what_is_known_to_be_a_secret_is_not_shown() {
     let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..bench.root().await };
     bench.store.put_root(root).await.unwrap();
     let evidence = evidence(&bench);
-    assert_eq!(evidence.uses("okapi", Within::Everything).await.unwrap().count, 1);
-    assert_eq!(evidence.uses("{", Within::Everything).await.unwrap().count, 1, "of all files");
-    let Outline::Folder(folder) = evidence.outline("demo", Within::Everything).await.unwrap()
+    assert_eq!(evidence.find_uses("okapi", RootFilter::Everything).await.unwrap().count, 1);
+    assert_eq!(
+        evidence.find_uses("{", RootFilter::Everything).await.unwrap().count,
+        1,
+        "of all files"
+    );
+    let Outline::Folder(folder) =
+        evidence.load_outline("demo", RootFilter::Everything).await.unwrap()
     else {
         panic!()
     };
     assert_eq!((folder.files, folder.members.len()), (1, 1));
     for path in ["b.rs", "demo/b.rs", repo.at("b.rs").to_str().unwrap()] {
-        let read = evidence.lines(path, Asked::default(), Within::Everything).await;
+        let read =
+            evidence.read_lines(path, RequestedLines::default(), RootFilter::Everything).await;
         assert!(matches!(read, Err(EvidenceError::NotFound { .. })), "{path}: {read:?}");
-        let outlined = evidence.outline(path, Within::Everything).await;
+        let outlined = evidence.load_outline(path, RootFilter::Everything).await;
         assert!(matches!(outlined, Err(EvidenceError::NotFound { .. })), "{path}: {outlined:?}");
     }
 }
@@ -253,10 +260,10 @@ async fn a_file_that_is_not_whole_is_said_to_be_missing_from_the_counts() {
     let known = bench.store.files_at(root, vec!["b.rs".to_owned()]).await.unwrap();
     let chunks = known[0].chunk_ids(root, 0..1).collect();
     bench.store.remove_chunks(chunks).await.unwrap();
-    let uses = evidence(&bench).uses("{", Within::Everything).await.unwrap();
+    let uses = evidence(&bench).find_uses("{", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (1, 1, 1));
     for path in ["b.rs", "a.rs"] {
-        let outlined = evidence(&bench).outline(path, Within::Everything).await;
+        let outlined = evidence(&bench).load_outline(path, RootFilter::Everything).await;
         let is_busy = matches!(outlined, Err(EvidenceError::InProgress(_)));
         assert_eq!(is_busy, path == "b.rs", "{outlined:?}");
     }

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use codeinfo_core::{Hit, Parts};
-use codeinfo_search::{Found, Freshness, excerpt};
+use codeinfo_core::{Hit, ScoreParts};
+use codeinfo_search::{ResultFreshness, SearchResults, render_excerpt};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn hit() -> impl Strategy<Value = Hit> {
             model_id: "m".to_owned(),
             line_count,
             signature,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also_in: Vec::new(),
             host: None,
             only_in: None,
@@ -117,8 +117,8 @@ proptest! {
     ) {
         let (files, absent) = (vec![], vec![]);
         let (also, model_id) = (Vec::new(), "m".to_owned());
-        let found = Found { hits: hits.clone(), files, absent, also, model_id, ..Found::default() };
-        let shown = excerpt(&found, "word", &Freshness::default(), &BTreeSet::new(), max_bytes);
+        let found = SearchResults { hits: hits.clone(), files, absent, also, model_id, ..SearchResults::default() };
+        let shown = render_excerpt(&found, "word", &ResultFreshness::default(), &BTreeSet::new(), max_bytes);
         let kinds: Vec<&str> = shown.text.split(BREAKS).map(|line| kind(line, &hits)).collect();
         let count = |kind: &str| kinds.iter().filter(|found| **found == kind).count();
         prop_assert!(count("header") <= hits.len() - shown.left_out, "{}", shown.text);

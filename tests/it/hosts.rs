@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeSet, fs, sync::Arc};
 
-use codeinfo_core::{LastRun, PathMap, Root, RootId, Within, task::Tasks};
-use codeinfo_embed::Builtin;
-use codeinfo_ingest::State;
+use codeinfo_core::{LastRun, PathMap, Root, RootFilter, RootId, task::Tasks};
+use codeinfo_embed::BuiltinEmbedder;
+use codeinfo_ingest::RunState;
 use codeinfo_search::{
-    Freshness, Query, Search,
-    evidence::{Asked, Evidence, State as LinesState},
-    excerpt,
+    ResultFreshness, Search, SearchQuery,
+    evidence::{Evidence, IndexedFileState as LinesState, RequestedLines},
+    render_excerpt,
 };
 use codeinfo_store::{OnMismatch, StoreError};
 use serde_json::json;
@@ -90,16 +90,16 @@ async fn hosts_with_other_files_at_a_path_do_not_overwrite_each_others() {
     assert_eq!(hosts(a.store.roots().await.unwrap()), [None, host("host-b")]);
     assert_eq!(hosts(b.store.roots().await.unwrap()), [host("host-a"), None]);
     // The path means the folder of this host.
-    assert_eq!(b.ingest(&folder).await.state, State::Skipped);
-    let refused = b.ingest.reembed("app").await.unwrap_err();
+    assert_eq!(b.ingest(&folder).await.state, RunState::Skipped);
+    let refused = b.ingest.reembed_root("app").await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "`app` is on host-a; run this there, or `codeinfo remove app` to forget it"
     );
-    let removed = b.ingest.remove(folder.to_str().unwrap()).await.unwrap();
+    let removed = b.ingest.remove_root(folder.to_str().unwrap()).await.unwrap();
     assert_eq!((removed.name.as_str(), count(&a).await), ("app-host-b", 1));
     // What is of a host that is gone can be removed by others.
-    b.ingest.remove("app").await.unwrap();
+    b.ingest.remove_root("app").await.unwrap();
     assert_eq!((a.store.roots().await.unwrap().len(), count(&a).await), (0, 0));
 }
 
@@ -112,26 +112,32 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
     a.ingest(&app.0).await;
     // What is at that path here is something else.
     app.write("pump.rs", "fn other() {}\n");
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(b.store.clone(), embedder, PathMap::default());
-    let query = Query::new("fill the tank", None, Some(5)).unwrap();
-    let found = search.find(&query).await.unwrap();
+    let query = SearchQuery::new("fill the tank", None, Some(5)).unwrap();
+    let found = search.find_chunks(&query).await.unwrap();
     let best = &found.hits[0];
     assert_eq!((best.rel_path.as_str(), best.host.as_deref()), ("pump.rs", Some("host-a")));
-    let freshness = search.freshness(&found).await.unwrap();
-    let text = excerpt(&found, "tank", &freshness, &BTreeSet::new(), 4000).text;
+    let freshness = search.check_freshness(&found).await.unwrap();
+    let text = render_excerpt(&found, "tank", &freshness, &BTreeSet::new(), 4000).text;
     let header = format!("{}:1-4 `fill` (on host-a)\n", app.at("pump.rs").display());
     assert!(text.contains(&header), "{text}");
-    assert_ne!(freshness, Freshness::default());
+    assert_ne!(freshness, ResultFreshness::default());
 
     let evidence = Evidence::new(b.store.clone(), PathMap::default());
     for path in [app.at("pump.rs").to_str().unwrap(), "app/pump.rs"] {
-        let read = evidence.lines(path, Asked::default(), Within::Everything).await.unwrap();
+        let read = evidence
+            .read_lines(path, RequestedLines::default(), RootFilter::Everything)
+            .await
+            .unwrap();
         assert_eq!(read.state, LinesState::Elsewhere("host-a".to_owned()));
         assert_eq!(read.lines[2], (3, "    open_valve();".to_owned()));
     }
     let evidence = Evidence::new(a.store.clone(), PathMap::default());
-    let read = evidence.lines("app/pump.rs", Asked::default(), Within::Everything).await.unwrap();
+    let read = evidence
+        .read_lines("app/pump.rs", RequestedLines::default(), RootFilter::Everything)
+        .await
+        .unwrap();
     assert_eq!(read.lines[0].1, "fn other() {}");
 }
 
@@ -173,9 +179,9 @@ async fn clones_of_a_repository_on_several_hosts_are_kept_once() {
         assert!(text(held(&a.store, of_a.id).await).contains("open_valve"));
         assert!(text(held(&a.store, of_b.id).await).contains("other"));
         git(&other.0, &["checkout", "--quiet", "pump.rs"]);
-        a.ingest.remove(&of_a.name).await.unwrap();
+        a.ingest.remove_root(&of_a.name).await.unwrap();
         assert_eq!(b.ingest(&other.0).await.counts.embedded, 0);
-        b.ingest.remove(&of_b.name).await.unwrap();
+        b.ingest.remove_root(&of_b.name).await.unwrap();
         assert_eq!(count(&a).await, 0);
     }
 }
@@ -207,7 +213,10 @@ async fn worktrees_share_on_one_host_and_other_repositories_nowhere() {
     let of_empty = roots.iter().find(|root| root.name == "empty").unwrap();
     let origin = of_empty.origin.clone().unwrap();
     assert_eq!((origin.remote, origin.first_commit), (None, None));
-    assert_eq!(of_empty.repository, Some(RootId::on(b.store.host().as_ref(), &empty.0)));
+    assert_eq!(
+        of_empty.repository,
+        Some(RootId::from_host_path(b.store.host().as_ref(), &empty.0))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -219,7 +228,7 @@ async fn runs_of_two_hosts_over_one_repository_come_one_after_the_other() {
     let other = clone(&main, "other", None);
     let (first, second) = tokio::join!(a.ingest(&main.0), b.ingest(&other.0));
     for status in [&first, &second] {
-        assert_eq!(status.state, State::Completed, "{status:?}");
+        assert_eq!(status.state, RunState::Completed, "{status:?}");
     }
     assert_eq!((first.counts.embedded + second.counts.embedded, count(&a).await), (2, 2));
 }
@@ -228,7 +237,7 @@ async fn runs_of_two_hosts_over_one_repository_come_one_after_the_other() {
 async fn an_index_of_shared_paths_is_refused_until_it_is_made_again() {
     let mut fixture = Fixture::new();
     let shared = fixture.open_as(MODEL, OnMismatch::Refuse).await.unwrap();
-    shared.put_root(Root::of("/somewhere/app".into())).await.unwrap();
+    shared.put_root(Root::from_folder("/somewhere/app".into())).await.unwrap();
     let refused = async |fixture: &Fixture| {
         let opened = fixture.open_as(MODEL, OnMismatch::Refuse).await;
         match opened.err() {
@@ -295,14 +304,14 @@ async fn a_host_completes_and_watches_what_it_has_itself() {
     a.ingest(&main.0).await;
     let interrupted = Root { last_run: LastRun::Interrupted, ..own(&a).await };
     a.store.put_root(interrupted).await.unwrap();
-    b.ingest.repair().await.unwrap();
+    b.ingest.repair_damaged_roots().await.unwrap();
     assert_eq!(b.store.roots().await.unwrap()[0].last_run, LastRun::Interrupted);
-    a.ingest.repair().await.unwrap();
+    a.ingest.repair_damaged_roots().await.unwrap();
     assert_eq!(own(&a).await.last_run, LastRun::Completed);
     // What is the same repository answers for what is not indexed here, unless nothing shows that it is.
-    assert_eq!(b.ingest.standing(&main.0).await, None);
+    assert_eq!(b.ingest.find_client_tree(&main.0).await, None);
     git(&main.0, &["remote", "add", "origin", "https://git.example/pumps"]);
     a.ingest(&main.0).await;
-    let standing = b.ingest.standing(&main.0).await.unwrap();
+    let standing = b.ingest.find_client_tree(&main.0).await.unwrap();
     assert_eq!((standing.tree.name.as_str(), standing.worktree), ("main", Some(main.0.clone())));
 }

@@ -13,8 +13,8 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Host, Root, RootId, RunId, task::Tasks};
-use codeinfo_embed::{Builtin, Embedder};
-use codeinfo_ingest::{Ingest, Request, Status};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::{Ingest, IngestRequest, RunStatus};
 use codeinfo_store::{
     Change, ChunkQuery, ChunkSelection, EmbeddedEngine, Engine, FileSelection, Lease, MAX_PAGE,
     OnMismatch, ScoredChunk, StorageSize, Store, StoreError, StoreFuture, StoreHealth, StoreMode,
@@ -45,7 +45,7 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) async fn new() -> Self {
         let tasks = Tasks::default();
-        Self::with(Arc::new(Builtin::load(tasks.clone()).unwrap()), tasks).await
+        Self::with(Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap()), tasks).await
     }
 
     pub(crate) async fn with(embedder: Arc<dyn Embedder>, tasks: Tasks) -> Self {
@@ -92,17 +92,17 @@ impl Bench {
         repo
     }
 
-    pub(crate) async fn ingest(&self, repo: &Repo) -> Status {
+    pub(crate) async fn ingest(&self, repo: &Repo) -> RunStatus {
         self.run(request(&repo.0)).await
     }
 
-    pub(crate) async fn run(&self, request: Request) -> Status {
-        let run = self.ingest.start(request).await.unwrap();
+    pub(crate) async fn run(&self, request: IngestRequest) -> RunStatus {
+        let run = self.ingest.start_run(request).await.unwrap();
         self.ended(run).await
     }
 
-    pub(crate) async fn ended(&self, run: RunId) -> Status {
-        let mut status = self.ingest.watch(run).unwrap();
+    pub(crate) async fn ended(&self, run: RunId) -> RunStatus {
+        let mut status = self.ingest.watch_run(run).unwrap();
         status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
     }
 
@@ -169,8 +169,8 @@ impl Repo {
     }
 }
 
-pub(crate) fn request(path: &Path) -> Request {
-    Request { path: path.to_owned(), ..Request::default() }
+pub(crate) fn request(path: &Path) -> IngestRequest {
+    IngestRequest { path: path.to_owned(), ..IngestRequest::default() }
 }
 
 /// What happens to writes.

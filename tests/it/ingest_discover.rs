@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-use codeinfo_core::error::Code;
-use codeinfo_ingest::discover::{Discovered, discover};
+use codeinfo_core::error::ErrorCode;
+use codeinfo_ingest::discover::{WalkResult, discover_files};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -255,7 +255,7 @@ fn pipes_are_not_read() {
 fn large_files_are_counted_and_named_unless_they_are_no_text() {
     let folder =
         Folder::with(&[("a.rs", "12345"), ("b.rs", "123456"), ("c.dat", "\0\x01\0\x02\0\x03")]);
-    let discovered = discover(&folder.at("."), 5, &CancellationToken::new()).unwrap();
+    let discovered = discover_files(&folder.at("."), 5, &CancellationToken::new()).unwrap();
     assert_eq!(names(&discovered), "a.rs");
     let skipped: Vec<String> =
         discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect();
@@ -286,8 +286,8 @@ fn folders_of_other_repositories_are_named_and_left_out() {
 #[test]
 fn a_root_that_is_gone_is_an_error() {
     let folder = Folder::with(&[]);
-    let error = discover(&folder.at("gone"), 5, &CancellationToken::new()).unwrap_err();
-    assert_eq!(error.code(), Code::ValidationFailed);
+    let error = discover_files(&folder.at("gone"), 5, &CancellationToken::new()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ValidationFailed);
 }
 
 #[test]
@@ -295,7 +295,10 @@ fn a_cancelled_walk_ends() {
     let folder = Folder::with(&[("a.rs", "")]);
     let cancel = CancellationToken::new();
     cancel.cancel();
-    assert_eq!(discover(&folder.at("."), 5, &cancel).unwrap_err().code(), Code::Cancelled);
+    assert_eq!(
+        discover_files(&folder.at("."), 5, &cancel).unwrap_err().code(),
+        ErrorCode::Cancelled
+    );
 }
 
 struct Folder(TempDir);
@@ -328,11 +331,11 @@ impl Folder {
     }
 }
 
-fn look(root: &Path) -> Discovered {
-    discover(root, 1024, &CancellationToken::new()).unwrap()
+fn look(root: &Path) -> WalkResult {
+    discover_files(root, 1024, &CancellationToken::new()).unwrap()
 }
 
-fn names(discovered: &Discovered) -> String {
+fn names(discovered: &WalkResult) -> String {
     let paths: Vec<&str> = discovered.files.iter().map(|file| file.path.as_str()).collect();
     paths.join("\n")
 }

@@ -14,8 +14,8 @@ use std::{
 };
 
 use codeinfo_ingest::{
-    State,
-    discover::{Discovered, discover, ignored},
+    RunState,
+    discover::{WalkResult, discover_files, ignored},
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -456,7 +456,7 @@ async fn a_file_that_lost_its_secrets_is_shown_and_kept_from_the_shell() {
         let root = bench.root().await;
         assert_eq!(root.private_files.clone().unwrap(), private);
         assert_eq!(root.censored_files, [".env.example", "src/sign.rs"]);
-        assert_eq!(root.public(bench.store.files(root.id).await.unwrap()).len(), 3);
+        assert_eq!(root.retain_public_files(bench.store.files(root.id).await.unwrap()).len(), 3);
     }
     let stored = bench.payloads().await.join("\n");
     assert!(stored.contains("sign_with_key") && stored.contains("Rotate them"), "{stored}");
@@ -473,7 +473,7 @@ async fn a_file_that_lost_its_secrets_is_shown_and_kept_from_the_shell() {
 async fn a_watched_repository_with_a_hostile_ignore_file_stays_current() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n")]);
-    assert_eq!(bench.ingest(&repo).await.state, State::Completed);
+    assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
     bench.ingest.keep_current();
     pipe(&repo.at(".gitignore"));
     link(&repo.at(".ignore"));
@@ -522,16 +522,16 @@ fn folder(path: &Path) {
     fs::create_dir(path).unwrap();
 }
 
-fn look(root: &Path) -> Discovered {
+fn look(root: &Path) -> WalkResult {
     let root = root.canonicalize().unwrap();
-    discover(&root, 1 << 20, &CancellationToken::new()).unwrap()
+    discover_files(&root, 1 << 20, &CancellationToken::new()).unwrap()
 }
 
-fn files(discovered: &Discovered) -> Vec<String> {
+fn files(discovered: &WalkResult) -> Vec<String> {
     discovered.files.iter().map(|file| file.path.clone()).collect()
 }
 
-fn skipped(discovered: &Discovered) -> Vec<String> {
+fn skipped(discovered: &WalkResult) -> Vec<String> {
     discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect()
 }
 

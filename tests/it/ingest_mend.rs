@@ -30,7 +30,7 @@ async fn root(bench: &Bench, name: &str) -> Root {
 
 /// Waits for the end of all repairs.
 async fn repaired(bench: &Bench) {
-    tokio::time::timeout(TIMEOUT, bench.ingest.repair()).await.unwrap().unwrap();
+    tokio::time::timeout(TIMEOUT, bench.ingest.repair_damaged_roots()).await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -100,9 +100,9 @@ async fn a_repair_that_is_cancelled_is_not_begun_again() {
     bench.faults.hold();
     let cancelling = async {
         bench.faults.held().await;
-        let roots = bench.ingest.roots().await.unwrap();
+        let roots = bench.ingest.list_roots().await.unwrap();
         let run = roots[0].run_id.expect("a run is at work");
-        bench.ingest.cancel(run).unwrap();
+        bench.ingest.cancel_run(run).unwrap();
         bench.faults.release();
     };
     let soon = tokio::time::timeout(Duration::from_secs(30), repaired(&bench));

@@ -9,8 +9,8 @@ use std::{
 };
 
 use codeinfo_core::{LastRun, Root, task::Tasks};
-use codeinfo_embed::{Builtin, Embedder};
-use codeinfo_ingest::{Ingest, Request, State, Status};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::{Ingest, IngestRequest, RunState, RunStatus};
 use codeinfo_store::{Store, StoreMode};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ impl Process {
     /// Returns one whose writes these faults happen to.
     pub(crate) async fn with(fixture: &Fixture, owner: &str, faults: &Arc<Faults>) -> Self {
         let tasks = Tasks::default();
-        let embedder = Builtin::load(tasks.clone()).unwrap();
+        let embedder = BuiltinEmbedder::load(tasks.clone()).unwrap();
         let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let engine = fixture.open_engine(&id, dimensions, owner, &tasks).await.unwrap();
         let engine = faults.before(Arc::new(engine), None);
@@ -53,10 +53,10 @@ impl Process {
         Self { store, ingest }
     }
 
-    pub(crate) async fn ingest(&self, path: &Path) -> Status {
-        let request = Request { path: path.to_owned(), ..Request::default() };
-        let run = self.ingest.start(request).await.unwrap();
-        let mut status = self.ingest.watch(run).unwrap();
+    pub(crate) async fn ingest(&self, path: &Path) -> RunStatus {
+        let request = IngestRequest { path: path.to_owned(), ..IngestRequest::default() };
+        let run = self.ingest.start_run(request).await.unwrap();
+        let mut status = self.ingest.watch_run(run).unwrap();
         status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
     }
 
@@ -129,7 +129,7 @@ async fn a_run_goes_on_when_the_connection_comes_back() {
         stand_in.open(0);
     };
     let (status, ()) = tokio::join!(process.ingest(repository.path()), back);
-    assert_eq!((status.state, status.last_error), (State::Completed, None));
+    assert_eq!((status.state, status.last_error), (RunState::Completed, None));
     let chunks = process.chunks().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // What was written twice is there once: another store that lost nothing holds the same.
@@ -146,10 +146,10 @@ async fn a_run_that_waits_for_its_store_says_so() {
     let process = Process::new(&fixture, "a").await;
     let repository = repository("one");
     stand_in.rule(cut_after(3));
-    let request = Request { path: repository.path().to_owned(), ..Request::default() };
-    let run = process.ingest.start(request).await.unwrap();
+    let request = IngestRequest { path: repository.path().to_owned(), ..IngestRequest::default() };
+    let run = process.ingest.start_run(request).await.unwrap();
     let told = loop {
-        let status = process.ingest.status(run).unwrap();
+        let status = process.ingest.run_status(run).unwrap();
         assert!(!status.state.is_final(), "{status:?}");
         match status.message {
             Some(message) => break message,
@@ -159,9 +159,9 @@ async fn a_run_that_waits_for_its_store_says_so() {
     let waiting = "trying again: cannot use the index: Qdrant at `http://127.0.0.1:";
     assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
     stand_in.open(0);
-    let mut status = process.ingest.watch(run).unwrap();
+    let mut status = process.ingest.watch_run(run).unwrap();
     let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().clone();
-    assert_eq!((ended.state, ended.message), (State::Completed, None));
+    assert_eq!((ended.state, ended.message), (RunState::Completed, None));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,13 +172,13 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_begins_again_when_it_is_bac
     let process = Process::new(&fixture, "a").await;
     let repository = repository("one");
     let first = process.ingest(repository.path()).await;
-    assert_eq!(first.state, State::Completed, "{first:?}");
+    assert_eq!(first.state, RunState::Completed, "{first:?}");
     let before = process.chunks().await;
 
     write_all(repository.path(), "two");
     stand_in.rule(cut_after(4));
     let failed = process.ingest(repository.path()).await;
-    assert_eq!(failed.state, State::Error);
+    assert_eq!(failed.state, RunState::Error);
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("cannot write the index: Qdrant at `http://127.0.0.1:"), "{error}");
     assert!(error.contains("cannot be reached"), "{error}");
@@ -204,7 +204,7 @@ async fn a_first_run_that_wrote_nothing_begins_again_too() {
     let problem = Problem::Refuse(tonic::Code::Unavailable);
     stand_in.rule(Rule { call: "scroll", of: "_roots_", after: 1, times: usize::MAX, problem });
     let failed = process.ingest(repository.path()).await;
-    assert_eq!(failed.state, State::Error, "{failed:?}");
+    assert_eq!(failed.state, RunState::Error, "{failed:?}");
     stand_in.forgive();
     process.until_last_run(LastRun::is_completed).await;
     assert_eq!(process.roots().await[0].counts.files, 120);
@@ -242,7 +242,7 @@ async fn what_a_run_fails_by_decides_whether_it_begins_again() {
     let is_final = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: false, .. });
     process.until_last_run(is_final).await;
     let tried = stand_in.calls("upsert", "_chunks_");
-    Process::new(&fixture, "a").await.ingest.repair().await.unwrap();
+    Process::new(&fixture, "a").await.ingest.repair_damaged_roots().await.unwrap();
     assert_eq!(stand_in.calls("upsert", "_chunks_"), tried);
     assert!(is_final(&process.roots().await[0].last_run));
 }
@@ -260,7 +260,7 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     let repository = repository("one");
     stand_in.rule(cut_after(2));
     let failed = a.ingest(repository.path()).await;
-    assert_eq!(failed.state, State::Error);
+    assert_eq!(failed.state, RunState::Error);
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("the lease of the repository was lost"), "{error}");
     // For the other process only: this one would begin again.
@@ -271,14 +271,14 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     let b = Process::new(&fixture, "a").await;
     let writes = stand_in.calls("upsert", "_files_");
     let status = b.ingest(repository.path()).await;
-    assert_eq!((status.state, &status.last_error), (State::Completed, &None));
+    assert_eq!((status.state, &status.last_error), (RunState::Completed, &None));
     assert!(writes < stand_in.calls("upsert", "_files_"));
     let chunks = b.chunks().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // The first one knows what the second one wrote, and begins again to find nothing to do.
     stand_in.open(0);
     let skipping = async {
-        while a.ingest.roots().await.unwrap()[0].state != State::Skipped {
+        while a.ingest.list_roots().await.unwrap()[0].state != RunState::Skipped {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -293,8 +293,8 @@ async fn two_processes_asked_for_a_root_at_once_do_it_once() {
     let repository = repository("one");
     let (first, second) = tokio::join!(a.ingest(repository.path()), b.ingest(repository.path()));
     let mut states = [first.state, second.state];
-    states.sort_by_key(|state| *state != State::Completed);
-    assert_eq!(states, [State::Completed, State::Skipped], "{first:?} {second:?}");
+    states.sort_by_key(|state| *state != RunState::Completed);
+    assert_eq!(states, [RunState::Completed, RunState::Skipped], "{first:?} {second:?}");
     let embedded = first.counts.embedded + second.counts.embedded;
     assert_eq!(embedded, a.chunks().await.len() as u64);
 }
@@ -313,17 +313,20 @@ async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let refused = b.ingest(repository.path()).await;
-        let shown = b.ingest.roots().await.unwrap();
-        (refused, shown, b.ingest.remove(repository.path().to_str().unwrap()).await)
+        let shown = b.ingest.list_roots().await.unwrap();
+        (refused, shown, b.ingest.remove_root(repository.path().to_str().unwrap()).await)
     };
     let (done, (refused, shown, removed)) = tokio::join!(a.ingest(repository.path()), later);
-    assert_eq!((done.state, refused.state), (State::Completed, State::Error));
+    assert_eq!((done.state, refused.state), (RunState::Completed, RunState::Error));
     let told = "the repository is being changed by process a; try again when that has ended";
     assert_eq!(refused.last_error.unwrap(), told);
-    assert_eq!((shown[0].state, &shown[0].root.last_run), (State::Embedding, &LastRun::Completed));
+    assert_eq!(
+        (shown[0].state, &shown[0].root.last_run),
+        (RunState::Embedding, &LastRun::Completed)
+    );
     assert_eq!(removed.err().unwrap().to_string(), told);
     // What one process was answered is not what the other one sees.
-    let shown = a.ingest.roots().await.unwrap();
+    let shown = a.ingest.list_roots().await.unwrap();
     assert!(shown.iter().all(|status| status.root.last_run.is_completed()), "{shown:?}");
 }
 
@@ -342,8 +345,8 @@ async fn what_another_process_removed_keeps_neither_name_nor_state() {
     assert_eq!(a.ingest(&one).await.root, "pumps");
     let seen: Vec<String> = b.roots().await.into_iter().map(|root| root.name).collect();
     assert_eq!(seen, ["pumps"]);
-    b.ingest.remove("pumps").await.unwrap();
-    assert_eq!(a.ingest.roots().await.unwrap(), []);
+    b.ingest.remove_root("pumps").await.unwrap();
+    assert_eq!(a.ingest.list_roots().await.unwrap(), []);
     // The name is free again, also where it was given first.
     assert_eq!(a.ingest(&two).await.root, "pumps");
     assert_eq!(b.ingest(&one).await.root, "pumps-2");

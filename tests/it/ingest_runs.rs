@@ -2,9 +2,9 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use codeinfo_core::{Counts, LastRun, Root, error::Code, task::Tasks};
-use codeinfo_embed::{Builtin, lexical};
-use codeinfo_ingest::{Request, RootStatus, State};
+use codeinfo_core::{IndexCounts, LastRun, Root, error::ErrorCode, task::Tasks};
+use codeinfo_embed::{BuiltinEmbedder, lexical};
+use codeinfo_ingest::{IngestRequest, RootStatus, RunState};
 use insta::assert_snapshot;
 
 use crate::ingest_bench::{Bench, LIMITS, Repo, request};
@@ -14,7 +14,7 @@ async fn a_first_run_indexes_every_file() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("src/a.rs", "fn alpha() {}\n"), ("README.md", "# Demo\n")]);
     let status = bench.ingest(&repo).await;
-    assert_eq!(status.state, State::Completed);
+    assert_eq!(status.state, RunState::Completed);
     assert_snapshot!(json(&status), @r#"
     {
       "runId": "[runId]",
@@ -33,12 +33,12 @@ async fn a_first_run_indexes_every_file() {
     }
     "#);
     assert_eq!(bench.chunks().await["src/a.rs"], ["1-1 rust alpha"]);
-    let roots = bench.ingest.roots().await.unwrap();
-    let [RootStatus { root, state: State::Completed, run_id: None }] = &roots[..] else {
+    let roots = bench.ingest.list_roots().await.unwrap();
+    let [RootStatus { root, state: RunState::Completed, run_id: None }] = &roots[..] else {
         panic!("{roots:?}")
     };
     assert_eq!((root.name.as_str(), &root.last_run), ("demo", &LastRun::Completed));
-    assert_eq!(root.counts, Counts { files: 2, chunks: 2, embedded: 2 });
+    assert_eq!(root.counts, IndexCounts { files: 2, chunks: 2, embedded: 2 });
     assert!(root.last_ingest_at.is_some());
 }
 
@@ -50,7 +50,7 @@ async fn a_run_without_changes_is_skipped() {
     bench.ingest(&repo).await;
     let before = bench.points().await;
     let status = bench.ingest(&repo).await;
-    assert_eq!((status.state, status.percent), (State::Skipped, 100));
+    assert_eq!((status.state, status.percent), (RunState::Skipped, 100));
     assert_eq!((status.counts.files, status.counts.embedded), (1, 0));
     assert_eq!(bench.points().await, before);
     assert_eq!(bench.root().await.counts.chunks, 1);
@@ -64,7 +64,7 @@ async fn only_what_changed_is_embedded() {
     // Same length and perhaps the same modification time: the content decides.
     repo.write("b.rs", "fn c() {}\n");
     let status = bench.ingest(&repo).await;
-    assert_eq!((status.state, status.counts.embedded), (State::Completed, 1));
+    assert_eq!((status.state, status.counts.embedded), (RunState::Completed, 1));
     let chunks = bench.chunks().await;
     assert_eq!(chunks["a.rs"], ["1-1 rust a"]);
     assert_eq!(chunks["b.rs"], ["1-1 rust c"]);
@@ -77,7 +77,7 @@ async fn deleted_files_are_taken_out() {
     bench.ingest(&repo).await;
     fs::remove_dir_all(repo.at("b")).unwrap();
     let status = bench.ingest(&repo).await;
-    assert_eq!((status.state, status.counts.deleted), (State::Completed, 1));
+    assert_eq!((status.state, status.counts.deleted), (RunState::Completed, 1));
     assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
     assert_eq!(bench.files().await, ["a.rs"]);
 }
@@ -105,7 +105,7 @@ async fn moved_and_swapped_files_are_found_where_they_are() {
     fs::rename(repo.at("c.rs"), repo.at("d.rs")).unwrap();
     repo.write("a.rs", "fn b() {}\n");
     repo.write("b.rs", "fn a() {}\n");
-    assert_eq!(bench.ingest(&repo).await.state, State::Completed);
+    assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
     let chunks = bench.chunks().await;
     assert_eq!(chunks["a.rs"], ["1-1 rust b"]);
     assert_eq!(chunks["b.rs"], ["1-1 rust a"]);
@@ -117,7 +117,7 @@ async fn moved_and_swapped_files_are_found_where_they_are() {
 async fn a_run_that_finds_nothing_says_so() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[(".gitignore", "/*\n"), ("a.rs", "fn a() {}\n")]);
-    for state in [State::Completed, State::Skipped] {
+    for state in [RunState::Completed, RunState::Skipped] {
         let status = bench.ingest(&repo).await;
         assert_eq!(status.state, state);
         let message = status.message.unwrap();
@@ -133,7 +133,7 @@ async fn files_that_cannot_be_indexed_are_counted_and_named() {
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("large.txt", "")]);
     repo.write("large.txt", &"x\n".repeat(600_000));
     repo.write("key.txt", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n");
-    for state in [State::Completed, State::Skipped] {
+    for state in [RunState::Completed, RunState::Skipped] {
         let status = bench.ingest(&repo).await;
         assert_eq!((status.state, status.counts.skipped), (state, 2));
         assert_eq!(
@@ -145,7 +145,7 @@ async fn files_that_cannot_be_indexed_are_counted_and_named() {
     // What was text and is none any more is taken out.
     fs::write(repo.at("a.rs"), b"caf\xe9\0\0\n").unwrap();
     let status = bench.ingest(&repo).await;
-    assert_eq!((status.state, status.counts.chunks), (State::Completed, 0));
+    assert_eq!((status.state, status.counts.chunks), (RunState::Completed, 0));
     assert!(bench.chunks().await.is_empty());
 }
 
@@ -189,7 +189,7 @@ async fn what_cannot_be_read_keeps_what_was_indexed() {
     let status = bench.ingest(&repo).await;
     close("sub", 0o755);
     let skipped = u64::from(!is_superuser);
-    assert_eq!((status.state, status.counts.skipped), (State::Skipped, skipped));
+    assert_eq!((status.state, status.counts.skipped), (RunState::Skipped, skipped));
     assert_eq!(bench.chunks().await.len(), 2);
 }
 
@@ -200,8 +200,8 @@ async fn one_folder_is_one_root_however_it_is_called() {
     bench.ingest(&repo).await;
     let detour = repo.at("sub").join("..");
     let status = bench.run(request(&detour)).await;
-    assert_eq!(status.state, State::Skipped);
-    assert_eq!(bench.ingest.roots().await.unwrap().len(), 1);
+    assert_eq!(status.state, RunState::Skipped);
+    assert_eq!(bench.ingest.list_roots().await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -211,15 +211,15 @@ async fn names_are_unique_and_kept() {
     assert_eq!(bench.ingest(&first).await.root, "demo");
     assert_eq!(bench.ingest(&second).await.root, "demo-2");
     let named =
-        |repo: &Repo, name: &str| Request { name: Some(name.to_owned()), ..request(&repo.0) };
-    let refused = bench.ingest.start(named(&second, "demo")).await.unwrap_err();
+        |repo: &Repo, name: &str| IngestRequest { name: Some(name.to_owned()), ..request(&repo.0) };
+    let refused = bench.ingest.start_run(named(&second, "demo")).await.unwrap_err();
     assert_eq!(
         (refused.code(), refused.to_string().as_str()),
-        (Code::ValidationFailed, "`name` `demo` is the name of another repository")
+        (ErrorCode::ValidationFailed, "`name` `demo` is the name of another repository")
     );
     assert_eq!(bench.run(named(&second, "other")).await.root, "other");
     assert_eq!(bench.ingest(&second).await.root, "other");
-    assert_eq!(bench.ingest.remove("demo").await.unwrap().path, first.0);
+    assert_eq!(bench.ingest.remove_root("demo").await.unwrap().path, first.0);
     assert_eq!(bench.run(named(&second, "demo")).await.root, "demo");
 }
 
@@ -245,15 +245,15 @@ async fn paths_that_are_no_folders_are_refused() {
         ("/dev/null", shown),
         ("system", shown),
     ] {
-        let started = bench.ingest.start(request(&repo.at(path)));
+        let started = bench.ingest.start_run(request(&repo.at(path)));
         let started = tokio::time::timeout(Duration::from_secs(10), started).await;
         let error = started.expect("nothing is waited for").unwrap_err();
-        assert_eq!(error.code(), Code::ValidationFailed);
+        assert_eq!(error.code(), ErrorCode::ValidationFailed);
         assert!(error.to_string().ends_with(fault), "{error}");
     }
     drop(socket);
-    let error = bench.ingest.remove("nobody").await.unwrap_err();
-    assert_eq!(error.code(), Code::RepoNotFound);
+    let error = bench.ingest.remove_root("nobody").await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RepoNotFound);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -265,7 +265,7 @@ async fn removing_forgets_a_root_and_nothing_else() {
     );
     bench.ingest(&kept).await;
     bench.ingest(&removed).await;
-    let root = bench.ingest.remove(removed.0.to_str().unwrap()).await.unwrap();
+    let root = bench.ingest.remove_root(removed.0.to_str().unwrap()).await.unwrap();
     assert_eq!(root.name, "removed");
     assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
     assert_eq!(bench.files().await, ["a.rs"]);
@@ -278,9 +278,9 @@ async fn embedding_again_writes_the_same_points() {
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
     bench.ingest(&repo).await;
     let before = bench.points().await;
-    let run = bench.ingest.reembed("demo").await.unwrap();
+    let run = bench.ingest.reembed_root("demo").await.unwrap();
     let status = bench.ended(run).await;
-    assert_eq!((status.state, status.counts.embedded), (State::Completed, 2));
+    assert_eq!((status.state, status.counts.embedded), (RunState::Completed, 2));
     assert_eq!(bench.points().await, before);
 }
 
@@ -299,21 +299,21 @@ async fn a_cancelled_run_keeps_what_was_there() {
     let (root, files) = (bench.root().await, bench.files().await);
     write("new");
     bench.faults.hold();
-    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+    let run = bench.ingest.start_run(request(&repo.0)).await.unwrap();
     bench.faults.held().await;
     // A second request while it works is the same run; other roots wait.
-    assert_eq!(bench.ingest.start(request(&repo.0)).await.unwrap(), run);
-    let other = bench.ingest.start(request(&bench.repo("other", &[]).0)).await.unwrap();
-    assert_eq!(bench.ingest.status(other).unwrap().state, State::Queued);
-    assert_eq!(bench.ingest.cancel(other).unwrap().state, State::Cancelled);
+    assert_eq!(bench.ingest.start_run(request(&repo.0)).await.unwrap(), run);
+    let other = bench.ingest.start_run(request(&bench.repo("other", &[]).0)).await.unwrap();
+    assert_eq!(bench.ingest.run_status(other).unwrap().state, RunState::Queued);
+    assert_eq!(bench.ingest.cancel_run(other).unwrap().state, RunState::Cancelled);
     // Nothing was indexed by that name, so that another folder may have it.
     let namesake =
-        Request { name: Some("other".to_owned()), ..request(&bench.repo("third", &[]).0) };
-    let namesake = bench.ingest.start(namesake).await.unwrap();
-    bench.ingest.cancel(namesake).unwrap();
-    bench.ingest.cancel(run).unwrap();
+        IngestRequest { name: Some("other".to_owned()), ..request(&bench.repo("third", &[]).0) };
+    let namesake = bench.ingest.start_run(namesake).await.unwrap();
+    bench.ingest.cancel_run(namesake).unwrap();
+    bench.ingest.cancel_run(run).unwrap();
     bench.faults.release();
-    assert_eq!(bench.ended(run).await.state, State::Cancelled);
+    assert_eq!(bench.ended(run).await.state, RunState::Cancelled);
     let now = bench.root().await;
     // What others remember of its files is no longer true.
     assert!(root.changed_at < now.changed_at);
@@ -323,7 +323,7 @@ async fn a_cancelled_run_keeps_what_was_there() {
     assert!(chunks.values().all(|lines| lines.len() == 1));
     assert_eq!(chunks["599.rs"], ["1-1 rust old"]);
     let status = bench.ingest(&repo).await;
-    assert_eq!(status.state, State::Completed);
+    assert_eq!(status.state, RunState::Completed);
     assert!(status.counts.embedded < 600);
     assert!(bench.chunks().await.values().all(|lines| lines == &["1-1 rust new"]));
 }
@@ -337,11 +337,11 @@ async fn a_cancelled_run_counts_what_it_added() {
         repo.write(&format!("{file:03}.rs"), "fn more() {}\n");
     }
     bench.faults.hold();
-    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+    let run = bench.ingest.start_run(request(&repo.0)).await.unwrap();
     bench.faults.held().await;
-    bench.ingest.cancel(run).unwrap();
+    bench.ingest.cancel_run(run).unwrap();
     bench.faults.release();
-    assert_eq!(bench.ended(run).await.state, State::Cancelled);
+    assert_eq!(bench.ended(run).await.state, RunState::Cancelled);
     let (counts, files) = (bench.root().await.counts, bench.files().await.len() as u64);
     assert!((2..601).contains(&files), "{files}");
     assert_eq!((counts.files, counts.chunks, counts.embedded), (files, files, 1));
@@ -354,10 +354,10 @@ async fn an_interrupted_removal_is_repaired_by_the_next_run() {
     bench.ingest(&repo).await;
     // The root is marked, nothing is kept for later, and the chunks are deleted, no more.
     bench.faults.fail_after(6);
-    bench.ingest.remove("demo").await.unwrap_err();
+    bench.ingest.remove_root("demo").await.unwrap_err();
     bench.faults.fail_never();
     assert!(bench.points().await.is_empty() && bench.files().await.len() == 2);
-    assert_eq!(bench.ingest(&repo).await.state, State::Completed);
+    assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
     assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs", "b.rs"]);
     assert_eq!(bench.root().await.last_run, LastRun::Completed);
 }
@@ -367,29 +367,29 @@ async fn removing_cancels_the_run_first() {
     let bench = Bench::new().await;
     bench.faults.hold();
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n")]);
-    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+    let run = bench.ingest.start_run(request(&repo.0)).await.unwrap();
     bench.faults.held().await;
     let ingest = bench.ingest.clone();
-    let removing = bench.tasks.spawn_handle(async move { ingest.remove("demo").await });
-    let mut status = bench.ingest.watch(run).unwrap();
+    let removing = bench.tasks.spawn_handle(async move { ingest.remove_root("demo").await });
+    let mut status = bench.ingest.watch_run(run).unwrap();
     bench.faults.release();
     status.wait_for(|status| status.state.is_final()).await.unwrap();
     assert_eq!(removing.await.unwrap().unwrap().name, "demo");
     assert!(bench.points().await.is_empty());
-    assert!(bench.ingest.roots().await.unwrap().is_empty());
+    assert!(bench.ingest.list_roots().await.unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_waiting_runs_are_refused() {
     let bench = Bench::new().await;
     bench.faults.hold();
-    bench.ingest.start(request(&bench.repo("working", &[("a", "a")]).0)).await.unwrap();
+    bench.ingest.start_run(request(&bench.repo("working", &[("a", "a")]).0)).await.unwrap();
     bench.faults.held().await;
     for name in ["one", "two"] {
-        bench.ingest.start(request(&bench.repo(name, &[]).0)).await.unwrap();
+        bench.ingest.start_run(request(&bench.repo(name, &[]).0)).await.unwrap();
     }
-    let refused = bench.ingest.start(request(&bench.repo("three", &[]).0)).await.unwrap_err();
-    assert_eq!(refused.code(), Code::Busy);
+    let refused = bench.ingest.start_run(request(&bench.repo("three", &[]).0)).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Busy);
     bench.faults.release();
 }
 
@@ -397,22 +397,23 @@ async fn too_many_waiting_runs_are_refused() {
 async fn a_run_that_takes_long_holds_up_no_other_repository() {
     let tasks = Tasks::default();
     let limits = codeinfo_ingest::IngestSettings { run_patience: Duration::ZERO, ..LIMITS };
-    let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap());
     let bench = Bench::with_limits(embedder, tasks, limits).await;
     bench.faults.hold();
     let first = bench.repo("first", &[("a", "a")]);
-    let working = bench.ingest.start(request(&first.0)).await.unwrap();
+    let working = bench.ingest.start_run(request(&first.0)).await.unwrap();
     bench.faults.held().await;
     let passing = bench.repo("second", &[("b", "b")]);
-    let passing = bench.ingest.start(request(&passing.0)).await.unwrap();
-    let mut status = bench.ingest.watch(passing).unwrap();
-    status.wait_for(|status| status.state != State::Queued).await.unwrap();
+    let passing = bench.ingest.start_run(request(&passing.0)).await.unwrap();
+    let mut status = bench.ingest.watch_run(passing).unwrap();
+    status.wait_for(|status| status.state != RunState::Queued).await.unwrap();
     // There is one spare worker.
-    let waiting = bench.ingest.start(request(&bench.repo("third", &[("c", "c")]).0)).await.unwrap();
-    assert_eq!(bench.ingest.status(waiting).unwrap().state, State::Queued);
+    let waiting =
+        bench.ingest.start_run(request(&bench.repo("third", &[("c", "c")]).0)).await.unwrap();
+    assert_eq!(bench.ingest.run_status(waiting).unwrap().state, RunState::Queued);
     bench.faults.release();
     for run in [working, passing, waiting] {
-        assert_eq!(bench.ended(run).await.state, State::Completed);
+        assert_eq!(bench.ended(run).await.state, RunState::Completed);
     }
 }
 
@@ -420,14 +421,14 @@ async fn a_run_that_takes_long_holds_up_no_other_repository() {
 async fn stopping_ends_working_and_waiting_runs() {
     let bench = Bench::new().await;
     bench.faults.hold();
-    let working = bench.ingest.start(request(&bench.repo("a", &[("a", "a")]).0)).await.unwrap();
+    let working = bench.ingest.start_run(request(&bench.repo("a", &[("a", "a")]).0)).await.unwrap();
     bench.faults.held().await;
-    let waiting = bench.ingest.start(request(&bench.repo("b", &[]).0)).await.unwrap();
-    bench.tasks.stopping().cancel();
+    let waiting = bench.ingest.start_run(request(&bench.repo("b", &[]).0)).await.unwrap();
+    bench.tasks.stop_token().cancel();
     bench.faults.release();
     assert!(bench.tasks.stop(Duration::from_mins(1)).await);
     for run in [working, waiting] {
-        assert_eq!(bench.ingest.status(run).unwrap().state, State::Cancelled);
+        assert_eq!(bench.ingest.run_status(run).unwrap().state, RunState::Cancelled);
     }
 }
 
@@ -439,10 +440,10 @@ async fn a_search_while_indexing_always_finds_the_repository() {
     bench.ingest(&repo).await;
     for round in 1..6 {
         repo.write("a.rs", &text(round));
-        let run = bench.ingest.start(request(&repo.0)).await.unwrap();
-        let mut status = bench.ingest.watch(run).unwrap();
+        let run = bench.ingest.start_run(request(&repo.0)).await.unwrap();
+        let mut status = bench.ingest.watch_run(run).unwrap();
         while !status.borrow_and_update().state.is_final() {
-            let terms = lexical::query("needle");
+            let terms = lexical::extract_query_terms("needle");
             let found = bench
                 .store
                 .search(codeinfo_store::ChunkQuery::lexical(terms, None, 5))
@@ -469,7 +470,7 @@ async fn a_run_completes_what_a_broken_run_left() {
             fs::remove_file(repo.at("gone.rs")).unwrap();
             bench.faults.fail_after(writes);
             let broken = bench.ingest(&repo).await;
-            assert_eq!(broken.state == State::Error, writes < 7, "{writes} {broken:?}");
+            assert_eq!(broken.state == RunState::Error, writes < 7, "{writes} {broken:?}");
             bench.faults.fail_never();
             let mut expected = before;
             if is_reverted {
@@ -480,7 +481,7 @@ async fn a_run_completes_what_a_broken_run_left() {
                 expected.insert("a.rs".to_owned(), vec!["1-1 rust changed".to_owned()]);
             }
             let status = bench.ingest(&repo).await;
-            assert!(matches!(status.state, State::Completed | State::Skipped), "{status:?}");
+            assert!(matches!(status.state, RunState::Completed | RunState::Skipped), "{status:?}");
             let root = bench.root().await;
             assert_eq!(
                 (root.last_run, root.counts.chunks),
@@ -512,7 +513,7 @@ async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
             bench.ingest(&repo).await;
             // The root is marked, no more.
             bench.faults.fail_after(1);
-            bench.ingest.remove("demo").await.unwrap_err();
+            bench.ingest.remove_root("demo").await.unwrap_err();
             bench.faults.fail_never();
             bench.store.remove_chunks(of_a[..missing].to_vec()).await.unwrap();
             match now {
@@ -520,7 +521,7 @@ async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
                 None => fs::remove_file(repo.at("a.rs")).unwrap(),
             }
             let is_all_gone = missing == 3 && now.is_none();
-            let state = if is_all_gone { State::Skipped } else { State::Completed };
+            let state = if is_all_gone { RunState::Skipped } else { RunState::Completed };
             assert_eq!(bench.ingest(&repo).await.state, state);
             let (counts, chunks) = (bench.root().await.counts, bench.chunks().await);
             let of_a = now.map_or(0, |_| 3);
@@ -529,7 +530,7 @@ async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
             let files: &[&str] = if now.is_some() { &["a.rs", "b.rs"] } else { &["b.rs"] };
             assert_eq!(bench.files().await, files);
             let again = bench.ingest(&repo).await;
-            assert_eq!((again.state, again.counts.embedded), (State::Skipped, 0));
+            assert_eq!((again.state, again.counts.embedded), (RunState::Skipped, 0));
         }
     }
 }
@@ -551,8 +552,8 @@ async fn folders_for_keys_are_refused() {
     let bench = Bench::new().await;
     for folder in [".ssh", ".kube/cache", ".GnuPG"] {
         let repo = bench.repo(folder, &[("config", "Host example\n")]);
-        let refused = bench.ingest.start(request(&repo.0)).await.unwrap_err();
-        assert_eq!(refused.code(), Code::ValidationFailed);
+        let refused = bench.ingest.start_run(request(&repo.0)).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::ValidationFailed);
         assert!(refused.to_string().contains("keys and passwords"), "{refused}");
     }
 }

@@ -10,9 +10,9 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use codeinfo_core::{PathMap, task::Tasks};
-use codeinfo_embed::{Builtin, Embedder};
-use codeinfo_ingest::State;
-use codeinfo_search::{Freshness, Query, Search, excerpt};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::RunState;
+use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
 
 use crate::ingest_bench::Bench;
 
@@ -316,18 +316,20 @@ async fn leaks(planted: &[Planted], seed: u64) -> Vec<String> {
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let repo = bench.repo("demo", &files);
     let status = bench.ingest(&repo).await;
-    assert_eq!(status.state, State::Completed, "{status:?}");
+    assert_eq!(status.state, RunState::Completed, "{status:?}");
     let stored = bench.payloads().await.join("\n");
-    let embedder: Arc<dyn Embedder> = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let mut leaks = Vec::new();
     for ((path, line, _), value) in planted.iter().zip(&values) {
-        let query = Query::new(value, None, Some(20)).unwrap();
-        let mut found = search.find(&query).await.unwrap();
+        let query = SearchQuery::new(value, None, Some(20)).unwrap();
+        let mut found = search.find_chunks(&query).await.unwrap();
         // Names of the query itself.
         found.absent.clear();
         found.absent_words.clear();
-        let shown = excerpt(&found, value, &Freshness::default(), &BTreeSet::new(), 1 << 20).text;
+        let shown =
+            render_excerpt(&found, value, &ResultFreshness::default(), &BTreeSet::new(), 1 << 20)
+                .text;
         let bare = value.replace('"', "\\\"");
         // Of one over several lines, no line may be left.
         let has_line = bare.lines().any(|line| stored.contains(line));
@@ -420,7 +422,7 @@ async fn what_only_stands_for_a_secret_is_indexed_as_it_is() {
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let status = bench.ingest(&bench.repo("demo", &files)).await;
-    assert_eq!((status.state, status.message), (State::Completed, None));
+    assert_eq!((status.state, status.message), (RunState::Completed, None));
     assert!(!bench.payloads().await.join("").contains("[secret]"));
 }
 
@@ -442,11 +444,12 @@ async fn replaced_secrets_are_counted_and_lines_stay_where_they_are() {
 
     // What was not read again is not counted again, and is no change.
     let status = bench.ingest(&repo).await;
-    assert_eq!((status.state, status.message), (State::Skipped, None));
-    let embedder: Arc<dyn Embedder> = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    assert_eq!((status.state, status.message), (RunState::Skipped, None));
+    let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
-    let found = search.find(&Query::new("password", None, None).unwrap()).await.unwrap();
-    let freshness = search.freshness(&found).await.unwrap();
-    let shown = excerpt(&found, "password", &freshness, &BTreeSet::new(), 12_000).text;
+    let found =
+        search.find_chunks(&SearchQuery::new("password", None, None).unwrap()).await.unwrap();
+    let freshness = search.check_freshness(&found).await.unwrap();
+    let shown = render_excerpt(&found, "password", &freshness, &BTreeSet::new(), 12_000).text;
     assert!(shown.contains("password: [secret]") && !shown.contains("changed"), "{shown}");
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr};
 
 use codeinfo::{
-    app::{Server, Visibility},
+    app::{Server, ServerVisibility},
     config::{self, Config},
 };
 use codeinfo_store::OnMismatch;
@@ -59,7 +59,7 @@ impl Listeners {
 
     async fn start_in(folder: TempDir, pairs: &[(&str, &str)]) -> Self {
         let config = settings(&folder, pairs);
-        let starting = Server::start(&config, OnMismatch::Refuse, Visibility::Private);
+        let starting = Server::start(&config, OnMismatch::Refuse, ServerVisibility::Private);
         let server = Box::pin(starting).await.unwrap();
         // A request for readiness waits for the first probe of Codex.
         drop(http().get(format!("{}/ready", server.main_url())).send().await.unwrap());
@@ -129,7 +129,7 @@ impl Listeners {
 
     /// Returns how many questions are being answered.
     pub(crate) fn turns(&self) -> usize {
-        self.server.underway().0
+        self.server.count_running().0
     }
 
     /// Returns the owner's key as a header has it.

@@ -41,6 +41,7 @@ mod embed_suite;
 mod end_to_end;
 mod evidence;
 mod evidence_counts;
+mod examples;
 mod first_request;
 mod forged;
 mod growth;

@@ -2,10 +2,10 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use codeinfo_core::{task::Tasks, telemetry::Timed};
+use codeinfo_core::{task::Tasks, telemetry::LabelledTimer};
 use codeinfo_http::{
-    Activity, Admission, AllowedNames, Asked, Handler, HttpSettings, Listener, Request, Response,
-    Rights, reply, sse,
+    AccessRights, AllowedNames, AuthContext, AuthRequest, HttpSettings, Listener, Request,
+    RequestHandler, Response, ServerActivity, reply, sse,
 };
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
@@ -38,17 +38,17 @@ impl Drop for Dropped {
     }
 }
 
-impl Handler for Work {
-    async fn answer(&self, request: &mut Request) -> Response {
+impl RequestHandler for Work {
+    async fn handle_request(&self, request: &mut Request) -> Response {
         let path = request.path().to_owned();
         assert_ne!(path, "/panic", "a bug");
         if request.method() == hyper::Method::POST
-            && let Err(fault) = request.json().await
+            && let Err(fault) = request.read_json_body().await
         {
             return fault.into();
         }
         if path == "/fast" {
-            return reply::json(StatusCode::OK, &json!("done"));
+            return reply::json_response(StatusCode::OK, &json!("done"));
         }
         if path == "/large" {
             return reply::json_text(200, "x".repeat(LARGE));
@@ -56,7 +56,7 @@ impl Handler for Work {
         let dropped = Dropped(self.news.clone());
         self.news.send("begun").unwrap();
         if path == "/flood" {
-            return sse::messages(flood(dropped), TIMEOUT);
+            return sse::stream_messages(flood(dropped), TIMEOUT);
         }
         let release = self.release.clone();
         let work = async move {
@@ -65,7 +65,9 @@ impl Handler for Work {
             "\"done\"".to_owned()
         };
         match path.as_str() {
-            "/events" => sse::messages(stream::once(work).boxed(), Duration::from_millis(20)),
+            "/events" => {
+                sse::stream_messages(stream::once(work).boxed(), Duration::from_millis(20))
+            }
             "/late" => codeinfo_http::delayed_json(work, Duration::from_millis(20)).await,
             _ => reply::json_text(200, work.await),
         }
@@ -106,10 +108,12 @@ impl Server {
         change(&mut http);
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
-        let (requests, gate) =
-            (Timed::default(), Arc::new(|_: Asked<'_>| Ok(Admission::unnamed(Rights::Ask))));
+        let (requests, gate) = (
+            LabelledTimer::default(),
+            Arc::new(|_: AuthRequest<'_>| Ok(AuthContext::anonymous(AccessRights::Ask))),
+        );
         let listener =
-            Listener { socket, name: "test", requests, gate, activity: Activity::default() };
+            Listener { socket, name: "test", requests, gate, activity: ServerActivity::default() };
         let tasks = Tasks::default();
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();

@@ -108,8 +108,8 @@ fn the_test_command_says_at_once_what_is_missing_and_what_installs_it() {
     let printed = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{printed}");
     insta::assert_snapshot!(printed, @r"
-    The tests need what is not here: a C compiler with make, git, Chromium or Chrome, npm, Python 3.11 with pip and venv, script, ps.
-    On Debian or Ubuntu this installs it, as root: apt-get update && apt-get install --yes --no-install-recommends build-essential git chromium fonts-liberation npm python3-venv bsdutils procps
+    The tests need what is not here: a C compiler with make, git, Chromium or Chrome, npm, Python 3.11 with pip and venv, curl, jq, script, ps.
+    On Debian or Ubuntu this installs it, as root: apt-get update && apt-get install --yes --no-install-recommends build-essential git chromium fonts-liberation npm python3-venv curl jq bsdutils procps
     ");
 }
 

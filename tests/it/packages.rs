@@ -178,12 +178,12 @@ async fn server_json_is_valid_for_the_registry() {
     let schema = json(&root().join("tests/fixtures/mcp-registry/server.schema.json"));
     let described = json(&folder.join("server.json"));
     assert_eq!(described["$schema"], schema["$id"]);
-    let schema = Schema::foreign(schema).unwrap();
-    schema.read::<Value>(described.clone()).unwrap();
+    let schema = Schema::from_untrusted(schema).unwrap();
+    schema.validate_and_parse::<Value>(described.clone()).unwrap();
     // A schema that took everything would prove nothing.
     let mut wrong = described;
     wrong["packages"][0]["transport"]["type"] = "carrier pigeon".into();
-    assert!(schema.read::<Value>(wrong).is_err());
+    assert!(schema.validate_and_parse::<Value>(wrong).is_err());
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn server_json_of_a_release_names_its_bundles_and_their_hashes() {
     assert_eq!(listed["identifier"], format!("{release}/{name}"));
     assert_eq!(listed["fileSha256"], sha256(&bundle));
     let schema = json(&root().join("tests/fixtures/mcp-registry/server.schema.json"));
-    Schema::foreign(schema).unwrap().read::<Value>(described).unwrap();
+    Schema::from_untrusted(schema).unwrap().validate_and_parse::<Value>(described).unwrap();
 }
 
 #[tokio::test]

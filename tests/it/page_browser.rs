@@ -177,7 +177,7 @@ async fn what_a_page_does_wrong_is_seen() {
     while page.tasks_over(2, slow()).await.is_empty() {
         assert!(began.elapsed() < Duration::from_secs(30), "no task of 200 ms is seen");
     }
-    tasks.stopping().cancel();
+    tasks.stop_token().cancel();
 }
 
 #[tokio::test]
@@ -231,7 +231,7 @@ async fn what_a_reader_does_arrives_as_real_events() {
     let script = script.unwrap();
     assert_eq!(script.status, 200);
     assert!(script.bytes >= BAD_SCRIPT.len() as u64, "{script:?}");
-    tasks.stopping().cancel();
+    tasks.stop_token().cancel();
 }
 
 /// What the page costs: noted for who reads it, and bounded where that does not depend on the machine.

@@ -134,5 +134,5 @@ async fn a_page_of_another_site_reads_nothing_and_causes_nothing() {
     let conversations = get(server.main, "/conversations").await.json();
     assert_eq!(conversations["conversations"], json!([]), "nothing was asked");
     assert!(model.requests().is_empty());
-    tasks.stopping().cancel();
+    tasks.stop_token().cancel();
 }

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 use codeinfo_worktree::private_places::PrivatePlaces;
 
 use crate::ingest_bench::{Bench, request};
@@ -57,7 +57,7 @@ async fn no_private_place_is_indexed_alone_or_with_what_is_around_it() {
     let home = bench.repo("home", &[(".codeinfoignore", "!*\n!.*\n")]);
     write_home(&home.0);
     let private = PrivatePlaces::new(Some(home.0.clone()), Vec::new());
-    let ingest = bench.ingest.clone().without(private);
+    let ingest = bench.ingest.clone().with_private_places(private);
     let mut accepted = Vec::new();
     for path in PLACES {
         let folder = home.at(path).parent().unwrap().to_owned();
@@ -65,9 +65,9 @@ async fn no_private_place_is_indexed_alone_or_with_what_is_around_it() {
         if [".m2", ".gradle", ".cargo"].iter().any(|name| folder.ends_with(name)) {
             continue;
         }
-        match ingest.start(request(&folder)).await {
+        match ingest.start_run(request(&folder)).await {
             Err(refused) => {
-                assert_eq!(refused.code(), Code::ValidationFailed);
+                assert_eq!(refused.code(), ErrorCode::ValidationFailed);
                 assert!(refused.to_string().contains("is never indexed"), "{refused}");
             }
             Ok(run) => {
@@ -77,7 +77,7 @@ async fn no_private_place_is_indexed_alone_or_with_what_is_around_it() {
         }
     }
     assert_eq!(accepted, [""; 0]);
-    let refused = ingest.start(request(&home.at(".config/gh"))).await.unwrap_err().to_string();
+    let refused = ingest.start_run(request(&home.at(".config/gh"))).await.unwrap_err().to_string();
     let reason = "is, or lies in, `~/.config/gh`, which holds credentials of the GitHub CLI, and is never indexed";
     assert!(refused.ends_with(reason), "{refused}");
 

@@ -227,7 +227,7 @@ async fn an_index_that_a_former_version_left_empty_is_made_again() {
     // What that version left: a root that says that it is indexed, and nothing of it.
     process.store.remove_root(root.id).await.unwrap();
     process.store.put_root(root.clone()).await.unwrap();
-    process.ingest.repair().await.unwrap();
+    process.ingest.repair_damaged_roots().await.unwrap();
     let [repaired] = &process.store.roots().await.unwrap()[..] else { panic!() };
     assert_eq!(
         (&repaired.last_run, repaired.counts.chunks, repaired.counts.embedded),

@@ -4,14 +4,14 @@ mod hostile;
 
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use codeinfo_citations::{Checker, LookupScope, faults};
-use codeinfo_core::{PathMap, Root, RootId, Within, task::Tasks};
-use codeinfo_embed::Builtin;
-use codeinfo_ingest::{IngestError, Request, State, Status, Watching};
+use codeinfo_citations::{CitationChecker, LookupScope, describe_faults};
+use codeinfo_core::{PathMap, Root, RootFilter, RootId, task::Tasks};
+use codeinfo_embed::BuiltinEmbedder;
+use codeinfo_ingest::{IngestError, IngestRequest, RunState, RunStatus, WatchStatus};
 use codeinfo_search::{
-    Query, Search,
-    evidence::{Asked, Evidence, State as FileState},
-    excerpt,
+    Search, SearchQuery,
+    evidence::{Evidence, IndexedFileState as FileState, RequestedLines},
+    render_excerpt,
 };
 
 use crate::{
@@ -34,20 +34,20 @@ async fn scene() -> (Bench, Repo) {
     (bench, app)
 }
 
-fn at(repo: &Repo, name: &str) -> Request {
+fn at(repo: &Repo, name: &str) -> IngestRequest {
     let mut path = repo.0.clone().into_os_string();
     path.push(format!("@{name}"));
-    Request { path: PathBuf::from(path), ..Request::default() }
+    IngestRequest { path: PathBuf::from(path), ..IngestRequest::default() }
 }
 
-async fn run(bench: &Bench, repo: &Repo, name: &str) -> Status {
+async fn run(bench: &Bench, repo: &Repo, name: &str) -> RunStatus {
     let status = bench.run(at(repo, name)).await;
-    assert!(matches!(status.state, State::Completed | State::Skipped), "{status:?}");
+    assert!(matches!(status.state, RunState::Completed | RunState::Skipped), "{status:?}");
     status
 }
 
 async fn refusal(bench: &Bench, repo: &Repo, name: &str) -> String {
-    match bench.ingest.start(at(repo, name)).await {
+    match bench.ingest.start_run(at(repo, name)).await {
         Err(error @ (IngestError::Revision { .. } | IngestError::Path { .. })) => error.to_string(),
         other => panic!("{name}: {other:?}"),
     }
@@ -71,8 +71,8 @@ fn evidence(bench: &Bench) -> Evidence {
 
 /// Reads a whole file as a client does; it must be as it was indexed.
 async fn text(bench: &Bench, path: &str) -> String {
-    let asked = Asked { first: None, last: None };
-    let lines = evidence(bench).lines(path, asked, Within::Everything).await.unwrap();
+    let asked = RequestedLines { first: None, last: None };
+    let lines = evidence(bench).read_lines(path, asked, RootFilter::Everything).await.unwrap();
     assert_eq!(lines.state, FileState::Indexed, "{path}");
     lines.lines.into_iter().map(|(_, line)| line + "\n").collect()
 }
@@ -86,7 +86,7 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
     // Only what the checkout does not have.
     assert_eq!((status.counts.embedded, status.counts.files), (1, 2));
     let tag = root(&bench, "app@v1").await;
-    assert_eq!(tag.repository, Some(RootId::of(&app.0)));
+    assert_eq!(tag.repository, Some(RootId::from_path(&app.0)));
     assert_eq!(tag.path, at(&app, "v1").path);
     let commit = git(&app.0, &["rev-parse", "v1^{commit}"]);
     assert_eq!(tag.revision.as_ref().unwrap().commit, commit.trim());
@@ -95,32 +95,32 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
     let absolute = tag.path.join("src/retry.rs");
     assert_eq!(text(&bench, absolute.to_str().unwrap()).await, OLD);
 
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
-    let query = Query::new("Tries a request again.", Some("app@v1"), Some(5)).unwrap();
-    let found = search.find(&query).await.unwrap();
+    let query = SearchQuery::new("Tries a request again.", Some("app@v1"), Some(5)).unwrap();
+    let found = search.find_chunks(&query).await.unwrap();
     assert_eq!(found.hits[0].path, absolute.to_str().unwrap());
     assert!(found.hits[0].chunk.contains("repeat(times)"));
     // What is checked out changes, a commit does not.
     app.write("src/retry.rs", "fn other() {}\n");
     assert_eq!(text(&bench, "app@v1/src/retry.rs").await, OLD);
-    let freshness = search.freshness(&found).await.unwrap();
-    let shown = excerpt(&found, "retry", &freshness, &BTreeSet::new(), 4000).text;
+    let freshness = search.check_freshness(&found).await.unwrap();
+    let shown = render_excerpt(&found, "retry", &freshness, &BTreeSet::new(), 4000).text;
     assert!(!shown.contains("since indexed"), "{shown}");
     // Citations are checked against the commit.
-    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
     let text = |line: u32, name: &str| format!("`{name}` is at {}:{line}.", absolute.display());
     for (name, wrong) in [("repeat", 0), ("back_off", 1)] {
         let text = text(3, name);
-        let report = checker.check(&text, &LookupScope::default()).await.unwrap();
+        let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
         assert_eq!((report.citations.len(), report.unchecked), (1, 0), "{report:?}");
-        assert_eq!(faults(&text, &report).len(), wrong, "{report:?}");
+        assert_eq!(describe_faults(&text, &report).len(), wrong, "{report:?}");
     }
 
-    assert_eq!(run(&bench, &app, "v1").await.state, State::Skipped);
+    assert_eq!(run(&bench, &app, "v1").await.state, RunState::Skipped);
     assert_eq!(git(&app.0, &["count-objects", "--verbose"]), before);
-    bench.ingest.remove("app@v1").await.unwrap();
-    bench.ingest.remove("app").await.unwrap();
+    bench.ingest.remove_root("app@v1").await.unwrap();
+    bench.ingest.remove_root("app").await.unwrap();
     assert_eq!(bench.store.count(None).await.unwrap(), 0);
 }
 
@@ -153,7 +153,7 @@ async fn branches_ids_and_parts_of_them_name_commits_in_git_s_order() {
 
     git(&app.0, &["pack-refs", "--all"]);
     git(&app.0, &["gc", "--quiet", "--prune=now"]);
-    assert_eq!(run(&bench, &app, "v1").await.state, State::Skipped);
+    assert_eq!(run(&bench, &app, "v1").await.state, RunState::Skipped);
     assert_eq!(text(&bench, "app@feature/later/src/retry.rs").await, NEW);
     for (name, reason) in [
         ("v2", "no branch, no tag and no commit"),
@@ -181,7 +181,7 @@ async fn a_branch_that_moves_is_followed_by_a_run_and_by_the_watcher() {
     assert_eq!(text(&bench, "app@next/src/retry.rs").await, OLD);
     git(&app.0, &["branch", "--force", "next", "HEAD"]);
     let status = run(&bench, &app, "next").await;
-    assert_eq!((status.state, status.counts.embedded), (State::Completed, 1));
+    assert_eq!((status.state, status.counts.embedded), (RunState::Completed, 1));
     assert_eq!(text(&bench, "app@next/src/retry.rs").await, NEW);
 
     bench.ingest.keep_current();
@@ -199,18 +199,18 @@ async fn a_branch_that_moves_is_followed_by_a_run_and_by_the_watcher() {
         let read = text(&bench, "app@next/src/retry.rs").await;
         assert!(read.contains(&format!("{call}(times)")), "{to}");
     }
-    let watching = async || bench.ingest.about("app@next").await.unwrap().watching;
-    assert_eq!(watching().await, Watching::On);
+    let watching = async || bench.ingest.describe_root("app@next").await.unwrap().watching;
+    assert_eq!(watching().await, WatchStatus::On);
     // A branch that is gone leaves what was indexed, and is named.
     git(&app.0, &["branch", "--delete", "--force", "next"]);
     for _ in 0..200 {
-        if watching().await != Watching::On {
+        if watching().await != WatchStatus::On {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let gone = "its repository, or the branch or tag, is gone".to_owned();
-    assert_eq!(watching().await, Watching::Failed(gone));
+    assert_eq!(watching().await, WatchStatus::Failed(gone));
     assert!(refusal(&bench, &app, "next").await.contains("no branch"));
     assert_eq!(text(&bench, "app@next/src/retry.rs").await, OLD);
 }
@@ -252,17 +252,20 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
     git(&app.0, &["clone", "--quiet", "--bare", ".", bare.0.to_str().unwrap()]);
     run(&bench, &bare, "v1").await;
     let of_bare = root(&bench, "bare@v1").await;
-    assert_eq!(of_bare.repository, Some(RootId::of(&bare.0)));
+    assert_eq!(of_bare.repository, Some(RootId::from_path(&bare.0)));
     assert_eq!(text(&bench, "bare@v1/src/retry.rs").await, OLD);
     // A bare repository itself has no files.
-    let error = bench.ingest.start(Request { path: bare.0.clone(), ..Request::default() }).await;
+    let error = bench
+        .ingest
+        .start_run(IngestRequest { path: bare.0.clone(), ..IngestRequest::default() })
+        .await;
     assert!(error.unwrap_err().to_string().contains("`@main`"));
 
     let tree = worktree(&app, "tree", &["--detach"]);
     git(&tree.0, &["checkout", "--quiet", "v1"]);
     run(&bench, &tree, "HEAD").await;
     let of_tree = root(&bench, "tree@HEAD").await;
-    assert_eq!(of_tree.repository, Some(RootId::of(&app.0)));
+    assert_eq!(of_tree.repository, Some(RootId::from_path(&app.0)));
     assert_eq!(text(&bench, "tree@HEAD/src/retry.rs").await, OLD);
 
     let user = bench.repo("user", &[("use.rs", "fn used() {}\n")]);
@@ -287,7 +290,7 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
         .unwrap()
         .iter()
         .filter(|root| root.path.starts_with(user.at("lib")))
-        .map(Root::owner)
+        .map(Root::chunk_owner)
         .collect();
     assert_eq!(owners.len(), 1);
 }
@@ -298,10 +301,10 @@ async fn a_folder_at_the_path_of_a_commit_takes_nothing_from_it() {
     run(&bench, &app, "v1").await;
     let before = root(&bench, "app@v1").await;
     let tree = worktree(&app, "app@v1", &["--detach"]);
-    let refused = bench.ingest.start(request(&tree.0)).await.unwrap_err().to_string();
+    let refused = bench.ingest.start_run(request(&tree.0)).await.unwrap_err().to_string();
     assert!(refused.contains("run `codeinfo remove app@v1` first"), "{refused}");
     assert_eq!(root(&bench, "app@v1").await, before);
-    bench.ingest.remove("app@v1").await.unwrap();
+    bench.ingest.remove_root("app@v1").await.unwrap();
     bench.ingest(&tree).await;
     let after = root(&bench, "app@v1").await;
     assert_eq!((after.path, after.revision), (before.path, None));
@@ -376,11 +379,11 @@ async fn what_a_hostile_repository_says_leads_nowhere_else() {
     // They are no files, and so none is missing.
     assert_eq!(run(&bench, &app, &names).await.message, None);
     assert_eq!(files(&bench, &format!("app@{names}")).await, ["good.rs"]);
-    let id = bench.ingest.start(at(&app, &endless)).await.unwrap();
+    let id = bench.ingest.start_run(at(&app, &endless)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(bench.ingest.status(id).unwrap().state, State::Scanning);
-    bench.ingest.cancel(id).unwrap();
-    assert_eq!(bench.ended(id).await.state, State::Cancelled);
+    assert_eq!(bench.ingest.run_status(id).unwrap().state, RunState::Scanning);
+    bench.ingest.cancel_run(id).unwrap();
+    assert_eq!(bench.ended(id).await.state, RunState::Cancelled);
 
     // References and objects behind links are not there.
     let git_folder = app.at(".git");
@@ -418,7 +421,7 @@ async fn objects_may_be_packed_again_while_a_commit_is_indexed() {
     commit_all(&app.0, "Add very much");
     git(&app.0, &["tag", "many"]);
     bench.faults.hold();
-    let run = bench.ingest.start(at(&app, "many")).await.unwrap();
+    let run = bench.ingest.start_run(at(&app, "many")).await.unwrap();
     bench.faults.held().await;
     let folder = app.0.clone();
     let pack = move || {
@@ -428,7 +431,7 @@ async fn objects_may_be_packed_again_while_a_commit_is_indexed() {
     tokio::task::spawn_blocking(pack).await.unwrap();
     bench.faults.release();
     let status = bench.ended(run).await;
-    assert_eq!((status.state, status.counts.files), (State::Completed, 302), "{status:?}");
+    assert_eq!((status.state, status.counts.files), (RunState::Completed, 302), "{status:?}");
     assert_eq!(status.counts.skipped, 0, "{status:?}");
     assert_eq!(files(&bench, "app@many").await.len(), 302);
 }

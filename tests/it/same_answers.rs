@@ -9,9 +9,9 @@ use std::{
 };
 
 use codeinfo_core::{PathMap, task::Tasks};
-use codeinfo_embed::Builtin;
-use codeinfo_ingest::State;
-use codeinfo_search::{Query, Search, SearchError};
+use codeinfo_embed::BuiltinEmbedder;
+use codeinfo_ingest::RunState;
+use codeinfo_search::{Search, SearchError, SearchQuery};
 use futures_util::{StreamExt, join, stream};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -246,16 +246,16 @@ async fn what_another_process_changes_is_found_by_the_next_search() {
     fs::write(folder.path().join("tank.rs"), text("fill_0")).unwrap();
     fs::write(folder.path().join("mill.rs"), "/// Grinds the corn.\nfn grind() {}\n").unwrap();
     writer.ingest(folder.path()).await;
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(reader.store.clone(), embedder, PathMap::default());
-    let query = Query::new("fill the tank to the mark", None, Some(2)).unwrap();
+    let query = SearchQuery::new("fill the tank to the mark", None, Some(2)).unwrap();
     let look_ups = || stand_in.calls("get", "_files_") + stand_in.calls("scroll", "_files_");
     for change in 1..4 {
         let mut searches = 0;
         // Until the reader looks nothing up any more.
         loop {
             let before = look_ups();
-            search.find(&query).await.unwrap();
+            search.find_chunks(&query).await.unwrap();
             if before == look_ups() {
                 break;
             }
@@ -264,11 +264,11 @@ async fn what_another_process_changes_is_found_by_the_next_search() {
         }
         let name = format!("fill_{change}");
         fs::write(folder.path().join("tank.rs"), text(&name)).unwrap();
-        assert_eq!(writer.ingest(folder.path()).await.state, State::Completed);
-        let found = search.find(&query).await.unwrap();
+        assert_eq!(writer.ingest(folder.path()).await.state, RunState::Completed);
+        let found = search.find_chunks(&query).await.unwrap();
         assert_eq!(found.hits[0].symbol.as_deref(), Some(name.as_str()));
         assert!(found.hits.iter().all(|hit| hit.symbol.as_deref() != Some("fill_0")));
     }
-    writer.ingest.remove(folder.path().to_str().unwrap()).await.unwrap();
-    assert!(matches!(search.find(&query).await, Err(SearchError::IngestRequired)));
+    writer.ingest.remove_root(folder.path().to_str().unwrap()).await.unwrap();
+    assert!(matches!(search.find_chunks(&query).await, Err(SearchError::IngestRequired)));
 }

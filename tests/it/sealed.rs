@@ -5,9 +5,9 @@ mod places;
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use codeinfo_codex::{Confinement, Network, OtherVariables, SandboxMode};
-use codeinfo_core::{ConversationId, error::Code};
-use codeinfo_ingest::discover::discover;
+use codeinfo_codex::{OtherVariables, SandboxMode, ShellConfinement, ShellNetwork};
+use codeinfo_core::{ConversationId, error::ErrorCode};
+use codeinfo_ingest::discover::discover_files;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -175,7 +175,7 @@ async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the
         put(&repo.join(proof), "");
     }
     let mut root = root(&repo);
-    let found = discover(&root.path, 1 << 20, &CancellationToken::new()).unwrap();
+    let found = discover_files(&root.path, 1 << 20, &CancellationToken::new()).unwrap();
     root.private_files = Some(found.private.into_iter().collect());
     harness.store.put_root(root).await.unwrap();
     let (conversation, got) =
@@ -204,7 +204,7 @@ async fn a_root_in_a_folder_that_is_kept_from_the_shell_is_not_read_and_all_othe
     let (_, got) =
         first(&harness, &format!("cat {at}/code {at}/vendor/in/code {at}/vendor/.env")).await;
     assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
-    let unread = harness.chat.unread().await.unwrap();
+    let unread = harness.chat.list_excluded_repositories().await.unwrap();
     let unread: Vec<&str> = unread.iter().map(|unread| unread.name.as_str()).collect();
     assert_eq!(unread, ["in"]);
 }
@@ -273,9 +273,9 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
     let methods = harness.search.methods();
     assert!(!methods.contains(&"attack".to_owned()), "{methods:?} after {before}");
     let confinement = harness.codex.confinement().unwrap();
-    let expected = Confinement {
+    let expected = ShellConfinement {
         sandbox: SandboxMode::WorkspaceWrite,
-        network: Network::Proxied,
+        network: ShellNetwork::Proxied,
         error: None,
     };
     assert_eq!(confinement, expected);
@@ -289,8 +289,8 @@ async fn a_shell_without_a_network_has_no_sockets() {
     let (_, got) =
         first(&harness, &format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo open")).await;
     assert!(!got.contains("open"), "{got}");
-    harness.codex.check().await;
-    assert_eq!(harness.codex.confinement().unwrap().network, Network::Off);
+    harness.codex.check_availability().await;
+    assert_eq!(harness.codex.confinement().unwrap().network, ShellNetwork::Off);
 }
 
 #[tokio::test]
@@ -423,7 +423,7 @@ exec "$REAL" "$@""#;
         })
         .await;
         let error = harness.begin("true", None).await.unwrap_err();
-        assert_eq!(error.code(), Code::LlmUnavailable);
+        assert_eq!(error.code(), ErrorCode::LlmUnavailable);
         assert_eq!(
             error.to_string(),
             "Codex cannot be used: the installed Codex 0.169.0 does not keep the model's shell from \

@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use codeinfo_chunk::Kind;
-use codeinfo_core::{ChunkRecord, PathMap, Root, RootId, error::Code, task::Tasks};
-use codeinfo_embed::{Builtin, Document, Embedder, lexical};
+use codeinfo_chunk::ChunkKind;
+use codeinfo_core::{ChunkRecord, PathMap, Root, RootId, error::ErrorCode, task::Tasks};
+use codeinfo_embed::{BuiltinEmbedder, Embedder, EmbeddingDocument, lexical};
 use codeinfo_lang::role;
-use codeinfo_search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt};
+use codeinfo_search::{
+    Excerpt, ResultFreshness, Search, SearchError, SearchQuery, SearchResults, SearchWeights,
+    render_excerpt,
+};
 use codeinfo_store::{ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, Store, StoreMode};
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -16,14 +19,14 @@ use crate::store_suite;
 /// A store with indexed repositories.
 struct Library {
     store: Store,
-    embedder: Arc<Builtin>,
+    embedder: Arc<BuiltinEmbedder>,
     _folder: TempDir,
 }
 
 impl Library {
     async fn empty() -> Self {
         let tasks = Tasks::default();
-        let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
+        let embedder = Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
         let (model, dimensions) = (embedder.model().clone(), embedder.dimensions().unwrap());
         let settings = codeinfo_store::EmbeddedStoreSettings {
@@ -50,8 +53,11 @@ impl Library {
     /// Indexes `chunks`, each a path, a symbol and a text, as they were at `indexed_at_ms`.
     async fn index(&self, name: &str, indexed_at_ms: u64, chunks: &[(&str, &str, &str)]) {
         let path = PathBuf::from("/data/repos").join(name);
-        let root =
-            Root { name: name.to_owned(), model_id: self.embedder.model().id(), ..Root::of(path) };
+        let root = Root {
+            name: name.to_owned(),
+            model_id: self.embedder.model().id(),
+            ..Root::from_folder(path)
+        };
         let id = root.id;
         self.store.put_root(root).await.unwrap();
         let mut all = Vec::new();
@@ -77,20 +83,21 @@ impl Library {
             start_line,
             end_line: start_line + lines - 1,
             symbol: Some(symbol.to_owned()),
-            kind: Kind::Head,
+            kind: ChunkKind::Head,
             defines: vec![symbol.to_owned()],
-            roles: role::roles(path).collect(),
+            roles: role::detect_roles(path).collect(),
             language: Some("rust".to_owned()),
             text: text.to_owned(),
             ..store_suite::record(path, path)
         };
         let place = format!("{path} {indexed_at_ms} {start_line}");
-        let document = Document { path, symbol, text };
-        let dense = self.embedder.documents(vec![document.to_owned()]).await.unwrap().remove(0);
+        let document = EmbeddingDocument { path, symbol, text };
+        let dense =
+            self.embedder.embed_documents(vec![document.to_owned()]).await.unwrap().remove(0);
         NewChunk {
             id: Uuid::new_v5(&root.0, place.as_bytes()),
             record,
-            vectors: ChunkVectors { dense, sparse: lexical::document(&document) },
+            vectors: ChunkVectors { dense, sparse: lexical::weigh_document(&document) },
         }
     }
 
@@ -99,13 +106,16 @@ impl Library {
         Search::new(self.store.clone(), embedder, path_map)
     }
 
-    async fn find(&self, text: &str) -> Found {
-        self.search(PathMap::default()).find(&Query::new(text, None, None).unwrap()).await.unwrap()
+    async fn find(&self, text: &str) -> SearchResults {
+        self.search(PathMap::default())
+            .find_chunks(&SearchQuery::new(text, None, None).unwrap())
+            .await
+            .unwrap()
     }
 
-    async fn find_in(&self, text: &str, repository: &str) -> Result<Found, SearchError> {
+    async fn find_in(&self, text: &str, repository: &str) -> Result<SearchResults, SearchError> {
         self.search(PathMap::default())
-            .find(&Query::new(text, Some(repository), Some(20)).unwrap())
+            .find_chunks(&SearchQuery::new(text, Some(repository), Some(20)).unwrap())
             .await
     }
 }
@@ -125,7 +135,7 @@ async fn words_found_nowhere_and_names_of_documents_alone_are_told() {
     assert_eq!(found.absent_words, ["giraffes", "anti"]);
 }
 
-fn symbols(found: &Found) -> Vec<&str> {
+fn symbols(found: &SearchResults) -> Vec<&str> {
     found.hits.iter().map(|hit| hit.symbol.as_deref().unwrap_or("")).collect()
 }
 
@@ -358,7 +368,7 @@ async fn files_sum_up_the_hits() {
 #[tokio::test]
 async fn a_repository_is_chosen_by_name_id_or_path() {
     let shop = Library::shop().await;
-    let id = RootId::of(&PathBuf::from("/data/repos/page")).to_string();
+    let id = RootId::from_path(&PathBuf::from("/data/repos/page")).to_string();
     for reference in ["page", id.as_str(), "/data/repos/page", "/data/repos/page/"] {
         let found = shop.find_in("basket", reference).await.unwrap();
         assert!(!found.hits.is_empty());
@@ -371,18 +381,18 @@ async fn paths_are_shown_as_clients_see_them() {
     let shop = Library::shop().await;
     let map = PathMap::new(PathBuf::from("/data"), PathBuf::from("/home/me"));
     let search = shop.search(map);
-    let found = search.find(&Query::new("refund", None, None).unwrap()).await.unwrap();
+    let found = search.find_chunks(&SearchQuery::new("refund", None, None).unwrap()).await.unwrap();
     assert_eq!(found.hits[0].path, "/home/me/repos/server/src/payment/refund.rs");
     assert_eq!(found.files[0].path, found.hits[0].path);
-    let query = Query::new("refund", Some("/home/me/repos/page"), None).unwrap();
-    assert!(search.find(&query).await.unwrap().hits.iter().all(|hit| hit.repo == "page"));
+    let query = SearchQuery::new("refund", Some("/home/me/repos/page"), None).unwrap();
+    assert!(search.find_chunks(&query).await.unwrap().hits.iter().all(|hit| hit.repo == "page"));
 }
 
 #[tokio::test]
 async fn an_unknown_repository_is_refused_with_the_known_ones() {
     let shop = Library::shop().await;
     let failure = shop.find_in("basket", "sever").await.unwrap_err();
-    assert_eq!(failure.code(), Code::RepoNotFound);
+    assert_eq!(failure.code(), ErrorCode::RepoNotFound);
     let message = "no repository `sever` is indexed; known are `page`, `server`";
     assert_eq!(failure.to_string(), message);
 }
@@ -391,7 +401,7 @@ async fn an_unknown_repository_is_refused_with_the_known_ones() {
 async fn nothing_indexed_asks_for_an_ingest() {
     let library = Library::empty().await;
     let failure = library.find_in("basket", "server").await.unwrap_err();
-    assert_eq!(failure.code(), Code::IngestRequired);
+    assert_eq!(failure.code(), ErrorCode::IngestRequired);
 }
 
 #[tokio::test]
@@ -416,8 +426,14 @@ async fn an_excerpt_keeps_to_its_limit_and_counts_what_is_left_out() {
     assert!(0 < short.left_out && short.text.contains(&format!("({} more", short.left_out)));
 }
 
-fn shown(found: &Found, max_bytes: usize) -> Excerpt {
-    excerpt(found, "customer money", &Freshness::default(), &BTreeSet::new(), max_bytes)
+fn shown(found: &SearchResults, max_bytes: usize) -> Excerpt {
+    render_excerpt(
+        found,
+        "customer money",
+        &ResultFreshness::default(),
+        &BTreeSet::new(),
+        max_bytes,
+    )
 }
 
 #[tokio::test]
@@ -426,12 +442,12 @@ async fn a_word_that_means_about_the_same_counts_in_part() {
     let login = ("src/login.rs", "login", "fn login(passwd: &str) -> bool {\n    check(passwd)\n}");
     let other = ("src/other.rs", "other", "fn other(password: &str) -> bool {\n    false\n}");
     library.index("server", 1, &[login, other]).await;
-    let query = Query::new("where is the password checked", None, None).unwrap();
+    let query = SearchQuery::new("where is the password checked", None, None).unwrap();
     let mut scores = Vec::new();
     for near in [0.0, 1.0] {
-        let weights = Weights { near, ..Weights::SHIPPED };
+        let weights = SearchWeights { near, ..SearchWeights::SHIPPED };
         let search = library.search(PathMap::default()).with_weights(weights);
-        let found = search.find(&query).await.unwrap();
+        let found = search.find_chunks(&query).await.unwrap();
         let hit = found.hits.iter().find(|hit| hit.rel_path == "src/login.rs");
         scores.push(hit.unwrap().score);
     }

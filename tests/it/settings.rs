@@ -326,17 +326,18 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
     assert_eq!(config.guard.hosts, ["code.example", "other.example"]);
     assert!(!config.codex.network && !config.codex.shell);
     let (server, client) = (Path::new("/repos/a/b.rs"), Path::new("/home/me/src/a/b.rs"));
-    assert_eq!(config.path_map.shown(server), client);
-    assert_eq!(config.path_map.meant(client), server);
-    assert_eq!(config.path_map.shown(Path::new("/elsewhere")), Path::new("/elsewhere"));
+    assert_eq!(config.path_map.to_client_path(server), client);
+    assert_eq!(config.path_map.to_server_path(client), server);
+    assert_eq!(config.path_map.to_client_path(Path::new("/elsewhere")), Path::new("/elsewhere"));
     // Exported for the container, and the program started without one.
     let config = read(&[("DATA_DIR", "/data"), ("HOST_INGEST_DIR", "/home/me/src")]).unwrap();
-    assert_eq!(config.path_map.meant(client), client);
+    assert_eq!(config.path_map.to_server_path(client), client);
 }
 
 #[test]
 fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_server() {
-    let root = |name: &str, path: &str| Root { name: name.to_owned(), ..Root::of(path.into()) };
+    let root =
+        |name: &str, path: &str| Root { name: name.to_owned(), ..Root::from_folder(path.into()) };
     let moved = root("moved", "/repos/app");
     let former = root("former", "/home/me/src/app");
     let by_id = moved.id.to_string();
@@ -344,7 +345,7 @@ fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_ser
     let paths = PathMap::new("/repos".into(), "/home/me/src".into());
     let found = |roots: &[&Root], reference: &str| {
         let roots: Vec<Root> = roots.iter().map(|root| (*root).clone()).collect();
-        paths.root(&roots, reference).map(|root| root.name.clone())
+        paths.find_root(&roots, reference).map(|root| root.name.clone())
     };
     let is = |root: &Root| Some(root.name.clone());
     assert_eq!(found(&[&moved, &by_name], &by_id), is(&by_name));

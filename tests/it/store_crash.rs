@@ -8,7 +8,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use codeinfo_core::Sparse;
+use codeinfo_core::TermVector;
 use codeinfo_store::{ChunkQuery, DataDirLock, NewChunk, find_lock_holder};
 use tempfile::TempDir;
 
@@ -80,7 +80,7 @@ async fn check(store: &Store, round: u64, flushed: u64) {
         (written - 1..written + 2 * FLUSHED).map(|write| path(round, write)).collect();
     assert!(paths.len() == 1 && possible.contains(&paths[0].to_owned()), "{paths:?}");
     let last = written - 1;
-    let terms = Sparse { indices: vec![1], values: vec![1.0] };
+    let terms = TermVector { indices: vec![1], values: vec![1.0] };
     let found = store.search(ChunkQuery::lexical(terms, Some(root("kept")), 10_000)).await.unwrap();
     assert_eq!(found.iter().filter(|hit| hit.record.path == path(round, last)).count(), 20);
     let to = vector(round, last, 7).to_vec();

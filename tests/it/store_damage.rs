@@ -14,9 +14,9 @@ use std::{
 };
 
 use codeinfo_core::{LastRun, PathMap, Root, task::Tasks};
-use codeinfo_embed::{Builtin, Embedder};
-use codeinfo_ingest::{Ingest, Request, State};
-use codeinfo_search::{Query, Search};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::{Ingest, IngestRequest, RunState};
+use codeinfo_search::{Search, SearchQuery};
 use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
@@ -92,7 +92,11 @@ pub(crate) struct Harness {
 }
 
 impl Harness {
-    pub(crate) async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
+    pub(crate) async fn open(
+        data: &Path,
+        embedder: &Arc<BuiltinEmbedder>,
+        seal_chunks: usize,
+    ) -> Self {
         let tasks = Tasks::default();
         let settings = codeinfo_store::EmbeddedStoreSettings {
             seal_chunks,
@@ -107,7 +111,7 @@ impl Harness {
         let store = Store::new(engine, StoreMode::Exclusive, tasks.clone());
         let limits =
             codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
-        let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);
+        let embedder: Arc<dyn Embedder> = Arc::<BuiltinEmbedder>::clone(embedder);
         let ingest = Ingest::new(store.clone(), Arc::clone(&embedder), limits, tasks.clone());
         let search = Search::new(store.clone(), embedder, PathMap::default());
         Self { store, ingest, search, tasks }
@@ -115,16 +119,16 @@ impl Harness {
 
     pub(crate) async fn ingest(&self, path: &Path, name: &str) {
         let description = Some(format!("the {name} of the boiler"));
-        let request = Request {
+        let request = IngestRequest {
             path: path.to_owned(),
             name: Some(name.to_owned()),
             description,
-            ..Request::default()
+            ..IngestRequest::default()
         };
-        let run = self.ingest.start(request).await.unwrap();
-        let mut status = self.ingest.watch(run).unwrap();
+        let run = self.ingest.start_run(request).await.unwrap();
+        let mut status = self.ingest.watch_run(run).unwrap();
         let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().state;
-        assert!(matches!(ended, State::Completed | State::Skipped), "{ended:?}");
+        assert!(matches!(ended, RunState::Completed | RunState::Skipped), "{ended:?}");
     }
 
     pub(crate) async fn look(&self) -> Seen {
@@ -134,8 +138,8 @@ impl Harness {
         }
         let mut answers = Vec::new();
         for question in QUESTIONS {
-            let query = Query::new(question, None, Some(10)).unwrap();
-            let found = self.search.find(&query).await.unwrap();
+            let query = SearchQuery::new(question, None, Some(10)).unwrap();
+            let found = self.search.find_chunks(&query).await.unwrap();
             let line = |hit: codeinfo_core::Hit| {
                 format!("{}/{}:{}-{}", hit.repo, hit.rel_path, hit.start_line, hit.end_line)
             };
@@ -155,7 +159,11 @@ impl Harness {
 }
 
 /// A store of two repositories, with changes and a deletion, closed.
-pub(crate) async fn build(folder: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Seen {
+pub(crate) async fn build(
+    folder: &Path,
+    embedder: &Arc<BuiltinEmbedder>,
+    seal_chunks: usize,
+) -> Seen {
     let repos = folder.join("repos");
     for (name, word) in [("valves", "valve"), ("pumps", "pump")] {
         fs::create_dir_all(repos.join(name)).unwrap();
@@ -225,7 +233,7 @@ pub(crate) fn aside(data: &Path) -> Vec<String> {
 async fn survives(
     (file, damage): (&Path, &Damage),
     (data, before): (&Path, &Seen),
-    (embedder, seal_chunks): (&Arc<Builtin>, usize),
+    (embedder, seal_chunks): (&Arc<BuiltinEmbedder>, usize),
 ) -> Duration {
     let work = TempDir::new().unwrap();
     let copied = work.path().join("data");
@@ -239,7 +247,7 @@ async fn survives(
         let harness = Harness::open(&copied, embedder, seal_chunks).await;
         longest = longest.max(started.elapsed());
         let what = format!("{damage:?} {}, start {time}", file.display());
-        timeout(TIMEOUT, harness.ingest.repair()).await.expect(&what).unwrap();
+        timeout(TIMEOUT, harness.ingest.repair_damaged_roots()).await.expect(&what).unwrap();
         assert_eq!(harness.store.damage(), None, "{what}");
         assert_eq!(harness.look().await, *before, "{what}");
         harness.close().await;
@@ -250,7 +258,7 @@ async fn survives(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let mut state = seed();
     let started_with = state;
     let (mut count, mut failed, mut longest) = (0, Vec::new(), Duration::ZERO);
@@ -311,7 +319,7 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn completing_a_run_of_one_repository_leaves_the_others() {
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let folder = TempDir::new().unwrap();
     let before = build(folder.path(), &embedder, 4096).await;
     let harness = Harness::open(&folder.path().join("data"), &embedder, 4096).await;

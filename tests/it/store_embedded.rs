@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{LastRun, Root, Sparse, error::Code, task::Tasks};
+use codeinfo_core::{LastRun, Root, TermVector, error::ErrorCode, task::Tasks};
 use codeinfo_store::{
     ChunkQuery, DataDirLock, EmbeddedEngine, Engine, LockHolder, OnMismatch, StorageSize,
     StoreError, StoreMode, find_lock_holder,
@@ -56,7 +56,7 @@ async fn merging_segments_loses_and_doubles_nothing() {
             assert_eq!(numbers_of(&found).contains(&number), !wanted.is_empty(), "{found:?}");
             assert!((found[0].score - 1.0).abs() < 1e-3, "{found:?}");
         }
-        let replaced = Sparse { indices: vec![3], values: vec![1.0] };
+        let replaced = TermVector { indices: vec![3], values: vec![1.0] };
         let found = store.search(ChunkQuery::lexical(replaced, None, 100)).await.unwrap();
         assert_eq!(numbers_of(&found), (1..=21).step_by(2).collect::<Vec<_>>());
     }
@@ -66,7 +66,7 @@ async fn merging_segments_loses_and_doubles_nothing() {
     let store = open(folder.path()).await.unwrap();
     assert_eq!(numbers(&all(&store).await), expected);
     assert_eq!(store.files(root("a")).await.unwrap().len(), 16);
-    let terms = Sparse { indices: vec![2], values: vec![1.0] };
+    let terms = TermVector { indices: vec![2], values: vec![1.0] };
     let found = store.search(ChunkQuery::lexical(terms, Some(root("b")), 10_000)).await.unwrap();
     let of_b = expected.iter().filter(|n| **n % 2 == 1 && 21 < **n).count();
     assert_eq!(found.len(), of_b);
@@ -180,7 +180,7 @@ async fn vectors_of_another_length_are_those_of_another_model() {
     let wider = DIMENSIONS + 1;
     let opened = EmbeddedEngine::open(folder.path(), MODEL, wider, refuse, &settings, tasks).await;
     let error = opened.err().unwrap();
-    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    assert_eq!(error.code(), ErrorCode::EmbedModelMismatch);
     let message = error.to_string();
     assert!(message.contains("with 4 dimensions") && message.contains("with 5"), "{message}");
 }
@@ -211,7 +211,7 @@ async fn a_layout_of_the_future_is_refused() {
     drop(open(folder.path()).await.unwrap());
     fs::write(folder.path().join("manifest.json"), r#"{"layout":9,"all":"else"}"#).unwrap();
     let error = open(folder.path()).await.err().unwrap();
-    assert_eq!(error.code(), Code::StoreUnavailable);
+    assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     let message = error.to_string();
     assert!(message.contains("has layout 9, but this version reads up to 4"), "{message}");
     assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
@@ -238,7 +238,7 @@ async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
     }
     let before = names(folder.path(), "");
     let error = open(folder.path()).await.err().unwrap();
-    assert_eq!(error.code(), Code::StoreUnavailable);
+    assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     let message = error.to_string();
     assert!(message.contains("has layout 2, and this version needs 4"), "{message}");
     assert!(message.contains("`--reembed`"), "{message}");
@@ -274,7 +274,7 @@ async fn damage_is_refused_with_the_folder_and_what_to_do_where_nothing_is_to_be
         for _ in 0..2 {
             let refused = open_with(folder.path(), MODEL, OnMismatch::Refuse, false).await;
             let error = refused.err().unwrap_or_else(|| panic!("{file} was not noticed"));
-            assert_eq!(error.code(), Code::StoreUnavailable);
+            assert_eq!(error.code(), ErrorCode::StoreUnavailable);
             let message = error.to_string();
             assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
             assert!(message.contains("is damaged: ") && message.contains("`codeinfo serve`"));
@@ -402,7 +402,7 @@ fn a_second_holder_learns_who_has_the_lock() {
     lock.announce(&announced).unwrap();
     assert_eq!(find_lock_holder(&data_dir).unwrap(), Some(announced));
     let error = DataDirLock::acquire(&data_dir).unwrap_err();
-    assert_eq!(error.code(), Code::StoreUnavailable);
+    assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     assert_eq!(
         error.to_string(),
         format!(

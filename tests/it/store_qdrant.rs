@@ -5,7 +5,7 @@ mod payloads;
 
 use std::time::{Duration, Instant};
 
-use codeinfo_core::{RootId, Secret, Sparse, error::Code, task::Tasks};
+use codeinfo_core::{RootId, Secret, TermVector, error::ErrorCode, task::Tasks};
 use codeinfo_store::{
     ChunkQuery, EmbeddedEngine, NewChunk, OnMismatch, ScoredChunk, StoreError, StoreMode,
 };
@@ -48,7 +48,8 @@ async fn both_engines_find_the_same_in_the_same_order() {
     for (of, n) in scopes.into_iter().zip(1..) {
         let (a, b) = (near(&embedded, of, n).await, near(&server, of, n).await);
         assert_same(&a, &b);
-        let terms = Sparse { indices: vec![1, 2, 3, 5, 90], values: vec![1.0, 0.5, 2.0, 1.0, 1.0] };
+        let terms =
+            TermVector { indices: vec![1, 2, 3, 5, 90], values: vec![1.0, 0.5, 2.0, 1.0, 1.0] };
         let a = embedded.search(ChunkQuery::lexical(terms.clone(), of, 25)).await.unwrap();
         let b = server.search(ChunkQuery::lexical(terms, of, 25)).await.unwrap();
         assert_same(&a, &b);
@@ -132,7 +133,7 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
         store.lease(a_root("one").id).await.err().unwrap(),
     ];
     for error in failures {
-        assert_eq!(error.code(), Code::StoreUnavailable);
+        assert_eq!(error.code(), ErrorCode::StoreUnavailable);
         let message = error.to_string();
         assert!(message.contains(&format!("Qdrant at `{url}` cannot be reached")), "{message}");
         assert!(message.contains("`QDRANT_URL` names its gRPC port, 6334"), "{message}");
@@ -315,7 +316,7 @@ async fn failures_say_what_could_not_be_done_in_words_that_people_know() {
     let store = fixture.open().await;
     let problem = Problem::Refuse(tonic::Code::InvalidArgument);
     stand_in.rule(Rule { call: "", of: "", after: 0, times: usize::MAX, problem });
-    let term = || Sparse { indices: vec![1], values: vec![1.0] };
+    let term = || TermVector { indices: vec![1], values: vec![1.0] };
     let failures = [
         ("search", store.search(ChunkQuery::nearest(vector(1).to_vec(), None, 1)).await.err()),
         ("search", store.search(ChunkQuery::lexical(term(), None, 1)).await.err()),
@@ -416,7 +417,7 @@ async fn a_wrong_key_stops_the_start_and_is_not_shown() {
     let mut fixture = Fixture::of(&stand_in);
     fixture.settings.api_key = Some(Secret::new("wrong-key".to_owned()));
     let error = fixture.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
-    assert_eq!(error.code(), Code::StoreUnavailable);
+    assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     let message = error.to_string();
     assert!(message.ends_with("set `QDRANT_API_KEY` to a key that may write"), "{message}");
     assert!(!message.contains("wrong-key"), "{message}");
@@ -446,7 +447,7 @@ async fn of_two_models_at_once_one_is_kept() {
     let opened = join_all(opened).await;
     assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 1);
     let refused = opened.into_iter().filter_map(Result::err);
-    assert!(refused.map(|error| error.code()).all(|code| code == Code::EmbedModelMismatch));
+    assert!(refused.map(|error| error.code()).all(|code| code == ErrorCode::EmbedModelMismatch));
 }
 
 #[tokio::test]
@@ -461,7 +462,7 @@ async fn a_process_notices_that_another_one_changed_the_model() {
         old.health().await.err(),
     ];
     for error in failures {
-        assert_eq!(error.unwrap().code(), Code::EmbedModelMismatch);
+        assert_eq!(error.unwrap().code(), ErrorCode::EmbedModelMismatch);
     }
     assert_eq!(all(&new).await, []);
     // The first model again: a process of its first time must not mix into that.
@@ -477,7 +478,7 @@ async fn two_processes_that_may_discard_do_so_once_each() {
     let new = fixture.open_as("other@2", OnMismatch::Discard).await.unwrap();
     put(&new, [chunk(1, "a", "x", vector(1), &[])]).await;
     let error = old.count(None).await.err().unwrap();
-    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    assert_eq!(error.code(), ErrorCode::EmbedModelMismatch);
     assert_eq!(all(&new).await.len(), 1);
 }
 
@@ -494,7 +495,7 @@ async fn a_collection_that_somebody_deleted_is_reported_and_made_again_on_reques
     assert!(message.contains(&format!("its collection `{chunks}` is gone")), "{message}");
     assert!(message.contains("`--reembed`"), "{message}");
     let store = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
-    assert_eq!(store.roots().await.unwrap(), [a_root("one").discarded()]);
+    assert_eq!(store.roots().await.unwrap(), [a_root("one").without_index()]);
     fixture.open().await;
     // Nothing of before is left.
     let left = stand_in.collections().len();
@@ -531,7 +532,7 @@ async fn asking_for_the_lease_of_a_living_process_names_it() {
     let root = a_root("one").id;
     let lease = a.lease(root).await.unwrap();
     let error = b.lease(root).await.err().unwrap();
-    assert_eq!(error.code(), Code::Busy);
+    assert_eq!(error.code(), ErrorCode::Busy);
     assert_eq!(
         error.to_string(),
         "the repository is being changed by process a; try again when that has ended"
@@ -588,7 +589,7 @@ async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it()
     stand_in.shut(0);
     let shut = Instant::now();
     let error = lease.wait_until_lost().await;
-    assert_eq!(error.code(), Code::StoreUnavailable);
+    assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     assert!(shut.elapsed() < fixture.settings.lease, "{:?}", shut.elapsed());
     lease.check().unwrap_err();
     lease.release().await;
@@ -651,7 +652,7 @@ async fn hits_come_with_their_records_unless_very_many_are_tied() {
     .await;
     put(&store, (31..=90).map(|n| chunk(n, "b", "x", vector(1), &[(2, 1.0)]))).await;
     let reads = || stand_in.calls("get", "_chunks_");
-    let term = |term| Sparse { indices: vec![term], values: vec![1.0] };
+    let term = |term| TermVector { indices: vec![term], values: vec![1.0] };
     let found =
         store.search(ChunkQuery::nearest(vector(7).to_vec(), Some(root("a")), 5)).await.unwrap();
     assert_eq!((found.len(), found[0].id, found[0].record.path.as_str()), (5, id(7), "7.rs"));

@@ -11,7 +11,7 @@ use std::{
 };
 
 use codeinfo_core::task::Tasks;
-use codeinfo_embed::Builtin;
+use codeinfo_embed::BuiltinEmbedder;
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -54,13 +54,13 @@ impl Kind {
 /// An index whose files are at rest.
 struct Index {
     folder: TempDir,
-    embedder: Arc<Builtin>,
+    embedder: Arc<BuiltinEmbedder>,
     before: Seen,
 }
 
 impl Index {
     async fn new() -> Self {
-        let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+        let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
         let folder = TempDir::new().unwrap();
         let before = build(folder.path(), &embedder, SEAL).await;
         Self { folder, embedder, before }
@@ -78,7 +78,7 @@ impl Index {
     /// Opens a data folder, has it repaired, and compares what is seen.
     async fn heals(&self, data: &Path, what: &str) {
         let harness = self.open(data).await;
-        harness.ingest.repair().await.unwrap();
+        harness.ingest.repair_damaged_roots().await.unwrap();
         assert_eq!(harness.store.damage(), None, "{what}");
         assert_eq!(harness.look().await, self.before, "{what}");
         harness.close().await;
@@ -166,7 +166,7 @@ async fn an_index_without_its_list_of_repositories_is_not_well() {
         // It says so until something is indexed, also after another start.
         for _ in 0..2 {
             let harness = index.open(&data).await;
-            harness.ingest.repair().await.unwrap();
+            harness.ingest.repair_damaged_roots().await.unwrap();
             let said = harness.store.damage().unwrap();
             assert!(said.contains("the list of repositories is lost"), "{said}");
             let roots = harness.store.roots().await.unwrap();

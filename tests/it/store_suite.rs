@@ -6,7 +6,9 @@ mod reopening;
 
 use std::{path::Path, time::UNIX_EPOCH};
 
-use codeinfo_core::{ChunkRecord, Counts, FileRecord, Root, RootId, Sparse, error::Code};
+use codeinfo_core::{
+    ChunkRecord, FileRecord, IndexCounts, Root, RootId, TermVector, error::ErrorCode,
+};
 use codeinfo_store::{
     ChunkQuery, ChunkVectors, NewChunk, OnMismatch, ScoredChunk, StoreError, StoredChunk,
 };
@@ -148,7 +150,7 @@ pub(crate) async fn removing_chunks_takes_the_named_ones_and_no_more(store: Stor
     let found =
         store.search(ChunkQuery::nearest(vec![1.0, 0.0, 0.0, 0.0], None, 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [6, 5, 2, 4]);
-    let query = Sparse { indices: vec![1, 3], values: vec![1.0, 1.0] };
+    let query = TermVector { indices: vec![1, 3], values: vec![1.0, 1.0] };
     let found = store.search(ChunkQuery::lexical(query, Some(root("a")), 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [2]);
     put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
@@ -189,7 +191,7 @@ pub(crate) async fn lexical_weighs_rare_terms_higher(store: Store) {
         (1..=9).map(|n| chunk(n, "a", "x", vector, &[(common, 1.0)])).collect();
     chunks.push(chunk(10, "b", "x", vector, &[(common, 0.5), (rare, 1.0)]));
     put(&store, chunks).await;
-    let query = Sparse { indices: vec![common, rare], values: vec![1.0, 1.0] };
+    let query = TermVector { indices: vec![common, rare], values: vec![1.0, 1.0] };
     let found = store.search(ChunkQuery::lexical(query.clone(), None, 3)).await.unwrap();
     assert_eq!(numbers_of(&found), [10, 1, 2]);
     assert_eq!(found[0].record, record("b", "x"));
@@ -206,7 +208,7 @@ pub(crate) async fn lexical_keeps_to_one_root_and_replaced_terms_are_gone(store:
     let vector = [1.0, 0.0, 0.0, 0.0];
     put(&store, [chunk(1, "a", "x", vector, &[(7, 1.0)]), chunk(2, "b", "x", vector, &[(7, 2.0)])])
         .await;
-    let query = || Sparse { indices: vec![7], values: vec![1.0] };
+    let query = || TermVector { indices: vec![7], values: vec![1.0] };
     let found = store.search(ChunkQuery::lexical(query(), Some(root("a")), 5)).await.unwrap();
     assert_eq!(numbers_of(&found), [1]);
     put(&store, [chunk(1, "a", "x", vector, &[]), chunk(2, "b", "x", vector, &[(8, 1.0)])]).await;
@@ -220,7 +222,7 @@ pub(crate) async fn ties_are_ordered_by_id(store: Store) {
     let found =
         store.search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], None, 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 5, 9, 7]);
-    let query = Sparse { indices: vec![3], values: vec![1.0] };
+    let query = TermVector { indices: vec![3], values: vec![1.0] };
     let found = store.search(ChunkQuery::lexical(query, None, 10)).await.unwrap();
     assert_eq!(numbers_of(&found), [7, 1, 2, 5, 9]);
 }
@@ -231,7 +233,7 @@ pub(crate) async fn ties_at_the_limit_keep_the_lowest_ids(store: Store) {
     put(&store, numbers.iter().map(tied)).await;
     let found = store.search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], None, 4)).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 3, 4]);
-    let query = Sparse { indices: vec![3], values: vec![1.0] };
+    let query = TermVector { indices: vec![3], values: vec![1.0] };
     let found = store.search(ChunkQuery::lexical(query, Some(root("a")), 4)).await.unwrap();
     assert_eq!(numbers_of(&found), [1, 2, 3, 4]);
 }
@@ -241,10 +243,13 @@ pub(crate) async fn empty_queries_find_nothing(store: Store) {
     put(&store, [chunk(9, "a", "x", [0.0; 4], &[])]).await;
     assert_eq!(store.search(ChunkQuery::nearest(vec![0.0; 4], None, 5)).await.unwrap(), []);
     assert_eq!(store.search(ChunkQuery::nearest(vec![1.0; 4], None, 0)).await.unwrap(), []);
-    assert_eq!(store.search(ChunkQuery::lexical(Sparse::default(), None, 5)).await.unwrap(), []);
-    let unknown = Sparse { indices: vec![4_000_000_000], values: vec![1.0] };
+    assert_eq!(
+        store.search(ChunkQuery::lexical(TermVector::default(), None, 5)).await.unwrap(),
+        []
+    );
+    let unknown = TermVector { indices: vec![4_000_000_000], values: vec![1.0] };
     assert_eq!(store.search(ChunkQuery::lexical(unknown, None, 5)).await.unwrap(), []);
-    let known = Sparse { indices: vec![1], values: vec![1.0] };
+    let known = TermVector { indices: vec![1], values: vec![1.0] };
     assert_eq!(store.search(ChunkQuery::lexical(known, None, 0)).await.unwrap(), []);
     let found = store.search(ChunkQuery::nearest(vec![1.0; 4], None, 100)).await.unwrap();
     assert!(found.iter().all(|hit| hit.score.is_finite()), "{found:?}");
@@ -257,7 +262,7 @@ pub(crate) async fn an_empty_store_answers(store: Store) {
     assert_eq!(store.files(root("a")).await.unwrap(), []);
     assert_eq!(store.files_at(root("a"), vec!["x".to_owned()]).await.unwrap(), []);
     assert_eq!(store.search(ChunkQuery::nearest(vec![1.0; 4], None, 5)).await.unwrap(), []);
-    let query = Sparse { indices: vec![3], values: vec![1.0] };
+    let query = TermVector { indices: vec![3], values: vec![1.0] };
     assert_eq!(store.search(ChunkQuery::lexical(query, Some(root("a")), 5)).await.unwrap(), []);
     store.remove_root(root("a")).await.unwrap();
     store.remove_chunks(vec![id(1)]).await.unwrap();
@@ -301,7 +306,7 @@ pub(crate) async fn a_chunk_that_does_not_fit_is_refused_with_all_others(store: 
     for chunk in bad {
         let error = store.put_chunks(vec![good.clone(), chunk]).await.unwrap_err();
         assert!(matches!(error, StoreError::InvalidChunk { id: of, .. } if of == id(2)), "{error}");
-        assert_eq!(error.code(), Code::Internal);
+        assert_eq!(error.code(), ErrorCode::Internal);
     }
     assert_eq!(all(&store).await, []);
 }
@@ -410,7 +415,7 @@ pub(crate) async fn all(store: &Store) -> Vec<StoredChunk> {
 
 /// The id of the root that [`a_root`] makes of this name.
 pub(crate) fn root(name: &str) -> RootId {
-    RootId::of(&Path::new("/repositories").join(name))
+    RootId::from_path(&Path::new("/repositories").join(name))
 }
 
 pub(crate) fn chunk(
@@ -421,7 +426,7 @@ pub(crate) fn chunk(
     terms: &[(u32, f32)],
 ) -> NewChunk {
     let (indices, values) = terms.iter().copied().unzip();
-    let vectors = ChunkVectors { dense: dense.to_vec(), sparse: Sparse { indices, values } };
+    let vectors = ChunkVectors { dense: dense.to_vec(), sparse: TermVector { indices, values } };
     NewChunk { id: id(number), record: record(root, path), vectors }
 }
 
@@ -471,8 +476,8 @@ pub(crate) fn a_root(name: &str) -> Root {
         description: Some(format!("all of {name}")),
         model_id: MODEL.to_owned(),
         last_ingest_at: Some(UNIX_EPOCH.into()),
-        counts: Counts { files: 1, chunks: 2, embedded: 2 },
-        ..Root::of(path)
+        counts: IndexCounts { files: 1, chunks: 2, embedded: 2 },
+        ..Root::from_folder(path)
     }
 }
 

@@ -383,7 +383,7 @@ const DEFINING: &[&str] = &[
 /// comments, words of definitions, and ends of names.
 fn language_words() -> HashSet<&'static str> {
     let mut words: HashSet<&str> = DEFINING.iter().copied().collect();
-    for language in languages::all() {
+    for language in languages::iter_all() {
         words.insert(language.name);
         words.extend(language.extensions);
         words.extend(language.file_names);
@@ -393,7 +393,7 @@ fn language_words() -> HashSet<&'static str> {
         let blocks = language.comments.block.iter().flat_map(|(start, end)| [*start, *end]);
         words.extend(language.comments.line.iter().copied().chain(blocks));
     }
-    words.extend(comment::Comments::ANY.line);
+    words.extend(comment::CommentSyntax::ANY.line);
     // What also means something else in every language.
     for plain in ["!", "'", "\"", "*", "..", "::", "@", "{", "}", "#[", "]#", "]]"] {
         assert!(words.remove(plain), "{plain}");
@@ -510,10 +510,6 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
 /// A file without its tests, which stand at its end.
 fn untested(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap().split("#[cfg(all(test").next().unwrap()
-}
-
-fn is_of_product((path, _): &(PathBuf, String)) -> bool {
-    path.starts_with("src")
 }
 
 /// `crates/store/src/qdrant.rs` → `store`; `src/config.rs` → `config`.

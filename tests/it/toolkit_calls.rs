@@ -3,8 +3,8 @@
 use std::{process::Stdio, time::Instant};
 
 use codeinfo_toolkits::{
-    connection::{State, Timing, ToolkitError},
-    spec::Transport,
+    connection::{ConnectionTiming, ToolkitError, ToolkitState},
+    spec::ToolkitTransport,
 };
 use serde_json::json;
 use tokio::{
@@ -27,33 +27,34 @@ async fn tools_of_a_published_server_are_listed_and_called() {
     let toolkits = Toolkits::new();
     let files =
         toolkits.client(&published("server-filesystem", &[folder.path().to_str().unwrap()]));
-    assert_eq!((files.known(), files.status().state), (None, State::Stopped));
-    let catalogue = files.catalogue().await.unwrap();
-    let read = catalogue.tool("read_text_file").unwrap();
+    assert_eq!((files.known_catalogue(), files.status().state), (None, ToolkitState::Stopped));
+    let catalogue = files.load_catalogue().await.unwrap();
+    let read = catalogue.find_tool("read_text_file").unwrap();
     assert!(read.read_only && !read.destructive, "{read:?}");
     assert!(read.input_schema["properties"].get("path").is_some(), "{read:?}");
-    let write = catalogue.tool("write_file").unwrap();
+    let write = catalogue.find_tool("write_file").unwrap();
     assert!(!write.read_only && write.destructive, "{write:?}");
     let path = folder.path().join("valve.txt");
-    let found = files.call("read_text_file", arguments(json!({ "path": path }))).await.unwrap();
+    let found =
+        files.call_tool("read_text_file", arguments(json!({ "path": path }))).await.unwrap();
     assert_eq!((text(&found), found.is_error), ("open\n", false));
     let outside = json!({ "path": "/etc/hostname" });
-    assert!(files.call("read_text_file", arguments(outside)).await.unwrap().is_error);
+    assert!(files.call_tool("read_text_file", arguments(outside)).await.unwrap().is_error);
     let status = files.status();
-    assert_eq!((status.state, status.transport), (State::Ready, "stdio"));
+    assert_eq!((status.state, status.transport), (ToolkitState::Ready, "stdio"));
     assert_eq!(status.tools, catalogue.tools.len());
     toolkits.stop().await;
-    assert_eq!(files.status().state, State::Stopped);
+    assert_eq!(files.status().state, ToolkitState::Stopped);
 }
 
 #[tokio::test]
 async fn calls_of_one_server_run_at_the_same_time() {
     let toolkits = Toolkits::new();
     let everything = toolkits.client(&published("server-everything", &[]));
-    everything.catalogue().await.unwrap();
+    everything.load_catalogue().await.unwrap();
     let long = || {
         let asked = json!({ "duration": 2, "steps": 2 });
-        everything.call("trigger-long-running-operation", arguments(asked))
+        everything.call_tool("trigger-long-running-operation", arguments(asked))
     };
     let began = Instant::now();
     let (one, other) = tokio::join!(long(), long());
@@ -70,16 +71,17 @@ async fn a_hundred_uses_leave_one_process() {
     let uses = (0..100).map(|number| {
         let client = toolkits.client(&scripted(&[]));
         async move {
-            client.catalogue().await.unwrap();
-            let echoed = client.call("echo", arguments(json!({ "number": number }))).await.unwrap();
+            client.load_catalogue().await.unwrap();
+            let echoed =
+                client.call_tool("echo", arguments(json!({ "number": number }))).await.unwrap();
             assert_eq!(text(&echoed), format!("{{\"number\": {number}}}"));
-            client.call("pid", arguments(json!({}))).await.unwrap()
+            client.call_tool("pid", arguments(json!({}))).await.unwrap()
         }
     });
     let pids = futures_util::future::join_all(uses).await;
     let process = client.status().pid.unwrap().to_string();
     assert!(pids.iter().all(|pid| text(pid) == process), "{pids:?}");
-    assert_eq!((client.status().starts, toolkits.pool.all().len()), (1, 1));
+    assert_eq!((client.status().starts, toolkits.pool.list_clients().len()), (1, 1));
     toolkits.stop().await;
 }
 
@@ -88,22 +90,22 @@ async fn a_server_over_http_is_listed_called_and_given_its_headers() {
     let toolkits = Toolkits::new();
     let (_server, port) = serve(0).await;
     let greeter = toolkits.client(&http(port));
-    let catalogue = greeter.catalogue().await.unwrap();
-    assert!(catalogue.tool("greet").unwrap().read_only);
-    assert!(!catalogue.tool("wait").unwrap().read_only);
-    let said = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
+    let catalogue = greeter.load_catalogue().await.unwrap();
+    assert!(catalogue.find_tool("greet").unwrap().read_only);
+    assert!(!catalogue.find_tool("wait").unwrap().read_only);
+    let said = greeter.call_tool("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
     assert_eq!(text(&said), "hello Ada");
     assert_eq!(said.structured, Some(json!({ "result": "hello Ada" })));
-    let key = greeter.call("key", arguments(json!({}))).await.unwrap();
+    let key = greeter.call_tool("key", arguments(json!({}))).await.unwrap();
     assert_eq!(text(&key), "k3y-of-tests");
-    let wait = || greeter.call("wait", arguments(json!({ "seconds": 2 })));
+    let wait = || greeter.call_tool("wait", arguments(json!({ "seconds": 2 })));
     let began = Instant::now();
     let (one, other) = tokio::join!(wait(), wait());
     assert_eq!((text(&one.unwrap()), text(&other.unwrap())), ("waited", "waited"));
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
-    let huge = greeter.call("huge", arguments(json!({ "size": 100_000_000 }))).await;
+    let huge = greeter.call_tool("huge", arguments(json!({ "size": 100_000_000 }))).await;
     assert!(matches!(huge, Err(ToolkitError::Ended { .. } | ToolkitError::Refused { .. })));
-    let said = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
+    let said = greeter.call_tool("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
     assert_eq!(text(&said), "hello Ada");
     toolkits.stop().await;
 }
@@ -113,15 +115,15 @@ async fn a_server_over_http_that_dies_is_used_again_when_it_is_back() {
     let toolkits = Toolkits::with(quick());
     let (server, port) = serve(0).await;
     let greeter = toolkits.client(&http(port));
-    greeter.catalogue().await.unwrap();
-    let died = greeter.call("die", arguments(json!({}))).await;
+    greeter.load_catalogue().await.unwrap();
+    let died = greeter.call_tool("die", arguments(json!({}))).await;
     assert!(matches!(died, Err(ToolkitError::Ended { .. })), "{died:?}");
     drop(server);
-    let away = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap_err();
+    let away = greeter.call_tool("greet", arguments(json!({ "name": "Ada" }))).await.unwrap_err();
     assert!(away.to_string().contains("onnection refused"), "{away}");
     let (_server, _) = serve(port).await;
     let said = loop {
-        match greeter.call("greet", arguments(json!({ "name": "Ada" }))).await {
+        match greeter.call_tool("greet", arguments(json!({ "name": "Ada" }))).await {
             Ok(said) => break said,
             // It is not tried again at once.
             Err(error) => assert!(error.to_string().contains("onnection refused"), "{error}"),
@@ -159,8 +161,9 @@ async fn what_a_service_that_is_no_toolkit_answers_is_not_passed_on() {
                 drop(stream.write_all(reply.as_bytes()).await);
             }
         });
-        let toolkits = Toolkits::with(Timing { start: Duration::from_secs(1), ..quick() });
-        let error = toolkits.client(&http(port)).catalogue().await.unwrap_err().to_string();
+        let toolkits =
+            Toolkits::with(ConnectionTiming { start: Duration::from_secs(1), ..quick() });
+        let error = toolkits.client(&http(port)).load_catalogue().await.unwrap_err().to_string();
         assert!(!error.contains("hydrangea"), "{status} {kind}: {error}");
         toolkits.stop().await;
     }
@@ -173,10 +176,10 @@ async fn a_token_has_no_toolkit_at_an_address_of_this_machine() {
     let toolkits = Toolkits::with(quick());
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
         let mut spec = http(port);
-        let Transport::Http { url, .. } = &mut spec.transport else { unreachable!() };
+        let ToolkitTransport::Http { url, .. } = &mut spec.transport else { unreachable!() };
         *url = format!("http://{host}:{port}/mcp");
-        let client = toolkits.pool.client(Some("ada"), &name("kit"), &spec);
-        let error = client.catalogue().await.unwrap_err().to_string();
+        let client = toolkits.pool.get_or_create_client(Some("ada"), &name("kit"), &spec);
+        let error = client.load_catalogue().await.unwrap_err().to_string();
         assert!(error.contains("only the owner of the server may have a toolkit there"), "{error}");
     }
     let nobody = tokio::time::timeout(Duration::from_millis(1), listener.accept()).await;

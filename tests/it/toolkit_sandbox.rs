@@ -6,9 +6,9 @@ use codeinfo_codex::{Codex, NetworkAccess, OtherVariables};
 use codeinfo_core::{Secret, task::Tasks};
 use codeinfo_store::Store;
 use codeinfo_toolkits::{
-    connection::{Client, State},
-    launch::Sandboxes,
-    spec::{ToolkitSandbox, ToolkitSpec, Transport},
+    connection::{ToolkitClient, ToolkitState},
+    launch::SandboxLauncher,
+    spec::{ToolkitSandbox, ToolkitSpec, ToolkitTransport},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -52,7 +52,7 @@ impl Place {
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
         let store = harness::store(&folder).await;
-        let launcher = Sandboxes::new(codex, settings, store.clone(), tasks.clone());
+        let launcher = SandboxLauncher::new(codex, settings, store.clone(), tasks.clone());
         Self { toolkits: Toolkits::started_by(launcher, tasks), folder, store }
     }
 
@@ -63,27 +63,29 @@ impl Place {
     /// The scripted server in a fence, with `work` as its working folder.
     fn spec(&self, sandbox: ToolkitSandbox) -> ToolkitSpec {
         let mut spec = ToolkitSpec { sandbox, network: NetworkAccess::None, ..scripted(&[]) };
-        let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
+        let ToolkitTransport::Stdio { working_dir, .. } = &mut spec.transport else {
+            unreachable!()
+        };
         *working_dir = Some(self.at("work"));
         spec
     }
 
-    fn client(&self, spec: &ToolkitSpec) -> Arc<Client> {
+    fn client(&self, spec: &ToolkitSpec) -> Arc<ToolkitClient> {
         self.toolkits.client(spec)
     }
 }
 
-async fn does(client: &Client, tool: &str, asked: Value) -> Result<String, String> {
-    let called = client.call(tool, arguments(asked)).await.unwrap();
+async fn does(client: &ToolkitClient, tool: &str, asked: Value) -> Result<String, String> {
+    let called = client.call_tool(tool, arguments(asked)).await.unwrap();
     let said = text(&called).to_owned();
     if called.is_error { Err(said) } else { Ok(said) }
 }
 
-async fn reads(client: &Client, path: &Path) -> Result<String, String> {
+async fn reads(client: &ToolkitClient, path: &Path) -> Result<String, String> {
     does(client, "read", json!({ "path": path })).await
 }
 
-async fn writes(client: &Client, path: &Path) -> bool {
+async fn writes(client: &ToolkitClient, path: &Path) -> bool {
     does(client, "write", json!({ "path": path })).await.is_ok()
 }
 
@@ -164,10 +166,12 @@ async fn a_toolkit_starts_from_where_programs_are_installed_and_not_from_a_priva
         fs::write(&program, run).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let mut spec = place.spec(ToolkitSandbox::ReadOnly);
-        let Transport::Stdio { command, args, .. } = &mut spec.transport else { unreachable!() };
+        let ToolkitTransport::Stdio { command, args, .. } = &mut spec.transport else {
+            unreachable!()
+        };
         (*command, *args) = (program.display().to_string(), Vec::new());
         let client = place.client(&spec);
-        let started = client.catalogue().await.map(drop).map_err(|error| error.to_string());
+        let started = client.load_catalogue().await.map(drop).map_err(|error| error.to_string());
         if folder.starts_with(".claude") {
             let refused = started.unwrap_err();
             assert!(refused.contains("lies in, `~/.claude`, which holds"), "{refused}");
@@ -201,13 +205,13 @@ async fn a_toolkit_without_network_reaches_not_even_this_machine() {
 async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
     let place = Place::new().await;
     let mut spec = place.spec(ToolkitSandbox::ReadOnly);
-    let Transport::Stdio { env, .. } = &mut spec.transport else { unreachable!() };
+    let ToolkitTransport::Stdio { env, .. } = &mut spec.transport else { unreachable!() };
     // What would have a program of the toolkit's choice run outside the sandbox.
     let path = format!("{}:/usr/bin:/bin", place.at("work").display());
     env.insert("PATH".to_owned(), Secret::new(path.clone()));
     env.insert("CODEX_HOME".to_owned(), Secret::new("/nowhere".to_owned()));
     plant(&place.at("work/bwrap"), &place.at("work/ran"));
-    let Transport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
+    let ToolkitTransport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
     *command = system_python();
     let client = place.client(&spec);
     let env: Value = serde_json::from_str(&does(&client, "env", json!({})).await.unwrap()).unwrap();
@@ -249,9 +253,9 @@ async fn a_toolkit_beyond_a_bound_ends_and_says_which_and_what_to_set() {
         // Another one each time: one that ends so often is not started again.
         spec.timeout = Duration::from_secs(60 + count as u64);
         let client = place.client(&spec);
-        client.catalogue().await.unwrap();
+        client.load_catalogue().await.unwrap();
         let process = client.status().pid.unwrap();
-        client.call(tool, arguments(asked)).await.ok();
+        client.call_tool(tool, arguments(asked)).await.ok();
         until(|| client.status().last_error.is_some()).await;
         let error = client.status().last_error.unwrap();
         assert!(error.contains(&format!("set `{setting}`")), "{tool}: {error}");
@@ -286,10 +290,11 @@ async fn published_servers_run_in_the_sandbox_from_where_they_are_installed() {
     spec.sandbox = ToolkitSandbox::ReadOnly;
     let client = place.client(&spec);
     let file = repo.join("src/parse.rs");
-    let found = client.call("read_text_file", arguments(json!({ "path": file }))).await.unwrap();
+    let found =
+        client.call_tool("read_text_file", arguments(json!({ "path": file }))).await.unwrap();
     assert!(text(&found).contains("pub fn parse"));
     let written = json!({ "path": repo.join("new.rs"), "content": "x" });
-    assert!(client.call("write_file", arguments(written)).await.unwrap().is_error);
+    assert!(client.call_tool("write_file", arguments(written)).await.unwrap().is_error);
     let process = client.status().pid.unwrap();
     client.stop().await;
     assert!(!Path::new(&format!("/proc/{process}")).try_exists().unwrap());
@@ -347,14 +352,14 @@ async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
     assert_eq!(env.get("OTHER_KEY"), None);
 
     let fenced = place.client(&place.spec(ToolkitSandbox::ReadOnly));
-    let error = fenced.catalogue().await.unwrap_err().to_string();
+    let error = fenced.load_catalogue().await.unwrap_err().to_string();
     assert_eq!(
         error,
         "toolkit kit is not running: its sandbox is that of Codex, and no Codex binary: CODEX_BIN does \
          not name a program; install Codex, or set `sandbox` to `off` if it may read and write all \
          that you may"
     );
-    assert_eq!(fenced.status().state, State::Stopped);
+    assert_eq!(fenced.status().state, ToolkitState::Stopped);
     place.toolkits.stop().await;
 }
 
@@ -363,15 +368,15 @@ async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured(
     let place = Place::new().await;
     let mut spec = place.spec(ToolkitSandbox::ReadOnly);
     // A token has a script read only where it may read anyway.
-    let elsewhere = place.toolkits.pool.client(Some("ada"), &name("kit"), &spec);
-    assert!(elsewhere.catalogue().await.is_err());
+    let elsewhere = place.toolkits.pool.get_or_create_client(Some("ada"), &name("kit"), &spec);
+    assert!(elsewhere.load_catalogue().await.is_err());
     let script = place.at("repo/server.py");
     fs::copy(crate::support::toolkit::script("server.py"), &script).unwrap();
-    let Transport::Stdio { args, .. } = &mut spec.transport else { unreachable!() };
+    let ToolkitTransport::Stdio { args, .. } = &mut spec.transport else { unreachable!() };
     args[0] = script.canonicalize().unwrap().display().to_string();
     let mut homes = Vec::new();
     for owner in [None, Some("ada"), Some("bob")] {
-        let client = place.toolkits.pool.client(owner, &name("kit"), &spec);
+        let client = place.toolkits.pool.get_or_create_client(owner, &name("kit"), &spec);
         let env: Value =
             serde_json::from_str(&does(&client, "env", json!({})).await.unwrap()).unwrap();
         homes.push(env["HOME"].as_str().unwrap().to_owned());
@@ -381,7 +386,7 @@ async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured(
     for (one, other) in [(0, 1), (1, 2), (2, 0)] {
         assert_ne!(homes[one], homes[other]);
     }
-    let bob = place.toolkits.pool.client(Some("bob"), &name("kit"), &spec);
+    let bob = place.toolkits.pool.get_or_create_client(Some("bob"), &name("kit"), &spec);
     let theirs = reads(&bob, &Path::new(&homes[1]).join("token")).await.unwrap_err();
     assert!(theirs.starts_with("FileNotFoundError"), "{theirs}");
     place.toolkits.stop().await;
@@ -391,18 +396,18 @@ async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured(
 async fn a_program_that_is_not_there_is_named() {
     let place = Place::new().await;
     let mut spec = place.spec(ToolkitSandbox::ReadOnly);
-    let Transport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
+    let ToolkitTransport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
     *command = "no-such-program".to_owned();
-    let error = place.client(&spec).catalogue().await.unwrap_err().to_string();
+    let error = place.client(&spec).load_catalogue().await.unwrap_err().to_string();
     assert_eq!(
         error,
         "toolkit kit is not running: `no-such-program` not found: install it, or put its folder on \
          PATH"
     );
     let mut spec = place.spec(ToolkitSandbox::ReadOnly);
-    let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
+    let ToolkitTransport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
     *working_dir = Some(place.at("nowhere"));
-    let error = place.client(&spec).catalogue().await.unwrap_err().to_string();
+    let error = place.client(&spec).load_catalogue().await.unwrap_err().to_string();
     assert!(error.contains("its `workingDir` is no folder"), "{error}");
     place.toolkits.stop().await;
 }

@@ -19,7 +19,7 @@ use crate::{
 /// Returns the JSON of a document with these toolkits.
 pub(crate) fn document(toolkits: &[(&str, &ToolkitSpec)]) -> Value {
     let servers: Map<String, Value> =
-        toolkits.iter().map(|(name, spec)| ((*name).to_owned(), spec.whole())).collect();
+        toolkits.iter().map(|(name, spec)| ((*name).to_owned(), spec.to_json())).collect();
     json!({ "mcpServers": servers })
 }
 

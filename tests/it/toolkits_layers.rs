@@ -9,8 +9,8 @@ use std::{
 
 use codeinfo::config;
 use codeinfo_toolkits::{
-    Allowed, Asked, Layers, Origin, Resolved, Standing,
-    spec::{Requested, SpecReader},
+    AllowlistStatus, LayerInputs, ResolvedToolkits, ToolkitAllowlist, ToolkitLayers, ToolkitOrigin,
+    spec::{RequestedToolkits, SpecReader},
 };
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value, json};
@@ -23,8 +23,8 @@ static READER: LazyLock<Arc<SpecReader>> = LazyLock::new(|| Arc::new(SpecReader:
 struct Place {
     folder: TempDir,
     reader: Arc<SpecReader>,
-    allowed: Arc<Allowed>,
-    layers: Layers,
+    allowed: Arc<ToolkitAllowlist>,
+    layers: ToolkitLayers,
 }
 
 impl Place {
@@ -43,8 +43,8 @@ impl Place {
         let pairs = own.into_iter().chain(given).map(|(name, value)| (name.to_owned(), value));
         let config = config::from_pairs(pairs, "/usr/bin".into()).unwrap();
         let reader = Arc::clone(&READER);
-        let allowed = Arc::new(Allowed::new(&config.data_dir));
-        let layers = Layers::new(
+        let allowed = Arc::new(ToolkitAllowlist::new(&config.data_dir));
+        let layers = ToolkitLayers::new(
             Arc::clone(&reader),
             Arc::clone(&allowed),
             &config.toolkits,
@@ -67,26 +67,26 @@ impl Place {
     }
 
     fn allow(&self) {
-        let proposal = self.allowed.proposal(&self.path("repo"), &self.reader).unwrap();
-        self.allowed.allow(&proposal).unwrap();
+        let proposal = self.allowed.build_proposal(&self.path("repo"), &self.reader).unwrap();
+        self.allowed.accept_proposal(&proposal).unwrap();
     }
 
-    fn resolve(&self, requested: Option<&Value>, stored: Option<&Value>) -> Resolved {
-        let requested = requested.map(|value| self.reader.request(value.clone()).unwrap());
+    fn resolve(&self, requested: Option<&Value>, stored: Option<&Value>) -> ResolvedToolkits {
+        let requested = requested.map(|value| self.reader.read_request(value.clone()).unwrap());
         self.ask(requested.as_ref(), Some(&self.path("repo/deep/er")), stored)
     }
 
     fn ask(
         &self,
-        requested: Option<&Requested>,
+        requested: Option<&RequestedToolkits>,
         folder: Option<&Path>,
         stored: Option<&Value>,
-    ) -> Resolved {
-        self.layers.resolve(Asked { requested, folder, stored })
+    ) -> ResolvedToolkits {
+        self.layers.resolve(LayerInputs { requested, folder, stored })
     }
 
     /// Warnings with this folder's path taken out.
-    fn warnings(&self, resolved: &Resolved) -> Vec<String> {
+    fn warnings(&self, resolved: &ResolvedToolkits) -> Vec<String> {
         let own = fs::canonicalize(self.folder.path()).unwrap();
         let texts = resolved.warnings.iter();
         texts
@@ -98,7 +98,7 @@ impl Place {
     }
 }
 
-fn names(resolved: &Resolved) -> Vec<String> {
+fn names(resolved: &ResolvedToolkits) -> Vec<String> {
     let shown = resolved.toolkits.iter().map(|one| format!("{} {}", one.name, one.origin.as_str()));
     shown.collect()
 }
@@ -116,10 +116,10 @@ const ALLOW: &str = "`codeinfo mcp allow /repo`";
 #[test]
 fn without_any_layer_there_is_none() {
     let place = Place::new();
-    assert_eq!(place.resolve(None, None), Resolved::default());
-    assert_eq!(place.ask(None, None, None), Resolved::default());
+    assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
+    assert_eq!(place.ask(None, None, None), ResolvedToolkits::default());
     let gone = place.ask(None, Some(Path::new("/no/such/folder")), Some(&json!({})));
-    assert_eq!(gone, Resolved::default());
+    assert_eq!(gone, ResolvedToolkits::default());
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn the_first_layer_that_names_a_toolkit_wins() {
     let resolved = place.resolve(Some(&carried("r")), Some(&stored));
     assert_eq!(names(&resolved), ["r request", "s stored", "u user"]);
     assert_eq!(resolved.warnings, [""; 0]);
-    assert_eq!(resolved.toolkits[0].spec.whole()["command"], "carried");
-    assert_eq!(resolved.toolkits[1].spec.whole()["command"], "stored");
+    assert_eq!(resolved.toolkits[0].spec.to_json()["command"], "carried");
+    assert_eq!(resolved.toolkits[1].spec.to_json()["command"], "stored");
 
     // A repository replaces both whole, not what the request carries.
     place.repository(&servers(&json!({"p": {"command": "p"}, "s": {"enabled": false}})));
@@ -141,7 +141,7 @@ fn the_first_layer_that_names_a_toolkit_wins() {
     assert_eq!(resolved.warnings, [""; 0]);
     place.repository(&servers(&json!({"p": {"command": "p", "workingDir": "deep"}})));
     place.allow();
-    let folder = place.resolve(None, None).toolkits[0].spec.whole()["workingDir"].clone();
+    let folder = place.resolve(None, None).toolkits[0].spec.to_json()["workingDir"].clone();
     assert_eq!(folder, json!(fs::canonicalize(place.path("repo/deep")).unwrap()));
     // From outside of it, it is not there.
     let outside = place.ask(None, Some(place.folder.path()), Some(&stored));
@@ -154,8 +154,13 @@ fn the_first_layer_that_names_a_toolkit_wins() {
     place.allow();
     assert_eq!(names(&place.resolve(None, Some(&stored))), ["s stored", "r stored", "u user"]);
     assert_eq!(
-        serde_json::to_value([Origin::Request, Origin::Repository, Origin::Stored, Origin::User])
-            .unwrap(),
+        serde_json::to_value([
+            ToolkitOrigin::Request,
+            ToolkitOrigin::Repository,
+            ToolkitOrigin::Stored,
+            ToolkitOrigin::User
+        ])
+        .unwrap(),
         json!(["request", "repository", "stored", "user"])
     );
 }
@@ -209,15 +214,16 @@ fn the_repository_is_the_innermost_one_whichever_way_it_is_reached() {
     }
     // A work tree has a file, and is a repository of its own.
     fs::write(place.path("repo/deep/.git"), "gitdir: elsewhere").unwrap();
-    assert_eq!(place.resolve(None, None), Resolved::default());
+    assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
     fs::create_dir(place.path("repo/deep/.codeinfo")).unwrap();
     let text = servers(&json!({"inner": {"command": "p"}}));
     fs::write(place.path("repo/deep/.codeinfo/toolkits.json"), text).unwrap();
     let resolved = place.resolve(None, None);
     assert_eq!(names(&resolved), [""; 0]);
     assert!(resolved.warnings[0].contains("/repo/deep/.codeinfo/toolkits.json"));
-    let proposal = place.allowed.proposal(&place.path("repo/deep/er"), &place.reader).unwrap();
-    place.allowed.allow(&proposal).unwrap();
+    let proposal =
+        place.allowed.build_proposal(&place.path("repo/deep/er"), &place.reader).unwrap();
+    place.allowed.accept_proposal(&proposal).unwrap();
     assert_eq!(names(&place.resolve(None, None)), ["inner repository"]);
     assert_eq!(names(&place.ask(None, Some(&place.path("repo")), None)), ["p repository"]);
 }
@@ -231,7 +237,7 @@ fn what_is_seen_is_what_is_allowed() {
         "b": {"url": "https://b.example/", "headers": {"X": "y"}, "enabled": false},
         "c": {"enabled": false},
     })));
-    let proposal = place.allowed.proposal(&place.path("repo/deep"), &place.reader).unwrap();
+    let proposal = place.allowed.build_proposal(&place.path("repo/deep"), &place.reader).unwrap();
     let shown: Vec<_> = proposal
         .toolkits
         .iter()
@@ -245,22 +251,22 @@ fn what_is_seen_is_what_is_allowed() {
             ("c", false, "", String::new()),
         ]
     );
-    assert_eq!(proposal.standing, Standing::New);
+    assert_eq!(proposal.standing, AllowlistStatus::New);
     // It changes while the person reads.
     place.repository(&servers(&json!({"a": {"command": "evil"}})));
-    place.allowed.allow(&proposal).unwrap();
+    place.allowed.accept_proposal(&proposal).unwrap();
     assert_eq!(names(&place.resolve(None, None)), [""; 0]);
-    let again = place.allowed.proposal(&place.path("repo"), &place.reader).unwrap();
-    assert_eq!(again.standing, Standing::Changed);
+    let again = place.allowed.build_proposal(&place.path("repo"), &place.reader).unwrap();
+    assert_eq!(again.standing, AllowlistStatus::Changed);
     // What cannot be read cannot be allowed.
     for (text, said) in [("{", "is not JSON"), (r#"{"mcpServers":{"a":{"x":1}}}"#, "toolkit `a`")] {
         place.repository(text);
-        let error = place.allowed.proposal(&place.path("repo"), &place.reader).unwrap_err();
+        let error = place.allowed.build_proposal(&place.path("repo"), &place.reader).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
     }
     fs::remove_file(place.path("repo/.codeinfo/toolkits.json")).unwrap();
-    assert!(place.allowed.proposal(&place.path("repo"), &place.reader).is_err());
-    assert!(place.allowed.proposal(place.folder.path(), &place.reader).is_err());
+    assert!(place.allowed.build_proposal(&place.path("repo"), &place.reader).is_err());
+    assert!(place.allowed.build_proposal(place.folder.path(), &place.reader).is_err());
 }
 
 #[test]
@@ -310,7 +316,7 @@ fn a_broken_layer_is_named_and_fails_nothing() {
     place.user(&json!({"v": {"command": "u"}}));
     assert_eq!(names(&place.resolve(None, None)), ["v user"]);
     fs::remove_file(place.path("user.json")).unwrap();
-    assert_eq!(place.resolve(None, None), Resolved::default());
+    assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
 }
 
 #[test]
@@ -320,7 +326,7 @@ fn an_allowed_file_that_is_no_longer_understood_does_not_let_lower_layers_throug
     place.repository("{\"later\":1}");
     // As another version would have allowed it.
     let file = fs::canonicalize(place.path("repo/.codeinfo/toolkits.json")).unwrap();
-    let digest = codeinfo_core::hash::sha256(b"{\"later\":1}");
+    let digest = codeinfo_core::hash::sha256_hex(b"{\"later\":1}");
     fs::create_dir_all(place.path("data/toolkits")).unwrap();
     let kept = json!({"version": 1, "files": {file.to_str().unwrap(): digest}});
     fs::write(place.path("data/toolkits/allowed.json"), kept.to_string()).unwrap();
@@ -392,7 +398,10 @@ fn hostile_files_of_a_repository_are_named_and_read_nothing() {
         assert_eq!(names(&resolved), ["u user"], "{what}");
         assert_eq!(resolved.warnings.len(), 1, "{what}: {:?}", resolved.warnings);
         assert!(resolved.warnings[0].contains("toolkits that are configured elsewhere are used"));
-        assert!(place.allowed.proposal(&place.path("repo"), &place.reader).is_err(), "{what}");
+        assert!(
+            place.allowed.build_proposal(&place.path("repo"), &place.reader).is_err(),
+            "{what}"
+        );
         resolved.warnings[0].clone()
     };
     fs::write(place.path("evil.json"), &evil).unwrap();
@@ -465,7 +474,7 @@ fn what_was_allowed_is_kept_for_its_user_alone_and_never_taken_for_empty() {
         let resolved = place.resolve(None, None);
         assert_eq!(names(&resolved), [""; 0], "{damaged}");
         assert!(resolved.warnings[0].contains("allowed.json"), "{:?}", resolved.warnings);
-        assert!(place.allowed.proposal(&place.path("repo"), &place.reader).is_err());
+        assert!(place.allowed.build_proposal(&place.path("repo"), &place.reader).is_err());
         assert_eq!(fs::read_to_string(&kept).unwrap(), damaged, "it is left as it is");
     }
     fs::write(&kept, good).unwrap();
@@ -485,8 +494,8 @@ fn repositories_that_are_allowed_at_once_are_all_kept() {
     std::thread::scope(|threads| {
         for path in &repositories {
             threads.spawn(|| {
-                let proposal = place.allowed.proposal(path, &place.reader).unwrap();
-                place.allowed.allow(&proposal).unwrap();
+                let proposal = place.allowed.build_proposal(path, &place.reader).unwrap();
+                place.allowed.accept_proposal(&proposal).unwrap();
             });
         }
     });
@@ -530,8 +539,8 @@ fn toolkits(layer: &Layer, command: &str) -> Value {
 }
 
 /// The rule again, said in another way.
-fn expected(request: &[u8], sections: &[(Origin, &Layer)]) -> Vec<(String, Origin)> {
-    let mut winners: HashMap<u8, Option<Origin>> = HashMap::new();
+fn expected(request: &[u8], sections: &[(ToolkitOrigin, &Layer)]) -> Vec<(String, ToolkitOrigin)> {
+    let mut winners: HashMap<u8, Option<ToolkitOrigin>> = HashMap::new();
     let mut order = request.to_vec();
     for (origin, layer) in sections.iter().rev() {
         for (name, says) in *layer {
@@ -539,7 +548,7 @@ fn expected(request: &[u8], sections: &[(Origin, &Layer)]) -> Vec<(String, Origi
         }
     }
     for name in request {
-        winners.insert(*name, Some(Origin::Request));
+        winners.insert(*name, Some(ToolkitOrigin::Request));
     }
     order.extend(sections.iter().flat_map(|(_, layer)| layer.iter().map(|(name, _)| *name)));
     let mut seen = HashSet::new();
@@ -582,21 +591,21 @@ proptest! {
         let resolved = place.resolve(Some(&members), document.as_ref());
 
         let lower = || {
-            let stored = stored.iter().map(|layer| (Origin::Stored, layer));
-            stored.chain(user.iter().map(|layer| (Origin::User, layer))).collect()
+            let stored = stored.iter().map(|layer| (ToolkitOrigin::Stored, layer));
+            stored.chain(user.iter().map(|layer| (ToolkitOrigin::User, layer))).collect()
         };
         let counts = repository.as_ref().filter(|_| is_allowed);
-        let sections = counts.map_or_else(lower, |layer| vec![(Origin::Repository, layer)]);
+        let sections = counts.map_or_else(lower, |layer| vec![(ToolkitOrigin::Repository, layer)]);
         let all = expected(&request, &sections);
         let got: Vec<_> =
             resolved.toolkits.iter().map(|one| (one.name.to_string(), one.origin)).collect();
         prop_assert_eq!(&got[..], &all[..all.len().min(16)]);
         for one in &resolved.toolkits {
-            let command = one.spec.whole()["command"].clone();
-            let own = if one.origin == Origin::Request { "carried" } else { one.origin.as_str() };
+            let command = one.spec.to_json()["command"].clone();
+            let own = if one.origin == ToolkitOrigin::Request { "carried" } else { one.origin.as_str() };
             prop_assert_eq!(command, json!(own));
         }
-        let rest: Vec<&(String, Origin)> = all.iter().skip(16).collect();
+        let rest: Vec<&(String, ToolkitOrigin)> = all.iter().skip(16).collect();
         let of_rest = resolved.warnings.iter().find(|text| text.starts_with("a turn has at most 16"));
         prop_assert_eq!(of_rest.is_some(), !rest.is_empty());
         for (name, _) in rest {

@@ -4,8 +4,8 @@ use std::{fmt::Write, path::Path, sync::LazyLock, time::Duration};
 
 use codeinfo_codex::{NetworkAccess, OtherVariables};
 use codeinfo_toolkits::spec::{
-    AllowedTools, Document, Entry, Requested, SpecReader, ToolkitSandbox, ToolkitSpec, Transport,
-    first_file,
+    AllowedTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry,
+    ToolkitSandbox, ToolkitSpec, ToolkitTransport, first_file,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -23,30 +23,30 @@ fn environment() -> OtherVariables {
     )
 }
 
-fn stored(toolkit: &Value) -> Result<Document, Vec<String>> {
-    reader().stored(json!({"mcpServers": {"one": toolkit}}))
+fn stored(toolkit: &Value) -> Result<ToolkitDocument, Vec<String>> {
+    reader().read_stored(json!({"mcpServers": {"one": toolkit}}))
 }
 
 fn faults(toolkit: &Value) -> Vec<String> {
     stored(toolkit).unwrap_err()
 }
 
-fn spec(document: &Document) -> &ToolkitSpec {
+fn spec(document: &ToolkitDocument) -> &ToolkitSpec {
     match document.toolkits.as_deref() {
-        Some([(_, Entry::Is(spec))]) => spec,
+        Some([(_, ToolkitDocumentEntry::Is(spec))]) => spec,
         other => panic!("{other:?}"),
     }
 }
 
-fn file(text: &str) -> Result<Document, Vec<String>> {
-    reader().file(text.as_bytes(), &environment(), None)
+fn file(text: &str) -> Result<ToolkitDocument, Vec<String>> {
+    reader().read_file(text.as_bytes(), &environment(), None)
 }
 
 /// What is wrong with the one toolkit of a file.
 fn broken(toolkit: &Value) -> Vec<String> {
     let document = file(&json!({"mcpServers": {"one": toolkit}}).to_string()).unwrap();
     match document.toolkits.as_deref() {
-        Some([(_, Entry::Broken(faults))]) => faults.clone(),
+        Some([(_, ToolkitDocumentEntry::Broken(faults))]) => faults.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -54,7 +54,7 @@ fn broken(toolkit: &Value) -> Vec<String> {
 #[test]
 fn a_toolkit_has_the_defaults_of_the_design() {
     let document = stored(&json!({"command": "git-mcp"})).unwrap();
-    let transport = Transport::Stdio {
+    let transport = ToolkitTransport::Stdio {
         command: "git-mcp".to_owned(),
         args: Vec::new(),
         env: std::collections::BTreeMap::new(),
@@ -99,17 +99,17 @@ fn every_member_is_read_and_written_back_and_lists_show_no_value() {
     let mut given = written.clone();
     given["env"] = json!({"KEY": "k3y", "LEVEL": 3, "ON": true});
     let document = stored(&given).unwrap();
-    assert_eq!(spec(&document).whole(), written);
+    assert_eq!(spec(&document).to_json(), written);
     let mut shown = written;
     shown["env"] = json!({"KEY": "(hidden)", "LEVEL": "(hidden)", "ON": "(hidden)"});
-    assert_eq!(spec(&document).shown(), shown);
+    assert_eq!(spec(&document).to_redacted_json(), shown);
     assert!(!format!("{document:?}").contains("k3y"), "not in logs either");
 
     let remote = json!({"url": "https://a.example/mcp?key=k3y", "headers": {"X-Key": "k3y"}});
     let document = stored(&remote).unwrap();
-    assert_eq!(spec(&document).whole(), remote);
+    assert_eq!(spec(&document).to_json(), remote);
     let shown = json!({"url": "https://a.example/mcp?(hidden)", "headers": {"X-Key": "(hidden)"}});
-    assert_eq!(spec(&document).shown(), shown);
+    assert_eq!(spec(&document).to_redacted_json(), shown);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn what_is_wrong_is_named_with_its_toolkit() {
     // Several toolkits, several faults each.
     let document = json!({"mcpServers": {"a": {"x": 1, "command": "a", "y": 1}, "b": {}}});
     assert_eq!(
-        reader().stored(document).unwrap_err(),
+        reader().read_stored(document).unwrap_err(),
         [
             "toolkit `a`: `x` is not known here",
             "toolkit `a`: `y` is not known here",
@@ -213,8 +213,8 @@ fn values_beyond_the_bounds_are_refused_without_being_repeated() {
         let names = (0..count).map(|n| (format!("t{n}"), json!({"command": "a"})));
         json!({"mcpServers": names.collect::<Value>()})
     };
-    assert_eq!(reader().stored(servers(128)).unwrap().toolkits.unwrap().len(), 128);
-    assert!(reader().stored(servers(129)).is_err());
+    assert_eq!(reader().read_stored(servers(128)).unwrap().toolkits.unwrap().len(), 128);
+    assert!(reader().read_stored(servers(129)).is_err());
 }
 
 #[test]
@@ -224,10 +224,12 @@ fn names_that_are_none_are_refused() {
         ["", "A", "../x", "a/b", "a b", "é", "a.b", "local", "codeinfo", "__proto__\u{0}", &long]
     {
         for faults in [
-            reader().stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap_err(),
-            reader().request(json!([name])).unwrap_err(),
+            reader().read_stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap_err(),
+            reader().read_request(json!([name])).unwrap_err(),
             reader()
-                .request(json!({name: {"transport": {"kind": "stdio", "spec": {"command": "a"}}}}))
+                .read_request(
+                    json!({name: {"transport": {"kind": "stdio", "spec": {"command": "a"}}}}),
+                )
                 .unwrap_err(),
         ] {
             let start = format!("`{name}` cannot be the name of a toolkit");
@@ -236,7 +238,8 @@ fn names_that_are_none_are_refused() {
     }
     // Of allowed letters, and nothing special here.
     for name in ["__proto__", "constructor", "a", &"a".repeat(48), "-", "0"] {
-        let document = reader().stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap();
+        let document =
+            reader().read_stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap();
         assert_eq!(document.toolkits.unwrap()[0].0.as_str(), name);
     }
 }
@@ -255,7 +258,7 @@ fn a_document_has_toolkits_in_its_order_or_none_and_nothing_else() {
     assert_eq!(file(r#"{"mcpServers":[]}"#).unwrap_err(), ["`mcpServers` must be an object"]);
 
     let agent = json!({"agent": {"tools": {"enabled": false, "maxSteps": 3, "systemPrompt": "p"}}});
-    let read = reader().stored(agent.clone()).unwrap().agent;
+    let read = reader().read_stored(agent.clone()).unwrap().agent;
     assert_eq!(
         (read.enabled, read.max_steps, read.prompt.as_deref()),
         (Some(false), Some(3), Some("p"))
@@ -270,7 +273,7 @@ fn a_document_has_toolkits_in_its_order_or_none_and_nothing_else() {
             "`agent/tools/systemPrompt` has more than 32768 characters",
         ),
     ] {
-        assert_eq!(reader().stored(json!({"agent": {"tools": tools}})).unwrap_err(), [fault]);
+        assert_eq!(reader().read_stored(json!({"agent": {"tools": tools}})).unwrap_err(), [fault]);
     }
 }
 
@@ -295,7 +298,7 @@ fn a_file_that_is_not_json_is_refused_at_its_place() {
     let deep = format!("{{\"mcpServers\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(file(&deep).unwrap_err()[0].contains("recursion limit exceeded"));
     assert!(file("\u{feff}{}").is_ok());
-    assert!(reader().file(b"{\"a\":\"\xff\"}", &environment(), None).is_err());
+    assert!(reader().read_file(b"{\"a\":\"\xff\"}", &environment(), None).is_err());
 }
 
 #[test]
@@ -316,16 +319,16 @@ fn variables_are_read_in_files_and_nowhere_else() {
         "workingDir": "/t0p",
         "description": "${TOKEN}",
     });
-    assert_eq!(spec(&document).whole(), expected);
+    assert_eq!(spec(&document).to_json(), expected);
     let remote = json!({"url": "https://${TOKEN}.example", "headers": {"A": "Bearer ${TOKEN}"}});
     let document = file(&json!({"mcpServers": {"one": remote}}).to_string()).unwrap();
     let expected = json!({"url": "https://t0p.example", "headers": {"A": "Bearer t0p"}});
-    assert_eq!(spec(&document).whole(), expected);
+    assert_eq!(spec(&document).to_json(), expected);
 
     let verbatim = json!({"command": "a", "args": ["${TOKEN}"], "env": {}});
-    assert_eq!(spec(&stored(&verbatim).unwrap()).whole(), verbatim);
+    assert_eq!(spec(&stored(&verbatim).unwrap()).to_json(), verbatim);
     let carried = json!({"x": {"transport": {"kind": "stdio", "spec": verbatim}}});
-    assert_eq!(reader().request(carried).unwrap().specs[0].1.whole(), verbatim);
+    assert_eq!(reader().read_request(carried).unwrap().specs[0].1.to_json(), verbatim);
 }
 
 #[test]
@@ -354,7 +357,7 @@ fn a_variable_that_cannot_be_read_is_named_and_leaves_the_other_toolkits() {
         "c":{"command":"${NONE}","enabled":false}}}"#;
     let toolkits = file(text).unwrap().toolkits.unwrap();
     let kinds: Vec<bool> =
-        toolkits.iter().map(|(_, entry)| matches!(entry, Entry::Is(_))).collect();
+        toolkits.iter().map(|(_, entry)| matches!(entry, ToolkitDocumentEntry::Is(_))).collect();
     assert_eq!(kinds, [false, true, true], "of what is off no variable is missing");
 }
 
@@ -363,29 +366,30 @@ fn a_folder_is_below_that_of_the_repository() {
     let read = |folder: &str| {
         let text = json!({"mcpServers": {"one": {"command": "a", "workingDir": folder}}});
         let below = Some(Path::new("/repo"));
-        let document = reader().file(text.to_string().as_bytes(), &environment(), below).unwrap();
-        spec(&document).whole()["workingDir"].clone()
+        let document =
+            reader().read_file(text.to_string().as_bytes(), &environment(), below).unwrap();
+        spec(&document).to_json()["workingDir"].clone()
     };
     assert_eq!([read("sub"), read("/abs")], [json!("/repo/sub"), json!("/abs")]);
 }
 
 #[test]
 fn a_request_names_toolkits_or_carries_them() {
-    let requested = reader().request(json!(["b", "a", "b"])).unwrap();
+    let requested = reader().read_request(json!(["b", "a", "b"])).unwrap();
     let names: Vec<_> = requested.names.unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["b", "a"]);
-    let none = Requested { names: Some(Vec::new()), specs: Vec::new() };
-    assert_eq!(reader().request(json!([])).unwrap(), none);
-    assert_eq!(reader().request(json!({})).unwrap(), Requested::default());
+    let none = RequestedToolkits { names: Some(Vec::new()), specs: Vec::new() };
+    assert_eq!(reader().read_request(json!([])).unwrap(), none);
+    assert_eq!(reader().read_request(json!({})).unwrap(), RequestedToolkits::default());
 
     let carried = |spec: Value, tools: Value| json!({"git": {"transport": {"kind": "stdio", "spec": spec}, "tools": tools}});
     let full = json!({"command": "a", "args": ["b"], "env": {"N": 1}});
-    let requested = reader().request(carried(full, json!(["log"]))).unwrap();
+    let requested = reader().read_request(carried(full, json!(["log"]))).unwrap();
     assert_eq!(requested.names, None);
     let expected = json!({"command": "a", "args": ["b"], "env": {"N": "1"}, "allow": ["log"]});
-    assert_eq!(requested.specs[0].1.whole(), expected);
+    assert_eq!(requested.specs[0].1.to_json(), expected);
 
-    let faults = |value: Value| reader().request(value).unwrap_err();
+    let faults = |value: Value| reader().read_request(value).unwrap_err();
     assert_eq!(faults(json!("git")).len(), 1);
     assert_eq!(faults(json!([1])), ["`0` must be a string"]);
     assert_eq!(faults(json!({"git": {}})), ["toolkit `git`: `transport` is missing"]);
@@ -411,13 +415,13 @@ fn a_request_names_toolkits_or_carries_them() {
     );
     // More than a turn has are left out with a warning, not refused.
     let many: Vec<String> = (0..256).map(|n| format!("t{n}")).collect();
-    assert_eq!(reader().request(json!(many)).unwrap().names.unwrap().len(), 256);
+    assert_eq!(reader().read_request(json!(many)).unwrap().names.unwrap().len(), 256);
     let more: Vec<String> = (0..257).map(|n| format!("t{n}")).collect();
     assert_eq!(faults(json!(more)).len(), 1);
     let one = json!({"transport": {"kind": "stdio", "spec": {"command": "a"}}});
     let specs =
         |count: usize| (0..count).map(|n| (format!("t{n}"), one.clone())).collect::<Value>();
-    assert_eq!(reader().request(specs(256)).unwrap().specs.len(), 256);
+    assert_eq!(reader().read_request(specs(256)).unwrap().specs.len(), 256);
     assert_eq!(faults(specs(257)).len(), 1);
     let tools: Vec<String> = (0..513).map(|n| format!("t{n}")).collect();
     assert_eq!(faults(carried(json!({"command": "a"}), json!(tools))).len(), 1);
@@ -427,7 +431,7 @@ fn a_request_names_toolkits_or_carries_them() {
 fn digests_tell_programs_and_specs_apart() {
     let digests = |toolkit: &Value| {
         let document = stored(toolkit).unwrap();
-        (spec(&document).program(), spec(&document).digest())
+        (spec(&document).program_digest(), spec(&document).digest())
     };
     let one = digests(&json!({"command": "a", "args": ["b"], "env": {"K": "1"}, "timeout": 60}));
     assert_eq!(one, digests(&json!({"env": {"K": 1}, "args": ["b"], "command": "a"})));
@@ -450,12 +454,12 @@ fn digests_tell_programs_and_specs_apart() {
 fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     let none = OtherVariables::default();
     let folder = Some(Path::new("/repo"));
-    let document = reader().file(first_file().as_bytes(), &none, folder).unwrap();
+    let document = reader().read_file(first_file().as_bytes(), &none, folder).unwrap();
     let toolkits = document.toolkits.unwrap();
     let kinds: Vec<_> = toolkits
         .iter()
         .map(|(name, entry)| match entry {
-            Entry::Is(spec) => (name.as_str(), spec.transport.kind(), spec.enabled),
+            ToolkitDocumentEntry::Is(spec) => (name.as_str(), spec.transport.kind(), spec.enabled),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -464,9 +468,9 @@ fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     let pairs = [("ISSUES_TOKEN".to_owned(), "t".to_owned())];
     let on = first_file().replace(r#""enabled": false"#, r#""enabled": true"#);
     let folder = Some(Path::new("/repo"));
-    let document = reader().file(on.as_bytes(), &OtherVariables::new(pairs), folder).unwrap();
+    let document = reader().read_file(on.as_bytes(), &OtherVariables::new(pairs), folder).unwrap();
     for (_, entry) in document.toolkits.unwrap() {
-        assert!(matches!(entry, Entry::Is(spec) if spec.enabled));
+        assert!(matches!(entry, ToolkitDocumentEntry::Is(spec) if spec.enabled));
     }
     let mut text = String::new();
     for (name, _) in toolkits {
@@ -540,10 +544,10 @@ proptest! {
     #[test]
     fn what_is_written_is_read_as_it_was(toolkit in toolkit()) {
         let first = stored(&toolkit).unwrap();
-        let written = spec(&first).whole();
+        let written = spec(&first).to_json();
         let second = stored(&written).unwrap();
         prop_assert_eq!(spec(&first), spec(&second));
-        prop_assert_eq!(spec(&second).whole(), written);
+        prop_assert_eq!(spec(&second).to_json(), written);
         prop_assert_eq!(spec(&first).digest(), spec(&second).digest());
         // As a file, where nothing stands for a variable.
         if !toolkit.to_string().contains("${") {
@@ -570,7 +574,7 @@ proptest! {
 
     #[test]
     fn no_bytes_bring_it_down(text in vec(any::<u8>(), 0..200), json in "[{}\\[\\]\",:$a-z0-9 ]{0,60}") {
-        drop(reader().file(&text, &environment(), None));
+        drop(reader().read_file(&text, &environment(), None));
         drop(file(&json));
     }
 }

@@ -10,9 +10,9 @@ fn name(text: &str) -> ToolkitName {
 
 fn spec(toolkit: &Value) -> ToolkitSpec {
     let document = json!({"mcpServers": {"one": toolkit}});
-    let document = SpecReader::new().unwrap().stored(document).unwrap();
+    let document = SpecReader::new().unwrap().read_stored(document).unwrap();
     match document.toolkits.unwrap().remove(0).1 {
-        Entry::Is(spec) => *spec,
+        ToolkitDocumentEntry::Is(spec) => *spec,
         other => panic!("{other:?}"),
     }
 }
@@ -21,20 +21,31 @@ fn program() -> ToolkitSpec {
     spec(&json!({"command": "git-mcp"}))
 }
 
-fn tool<'a>(name: &'a str, description: &'a str, input_schema: &'a Value) -> Tool<'a> {
-    Tool { name, title: None, description: Some(description), input_schema, annotations: None }
+fn tool<'a>(name: &'a str, description: &'a str, input_schema: &'a Value) -> ToolDescription<'a> {
+    ToolDescription {
+        name,
+        title: None,
+        description: Some(description),
+        input_schema,
+        annotations: None,
+    }
 }
 
-fn check(data: &Path, toolkit: &str, spec: &ToolkitSpec, tools: &[Tool<'_>]) -> Vec<Verdict> {
+fn check(
+    data: &Path,
+    toolkit: &str,
+    spec: &ToolkitSpec,
+    tools: &[ToolDescription<'_>],
+) -> Vec<PinVerdict> {
     // Each time as another process would.
-    Trusted::new(data).check(name(toolkit), spec, tools).unwrap()
+    ToolPinStore::new(data).check_tools(name(toolkit), spec, tools).unwrap()
 }
 
-use Verdict::{Changed, Ok as Fine};
+use PinVerdict::{Changed, Ok as Fine};
 use codeinfo_toolkits::{
-    Pins, Trusted, Verdict,
-    spec::{Entry, SpecReader, ToolkitName, ToolkitSpec},
-    trusted::Tool,
+    PinVerdict, ToolPinStore, ToolPins,
+    spec::{SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSpec},
+    trusted::ToolDescription,
 };
 
 #[test]
@@ -54,7 +65,7 @@ fn a_tool_that_says_other_things_is_refused_until_it_is_trusted() {
     assert_eq!(check(data.path(), "git", &program(), &evil), [Fine, Changed]);
     assert_eq!(check(data.path(), "git", &program(), &first), [Fine, Fine], "as it was pinned");
 
-    Trusted::new(data.path()).trust(name("git"), &program(), &evil).unwrap();
+    ToolPinStore::new(data.path()).trust_tools(name("git"), &program(), &evil).unwrap();
     assert_eq!(check(data.path(), "git", &program(), &evil), [Fine, Fine]);
     assert_eq!(check(data.path(), "git", &program(), &first), [Changed, Fine]);
 }
@@ -64,26 +75,32 @@ fn everything_that_a_tool_says_is_pinned_except_the_order_of_its_members() {
     let data = tempfile::tempdir().unwrap();
     let schema = json!({"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {}}});
     let reads = json!({"readOnlyHint": true, "title": "x"});
-    let base = Tool {
+    let base = ToolDescription {
         name: "log",
         title: Some("Log"),
         description: Some("Shows"),
         input_schema: &schema,
         annotations: Some(&reads),
     };
-    let one = |tool: Tool<'_>| check(data.path(), "git", &program(), &[tool])[0];
+    let one = |tool: ToolDescription<'_>| check(data.path(), "git", &program(), &[tool])[0];
     assert_eq!(one(base), Fine);
     let same = json!({"properties": {"b": {}, "a": {"enum": [1, 2]}}, "type": "object"});
     let hints = json!({"title": "x", "readOnlyHint": true});
-    assert_eq!(one(Tool { input_schema: &same, annotations: Some(&hints), ..base }), Fine);
-    assert_eq!(one(Tool { title: Some("Log!"), ..base }), Changed);
-    assert_eq!(one(Tool { title: None, description: Some("LogShows"), ..base }), Changed);
-    assert_eq!(one(Tool { description: None, ..base }), Changed);
-    assert_eq!(one(Tool { annotations: None, ..base }), Changed);
+    assert_eq!(
+        one(ToolDescription { input_schema: &same, annotations: Some(&hints), ..base }),
+        Fine
+    );
+    assert_eq!(one(ToolDescription { title: Some("Log!"), ..base }), Changed);
+    assert_eq!(
+        one(ToolDescription { title: None, description: Some("LogShows"), ..base }),
+        Changed
+    );
+    assert_eq!(one(ToolDescription { description: None, ..base }), Changed);
+    assert_eq!(one(ToolDescription { annotations: None, ..base }), Changed);
     let writes = json!({"readOnlyHint": false, "title": "x"});
-    assert_eq!(one(Tool { annotations: Some(&writes), ..base }), Changed);
+    assert_eq!(one(ToolDescription { annotations: Some(&writes), ..base }), Changed);
     let other = json!({"type": "object", "properties": {"a": {"enum": [2, 1]}, "b": {}}});
-    assert_eq!(one(Tool { input_schema: &other, ..base }), Changed);
+    assert_eq!(one(ToolDescription { input_schema: &other, ..base }), Changed);
 }
 
 #[test]
@@ -101,7 +118,7 @@ fn pins_are_those_of_a_name_and_its_program() {
     let rekeyed = spec(&json!({"command": "git-mcp", "env": {"K": "2"}, "timeout": 3}));
     assert_eq!(check(data.path(), "git", &rekeyed, &new), [Changed]);
     // To trust one is to trust no other.
-    Trusted::new(data.path()).trust(name("git"), &other, &old).unwrap();
+    ToolPinStore::new(data.path()).trust_tools(name("git"), &other, &old).unwrap();
     assert_eq!(check(data.path(), "git", &program(), &new), [Changed]);
     assert_eq!(check(data.path(), "git", &other, &new), [Changed]);
 }
@@ -109,9 +126,9 @@ fn pins_are_those_of_a_name_and_its_program() {
 #[test]
 fn two_tools_of_one_name_are_not_both_trusted() {
     let schema = json!({});
-    let mut pins = Pins::default();
+    let mut pins = ToolPins::default();
     let tools = [tool("log", "a", &schema), tool("log", "b", &schema), tool("log", "a", &schema)];
-    assert_eq!(pins.check(&tools), [Fine, Changed, Fine]);
+    assert_eq!(pins.check_tools(&tools), [Fine, Changed, Fine]);
 }
 
 #[test]
@@ -125,10 +142,10 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
     let cut = good.split_at(good.len() / 2).0.to_owned();
     for damaged in ["", "{}", "null", r#"{"version":9,"toolkits":{}}"#, &cut] {
         fs::write(&file, damaged).unwrap();
-        let trusted = Trusted::new(data.path());
+        let trusted = ToolPinStore::new(data.path());
         let errors = [
-            trusted.check(name("git"), &program(), &tools).unwrap_err().to_string(),
-            trusted.trust(name("git"), &program(), &tools).unwrap_err().to_string(),
+            trusted.check_tools(name("git"), &program(), &tools).unwrap_err().to_string(),
+            trusted.trust_tools(name("git"), &program(), &tools).unwrap_err().to_string(),
         ];
         for error in errors {
             assert!(error.contains("trusted.json"), "{error}");
@@ -141,7 +158,9 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(data.path().join("elsewhere"), &file).unwrap();
-        assert!(Trusted::new(data.path()).check(name("git"), &program(), &tools).is_err());
+        assert!(
+            ToolPinStore::new(data.path()).check_tools(name("git"), &program(), &tools).is_err()
+        );
     }
 }
 
@@ -149,42 +168,43 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
 fn pins_are_bounded_and_what_has_no_room_is_refused() {
     let schema = json!({});
     let names: Vec<String> = (0..1025).map(|n| format!("t{n}")).collect();
-    let tools: Vec<Tool<'_>> = names.iter().map(|name| tool(name, "a", &schema)).collect();
-    let mut pins = Pins::default();
-    let verdicts = pins.check(&tools);
+    let tools: Vec<ToolDescription<'_>> =
+        names.iter().map(|name| tool(name, "a", &schema)).collect();
+    let mut pins = ToolPins::default();
+    let verdicts = pins.check_tools(&tools);
     assert_eq!(verdicts.iter().filter(|verdict| **verdict == Fine).count(), 1024);
     assert_eq!(verdicts[1024], Changed);
     let long = "n".repeat(513);
-    assert_eq!(Pins::default().check(&[tool(&long, "a", &schema)]), [Changed]);
+    assert_eq!(ToolPins::default().check_tools(&[tool(&long, "a", &schema)]), [Changed]);
 
     let data = tempfile::tempdir().unwrap();
-    let trusted = Trusted::new(data.path());
+    let trusted = ToolPinStore::new(data.path());
     let tools = [tool("log", "a", &schema)];
     for n in 0..256 {
-        trusted.check(name(&format!("t{n}")), &program(), &tools).unwrap();
+        trusted.check_tools(name(&format!("t{n}")), &program(), &tools).unwrap();
     }
     for n in 0..32 {
-        trusted.check(format!("ada/t{n}"), &program(), &tools).unwrap();
+        trusted.check_tools(format!("ada/t{n}"), &program(), &tools).unwrap();
     }
-    assert!(trusted.check("ada/more", &program(), &tools).is_err(), "a token has less room");
-    trusted.check("bob/t0", &program(), &tools).unwrap();
-    trusted.check("owner/t0", &program(), &tools).unwrap();
-    let error = trusted.check(name("more"), &program(), &tools).unwrap_err();
+    assert!(trusted.check_tools("ada/more", &program(), &tools).is_err(), "a token has less room");
+    trusted.check_tools("bob/t0", &program(), &tools).unwrap();
+    trusted.check_tools("owner/t0", &program(), &tools).unwrap();
+    let error = trusted.check_tools(name("more"), &program(), &tools).unwrap_err();
     assert!(error.to_string().contains("already keeps 256 toolkits"), "{error}");
-    assert_eq!(trusted.check(name("t0"), &program(), &tools).unwrap(), [Fine]);
+    assert_eq!(trusted.check_tools(name("t0"), &program(), &tools).unwrap(), [Fine]);
 }
 
 #[test]
 fn pins_that_are_made_at_once_are_all_kept() {
     let data = tempfile::tempdir().unwrap();
-    let trusted = Trusted::new(data.path());
+    let trusted = ToolPinStore::new(data.path());
     let schema = json!({});
     std::thread::scope(|threads| {
         for n in 0..16 {
             let (trusted, schema) = (&trusted, &schema);
             threads.spawn(move || {
                 let toolkit = name(&format!("t{n}"));
-                trusted.check(&toolkit, &program(), &[tool("log", "a", schema)]).unwrap();
+                trusted.check_tools(&toolkit, &program(), &[tool("log", "a", schema)]).unwrap();
             });
         }
     });

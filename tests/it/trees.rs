@@ -13,13 +13,13 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{Hit, LastRun, PathMap, Root, RootId, Within, hash, task::Tasks};
-use codeinfo_embed::{Builtin, Embedder};
-use codeinfo_ingest::{State, Status};
+use codeinfo_core::{Hit, LastRun, PathMap, Root, RootFilter, RootId, hash, task::Tasks};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::{RunState, RunStatus};
 use codeinfo_search::{
-    Freshness, Query, Search,
-    evidence::{Asked, Evidence},
-    excerpt,
+    ResultFreshness, Search, SearchQuery,
+    evidence::{Evidence, RequestedLines},
+    render_excerpt,
 };
 use codeinfo_store::{ChunkQuery, MAX_PAGE, Store, StoreMode};
 use tempfile::TempDir;
@@ -103,12 +103,12 @@ async fn paths(bench: &Bench, repo: &Repo) -> Vec<String> {
 }
 
 async fn vector(text: &str) -> Vec<f32> {
-    let embedder = Builtin::load(Tasks::default()).unwrap();
-    embedder.query(text.to_owned()).await.unwrap()
+    let embedder = BuiltinEmbedder::load(Tasks::default()).unwrap();
+    embedder.embed_query(text.to_owned()).await.unwrap()
 }
 
-fn embedded(status: &Status) -> u64 {
-    assert!(matches!(status.state, State::Completed | State::Skipped), "{status:?}");
+fn embedded(status: &RunStatus) -> u64 {
+    assert!(matches!(status.state, RunState::Completed | RunState::Skipped), "{status:?}");
     status.counts.embedded
 }
 
@@ -182,18 +182,19 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
     let tree = worktree(&main, "topic", &["-b", "topic"]);
     tree.write("print.rs", &PRINT.replace("number:", "amount:"));
     bench.ingest(&tree).await;
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let find = async |query: &str, of: Option<&str>| {
-        let query = Query::new(query, of, Some(10)).unwrap();
-        search.find(&query).await.unwrap()
+        let query = SearchQuery::new(query, of, Some(10)).unwrap();
+        search.find_chunks(&query).await.unwrap()
     };
     let found = find("Reads a number.", None).await;
     let parse: Vec<&Hit> = found.hits.iter().filter(|hit| hit.rel_path == "parse.rs").collect();
     let others = ["topic", "tree1", "tree2", "tree3", "tree4", "tree5"];
     assert_eq!((parse.len(), parse[0].repo.as_str()), (1, "main"));
     assert_eq!(parse[0].also_in, others);
-    let text = excerpt(&found, "parse", &Freshness::default(), &BTreeSet::new(), 4000).text;
+    let text =
+        render_excerpt(&found, "parse", &ResultFreshness::default(), &BTreeSet::new(), 4000).text;
     assert!(text.contains("(also in topic, tree1, tree2 and 3 more)"), "{text}");
     // Of two versions of one function, the better.
     let print = found.hits.iter().filter(|hit| hit.rel_path == "print.rs").count();
@@ -203,23 +204,32 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
     assert!(best.chunk.contains("amount:") && best.repo == "topic" && best.also_in.is_empty());
 
     let evidence = Evidence::new(bench.store.clone(), PathMap::default());
-    let uses = evidence.uses("print", Within::Everything).await.unwrap();
+    let uses = evidence.find_uses("print", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 2));
-    assert_eq!(evidence.uses("parse", Within::Everything).await.unwrap().count, 2);
+    assert_eq!(evidence.find_uses("parse", RootFilter::Everything).await.unwrap().count, 2);
     let topic = root(&bench, &tree).await.id;
-    for within in [Within::Only(topic), Within::Tree(topic)] {
-        let uses = evidence.uses("print", within).await.unwrap();
+    for within in [RootFilter::Only(topic), RootFilter::Tree(topic)] {
+        let uses = evidence.find_uses("print", within).await.unwrap();
         assert_eq!((uses.count, uses.files), (1, 1));
-        assert_eq!(evidence.uses("parse", within).await.unwrap().count, 2);
-        let read = evidence.lines("print.rs", Asked::default(), within).await.unwrap();
+        assert_eq!(evidence.find_uses("parse", within).await.unwrap().count, 2);
+        let read =
+            evidence.read_lines("print.rs", RequestedLines::default(), within).await.unwrap();
         assert_eq!(read.file.repo, "topic");
     }
     // Another tree is read by its name, or by a whole path, unless only one root is there.
     let other = main.at("print.rs").to_str().unwrap().to_owned();
     for path in ["main/print.rs", &other] {
-        let read = evidence.lines(path, Asked::default(), Within::Tree(topic)).await.unwrap();
+        let read = evidence
+            .read_lines(path, RequestedLines::default(), RootFilter::Tree(topic))
+            .await
+            .unwrap();
         assert_eq!(read.file.repo, "main");
-        assert!(evidence.lines(path, Asked::default(), Within::Only(topic)).await.is_err());
+        assert!(
+            evidence
+                .read_lines(path, RequestedLines::default(), RootFilter::Only(topic))
+                .await
+                .is_err()
+        );
     }
 }
 
@@ -323,7 +333,7 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     commit_all(&pages.0, "Begin otherwise");
     bench.ingest(&pages).await;
     let id = root(&bench, &pages).await.id;
-    assert_eq!(root(&bench, &pages).await.owner(), root(&bench, &main).await.owner());
+    assert_eq!(root(&bench, &pages).await.chunk_owner(), root(&bench, &main).await.chunk_owner());
     assert!(2_500 < count(&bench).await);
     let fresh = Bench::new().await;
     fresh.ingest(&pages).await;
@@ -335,18 +345,18 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     };
     let found = nearest(&bench).await;
     assert_eq!((found.len(), &found), (5, &nearest(&fresh).await));
-    let terms = codeinfo_embed::lexical::query("number");
+    let terms = codeinfo_embed::lexical::extract_query_terms("number");
     let found = bench.store.search(ChunkQuery::lexical(terms, Some(id), 100)).await.unwrap();
     assert_eq!(found.len(), 5);
     // Who stands there finds the same, and does not hear that a name is nowhere which it has.
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
-    let query = Query::new("number", None, Some(5)).unwrap().standing_in(Some(id));
-    let found = search.find(&query).await.unwrap();
+    let query = SearchQuery::new("number", None, Some(5)).unwrap().standing_in(Some(id));
+    let found = search.find_chunks(&query).await.unwrap();
     assert_eq!((found.hits.len(), found.absent.len()), (5, 0), "{found:?}");
     assert!(found.hits.iter().all(|hit| hit.repo == "pages"));
-    let query = Query::new("print_3_4", None, Some(5)).unwrap().standing_in(Some(id));
-    assert_eq!(search.find(&query).await.unwrap().absent, ["print_3_4"]);
+    let query = SearchQuery::new("print_3_4", None, Some(5)).unwrap().standing_in(Some(id));
+    assert_eq!(search.find_chunks(&query).await.unwrap().absent, ["print_3_4"]);
 }
 
 #[tokio::test]
@@ -354,12 +364,12 @@ async fn who_stands_in_a_tree_finds_the_files_that_a_question_names() {
     let (bench, main) = scene().await;
     let tree = worktree(&main, "tree", &["-b", "topic"]);
     bench.ingest(&tree).await;
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     for repo in [&main, &tree] {
         let id = root(&bench, repo).await.id;
-        let query = Query::new("print.rs", None, Some(5)).unwrap().standing_in(Some(id));
-        let found = search.find(&query).await.unwrap();
+        let query = SearchQuery::new("print.rs", None, Some(5)).unwrap().standing_in(Some(id));
+        let found = search.find_chunks(&query).await.unwrap();
         let best = &found.hits[0];
         let path = repo.at("print.rs").display().to_string();
         assert_eq!((&best.path, best.also_in.len()), (&path, 1));
@@ -374,7 +384,7 @@ async fn what_is_left_of_a_removal_that_was_killed_is_no_source_for_others() {
     bench.ingest(&tree).await;
     // Its chunks are gone, its records are not.
     bench.faults.fail_after(2);
-    assert!(bench.ingest.remove("tree").await.is_err());
+    assert!(bench.ingest.remove_root("tree").await.is_err());
     bench.faults.fail_never();
     assert_eq!(root(&bench, &tree).await.last_run, LastRun::Interrupted);
     main.write("own.rs", "fn own() {}\n");
@@ -386,7 +396,7 @@ async fn what_is_left_of_a_removal_that_was_killed_is_no_source_for_others() {
     // A repair takes the record back, and keeps nothing of what is not whole.
     records[0].version.clear();
     bench.store.put_files(records).await.unwrap();
-    for former in RootId::former(broken.owner()) {
+    for former in RootId::former_record_ids(broken.chunk_owner()) {
         assert!(bench.store.files(former).await.unwrap().is_empty());
     }
 }
@@ -397,18 +407,20 @@ async fn a_root_that_is_of_another_repository_now_stays_when_its_former_trees_go
     let tree = worktree(&main, "tree", &["-b", "topic"]);
     bench.ingest(&tree).await;
     // As when the main worktree became a module of another repository.
-    let moved =
-        Root { repository: Some(RootId::of(&tree.at("modules"))), ..root(&bench, &main).await };
+    let moved = Root {
+        repository: Some(RootId::from_path(&tree.at("modules"))),
+        ..root(&bench, &main).await
+    };
     bench.store.put_root(moved.clone()).await.unwrap();
     let files = bench.store.files(moved.id).await.unwrap();
-    bench.ingest.remove("tree").await.unwrap();
+    bench.ingest.remove_root("tree").await.unwrap();
     assert_eq!(bench.store.roots().await.unwrap(), std::slice::from_ref(&moved));
     assert_eq!(bench.store.files(moved.id).await.unwrap(), files);
     assert!(bench.store.chunks_of_owner(moved.id, None, MAX_PAGE).await.unwrap().is_empty());
     // A run sees that it is its own repository again.
     bench.ingest(&main).await;
     assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
-    bench.ingest.remove("main").await.unwrap();
+    bench.ingest.remove_root("main").await.unwrap();
     assert_eq!(count(&bench).await, 0);
 }
 
@@ -435,17 +447,17 @@ async fn a_tree_stays_whole_when_others_are_removed_and_the_last_leaves_nothing(
         bench.ingest(&tree).await;
         tree.write("print.rs", &PRINT.replace("number", "figure"));
         bench.ingest(&tree).await;
-        bench.ingest.remove(first).await.unwrap();
+        bench.ingest.remove_root(first).await.unwrap();
         // What it alone had goes at once; what the tree had before stays.
         assert_eq!(count(&bench).await, 3, "{first}");
         let left = if first == "main" { &tree } else { &main };
         assert_eq!(paths(&bench, left).await, ["parse.rs", "print.rs"]);
         assert_eq!(embedded(&bench.ingest(left).await), 0);
         let last = root(&bench, left).await;
-        bench.ingest.remove(&last.name).await.unwrap();
+        bench.ingest.remove_root(&last.name).await.unwrap();
         assert_eq!(count(&bench).await, 0, "{first}");
-        let ids = [last.id, RootId::of(&main.0)].into_iter();
-        for root in ids.chain(RootId::former(RootId::of(&main.0))) {
+        let ids = [last.id, RootId::from_path(&main.0)].into_iter();
+        for root in ids.chain(RootId::former_record_ids(RootId::from_path(&main.0))) {
             assert!(bench.store.files(root).await.unwrap().is_empty());
         }
     }
@@ -487,14 +499,14 @@ async fn a_module_is_a_repository_of_its_own_and_so_is_a_bare_ones_worktree() {
     bench.ingest(&module).await;
     // What its commits are kept under, too.
     let kept = user.at(".git/modules/module");
-    assert_eq!(root(&bench, &module).await.repository, Some(RootId::of(&kept)));
+    assert_eq!(root(&bench, &module).await.repository, Some(RootId::from_path(&kept)));
 
     let bare = main.0.with_file_name("bare.git");
     git(&main.0, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     let trees = ["one", "two"].map(|name| worktree(&Repo(bare.clone()), name, &["-b", name]));
     bench.ingest(&trees[0]).await;
     assert_eq!(embedded(&bench.ingest(&trees[1]).await), 0);
-    assert_eq!(root(&bench, &trees[1]).await.repository, Some(RootId::of(&bare)));
+    assert_eq!(root(&bench, &trees[1]).await.repository, Some(RootId::from_path(&bare)));
 }
 
 #[tokio::test]
@@ -522,9 +534,11 @@ async fn a_worktree_that_was_removed_behind_our_back_leaves_the_others_as_they_a
     let path = tree.0.to_str().unwrap().to_owned();
     git(&main.0, &["worktree", "remove", "--force", &path]);
     git(&main.0, &["gc", "--quiet"]);
-    assert!(bench.ingest.start(crate::ingest_bench::request(&PathBuf::from(&path))).await.is_err());
+    assert!(
+        bench.ingest.start_run(crate::ingest_bench::request(&PathBuf::from(&path))).await.is_err()
+    );
     assert_eq!(embedded(&bench.ingest(&main).await), 0);
-    bench.ingest.remove(&path).await.unwrap();
+    bench.ingest.remove_root(&path).await.unwrap();
     assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
     assert_eq!(count(&bench).await, 2);
 }
@@ -534,7 +548,7 @@ async fn what_a_path_had_long_ago_goes_when_a_run_ends() {
     let (bench, main) = scene().await;
     main.write("print.rs", &PRINT.replace("number", "amount"));
     bench.ingest(&main).await;
-    let [former, ..] = RootId::former(RootId::of(&main.0));
+    let [former, ..] = RootId::former_record_ids(RootId::from_path(&main.0));
     let mut kept = bench.store.files(former).await.unwrap();
     assert_eq!((kept.len(), count(&bench).await), (1, 3));
     // Another store looks at once, and finds it younger than a week.
@@ -564,7 +578,7 @@ async fn what_is_not_whole_is_not_taken_for_what_was_there_before() {
     bench.store.put_root(interrupted).await.unwrap();
     assert_eq!(embedded(&bench.ingest(&main).await), 1);
     assert_eq!(held(&bench.store, root.id).await, before);
-    for former in RootId::former(root.owner()) {
+    for former in RootId::former_record_ids(root.chunk_owner()) {
         assert!(bench.store.files(former).await.unwrap().is_empty());
     }
 }
@@ -579,7 +593,7 @@ async fn what_a_former_revision_indexed_is_not_kept_for_later() {
     }
     // Their chunks go with the version that they are of.
     bench.store.put_files(files).await.unwrap();
-    let [former, ..] = RootId::former(root.owner());
+    let [former, ..] = RootId::former_record_ids(root.chunk_owner());
     let kept = bench.store.files(former).await.unwrap();
     assert_eq!((kept.len(), count(&bench).await), (2, 2));
     assert_eq!(embedded(&bench.ingest(&main).await), 0);
@@ -606,7 +620,7 @@ async fn a_tree_whose_index_is_damaged_proves_nothing_to_others() {
 #[tokio::test]
 async fn damage_is_made_good_in_all_trees_that_it_hurts() {
     let folder = TempDir::new().unwrap();
-    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let (data, main) = (folder.path().join("data"), Repo(folder.path().join("repos/main")));
     fs::create_dir(&data).unwrap();
     for number in 0..20 {
@@ -643,7 +657,7 @@ async fn damage_is_made_good_in_all_trees_that_it_hurts() {
         let harness = Harness::open(&copy, &embedder, 4096).await;
         let hurt = harness.store.roots().await.unwrap();
         assert!(hurt.iter().any(|root| root.last_run == LastRun::Damaged), "{hurt:?}");
-        tokio::time::timeout(Duration::from_mins(1), harness.ingest.repair())
+        tokio::time::timeout(Duration::from_mins(1), harness.ingest.repair_damaged_roots())
             .await
             .unwrap()
             .unwrap();

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_chat::{Ask, collect};
+use codeinfo_chat::{TurnRequest, collect_outcome};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -91,8 +91,8 @@ async fn no_model_has_a_tool_that_starts_work_of_its_own() {
     for name in models {
         let model = Some(name.clone());
         let question = "Which?".parse().unwrap();
-        let ask = Ask { model, ..Ask::new(question, None) };
-        let outcome = collect(harness.chat.ask(ask).await.unwrap()).await;
+        let ask = TurnRequest { model, ..TurnRequest::new(question, None) };
+        let outcome = collect_outcome(harness.chat.ask(ask).await.unwrap()).await;
         assert_eq!(outcome.failure, None, "{name}");
         let requests = harness.model.requests();
         let [.., asked, last] = requests.as_slice() else { panic!("{name}: too few requests") };

@@ -11,31 +11,35 @@ use std::{
 
 use codeinfo_core::{Principal, Secret, task::Tasks};
 use codeinfo_credentials::{
-    OnLiving, ProcessKey, SecretKey, Slot, TokenKind, Vault, VaultError, owner_key,
+    ConfigSlot, CredentialError, CredentialStore, OnExistingToken, ProcessKey, SecretKey,
+    TokenKind, owner_key,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const KEPT: usize = 20;
 
-async fn open(folder: &Path) -> Result<Vault, VaultError> {
-    Vault::open(folder, None, Tasks::default()).await
+async fn open(folder: &Path) -> Result<CredentialStore, CredentialError> {
+    CredentialStore::open(folder, None, Tasks::default()).await
 }
 
 fn name(name: &str) -> Principal {
     name.parse().unwrap()
 }
 
-fn slot(principal: &str) -> Slot {
-    Slot::toolkits(name(principal))
+fn slot(principal: &str) -> ConfigSlot {
+    ConfigSlot::for_toolkits(name(principal))
 }
 
-async fn read(vault: &Vault, principal: &str) -> Result<Option<(u64, Value)>, VaultError> {
-    let stored = vault.configs.read::<Value>(slot(principal)).await?;
+async fn read(
+    vault: &CredentialStore,
+    principal: &str,
+) -> Result<Option<(u64, Value)>, CredentialError> {
+    let stored = vault.configs.read_current::<Value>(slot(principal)).await?;
     Ok(stored.map(|stored| (stored.kept.version, stored.value)))
 }
 
-fn principal(vault: &Vault, bearer: &str) -> Option<Principal> {
+fn principal(vault: &CredentialStore, bearer: &str) -> Option<Principal> {
     vault.tokens.find_bearer(bearer).map(|known| known.principal)
 }
 
@@ -69,11 +73,15 @@ fn shelf(folder: &Path) -> PathBuf {
 async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
-    let made =
-        vault.tokens.create(owner(folder.path()), name("ann"), TokenKind::Plain, OnLiving::Refuse);
+    let made = vault.tokens.create_token(
+        owner(folder.path()),
+        name("ann"),
+        TokenKind::Plain,
+        OnExistingToken::Refuse,
+    );
     let token = made.await.unwrap().token;
     let value = json!({ "mcpServers": { "git": { "env": { "PAT": "hunter2-hunter2" } } } });
-    vault.configs.write(slot("ann"), value).await.unwrap();
+    vault.configs.write_version(slot("ann"), value).await.unwrap();
     let found = files(folder.path());
     assert_eq!(found.len(), 7, "{:?}", found.keys());
     for (path, bytes) in found {
@@ -95,11 +103,11 @@ async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() 
 async fn tokens_outlive_the_process_with_the_time_of_their_last_use() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = Tasks::default();
-    let vault = Vault::open(folder.path(), None, tasks.clone()).await.unwrap();
+    let vault = CredentialStore::open(folder.path(), None, tasks.clone()).await.unwrap();
     let owner = owner(folder.path());
     let made = vault
         .tokens
-        .create(owner.clone(), name("ann"), TokenKind::Plain, OnLiving::Refuse)
+        .create_token(owner.clone(), name("ann"), TokenKind::Plain, OnExistingToken::Refuse)
         .await
         .unwrap();
     let before = files(folder.path());
@@ -107,11 +115,11 @@ async fn tokens_outlive_the_process_with_the_time_of_their_last_use() {
         assert_eq!(principal(&vault, made.token.expose()), Some(name("ann")));
     }
     assert_eq!(files(folder.path()), before, "a use is no write");
-    let listed = vault.tokens.list(&owner).unwrap();
+    let listed = vault.tokens.list_tokens(&owner).unwrap();
     assert!(tasks.stop(Duration::from_secs(20)).await);
 
     let vault = open(folder.path()).await.unwrap();
-    assert_eq!(vault.tokens.list(&owner).unwrap(), listed);
+    assert_eq!(vault.tokens.list_tokens(&owner).unwrap(), listed);
     assert!(listed[0].last_used_at.is_some());
     assert_eq!(principal(&vault, made.token.expose()), Some(name("ann")));
     assert_eq!(principal(&vault, owner.expose()), Some(Principal::owner()));
@@ -126,14 +134,19 @@ async fn a_token_that_was_replaced_cannot_replace_its_successor() {
     let vault = open(folder.path()).await.unwrap();
     let owner = owner(folder.path());
     let create = |by: &Secret| {
-        vault.tokens.create(by.clone(), name("ann"), TokenKind::Plain, OnLiving::Overwrite)
+        vault.tokens.create_token(
+            by.clone(),
+            name("ann"),
+            TokenKind::Plain,
+            OnExistingToken::Overwrite,
+        )
     };
     let first = create(&owner).await.unwrap().token;
     let second = create(&first).await.unwrap().token;
-    assert!(matches!(create(&first).await, Err(VaultError::Unauthorized)));
-    assert!(matches!(vault.tokens.list(&first), Err(VaultError::Unauthorized)));
-    vault.tokens.revoke(owner, name("ann")).await.unwrap();
-    assert!(matches!(create(&second).await, Err(VaultError::Unauthorized)));
+    assert!(matches!(create(&first).await, Err(CredentialError::Unauthorized)));
+    assert!(matches!(vault.tokens.list_tokens(&first), Err(CredentialError::Unauthorized)));
+    vault.tokens.revoke_token(owner, name("ann")).await.unwrap();
+    assert!(matches!(create(&second).await, Err(CredentialError::Unauthorized)));
 }
 
 #[tokio::test]
@@ -143,12 +156,21 @@ async fn tokens_are_bounded() {
     let owner = owner(folder.path());
     for number in 0..256 {
         let made = name(&format!("t{number}"));
-        vault.tokens.create(owner.clone(), made, TokenKind::Plain, OnLiving::Refuse).await.unwrap();
+        vault
+            .tokens
+            .create_token(owner.clone(), made, TokenKind::Plain, OnExistingToken::Refuse)
+            .await
+            .unwrap();
     }
     let create = |made: &str| {
-        vault.tokens.create(owner.clone(), name(made), TokenKind::Plain, OnLiving::Overwrite)
+        vault.tokens.create_token(
+            owner.clone(),
+            name(made),
+            TokenKind::Plain,
+            OnExistingToken::Overwrite,
+        )
     };
-    assert!(matches!(create("more").await, Err(VaultError::TooManyTokens { most: 256 })));
+    assert!(matches!(create("more").await, Err(CredentialError::TooManyTokens { most: 256 })));
     assert!(create("t7").await.is_ok(), "one that is replaced needs no room");
 }
 
@@ -157,16 +179,22 @@ async fn a_change_that_cannot_be_written_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
     let owner = owner(folder.path());
-    let create =
-        || vault.tokens.create(owner.clone(), name("ann"), TokenKind::Plain, OnLiving::Overwrite);
+    let create = || {
+        vault.tokens.create_token(
+            owner.clone(),
+            name("ann"),
+            TokenKind::Plain,
+            OnExistingToken::Overwrite,
+        )
+    };
     let first = create().await.unwrap().token;
     // A folder stands where the file is to be put.
     let file = folder.path().join("vault/tokens.json");
     let bytes = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
     fs::create_dir_all(file.join("in/the/way")).unwrap();
-    assert!(matches!(create().await, Err(VaultError::File { .. })));
-    assert!(vault.tokens.revoke(owner.clone(), name("ann")).await.is_err());
+    assert!(matches!(create().await, Err(CredentialError::File { .. })));
+    assert!(vault.tokens.revoke_token(owner.clone(), name("ann")).await.is_err());
     assert_eq!(principal(&vault, first.expose()), Some(name("ann")));
     fs::remove_dir_all(&file).unwrap();
     fs::write(&file, bytes).unwrap();
@@ -182,7 +210,11 @@ async fn files_that_others_may_read_links_and_nonsense_are_refused_by_name() {
             let folder = tempfile::tempdir().unwrap();
             let vault = open(folder.path()).await.unwrap();
             let by = owner(folder.path());
-            vault.tokens.create(by, name("ann"), TokenKind::Plain, OnLiving::Refuse).await.unwrap();
+            vault
+                .tokens
+                .create_token(by, name("ann"), TokenKind::Plain, OnExistingToken::Refuse)
+                .await
+                .unwrap();
             let path = folder.path().join(file);
             break_file(&path, fault);
             let said = open(folder.path()).await.unwrap_err().to_string();
@@ -192,12 +224,12 @@ async fn files_that_others_may_read_links_and_nonsense_are_refused_by_name() {
     for fault in ["rights", "link", "nonsense"] {
         let folder = tempfile::tempdir().unwrap();
         let vault = open(folder.path()).await.unwrap();
-        vault.configs.write(slot("ann"), json!(1)).await.unwrap();
+        vault.configs.write_version(slot("ann"), json!(1)).await.unwrap();
         let path = folder.path().join("secret.key");
         break_file(&path, fault);
         let failure = read(&vault, "ann").await.unwrap_err();
         assert!(failure.to_string().contains(&path.display().to_string()), "{fault}: {failure}");
-        assert!(vault.configs.write(slot("bob"), json!(1)).await.is_err(), "{fault}");
+        assert!(vault.configs.write_version(slot("bob"), json!(1)).await.is_err(), "{fault}");
         // The rest goes on.
         assert!(open(folder.path()).await.is_ok());
     }
@@ -205,12 +237,12 @@ async fn files_that_others_may_read_links_and_nonsense_are_refused_by_name() {
     let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let vault = open(folder.path()).await.unwrap();
     symlink(elsewhere.path(), folder.path().join("vault")).unwrap();
-    assert!(vault.configs.write(slot("ann"), json!(1)).await.is_err());
+    assert!(vault.configs.write_version(slot("ann"), json!(1)).await.is_err());
     let made = vault
         .tokens
-        .create(owner(folder.path()), name("ann"), TokenKind::Plain, OnLiving::Refuse)
+        .create_token(owner(folder.path()), name("ann"), TokenKind::Plain, OnExistingToken::Refuse)
         .await;
-    assert!(matches!(made, Err(VaultError::File { .. })), "{made:?}");
+    assert!(matches!(made, Err(CredentialError::File { .. })), "{made:?}");
     assert!(files(elsewhere.path()).is_empty());
 }
 
@@ -230,25 +262,25 @@ fn break_file(path: &Path, fault: &str) {
 async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
-    vault.configs.write(slot("ann"), json!(1)).await.unwrap();
+    vault.configs.write_version(slot("ann"), json!(1)).await.unwrap();
     let key = fs::read_to_string(folder.path().join("secret.key")).unwrap();
     let with = async |key: &str| {
         let key: SecretKey = key.parse().unwrap();
-        Vault::open(folder.path(), Some(key), Tasks::default()).await.unwrap()
+        CredentialStore::open(folder.path(), Some(key), Tasks::default()).await.unwrap()
     };
     assert_eq!(read(&with(&key).await, "ann").await.unwrap(), Some((1, json!(1))));
     let wrong = with(&"A".repeat(43)).await;
     let failure = read(&wrong, "ann").await.unwrap_err();
-    assert!(matches!(failure, VaultError::OtherKey { .. }), "{failure}");
+    assert!(matches!(failure, CredentialError::OtherKey { .. }), "{failure}");
     let said = failure.to_string();
     assert!(said.contains("1.sealed") && said.contains("`SECRET_KEY`"), "{said}");
 
     fs::remove_file(folder.path().join("secret.key")).unwrap();
     for failure in [
         read(&vault, "ann").await.unwrap_err(),
-        vault.configs.write(slot("bob"), json!(1)).await.unwrap_err(),
+        vault.configs.write_version(slot("bob"), json!(1)).await.unwrap_err(),
     ] {
-        assert!(matches!(failure, VaultError::NoKey { .. }), "{failure}");
+        assert!(matches!(failure, CredentialError::NoKey { .. }), "{failure}");
         assert!(failure.to_string().contains("secret.key"), "{failure}");
     }
     assert!(!folder.path().join("secret.key").try_exists().unwrap());
@@ -258,7 +290,7 @@ async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
 async fn every_flipped_byte_of_a_version_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
-    vault.configs.write(slot("ann"), json!({ "a": "b" })).await.unwrap();
+    vault.configs.write_version(slot("ann"), json!({ "a": "b" })).await.unwrap();
     let path = shelf(folder.path()).join("1.sealed");
     let good = fs::read(&path).unwrap();
     for at in 0..good.len() {
@@ -278,17 +310,17 @@ async fn every_flipped_byte_of_a_version_is_noticed() {
 async fn a_step_that_fails_leaves_the_former_version_current() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
-    vault.configs.write(slot("ann"), json!("first")).await.unwrap();
+    vault.configs.write_version(slot("ann"), json!("first")).await.unwrap();
     let shelf = shelf(folder.path());
     // A folder stands where the version is to be put, and then where the pointer is.
     fs::create_dir_all(shelf.join("2.sealed/in/the/way")).unwrap();
     // The name counts as taken, so the version after it is written.
-    let taken = vault.configs.write(slot("ann"), json!("third")).await.unwrap();
+    let taken = vault.configs.write_version(slot("ann"), json!("third")).await.unwrap();
     assert_eq!(taken.version, 3);
     let pointer = fs::read(shelf.join("current")).unwrap();
     fs::remove_file(shelf.join("current")).unwrap();
     fs::create_dir_all(shelf.join("current/in/the/way")).unwrap();
-    assert!(vault.configs.write(slot("ann"), json!("fourth")).await.is_err());
+    assert!(vault.configs.write_version(slot("ann"), json!("fourth")).await.is_err());
     fs::remove_dir_all(shelf.join("current")).unwrap();
     put_back(&[(shelf.join("current"), pointer)].into());
     assert_eq!(read(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
@@ -298,21 +330,25 @@ async fn a_step_that_fails_leaves_the_former_version_current() {
 async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (vault, owner) = (open(folder.path()).await.unwrap(), owner(folder.path()));
-    let create = async |vault: &Vault, who: &str| {
+    let create = async |vault: &CredentialStore, who: &str| {
         let (by, who) = (owner.clone(), name(who));
-        vault.tokens.create(by, who, TokenKind::Plain, OnLiving::Overwrite).await.unwrap()
+        vault
+            .tokens
+            .create_token(by, who, TokenKind::Plain, OnExistingToken::Overwrite)
+            .await
+            .unwrap()
     };
     let (ann, bob) = (create(&vault, "ann").await, create(&vault, "bob").await);
     let [file, memory] =
         ["vault/tokens.json", "vault/generations/tokens"].map(|path| folder.path().join(path));
     let backup = [(file.clone(), fs::read(&file).unwrap())].into();
-    vault.tokens.revoke(owner.clone(), name("ann")).await.unwrap();
+    vault.tokens.revoke_token(owner.clone(), name("ann")).await.unwrap();
     let newest = fs::read(&file).unwrap();
     let highest = fs::read(&memory).unwrap();
 
     put_back(&backup);
     let failure = open(folder.path()).await.unwrap_err();
-    assert!(matches!(failure, VaultError::PutBack { number: 2, highest: 3, .. }), "{failure}");
+    assert!(matches!(failure, CredentialError::PutBack { number: 2, highest: 3, .. }), "{failure}");
     let message = failure.to_string();
     assert!(message.starts_with(&format!("`{}` is older", file.display())), "{message}");
 
@@ -343,9 +379,9 @@ async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
 async fn a_configuration_that_was_put_back_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
-    vault.configs.write(slot("ann"), json!("first")).await.unwrap();
+    vault.configs.write_version(slot("ann"), json!("first")).await.unwrap();
     let backup = files(&shelf(folder.path()));
-    vault.configs.write(slot("ann"), json!("second")).await.unwrap();
+    vault.configs.write_version(slot("ann"), json!("second")).await.unwrap();
     // Alone, and with the whole folder of configurations.
     for whole in [false, true] {
         if whole {
@@ -353,10 +389,13 @@ async fn a_configuration_that_was_put_back_is_refused_by_name() {
         }
         put_back(&backup);
         let failure = read(&vault, "ann").await.unwrap_err();
-        assert!(matches!(failure, VaultError::PutBack { number: 1, highest: 2, .. }), "{failure}");
+        assert!(
+            matches!(failure, CredentialError::PutBack { number: 1, highest: 2, .. }),
+            "{failure}"
+        );
         assert!(failure.to_string().contains("/current` is older"), "{failure}");
     }
-    let kept = vault.configs.write(slot("ann"), json!("third")).await.unwrap();
+    let kept = vault.configs.write_version(slot("ann"), json!("third")).await.unwrap();
     assert_eq!(kept.version, 3, "numbers are not given twice");
     assert_eq!(read(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
     fs::remove_dir_all(folder.path().join("vault/generations")).unwrap();
@@ -368,18 +407,18 @@ async fn a_configuration_that_was_put_back_is_refused_by_name() {
 async fn a_version_of_another_principal_or_number_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
-    vault.configs.write(slot("ann"), json!("of ann")).await.unwrap();
-    vault.configs.write(slot("ann"), json!("later")).await.unwrap();
+    vault.configs.write_version(slot("ann"), json!("of ann")).await.unwrap();
+    vault.configs.write_version(slot("ann"), json!("later")).await.unwrap();
     let ann = shelf(folder.path());
-    vault.configs.write(slot("bob"), json!("of bob")).await.unwrap();
+    vault.configs.write_version(slot("bob"), json!("of bob")).await.unwrap();
     let folders = fs::read_dir(folder.path().join("vault/configs")).unwrap();
     let bob = folders.map(|entry| entry.unwrap().path()).find(|path| *path != ann).unwrap();
     fs::copy(ann.join("1.sealed"), bob.join("1.sealed")).unwrap();
     let failure = read(&vault, "bob").await.unwrap_err();
-    assert!(matches!(failure, VaultError::Damaged { .. }), "{failure}");
+    assert!(matches!(failure, CredentialError::Damaged { .. }), "{failure}");
     fs::copy(ann.join("1.sealed"), ann.join("2.sealed")).unwrap();
     let failure = read(&vault, "ann").await.unwrap_err();
-    assert!(matches!(failure, VaultError::Damaged { .. }), "{failure}");
+    assert!(matches!(failure, CredentialError::Damaged { .. }), "{failure}");
 }
 
 #[tokio::test]
@@ -387,20 +426,20 @@ async fn configurations_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
     let large = json!("x".repeat(64 * 1024));
-    let failure = vault.configs.write(slot("ann"), large).await.unwrap_err();
-    assert!(matches!(failure, VaultError::TooLarge { .. }), "{failure}");
+    let failure = vault.configs.write_version(slot("ann"), large).await.unwrap_err();
+    assert!(matches!(failure, CredentialError::TooLarge { .. }), "{failure}");
     for number in 0..256 {
-        vault.configs.write(slot(&format!("p{number}")), json!(1)).await.unwrap();
+        vault.configs.write_version(slot(&format!("p{number}")), json!(1)).await.unwrap();
     }
-    let failure = vault.configs.write(slot("more"), json!(1)).await.unwrap_err();
-    assert!(matches!(failure, VaultError::TooManyConfigs { most: 256 }), "{failure}");
-    assert!(vault.configs.write(slot("p7"), json!(2)).await.is_ok());
+    let failure = vault.configs.write_version(slot("more"), json!(1)).await.unwrap_err();
+    assert!(matches!(failure, CredentialError::TooManyConfigs { most: 256 }), "{failure}");
+    assert!(vault.configs.write_version(slot("p7"), json!(2)).await.is_ok());
 }
 
 #[test]
 fn the_key_of_a_process_is_known_to_it_alone() {
-    let (first, second) = (ProcessKey::fresh().unwrap(), ProcessKey::fresh().unwrap());
-    assert!(first.is(first.secret().expose()) && !first.is(second.secret().expose()));
+    let (first, second) = (ProcessKey::generate().unwrap(), ProcessKey::generate().unwrap());
+    assert!(first.matches(first.secret().expose()) && !first.matches(second.secret().expose()));
     assert!(!format!("{first:?}").contains(first.secret().expose()));
 }
 
@@ -446,7 +485,7 @@ async fn in_any_order(steps: &[Step]) {
     for step in steps {
         match step {
             Step::Write(value) => {
-                let kept = vault.configs.write(slot("ann"), json!(value)).await.unwrap();
+                let kept = vault.configs.write_version(slot("ann"), json!(value)).await.unwrap();
                 assert!(kept.version > highest, "{} after {highest}", kept.version);
                 highest = kept.version;
                 current = Some((kept.version, json!(value)));
@@ -461,7 +500,7 @@ async fn in_any_order(steps: &[Step]) {
                 // It is remembered after the switch.
                 let memory = folder.path().join("vault/generations").join(id);
                 let before = [pointer, memory].map(|path| (path.clone(), fs::read(path).unwrap()));
-                let kept = vault.configs.write(slot("ann"), json!(value)).await.unwrap();
+                let kept = vault.configs.write_version(slot("ann"), json!(value)).await.unwrap();
                 highest = kept.version;
                 put_back(&before.into());
                 vault = open(folder.path()).await.unwrap();
@@ -475,7 +514,7 @@ async fn in_any_order(steps: &[Step]) {
             Step::DiesBeforePruning(value) if current.is_some() => {
                 let mut before = files(&shelf(folder.path()));
                 before.retain(|path, _| path.extension().is_some());
-                let kept = vault.configs.write(slot("ann"), json!(value)).await.unwrap();
+                let kept = vault.configs.write_version(slot("ann"), json!(value)).await.unwrap();
                 highest = kept.version;
                 current = Some((kept.version, json!(value)));
                 put_back(&before);
@@ -485,7 +524,7 @@ async fn in_any_order(steps: &[Step]) {
         }
         assert_eq!(read(&vault, "ann").await.unwrap(), current, "after {step:?}");
     }
-    let kept = vault.configs.write(slot("ann"), json!("last")).await.unwrap();
+    let kept = vault.configs.write_version(slot("ann"), json!("last")).await.unwrap();
     assert_eq!(read(&vault, "ann").await.unwrap(), Some((kept.version, json!("last"))));
     let written = usize::try_from(highest).unwrap() + 1;
     assert_eq!(versions(folder.path()), written.min(KEPT));
@@ -526,12 +565,12 @@ proptest! {
                 let who = name(&format!("p{who}"));
                 match what {
                     0 => {
-                        let ended = vault.tokens.revoke(by.clone(), who.clone()).await;
+                        let ended = vault.tokens.revoke_token(by.clone(), who.clone()).await;
                         prop_assert_eq!(ended.is_ok(), good.remove(&who).is_some());
                     }
                     1 => {
                         let one =
-                            vault.tokens.create(by.clone(), who.clone(), TokenKind::Plain, OnLiving::Refuse).await;
+                            vault.tokens.create_token(by.clone(), who.clone(), TokenKind::Plain, OnExistingToken::Refuse).await;
                         prop_assert_eq!(one.is_ok(), !good.contains_key(&who));
                         if let Ok(one) = one {
                             made.push(one.token.clone());
@@ -540,7 +579,7 @@ proptest! {
                     }
                     _ => {
                         let one =
-                            vault.tokens.create(by.clone(), who.clone(), TokenKind::Plain, OnLiving::Overwrite).await;
+                            vault.tokens.create_token(by.clone(), who.clone(), TokenKind::Plain, OnExistingToken::Overwrite).await;
                         let one = one.unwrap();
                         made.push(one.token.clone());
                         good.insert(who, one.token);

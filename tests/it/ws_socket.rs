@@ -2,10 +2,10 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use codeinfo_core::{task::Tasks, telemetry::Timed};
+use codeinfo_core::{task::Tasks, telemetry::LabelledTimer};
 use codeinfo_http::{
-    Activity, Admission, AllowedNames, Handler, Happened, HttpSettings, Listener, Request,
-    Response, Rights, WebSocket,
+    AccessRights, AllowedNames, AuthContext, HttpSettings, Listener, Request, RequestHandler,
+    Response, ServerActivity, WebSocket, WebSocketEvent,
 };
 use tokio::{
     io::{AsyncReadExt, sink},
@@ -27,10 +27,11 @@ struct Echo {
     over: mpsc::UnboundedSender<usize>,
 }
 
-impl Handler for Echo {
-    async fn answer(&self, request: &mut Request) -> Response {
+impl RequestHandler for Echo {
+    async fn handle_request(&self, request: &mut Request) -> Response {
         let echo = self.clone();
-        codeinfo_http::websocket(request, |socket| echo.talk(socket)).unwrap_or_else(Response::from)
+        codeinfo_http::accept_websocket(request, |socket| echo.talk(socket))
+            .unwrap_or_else(Response::from)
     }
 }
 
@@ -39,11 +40,11 @@ impl Echo {
         let mut texts = 0;
         loop {
             match socket.next().await {
-                Happened::Text(_) => {
+                WebSocketEvent::Text(_) => {
                     texts += 1;
                     socket.send("x".repeat(self.size));
                 }
-                Happened::Over => break,
+                WebSocketEvent::Over => break,
                 _ => {}
             }
         }
@@ -76,9 +77,9 @@ impl Server {
         let listener = Listener {
             socket,
             name: "test",
-            requests: Timed::default(),
-            gate: Arc::new(|_| Ok(Admission::unnamed(Rights::Ask))),
-            activity: Activity::default(),
+            requests: LabelledTimer::default(),
+            gate: Arc::new(|_| Ok(AuthContext::anonymous(AccessRights::Ask))),
+            activity: ServerActivity::default(),
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());
         let echo = Echo { size, over: sender };

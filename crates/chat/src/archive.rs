@@ -1,9 +1,9 @@
-//! Conversations that people have on the page, on disk: a file for each, for nobody but its user, bounded in
-//! number and size.
+//! Archive of the conversations of the web page on disk: one private file each, limited in number
+//! and size.
 //!
-//! A file has a line of JSON for what is listed of the conversation, and one for each turn. It is replaced as a
-//! whole, so that a crash leaves the former one; one that cannot be read is moved aside, and harms no other.
-//! Deliberately absent: what frames mean, and what becomes of them on the page.
+//! The first line of a file is the JSON summary of the conversation, and each further line one
+//! turn. Files are replaced atomically, so that a crash leaves the former file. An unreadable file
+//! is moved aside. The archive does not interpret frames.
 
 mod error;
 mod file;
@@ -25,27 +25,27 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub use error::ArchiveError;
-pub use find::Found;
+pub use find::ConversationMatch;
 pub use owners::ConversationOwners;
 
-/// The folder of conversations below the data folder.
+/// Folder of conversations in the data folder.
 const FOLDER: &str = "conversations";
-/// Most bytes of all conversations; the oldest go.
+/// Maximum bytes of all conversations; the oldest are removed first.
 const MAX_BYTES: u64 = 256 << 20;
-/// How long it is remembered that a conversation was removed: longer than any turn.
+/// Time for which removals are remembered; longer than any turn.
 const REMEMBERED: Duration = Duration::from_hours(24);
-/// Most characters of a title.
+/// Maximum characters of a title.
 const MAX_TITLE: usize = 120;
 
-/// A frame of a turn, as its stream has it.
+/// An event of a turn as it was streamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KeptFrame {
-    /// The name of the event.
+pub struct ArchivedFrame {
+    /// Name of the event.
     pub name: String,
     pub data: Value,
 }
 
-/// How a turn stands.
+/// State of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnState {
@@ -55,10 +55,10 @@ pub enum TurnState {
     Stopped,
 }
 
-/// One question and what came of it.
+/// A question and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct KeptTurn {
+pub struct ArchivedTurn {
     pub id: TurnId,
     pub question: String,
     pub asked_at: Timestamp,
@@ -66,44 +66,46 @@ pub struct KeptTurn {
     pub ended_at: Option<Timestamp>,
     pub state: TurnState,
     pub model_id: String,
-    pub frames: Vec<KeptFrame>,
+    pub frames: Vec<ArchivedFrame>,
 }
 
-/// What is listed of a conversation.
+/// Summary of a conversation for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct ConversationSummary {
     pub id: ConversationId,
-    /// Whose it is; without one, it is for all who ask without a token.
+    /// Owner of the conversation; `None` for clients without a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// The repository that its first question was confined to.
+    /// Repository to which the first question was limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// The first line of its first question.
+    /// First line of the first question.
     pub title: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The turns that are kept, in their order.
+    /// Stored turns in order.
     pub turns: Vec<TurnId>,
-    /// The files that its answers cite, each once.
+    /// Files that the answers cite, without repetitions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cited: Vec<Cited>,
+    pub cited: Vec<CitedPath>,
 }
 
 /// A file that an answer cites.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cited {
-    /// The name of the repository.
+pub struct CitedPath {
+    /// Name of the repository.
     pub repo: String,
-    /// The path below its root.
+    /// Path below the root.
     pub rel_path: String,
 }
 
-impl Summary {
-    /// Begins a conversation with its first question. One that began with the owner's key is as one without a
-    /// token: the owner's page needs none on the owner's machine.
+impl ConversationSummary {
+    /// Creates the summary of a conversation from its first question.
+    ///
+    /// The server owner's key counts as no token, because the page on the owner's machine needs
+    /// none.
     pub fn new(
         id: ConversationId,
         principal: Option<&Principal>,
@@ -124,74 +126,75 @@ impl Summary {
         }
     }
 
-    /// Whether it is for somebody to see: for whom it is, and for the owner of the server.
+    /// Returns true if the principal may see the conversation: its owner, or the owner of the
+    /// server.
     pub fn is_for(&self, principal: Option<&Principal>) -> bool {
         let name = principal.map(Principal::as_str);
         principal.is_some_and(Principal::is_owner) || name == self.principal.as_deref()
     }
 }
 
-/// A conversation, whole.
+/// A complete conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conversation {
-    pub summary: Summary,
-    pub turns: Vec<KeptTurn>,
+pub struct ArchivedConversation {
+    pub summary: ConversationSummary,
+    pub turns: Vec<ArchivedTurn>,
 }
 
-/// The conversations of one data folder. Clones share them.
+/// Conversations of one data folder. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Archive {
+pub struct ConversationArchive {
     inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
 struct Inner {
     folder: PathBuf,
-    /// How many conversations are kept; 0 keeps none.
+    /// Maximum number of conversations; 0 disables the archive.
     most: usize,
-    known: Mutex<HashMap<ConversationId, Known>>,
-    /// Held while files are written, so that they are one after the other.
-    writing: Mutex<Removed>,
-    /// Room for one search.
+    known: Mutex<HashMap<ConversationId, ConversationFile>>,
+    /// Locked while files are written, one after another.
+    writing: Mutex<RemovalTimes>,
+    /// Permit for one search at a time.
     searching: Arc<Semaphore>,
     tasks: Tasks,
 }
 
-/// What is known of a file.
+/// Summary and size of a file.
 #[derive(Debug, Clone)]
-struct Known {
-    summary: Summary,
+struct ConversationFile {
+    summary: ConversationSummary,
     bytes: u64,
 }
 
-/// When conversations were removed: a turn that was asked before that is not kept.
-type Removed = HashMap<ConversationId, Timestamp>;
+/// Removal time of each conversation; a turn asked before that is not stored.
+type RemovalTimes = HashMap<ConversationId, Timestamp>;
 
-impl Archive {
-    /// Opens the conversations of `data_dir`, of which `most` are kept; those beyond are removed.
+impl ConversationArchive {
+    /// Opens the archive in `data_dir` and removes the oldest conversations beyond `most`.
     pub async fn open(data_dir: &Path, most: usize, tasks: Tasks) -> Result<Self, ArchiveError> {
         let folder = data_dir.join(FOLDER);
         let own = tasks.clone();
         let opening = move || {
-            let known = file::list(&folder)?;
+            let known = file::list_conversations(&folder)?;
             let (known, writing) = (Mutex::new(known), Mutex::default());
             let searching = Arc::new(Semaphore::new(1));
             let inner = Inner { folder, most, known, writing, searching, tasks: own };
-            inner.trim();
+            inner.remove_oldest();
             Ok(Self { inner: Arc::new(inner) })
         };
         tasks.spawn_blocking(opening).await.unwrap_or(Err(ArchiveError::Stopping))
     }
 
-    /// Returns how many conversations are kept.
-    pub fn most(&self) -> usize {
+    /// Returns the maximum number of conversations.
+    pub fn max_conversations(&self) -> usize {
         self.inner.most
     }
 
-    /// Returns what is kept for somebody, the latest first.
-    pub fn list(&self, principal: Option<&Principal>) -> Vec<Summary> {
-        let known = self.inner.known();
-        let mut listed: Vec<Summary> = known
+    /// Returns the conversations that the principal may see, latest first.
+    pub fn list_summaries(&self, principal: Option<&Principal>) -> Vec<ConversationSummary> {
+        let known = self.inner.lock_files();
+        let mut listed: Vec<ConversationSummary> = known
             .values()
             .filter(|known| known.summary.is_for(principal))
             .map(|known| known.summary.clone())
@@ -201,52 +204,58 @@ impl Archive {
         listed
     }
 
-    /// Returns what is listed of a conversation.
-    pub fn summary(&self, id: ConversationId) -> Option<Summary> {
-        self.inner.known().get(&id).map(|known| known.summary.clone())
+    /// Returns the summary of a conversation.
+    pub fn find_summary(&self, id: ConversationId) -> Option<ConversationSummary> {
+        self.inner.lock_files().get(&id).map(|known| known.summary.clone())
     }
 
     /// Returns the conversation of a turn.
     pub fn of_turn(&self, turn: TurnId) -> Option<ConversationId> {
-        let known = self.inner.known();
+        let known = self.inner.lock_files();
         known.values().find(|one| one.summary.turns.contains(&turn)).map(|one| one.summary.id)
     }
 
-    /// Reads a conversation; nothing if it is not kept.
-    pub async fn read(&self, id: ConversationId) -> Result<Option<Conversation>, ArchiveError> {
-        self.blocking(move |inner| inner.read(id)).await
+    /// Reads a conversation; `None` if it is not stored.
+    pub async fn read_conversation(
+        &self,
+        id: ConversationId,
+    ) -> Result<Option<ArchivedConversation>, ArchiveError> {
+        self.run_blocking(move |inner| inner.read_conversation(id)).await
     }
 
-    /// Finds the first `most` of `listed` that have all words of a text, in questions or answers, whatever their
-    /// case; `in_memory` returns the turns of one that is not on disk. All are read for that, one search after the
-    /// other; a search that nobody waits for any more ends. One that cannot be read is left out.
-    pub async fn find(
+    /// Returns the first conversations of `listed`, at most `most`, whose questions or answers
+    /// contain all words of `text`, ignoring case.
+    ///
+    /// `in_memory` returns the turns of a conversation that is not on disk. Reads all
+    /// conversations, one search at a time; dropping the future ends the search. Unreadable
+    /// conversations are skipped.
+    pub async fn find_conversations(
         &self,
         text: &str,
-        (listed, most): (Vec<Summary>, usize),
-        in_memory: impl Fn(ConversationId) -> Vec<KeptTurn> + Send + 'static,
-    ) -> Result<Vec<Found>, ArchiveError> {
+        (listed, most): (Vec<ConversationSummary>, usize),
+        in_memory: impl Fn(ConversationId) -> Vec<ArchivedTurn> + Send + 'static,
+    ) -> Result<Vec<ConversationMatch>, ArchiveError> {
         let turn = Arc::clone(&self.inner.searching).acquire_owned().await;
         let turn = turn.map_err(|_| ArchiveError::Stopping)?;
         let text = text.to_owned();
         let left = CancellationToken::new();
         let _left = left.clone().drop_guard();
-        self.blocking(move |inner| {
-            let words = find::words(&text);
+        self.run_blocking(move |inner| {
+            let words = find::split_words(&text);
             let mut found = Vec::new();
             for summary in listed {
                 if left.is_cancelled() || found.len() == most {
                     break;
                 }
-                let conversation = match inner.read(summary.id) {
+                let conversation = match inner.read_conversation(summary.id) {
                     Ok(Some(conversation)) => conversation,
-                    Ok(None) => Conversation { turns: in_memory(summary.id), summary },
+                    Ok(None) => ArchivedConversation { turns: in_memory(summary.id), summary },
                     Err(error) => {
                         warn!(%error, "a conversation cannot be searched");
                         continue;
                     }
                 };
-                found.extend(find::found(conversation, &words));
+                found.extend(find::match_conversation(conversation, &words));
             }
             drop(turn);
             Ok(found)
@@ -254,32 +263,32 @@ impl Archive {
         .await
     }
 
-    /// Keeps a turn, in place of what was kept of it. A conversation that was removed since the turn was
-    /// asked stays removed.
-    pub async fn put(
+    /// Stores a turn and replaces its former state. Does nothing if the conversation was removed
+    /// after the turn was asked.
+    pub async fn put_turn(
         &self,
-        summary: Summary,
-        turn: impl FnOnce() -> KeptTurn + Send + 'static,
+        summary: ConversationSummary,
+        turn: impl FnOnce() -> ArchivedTurn + Send + 'static,
     ) -> Result<(), ArchiveError> {
         if self.inner.most == 0 {
             return Ok(());
         }
-        self.blocking(move |inner| inner.put(&summary, turn())).await
+        self.run_blocking(move |inner| inner.put_turn(&summary, turn())).await
     }
 
-    /// Removes a conversation; says whether it was there.
-    pub async fn remove(&self, id: ConversationId) -> Result<bool, ArchiveError> {
-        self.blocking(move |inner| {
-            let mut removed = inner.writing();
+    /// Removes a conversation. Returns true if it existed.
+    pub async fn remove_conversation(&self, id: ConversationId) -> Result<bool, ArchiveError> {
+        self.run_blocking(move |inner| {
+            let mut removed = inner.lock_removals();
             removed.retain(|_, at| at.age() < REMEMBERED);
             removed.insert(id, Timestamp::now());
-            inner.remove(id)
+            inner.remove_conversation(id)
         })
         .await
     }
 
-    /// Runs work on files where it holds up nothing else.
-    async fn blocking<T: Send + 'static>(
+    /// Runs file operations on a blocking thread.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, ArchiveError> {
@@ -290,58 +299,70 @@ impl Archive {
 }
 
 impl Inner {
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Known>> {
+    fn lock_files(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, ConversationFile>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn writing(&self) -> std::sync::MutexGuard<'_, Removed> {
+    fn lock_removals(&self) -> std::sync::MutexGuard<'_, RemovalTimes> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn path(&self, id: ConversationId) -> PathBuf {
+    fn conversation_path(&self, id: ConversationId) -> PathBuf {
         self.folder.join(format!("{id}.{}", file::EXTENSION))
     }
 
-    fn read(&self, id: ConversationId) -> Result<Option<Conversation>, ArchiveError> {
-        match file::read(&self.path(id)) {
-            // Another file may have been put in its place.
+    fn read_conversation(
+        &self,
+        id: ConversationId,
+    ) -> Result<Option<ArchivedConversation>, ArchiveError> {
+        match file::read_conversation(&self.conversation_path(id)) {
+            // The file may have been replaced by another one.
             Ok(found) => Ok(found.filter(|found| found.summary.id == id)),
             Err(error @ ArchiveError::Damaged { .. }) => {
                 warn!(%error, "a conversation cannot be read and was moved aside");
-                file::put_aside(&self.path(id));
-                self.known().remove(&id);
+                file::put_aside(&self.conversation_path(id));
+                self.lock_files().remove(&id);
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn put(&self, summary: &Summary, turn: KeptTurn) -> Result<(), ArchiveError> {
-        let removed = self.writing();
+    fn put_turn(
+        &self,
+        summary: &ConversationSummary,
+        turn: ArchivedTurn,
+    ) -> Result<(), ArchiveError> {
+        let removed = self.lock_removals();
         if removed.get(&summary.id).is_some_and(|at| turn.asked_at <= *at) {
             return Ok(());
         }
-        let begun = || Conversation { summary: summary.clone(), turns: Vec::new() };
-        let mut conversation = self.read(summary.id)?.unwrap_or_else(begun);
+        let begun = || ArchivedConversation { summary: summary.clone(), turns: Vec::new() };
+        let mut conversation = self.read_conversation(summary.id)?.unwrap_or_else(begun);
         conversation.turns.retain(|kept| kept.id != turn.id);
         conversation.turns.push(turn);
         conversation.summary.updated_at = Timestamp::now();
-        let bytes = file::write(&self.folder, &self.path(summary.id), &mut conversation)?;
-        self.known().insert(summary.id, Known { summary: conversation.summary, bytes });
-        self.trim();
+        let bytes = file::write_conversation(
+            &self.folder,
+            &self.conversation_path(summary.id),
+            &mut conversation,
+        )?;
+        self.lock_files()
+            .insert(summary.id, ConversationFile { summary: conversation.summary, bytes });
+        self.remove_oldest();
         drop(removed);
         Ok(())
     }
 
-    fn remove(&self, id: ConversationId) -> Result<bool, ArchiveError> {
-        file::remove(&self.path(id))?;
-        Ok(self.known().remove(&id).is_some())
+    fn remove_conversation(&self, id: ConversationId) -> Result<bool, ArchiveError> {
+        file::remove_conversation(&self.conversation_path(id))?;
+        Ok(self.lock_files().remove(&id).is_some())
     }
 
-    /// Removes the oldest conversations until those that are left are few and small enough.
-    fn trim(&self) {
+    /// Removes the oldest conversations until number and size are within the limits.
+    fn remove_oldest(&self) {
         loop {
-            let known = self.known();
+            let known = self.lock_files();
             let bytes: u64 = known.values().map(|one| one.bytes).sum();
             if known.len() <= self.most && (bytes <= MAX_BYTES || known.len() <= 1) {
                 return;
@@ -349,10 +370,10 @@ impl Inner {
             let oldest = known.values().map(|one| (one.summary.updated_at, one.summary.id)).min();
             drop(known);
             let Some((_, oldest)) = oldest else { return };
-            if let Err(error) = self.remove(oldest) {
+            if let Err(error) = self.remove_conversation(oldest) {
                 warn!(%error, "a conversation cannot be removed");
-                // Forgotten until the next start.
-                self.known().remove(&oldest);
+                // The file is ignored until the next start.
+                self.lock_files().remove(&oldest);
             }
         }
     }

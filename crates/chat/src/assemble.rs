@@ -1,4 +1,5 @@
-//! Turns Codex's events into ours, whole items only, in Codex's order. Pure.
+//! Converts the events of Codex to segments and chat events: only whole items, in the order of
+//! Codex. Pure.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod bound;
@@ -9,143 +10,152 @@ use std::{
     ops::Range,
 };
 
-use codeinfo_codex::Tool;
+use codeinfo_codex::CodexToolCall;
 use codeinfo_core::{FILES_META, FileSummary, SEARCH_TOOL, Segment, Timestamp};
 use serde_json::Value;
 
-pub(super) use self::bound::Bound;
-use self::bound::Room;
+use self::bound::TurnTextBudget;
+pub(super) use self::bound::TurnTextLimit;
 use super::{
-    event::{Event, Stage, Usage},
-    source::{Seen, Servers, seen},
+    event::{ChatEvent, TokenUsage, ToolCallStage},
+    source::{ReportedTool, ThreadServers, resolve_reported_tool},
 };
 
-/// The pieces of one turn so far.
+/// Segments of one turn.
 ///
-/// An item counts when Codex says that it is complete; tool calls that run at the same time stand in
-/// the order of their completion. When a response breaks off and is asked for again, Codex reports the
-/// finished items once more: those are left out, as often as they were reported before. An unfinished item
-/// whose text the repetition does not bring back is kept.
+/// An item counts when Codex reports it as complete; parallel tool calls are in the order of
+/// completion.
+///
+/// When a response breaks off and is retried, Codex reports finished items again. The repetitions
+/// are dropped, as often as the items were reported before. An unfinished item remains unless the
+/// retry repeats its text.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
+pub(super) struct SegmentAssembler {
     segments: Vec<Segment>,
-    /// Says whose a tool is.
-    servers: Servers,
-    usage: Option<Usage>,
+    /// Servers of the thread, which determine the owners of tools.
+    servers: ThreadServers,
+    usage: Option<TokenUsage>,
     rerouted: Option<String>,
-    /// The thread's tokens at the last confirmed response; Codex repeats a count when one fails.
+    /// Token count of the thread at the last confirmed response; Codex repeats the count when a
+    /// response fails.
     thread_total: Option<u64>,
-    /// Items that have begun and are not complete, oldest first.
-    open: Vec<Partial>,
+    /// Items that are not yet complete, oldest first.
+    open: Vec<UnfinishedItem>,
     /// Unfinished items of a response that broke off.
-    cut: Vec<Partial>,
+    cut: Vec<UnfinishedItem>,
     /// Items reported since the last confirmed response.
-    reported: Vec<Key>,
+    reported: Vec<ItemKey>,
     /// Items that a repeated response may report again.
-    repeatable: Vec<Key>,
-    /// Tool calls that run: the number of the response that made them, or `None` if left out.
+    repeatable: Vec<ItemKey>,
+    /// Running tool calls: the number of their response, or `None` for a dropped repetition.
     running: BTreeMap<String, Option<u32>>,
     response: u32,
-    /// What the texts of the turn may still grow by.
-    room: Room,
+    /// Remaining size of the turn's texts.
+    room: TurnTextBudget,
 }
 
-/// What makes two items the same.
+/// Identity of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Thinking(Hash),
-    Answer(Hash),
-    Tool(Hash),
+enum ItemKey {
+    Thinking(TextHash),
+    Answer(TextHash),
+    Tool(TextHash),
 }
 
-/// Stands for a text that need not be kept.
-type Hash = u64;
+/// Hash in place of a text.
+type TextHash = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MessageKind {
     Thinking,
     Answer,
 }
 
 #[derive(Debug)]
-struct Partial {
+struct UnfinishedItem {
     item: String,
-    kind: Kind,
+    kind: MessageKind,
     parts: BTreeMap<u64, String>,
 }
 
-impl Assembly {
-    /// Begins a turn of a thread that has these servers beside our search, and has spent `tokens`,
-    /// where known.
-    pub(super) fn new(servers: Servers, tokens: Option<u64>) -> Self {
+impl SegmentAssembler {
+    /// Starts a turn of a thread with these servers in addition to the search. `tokens` is the
+    /// usage of the thread, if known.
+    pub(super) fn new(servers: ThreadServers, tokens: Option<u64>) -> Self {
         Self { servers, thread_total: tokens, ..Self::default() }
     }
 
-    /// Takes one event of Codex, which came at this time; returns what is to be reported for it. Once a
-    /// bound was reached, nothing but the end is taken any more.
-    pub(super) fn take(&mut self, event: codeinfo_codex::Event, at: Timestamp) -> Vec<Event> {
-        if self.room.reached().is_some() {
+    /// Processes one event that Codex sent at time `at`. Returns the events to report. Once a limit
+    /// is exceeded, all events but the end are ignored.
+    pub(super) fn apply_event(
+        &mut self,
+        event: codeinfo_codex::CodexEvent,
+        at: Timestamp,
+    ) -> Vec<ChatEvent> {
+        if self.room.exceeded_limit().is_some() {
             return Vec::new();
         }
         let mut events = self.told_for(event, at);
-        if self.room.reached().is_some() {
-            // Nothing that was open will be complete.
-            events.append(&mut self.rest());
+        if self.room.exceeded_limit().is_some() {
+            // Open items will not be completed.
+            events.append(&mut self.flush_unfinished());
         }
         events
     }
 
-    /// Returns the bound that the turn went over, if it did; the turn is to be ended then.
-    pub(super) fn overrun(&self) -> Option<Bound> {
-        self.room.reached()
+    /// Returns the limit that the turn exceeded, if any. The turn must then be ended.
+    pub(super) fn exceeded_limit(&self) -> Option<TurnTextLimit> {
+        self.room.exceeded_limit()
     }
 
-    fn told_for(&mut self, event: codeinfo_codex::Event, at: Timestamp) -> Vec<Event> {
+    fn told_for(&mut self, event: codeinfo_codex::CodexEvent, at: Timestamp) -> Vec<ChatEvent> {
         match event {
-            codeinfo_codex::Event::ThinkingDelta { item, part, text } => {
-                self.extend(Kind::Thinking, item, part, &text);
+            codeinfo_codex::CodexEvent::ThinkingDelta { item, part, text } => {
+                self.extend_item(MessageKind::Thinking, item, part, &text);
                 Vec::new()
             }
-            codeinfo_codex::Event::AnswerDelta { item, text } => {
-                self.extend(Kind::Answer, item, 0, &text);
+            codeinfo_codex::CodexEvent::AnswerDelta { item, text } => {
+                self.extend_item(MessageKind::Answer, item, 0, &text);
                 Vec::new()
             }
-            codeinfo_codex::Event::Thinking { item, text } => {
-                self.complete(Kind::Thinking, &item, text)
+            codeinfo_codex::CodexEvent::Thinking { item, text } => {
+                self.complete_item(MessageKind::Thinking, &item, text)
             }
-            codeinfo_codex::Event::Answer { item, text } => {
-                self.complete(Kind::Answer, &item, text)
+            codeinfo_codex::CodexEvent::Answer { item, text } => {
+                self.complete_item(MessageKind::Answer, &item, text)
             }
-            codeinfo_codex::Event::ToolStarted(tool) => self.begin(tool, at).into_iter().collect(),
-            codeinfo_codex::Event::ToolEnded(tool) => self.end(tool, at),
-            codeinfo_codex::Event::Counted { thread_total, last } => {
-                self.confirm(thread_total, last);
+            codeinfo_codex::CodexEvent::ToolStarted(tool) => {
+                self.begin_tool_call(tool, at).into_iter().collect()
+            }
+            codeinfo_codex::CodexEvent::ToolEnded(tool) => self.end_tool_call(tool, at),
+            codeinfo_codex::CodexEvent::Counted { thread_total, last } => {
+                self.confirm_response(thread_total, last);
                 Vec::new()
             }
-            codeinfo_codex::Event::Rerouted { model } => {
+            codeinfo_codex::CodexEvent::Rerouted { model } => {
                 self.rerouted = Some(model);
                 Vec::new()
             }
-            // The turn ends for it.
-            codeinfo_codex::Event::Unseen { .. } => Vec::new(),
-            codeinfo_codex::Event::Retrying => {
+            // This event ends the turn.
+            codeinfo_codex::CodexEvent::Unseen { .. } => Vec::new(),
+            codeinfo_codex::CodexEvent::Retrying => {
                 self.repeatable.clone_from(&self.reported);
                 self.cut.append(&mut self.open);
                 Vec::new()
             }
-            codeinfo_codex::Event::Ended(_) => self.rest(),
+            codeinfo_codex::CodexEvent::Ended(_) => self.flush_unfinished(),
         }
     }
 
-    /// Returns the last message of the model, with its place among the segments.
-    pub(super) fn answer(&self) -> Option<(usize, String)> {
+    /// Returns the last message of the model and its position among the segments.
+    pub(super) fn last_answer(&self) -> Option<(usize, String)> {
         self.segments.iter().enumerate().rev().find_map(|(at, segment)| match segment {
             Segment::Answer { text, .. } => Some((at, text.clone())),
             Segment::Thinking { .. } | Segment::VectorSummary { .. } => None,
         })
     }
 
-    /// Returns the absolute paths of the files that searches and readings showed.
+    /// Returns the absolute paths of the files that tools showed to the model.
     pub(super) fn shown_files(&self) -> HashSet<String> {
         let files = |segment: &Segment| match segment {
             Segment::VectorSummary { files } => {
@@ -156,7 +166,7 @@ impl Assembly {
         self.segments.iter().flat_map(files).collect()
     }
 
-    /// Drops the messages of the model that stand at these places among the segments.
+    /// Removes the messages of the model at these positions among the segments.
     pub(super) fn forget_answers(&mut self, places: Range<usize>) {
         let mut place = 0..;
         self.segments.retain(|segment| {
@@ -165,125 +175,135 @@ impl Assembly {
         });
     }
 
-    /// Returns how many segments there are.
+    /// Returns the number of segments.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
     }
 
-    /// Drops what came after the first segments.
+    /// Keeps only the first `first` segments.
     pub(super) fn truncate(&mut self, first: usize) {
         self.segments.truncate(first);
     }
 
-    /// Counts tokens that were spent beside the thread.
-    pub(super) fn add_usage(&mut self, usage: Usage) {
+    /// Adds tokens that were spent outside the thread.
+    pub(super) fn add_usage(&mut self, usage: TokenUsage) {
         *self.usage.get_or_insert_default() += usage;
     }
 
-    /// Returns the segments, the tokens spent, and the model that took over, if one did.
-    pub(super) fn finish(self) -> (Vec<Segment>, Option<Usage>, Option<String>) {
+    /// Returns the segments, the token usage, and the model that took over, if any.
+    pub(super) fn into_parts(self) -> (Vec<Segment>, Option<TokenUsage>, Option<String>) {
         (self.segments, self.usage, self.rerouted)
     }
 
-    fn extend(&mut self, kind: Kind, item: String, part: u64, text: &str) {
+    fn extend_item(&mut self, kind: MessageKind, item: String, part: u64, text: &str) {
         let at = self.open.iter().position(|partial| partial.item == item);
         let partial = match at.and_then(|at| self.open.get_mut(at)) {
             Some(partial) => partial,
-            None => self.open.push_mut(Partial { item, kind, parts: BTreeMap::new() }),
+            None => self.open.push_mut(UnfinishedItem { item, kind, parts: BTreeMap::new() }),
         };
-        let had = partial.bytes();
+        let had = partial.byte_len();
         let into = partial.parts.entry(part).or_insert_with(|| {
-            self.room.entry();
+            self.room.count_entry();
             String::new()
         });
-        self.room.extend(into, had, text);
+        self.room.extend_text(into, had, text);
     }
 
-    fn complete(&mut self, kind: Kind, item: &str, text: String) -> Vec<Event> {
+    fn complete_item(&mut self, kind: MessageKind, item: &str, text: String) -> Vec<ChatEvent> {
         let at = self.open.iter().position(|partial| partial.item == item);
         let partial = at.map(|at| self.open.remove(at));
-        let deltas = partial.as_ref().map(Partial::text).unwrap_or_default();
-        self.room.give_back(partial.as_ref().map_or(0, Partial::bytes));
+        let deltas = partial.as_ref().map(UnfinishedItem::text).unwrap_or_default();
+        self.room.give_back(partial.as_ref().map_or(0, UnfinishedItem::byte_len));
         let text = if text.trim().is_empty() { deltas } else { text };
-        if text.trim().is_empty() || self.is_repeated(&kind.key(&text)) {
+        if text.trim().is_empty() || self.is_repeated(&kind.item_key(&text)) {
             return Vec::new();
         }
-        // What the broken response had of this item is in it; what it is not in, stands before it.
+        // Drops parts of the broken response that this item repeats; the others precede it.
         self.cut.retain(|partial| {
             let stands = partial.kind != kind || !text.starts_with(&partial.text());
             if !stands {
-                self.room.give_back(partial.bytes());
+                self.room.give_back(partial.byte_len());
             }
             stands
         });
         let mut events = self.flush_cut();
-        self.reported.push(kind.key(&text));
+        self.reported.push(kind.item_key(&text));
         let mut shown = String::new();
-        self.room.extend(&mut shown, 0, &text);
-        events.push(self.say(kind, shown));
+        self.room.extend_text(&mut shown, 0, &text);
+        events.push(self.add_message(kind, shown));
         events
     }
 
-    fn begin(&mut self, tool: Tool, timestamp: Timestamp) -> Option<Event> {
-        self.room.entry();
-        if self.repeatable.contains(&key(&tool)) {
+    fn begin_tool_call(&mut self, tool: CodexToolCall, timestamp: Timestamp) -> Option<ChatEvent> {
+        self.room.count_entry();
+        if self.repeatable.contains(&compute_tool_key(&tool)) {
             self.running.insert(tool.call_id, None);
             return None;
         }
         self.running.insert(tool.call_id.clone(), Some(self.response));
-        let Tool { call_id, source, name, parameters, outcome: _ } = tool;
-        let Seen { source, name, parameters } = seen(&self.servers, &source, name, parameters);
-        Some(Event::ToolRequest { call_id, name, source, timestamp, parameters })
+        let CodexToolCall { call_id, source, name, parameters, outcome: _ } = tool;
+        let ReportedTool { source, name, parameters } =
+            resolve_reported_tool(&self.servers, &source, name, parameters);
+        Some(ChatEvent::ToolRequest { call_id, name, source, timestamp, parameters })
     }
 
-    fn end(&mut self, tool: Tool, timestamp: Timestamp) -> Vec<Event> {
+    fn end_tool_call(&mut self, tool: CodexToolCall, timestamp: Timestamp) -> Vec<ChatEvent> {
         let mut events = Vec::new();
         if !self.running.contains_key(&tool.call_id) {
-            // Reported whole: the request comes with the result.
-            events.extend(self.begin(tool.clone(), timestamp));
+            // The call is reported only at its end, so its request precedes the result.
+            events.extend(self.begin_tool_call(tool.clone(), timestamp));
         }
         let Some(response) = self.running.remove(&tool.call_id).flatten() else {
-            self.is_repeated(&key(&tool));
+            self.is_repeated(&compute_tool_key(&tool));
             return events;
         };
         events.splice(..0, self.flush_cut());
         if response == self.response {
-            self.reported.push(key(&tool));
+            self.reported.push(compute_tool_key(&tool));
         }
         let is_ours = codeinfo_codex::is_search(&tool.source);
         let is_search = is_ours && tool.name == SEARCH_TOOL;
-        let Tool { call_id, source, name, parameters, outcome } = tool;
-        let Seen { source, name, .. } = seen(&self.servers, &source, name, parameters);
+        let CodexToolCall { call_id, source, name, parameters, outcome } = tool;
+        let ReportedTool { source, name, .. } =
+            resolve_reported_tool(&self.servers, &source, name, parameters);
         let outcome = outcome.unwrap_or_else(|| Err("the call has no result".to_owned()));
         let files = match &outcome {
-            Ok(result) if is_ours => files(result),
+            Ok(result) if is_ours => parse_result_files(result),
             Ok(_) | Err(_) => None,
         };
         let (stage, result, error) = match outcome {
             Ok(_) if is_search && files.is_none() => {
                 let error = "the search does not say which files it found";
-                (Stage::Error, None, Some(error.to_owned()))
+                (ToolCallStage::Error, None, Some(error.to_owned()))
             }
-            Ok(result) => (Stage::Success, Some(without_meta(result)), None),
-            Err(error) => (Stage::Error, None, Some(error)),
+            Ok(result) => (ToolCallStage::Success, Some(without_meta(result)), None),
+            Err(error) => (ToolCallStage::Error, None, Some(error)),
         };
-        events.push(Event::ToolResult { call_id, name, source, timestamp, stage, result, error });
-        // A search may find nothing; of other tools, a summary without files says nothing.
+        events.push(ChatEvent::ToolResult {
+            call_id,
+            name,
+            source,
+            timestamp,
+            stage,
+            result,
+            error,
+        });
+        // A search may have no files; other tools without files need no summary.
         if let Some(files) = files.filter(|files| is_search || !files.is_empty()) {
-            self.room.spend(files.iter().map(bytes).sum());
+            self.room.spend_bytes(files.iter().map(estimate_file_bytes).sum());
             self.segments.push(Segment::VectorSummary { files: files.clone() });
-            events.push(Event::VectorSummary { files });
+            events.push(ChatEvent::VectorSummary { files });
         }
         events
     }
 
-    /// Takes `key` from what may be repeated; returns whether it was there.
-    fn is_repeated(&mut self, key: &Key) -> bool {
+    /// Removes `key` from the repeatable items. Returns true if it was there.
+    fn is_repeated(&mut self, key: &ItemKey) -> bool {
         let at = self.repeatable.iter().position(|reported| reported == key);
         at.map(|at| self.repeatable.swap_remove(at)).is_some()
     }
 
-    fn confirm(&mut self, thread_total: u64, last: Usage) {
+    fn confirm_response(&mut self, thread_total: u64, last: TokenUsage) {
         if self.thread_total == Some(thread_total) {
             return;
         }
@@ -294,81 +314,81 @@ impl Assembly {
         self.response += 1;
     }
 
-    /// Reports what is left when nothing more will come.
-    fn rest(&mut self) -> Vec<Event> {
+    /// Reports the unfinished items when no more events follow.
+    fn flush_unfinished(&mut self) -> Vec<ChatEvent> {
         let mut events = self.flush_cut();
         self.cut.append(&mut self.open);
         events.append(&mut self.flush_cut());
         events
     }
 
-    fn flush_cut(&mut self) -> Vec<Event> {
+    fn flush_cut(&mut self) -> Vec<ChatEvent> {
         let mut events = Vec::new();
         for partial in std::mem::take(&mut self.cut) {
             let text = partial.text();
             if !text.trim().is_empty() {
-                events.push(self.say(partial.kind, text));
+                events.push(self.add_message(partial.kind, text));
             }
         }
         events
     }
 
-    fn say(&mut self, kind: Kind, text: String) -> Event {
-        self.room.entry();
+    fn add_message(&mut self, kind: MessageKind, text: String) -> ChatEvent {
+        self.room.count_entry();
         match kind {
-            Kind::Thinking => {
+            MessageKind::Thinking => {
                 self.segments.push(Segment::Thinking { text: text.clone() });
-                Event::Thinking { text }
+                ChatEvent::Thinking { text }
             }
-            Kind::Answer => {
+            MessageKind::Answer => {
                 self.segments.push(Segment::Answer { text: text.clone(), checked: None });
-                Event::Answer { text }
+                ChatEvent::Answer { text }
             }
         }
     }
 }
 
-impl Kind {
-    fn key(self, text: &str) -> Key {
+impl MessageKind {
+    fn item_key(self, text: &str) -> ItemKey {
         match self {
-            Self::Thinking => Key::Thinking(hash(text)),
-            Self::Answer => Key::Answer(hash(text)),
+            Self::Thinking => ItemKey::Thinking(hash_text(text)),
+            Self::Answer => ItemKey::Answer(hash_text(text)),
         }
     }
 }
 
-impl Partial {
+impl UnfinishedItem {
     fn text(&self) -> String {
         self.parts.values().map(String::as_str).collect::<Vec<_>>().join("\n\n")
     }
 
-    fn bytes(&self) -> usize {
+    fn byte_len(&self) -> usize {
         self.parts.values().map(String::len).sum()
     }
 }
 
-fn key(tool: &Tool) -> Key {
-    Key::Tool(hash(&format!("{} {} {}", tool.source, tool.name, tool.parameters)))
+fn compute_tool_key(tool: &CodexToolCall) -> ItemKey {
+    ItemKey::Tool(hash_text(&format!("{} {} {}", tool.source, tool.name, tool.parameters)))
 }
 
-fn hash(text: &str) -> Hash {
+fn hash_text(text: &str) -> TextHash {
     let mut hasher = DefaultHasher::new();
     hasher.write(text.as_bytes());
     hasher.finish()
 }
 
-/// Returns about how many bytes the summary of a file holds.
-fn bytes(file: &FileSummary) -> usize {
+/// Estimates the bytes of a file summary.
+fn estimate_file_bytes(file: &FileSummary) -> usize {
     file.path.len() + file.rel_path.len() + file.repo.len() + 16 * file.ranges.len()
 }
 
-/// Returns the files that a tool of ours showed, as it says beside what the model sees.
-fn files(result: &Value) -> Option<Vec<FileSummary>> {
+/// Returns the files that one of the server's own tools showed, from the metadata of its result.
+fn parse_result_files(result: &Value) -> Option<Vec<FileSummary>> {
     let files = result.get("_meta").and_then(|meta| meta.get(FILES_META))?;
     serde::Deserialize::deserialize(files).ok()
 }
 
-/// The result as the model got it.
+/// Returns the result as the model received it.
 fn without_meta(mut result: Value) -> Value {
     if let Some(fields) = result.as_object_mut() {
         fields.remove("_meta");

@@ -1,15 +1,18 @@
-//! The repositories that an answer cites, each with the state of its files that was indexed. Pure.
+//! Repositories that an answer cites, each with the indexed state of its files. Pure.
 
-use codeinfo_citations::Checked;
+use codeinfo_citations::CheckedCitation;
 use codeinfo_core::{CitedRepository, Root, Timestamp};
 
-/// Stands for the commit of a folder: its files may differ from those of the commit that is checked out.
+/// Replaces the commit for folders, whose files may differ from the checked-out commit.
 const WORKING_TREE: &str = "working tree";
 
-/// Lists the repositories of citations, each once, in the order of the answer.
+/// Lists the cited repositories without repetitions, in the order of the answer.
 ///
-/// `roots` are all that are indexed; citations of files in none of them name no repository.
-pub(super) fn list_repositories(citations: &[Checked], roots: &[Root]) -> Vec<CitedRepository> {
+/// `roots` are all indexed roots; citations of files outside of them name no repository.
+pub(super) fn list_repositories(
+    citations: &[CheckedCitation],
+    roots: &[Root],
+) -> Vec<CitedRepository> {
     let mut repositories: Vec<CitedRepository> = Vec::new();
     for name in citations.iter().filter_map(|citation| citation.repo.as_deref()) {
         let is_listed = repositories.iter().any(|repository| repository.name == name);
@@ -34,10 +37,10 @@ mod tests {
 
     use super::*;
     use codeinfo_citations::CitationState;
-    use codeinfo_core::Revision;
+    use codeinfo_core::IndexedCommit;
 
-    fn citation(repo: Option<&str>) -> Checked {
-        Checked {
+    fn citation(repo: Option<&str>) -> CheckedCitation {
+        CheckedCitation {
             path: "/src/a.rs".to_owned(),
             rel_path: None,
             repo: repo.map(str::to_owned),
@@ -55,7 +58,7 @@ mod tests {
     fn each_repository_is_listed_once_with_its_commit_and_the_time_of_its_index() {
         let folder = PathBuf::from("/src/app");
         let (store, commit) = (folder.join(".git"), "c".repeat(40));
-        let revision = Revision {
+        let revision = IndexedCommit {
             folder: folder.clone(),
             name: "v1".to_owned(),
             store,
@@ -65,9 +68,10 @@ mod tests {
             name: "app@v1".to_owned(),
             revision: Some(revision),
             last_ingest_at: Some(Timestamp::EPOCH),
-            ..Root::of(PathBuf::from("/src/app@v1"))
+            ..Root::from_folder(PathBuf::from("/src/app@v1"))
         };
-        let roots = [Root::of(folder), tagged, Root::of(PathBuf::from("/src/other"))];
+        let roots =
+            [Root::from_folder(folder), tagged, Root::from_folder(PathBuf::from("/src/other"))];
         let cited = [Some("app@v1"), None, Some("app"), Some("app@v1"), Some("gone")].map(citation);
         let listed = list_repositories(&cited, &roots);
         let repository = |name: &str, commit: &str, indexed_at: Option<&str>| CitedRepository {

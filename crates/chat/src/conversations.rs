@@ -1,4 +1,4 @@
-//! Who may ask when: one turn at a time in a conversation, a bounded number in all.
+//! Limits turns: one at a time per conversation, and a maximum in total.
 
 use std::{
     collections::HashMap,
@@ -10,27 +10,27 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, TryAcquireEr
 
 use super::error::ChatError;
 
-type Lock = tokio::sync::Mutex<()>;
+type ConversationLock = tokio::sync::Mutex<()>;
 
-/// The places for turns. Clones share them.
+/// Permits for turns. Clones share them.
 #[derive(Debug, Clone)]
-pub(super) struct Conversations {
+pub(super) struct TurnLimiter {
     turns: Arc<Semaphore>,
     max_turns: usize,
     waiting: Arc<Semaphore>,
     max_waiting: usize,
-    /// One lock for each conversation that somebody holds or waits for.
-    locks: Arc<Mutex<HashMap<ConversationId, Weak<Lock>>>>,
+    /// Locks of the conversations that are held or waited for.
+    locks: Arc<Mutex<HashMap<ConversationId, Weak<ConversationLock>>>>,
 }
 
-/// A place for one turn, given back when dropped.
+/// Permit for one turn, released when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct TurnPermit {
     conversation: Option<OwnedMutexGuard<()>>,
     _turn: OwnedSemaphorePermit,
 }
 
-impl Conversations {
+impl TurnLimiter {
     pub(super) fn new(max_turns: usize, max_waiting: usize) -> Self {
         let max_turns = max_turns.min(Semaphore::MAX_PERMITS);
         Self {
@@ -42,13 +42,13 @@ impl Conversations {
         }
     }
 
-    /// Waits for a place, first come, first served, in `conversation` if one is named. A question
-    /// that waits for its conversation does not take a place from others.
-    pub(super) async fn place(
+    /// Waits for a permit in order of arrival. If `conversation` is given, also waits for its
+    /// running turn, without taking a permit meanwhile.
+    pub(super) async fn acquire_permit(
         &self,
         conversation: Option<ConversationId>,
-    ) -> Result<Place, ChatError> {
-        let lock = conversation.map(|id| self.lock(id));
+    ) -> Result<TurnPermit, ChatError> {
+        let lock = conversation.map(|id| self.conversation_lock(id));
         if let Some(place) = self.free_place(lock.as_ref()) {
             return Ok(place);
         }
@@ -60,46 +60,46 @@ impl Conversations {
         };
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         let turn = turn.map_err(|_| ChatError::Stopping)?;
-        Ok(Place { conversation, _turn: turn })
+        Ok(TurnPermit { conversation, _turn: turn })
     }
 
-    /// Returns how many turns have a place now.
-    pub(super) fn taken(&self) -> usize {
+    /// Returns the number of running turns.
+    pub(super) fn active_turns(&self) -> usize {
         self.max_turns.saturating_sub(self.turns.available_permits())
     }
 
-    /// Takes a place that is free now.
-    fn free_place(&self, lock: Option<&Arc<Lock>>) -> Option<Place> {
+    /// Takes a permit that is free now.
+    fn free_place(&self, lock: Option<&Arc<ConversationLock>>) -> Option<TurnPermit> {
         let conversation = match lock {
             Some(lock) => Some(Arc::clone(lock).try_lock_owned().ok()?),
             None => None,
         };
         match Arc::clone(&self.turns).try_acquire_owned() {
-            Ok(turn) => Some(Place { conversation, _turn: turn }),
+            Ok(turn) => Some(TurnPermit { conversation, _turn: turn }),
             Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => None,
         }
     }
 
-    /// Makes `place` the one of a conversation that is new, so that follow-ups wait for its end.
-    pub(super) fn claim(&self, place: &mut Place, conversation: ConversationId) {
+    /// Assigns a new conversation to `place`, so that follow-up questions wait for its end.
+    pub(super) fn claim_conversation(&self, place: &mut TurnPermit, conversation: ConversationId) {
         if place.conversation.is_none() {
-            // Nobody else can know the id yet.
-            place.conversation = self.lock(conversation).try_lock_owned().ok();
+            // No other task can know the id yet.
+            place.conversation = self.conversation_lock(conversation).try_lock_owned().ok();
         }
     }
 
-    fn lock(&self, conversation: ConversationId) -> Arc<Lock> {
-        let mut locks = self.locks();
+    fn conversation_lock(&self, conversation: ConversationId) -> Arc<ConversationLock> {
+        let mut locks = self.lock_table();
         if let Some(lock) = locks.get(&conversation).and_then(Weak::upgrade) {
             return lock;
         }
         locks.retain(|_, lock| lock.strong_count() > 0);
-        let lock = Arc::new(Lock::new(()));
+        let lock = Arc::new(ConversationLock::new(()));
         locks.insert(conversation, Arc::downgrade(&lock));
         lock
     }
 
-    fn locks(&self) -> MutexGuard<'_, HashMap<ConversationId, Weak<Lock>>> {
+    fn lock_table(&self) -> MutexGuard<'_, HashMap<ConversationId, Weak<ConversationLock>>> {
         self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,65 +1,67 @@
-//! Why a question could not be asked.
+//! Errors of asking a question.
 
-use codeinfo_codex::{CodexError, Unavailable};
-use codeinfo_core::{ConversationId, UnknownRoot, error::Code};
+use codeinfo_codex::{CodexError, UnavailableReason};
+use codeinfo_core::{ConversationId, UnknownRoot, error::ErrorCode};
 use codeinfo_store::StoreError;
 
-/// Why a question could not be asked. A turn that fails later says so in its outcome.
+/// Reason why a question could not be asked. A turn that fails later reports it in its outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// Codex cannot be used; the conversation is the one that was asked to go on.
+    /// Codex is unavailable. The id is that of the conversation to continue.
     #[error("Codex cannot be used: {}", .0.reason)]
-    Unavailable(Unavailable, Option<ConversationId>),
+    Unavailable(UnavailableReason, Option<ConversationId>),
     /// Nothing is indexed.
     #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
-    /// What is indexed was damaged.
+    /// The index was damaged.
     #[error("the index is being repaired; ask again in a while")]
     Repairing,
-    /// The repository that the question is about is not indexed.
+    /// The requested repository is not indexed.
     #[error(transparent)]
     UnknownRepository(#[from] UnknownRoot),
-    /// What is indexed cannot be read.
+    /// The store cannot be read.
     #[error("cannot read what is indexed: {0}")]
     Store(#[from] StoreError),
-    /// No conversation of ours has that id.
+    /// The conversation does not exist.
     #[error("there is no conversation `{0}`")]
     UnknownConversation(ConversationId),
-    /// The token of who asks was revoked.
+    /// The client's token was revoked.
     #[error("the token was revoked")]
     Revoked,
-    /// Too many questions wait already.
+    /// The maximum number of questions is waiting.
     #[error("{0} questions wait already; ask again later")]
     Busy(usize),
     /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
     /// Codex refused to open the thread.
-    #[error("Codex could not open the conversation: {}", .0.unavailable().reason)]
+    #[error("Codex could not open the conversation: {}", .0.unavailable_reason().reason)]
     Refused(#[source] CodexError),
 }
 
 impl ChatError {
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Unavailable(..) => Code::LlmUnavailable,
-            Self::IngestRequired | Self::Repairing => Code::IngestRequired,
-            Self::UnknownRepository(_) => Code::RepoNotFound,
+            Self::Unavailable(..) => ErrorCode::LlmUnavailable,
+            Self::IngestRequired | Self::Repairing => ErrorCode::IngestRequired,
+            Self::UnknownRepository(_) => ErrorCode::RepoNotFound,
             Self::Store(cause) => cause.code(),
-            Self::UnknownConversation(_) => Code::ConversationNotFound,
-            Self::Revoked => Code::Unauthorized,
-            Self::Busy(_) => Code::Busy,
-            Self::Stopping => Code::Cancelled,
+            Self::UnknownConversation(_) => ErrorCode::ConversationNotFound,
+            Self::Revoked => ErrorCode::Unauthorized,
+            Self::Busy(_) => ErrorCode::Busy,
+            Self::Stopping => ErrorCode::Cancelled,
             Self::Refused(error) => error.code(),
         }
     }
 
-    /// Sorts a failure to open the thread of `conversation`.
-    pub(super) fn open(error: CodexError, conversation: Option<ConversationId>) -> Self {
+    /// Converts a failure to open the thread of `conversation`.
+    pub(super) fn from_open_error(error: CodexError, conversation: Option<ConversationId>) -> Self {
         match (error.code(), conversation) {
-            (Code::LlmUnavailable, _) => Self::Unavailable(error.unavailable(), conversation),
-            (Code::ConversationNotFound, Some(id)) => Self::UnknownConversation(id),
-            (Code::Cancelled, _) => Self::Stopping,
+            (ErrorCode::LlmUnavailable, _) => {
+                Self::Unavailable(error.unavailable_reason(), conversation)
+            }
+            (ErrorCode::ConversationNotFound, Some(id)) => Self::UnknownConversation(id),
+            (ErrorCode::Cancelled, _) => Self::Stopping,
             _ => Self::Refused(error),
         }
     }

@@ -1,19 +1,19 @@
-//! What a turn reports to its caller.
+//! Events and outcome of a turn.
 
-use codeinfo_citations::Checked;
-use codeinfo_core::{ConversationId, FileSummary, Segment, Timestamp, error::Code};
+use codeinfo_citations::CheckedCitation;
+use codeinfo_core::{ConversationId, FileSummary, Segment, Timestamp, error::ErrorCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::source::Source;
-pub use codeinfo_codex::Usage;
+use super::source::ToolOwner;
+pub use codeinfo_codex::TokenUsage;
 
-/// One thing that happened in a turn, whole.
+/// One complete event of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// The conversation exists.
+pub enum ChatEvent {
+    /// The conversation was opened.
     Thread { conversation: ConversationId, model_id: String },
-    /// Something that the turn has to do without.
+    /// The turn runs without something that was requested.
     Warning { text: String },
     /// A reasoning summary.
     Thinking { text: String },
@@ -21,57 +21,57 @@ pub enum Event {
     ToolRequest {
         call_id: String,
         name: String,
-        source: Source,
+        source: ToolOwner,
         timestamp: Timestamp,
         parameters: Value,
     },
-    /// A tool call ended. `result` holds what the model was given, `error` why there is nothing.
+    /// A tool call ended. `result` is the model's input; `error` is the reason if there is none.
     ToolResult {
         call_id: String,
         name: String,
-        source: Source,
+        source: ToolOwner,
         timestamp: Timestamp,
-        stage: Stage,
+        stage: ToolCallStage,
         result: Option<Value>,
         error: Option<String>,
     },
-    /// What one search showed to the model; follows the search's [`Event::ToolResult`].
+    /// Files that a search showed to the model; follows its [`ChatEvent::ToolResult`].
     VectorSummary { files: Vec<FileSummary> },
-    /// A message of the model. The final one is checked before it is reported.
+    /// A message of the model. The final one is checked before it is sent.
     Answer { text: String },
-    /// The turn is over; the last event.
-    Ended(Outcome),
+    /// The turn ended; the last event.
+    Ended(TurnOutcome),
 }
 
-/// How a tool call ended.
+/// Result of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum ToolCallStage {
     Success,
     Error,
 }
 
-/// How a turn ended, with everything it said.
+/// Outcome of a turn with all its segments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct TurnOutcome {
     pub conversation: ConversationId,
-    /// The model that answered.
+    /// Model that answered.
     pub model_id: String,
-    /// In the order of Codex's events. Without a failure, at least one is an answer.
+    /// Segments in the order of Codex's events. Without a failure, at least one is an answer.
     pub segments: Vec<Segment>,
-    /// Tokens spent by this turn, where Codex counted them.
-    pub usage: Option<Usage>,
-    /// What became of the citations of the final answer, in its order.
-    pub citations: Vec<Checked>,
-    pub failure: Option<Failure>,
+    /// Token usage of the turn, if Codex counted it.
+    pub usage: Option<TokenUsage>,
+    /// Checked citations of the final answer, in order.
+    pub citations: Vec<CheckedCitation>,
+    pub failure: Option<TurnFailure>,
 }
 
-/// Why a turn failed, in words that are safe to show.
+/// Failure of a turn, in words that are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    pub code: Code,
-    /// What happened.
+pub struct TurnFailure {
+    pub code: ErrorCode,
+    /// Description of the failure.
     pub message: String,
-    /// What to do.
+    /// Advice for the user.
     pub hint: String,
 }

@@ -1,25 +1,25 @@
-//! What was heard of a turn, and the message that is held back since it may be the final one.
+//! Progress of a turn, with the message that is held back because it may be the final one.
 
 use codeinfo_core::Timestamp;
 
-use super::{assemble::Assembly, event::Event};
+use super::{assemble::SegmentAssembler, event::ChatEvent};
 
-/// What was heard of a turn.
-pub(super) struct Heard {
-    pub(super) assembly: Assembly,
-    /// A message of the model after which nothing else came: it may be the final one, and be put right.
-    pub(super) held: Option<Event>,
+/// Progress of a turn.
+pub(super) struct TurnProgress {
+    pub(super) assembly: SegmentAssembler,
+    /// Last message of the model without a later event; it may be final and need a correction.
+    pub(super) held: Option<ChatEvent>,
 }
 
-impl Heard {
-    /// Takes one event of Codex; returns what is to be reported now.
-    pub(super) fn take(&mut self, event: codeinfo_codex::Event) -> Vec<Event> {
-        let mut events = self.assembly.take(event, Timestamp::now());
+impl TurnProgress {
+    /// Processes one event of Codex. Returns the events to report now.
+    pub(super) fn apply_event(&mut self, event: codeinfo_codex::CodexEvent) -> Vec<ChatEvent> {
+        let mut events = self.assembly.apply_event(event, Timestamp::now());
         if events.is_empty() {
             return events;
         }
         events.splice(..0, self.held.take());
-        self.held = events.pop_if(|last| matches!(last, Event::Answer { .. }));
+        self.held = events.pop_if(|last| matches!(last, ChatEvent::Answer { .. }));
         events
     }
 }

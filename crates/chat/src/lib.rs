@@ -1,4 +1,4 @@
-//! Questions in, ordered segments out: the one chat pipeline.
+//! Chat pipeline: takes questions and returns ordered segments.
 
 pub mod archive;
 mod assemble;
@@ -23,15 +23,15 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_citations::Checker;
-use codeinfo_codex::{Codex, CodexError, Model, Presence};
+use codeinfo_citations::CitationChecker;
+use codeinfo_codex::{Codex, CodexAvailability, CodexError, CodexModel};
 use codeinfo_core::{
     ConversationId, PathMap, Principal, Question, RootId,
     task::Tasks,
-    telemetry::{self, Timed},
+    telemetry::{self, LabelledTimer},
 };
 use codeinfo_store::Store;
-use codeinfo_toolkits::{Gateway, RequestError, spec::Requested};
+use codeinfo_toolkits::{RequestError, ToolkitGateway, spec::RequestedToolkits};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use serde_json::Value;
@@ -40,74 +40,73 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use self::{conversations::Conversations, scope::Scope};
+use self::{conversations::TurnLimiter, scope::QuestionScope};
 pub use self::{
     error::ChatError,
-    event::{Event, Failure, Outcome, Stage, Usage},
-    source::{Server, Servers, Source},
+    event::{ChatEvent, TokenUsage, ToolCallStage, TurnFailure, TurnOutcome},
+    source::{ThreadServer, ThreadServers, ToolOwner},
 };
 use crate::archive::ConversationOwners;
 
-/// Asks questions of Codex. Clones share conversations and bounds.
+/// Asks Codex questions. Clones share conversations and limits.
 #[derive(Clone)]
 pub struct Chat {
     codex: Codex,
     search_url: String,
     search_key: Option<codeinfo_core::Secret>,
-    /// Knows the repositories that can be asked about.
+    /// Store of the indexed repositories.
     store: Store,
     paths: PathMap,
-    /// Checks what answers cite.
-    checker: Checker,
+    /// Checks the citations of answers.
+    checker: CitationChecker,
     turn_timeout: Duration,
     has_shell: bool,
-    /// Whether a second reader checks the claims of answers, where a question does not say.
+    /// Default for checking the claims of answers with a second reader.
     claim_check: bool,
-    /// `None` has no toolkits.
-    gateway: Option<Gateway>,
-    conversations: Conversations,
-    /// Knows who may continue which conversation.
+    /// Gateway to the toolkits; `None` disables them.
+    gateway: Option<ToolkitGateway>,
+    conversations: TurnLimiter,
+    /// Owners of conversations.
     owners: ConversationOwners,
-    turns: Timed<telemetry::Outcome>,
+    turns: LabelledTimer<telemetry::OutcomeLabel>,
     tasks: Tasks,
 }
 
-/// A repository that the model's shell does not read, although search finds it.
+/// A repository that search covers but the model's shell cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct ExcludedRepository {
     pub name: String,
     pub reason: &'static str,
 }
 
 /// A question and how to answer it.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct TurnRequest {
     pub question: Question,
-    /// The conversation to continue; `None` starts one.
+    /// Conversation to continue; `None` starts one.
     pub conversation: Option<ConversationId>,
-    /// The model; `None` takes the one of the settings.
+    /// Model; `None` uses the configured one.
     pub model: Option<String>,
-    /// The reasoning effort; `None` takes the one of the settings.
+    /// Reasoning effort; `None` uses the configured one.
     pub effort: Option<String>,
-    /// Whether a second reader checks what the answer claims; `None` follows the settings.
+    /// Checks the claims of the answer with a second reader; `None` uses the setting.
     pub claim_check: Option<bool>,
-    /// The repository that the question is confined to: a name, an id or a path; `None` asks about
-    /// all that are indexed.
+    /// Name, id or path of the only repository for the question; `None` means all indexed ones.
     pub repository: Option<String>,
-    /// The tree that the client stands in: the other ones of its repository are left out.
+    /// Tree that contains the client's folder; other trees of its repository are excluded.
     pub tree: Option<RootId>,
-    /// What the client should know of that.
+    /// Notice for the client about that tree.
     pub notice: Option<String>,
-    /// What the request says of toolkits; `None` takes those that are configured.
-    pub toolkits: Option<Requested>,
-    /// Who asks, where the request says so.
+    /// Toolkits for the request; `None` uses the configured ones.
+    pub toolkits: Option<RequestedToolkits>,
+    /// Client that asks, if known.
     pub principal: Option<Principal>,
-    /// Ends the turn when who asks is revoked.
+    /// Ends the turn when the client's token is revoked.
     pub revoked: CancellationToken,
 }
 
-impl Ask {
-    /// Asks `question` about everything, as the settings say.
+impl TurnRequest {
+    /// Creates a request about all repositories with the configured defaults.
     pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
         let (model, effort, claim_check, repository) = (None, None, None, None);
         let (toolkits, principal, tree, notice) = (None, None, None, None);
@@ -128,8 +127,8 @@ impl Ask {
 }
 
 impl Chat {
-    /// `search_url` is the MCP endpoint that Codex searches with, such as
-    /// `http://127.0.0.1:5010/mcp`; `store` knows the repositories that can be asked about.
+    /// Creates the chat. `search_url` is the MCP endpoint of the search for Codex, such as
+    /// `http://127.0.0.1:5010/mcp`.
     pub fn new(
         codex: Codex,
         settings: &codeinfo_codex::CodexSettings,
@@ -141,56 +140,58 @@ impl Chat {
             codex,
             search_url,
             search_key: None,
-            checker: Checker::new(store.clone(), PathMap::default()),
+            checker: CitationChecker::new(store.clone(), PathMap::default()),
             store,
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
             has_shell: settings.shell,
             claim_check: settings.claim_check,
             gateway: None,
-            conversations: Conversations::new(settings.max_turns, settings.max_waiting),
+            conversations: TurnLimiter::new(settings.max_turns, settings.max_waiting),
             owners: ConversationOwners::default(),
-            turns: Timed::default(),
+            turns: LabelledTimer::default(),
             tasks,
         }
     }
 
-    /// Understands and shows paths as clients see them.
+    /// Sets the mapping between server paths and client paths.
     #[must_use]
-    pub fn mapped(self, paths: PathMap) -> Self {
-        let checker = Checker::new(self.store.clone(), paths.clone());
+    pub fn with_path_map(self, paths: PathMap) -> Self {
+        let checker = CitationChecker::new(self.store.clone(), paths.clone());
         Self { paths, checker, ..self }
     }
 
-    /// Lets turns use the toolkits of `gateway`.
+    /// Enables the toolkits of `gateway`.
     #[must_use]
-    pub fn with_toolkits(self, gateway: Gateway) -> Self {
+    pub fn with_toolkits(self, gateway: ToolkitGateway) -> Self {
         Self { gateway: Some(gateway), ..self }
     }
 
-    /// Has Codex prove itself to the search with `key`.
+    /// Sets the key with which Codex authenticates to the search.
     #[must_use]
     pub fn searching_with(self, key: codeinfo_core::Secret) -> Self {
         Self { search_key: Some(key), ..self }
     }
 
-    /// Has `owners` know whose conversations are, also after a restart.
+    /// Sets the owners of conversations, which persist across restarts.
     #[must_use]
     pub fn owned_in(self, owners: ConversationOwners) -> Self {
         Self { owners, ..self }
     }
 
-    /// Counts the turns in `turns`.
+    /// Sets the metric that records turns.
     #[must_use]
-    pub fn counted(self, turns: Timed<telemetry::Outcome>) -> Self {
+    pub fn with_turn_metrics(self, turns: LabelledTimer<telemetry::OutcomeLabel>) -> Self {
         Self { turns, ..self }
     }
 
     /// Asks a question. Returns once its conversation exists; dropping the future or the turn
-    /// interrupts Codex. Whether Codex can be used is for [`Chat::presence`] to say, which the edges ask
-    /// before they read arguments; here it shows when the conversation is opened. Another's conversation is
-    /// refused as if there were none, and who is revoked as soon as that is.
-    pub async fn ask(&self, ask: Ask) -> Result<Turn, ChatError> {
+    /// interrupts Codex.
+    ///
+    /// Callers check [`Chat::codex_presence`] before they read arguments; otherwise an unavailable
+    /// Codex fails when the conversation is opened. A conversation of another client is reported as
+    /// unknown. A revoked client is refused at once.
+    pub async fn ask(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
         let principal = ask.principal.as_ref();
         if let Some(id) = ask.conversation.filter(|id| !self.owners.may_continue(*id, principal)) {
             return Err(ChatError::UnknownConversation(id));
@@ -203,114 +204,126 @@ impl Chat {
         }
     }
 
-    async fn begin_turn(&self, ask: Ask) -> Result<Turn, ChatError> {
-        let scope =
-            self.scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree)).await?;
+    async fn begin_turn(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
+        let scope = self
+            .resolve_scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree))
+            .await?;
         let place = tokio::select! {
-            () = self.tasks.stopping().cancelled() => return Err(ChatError::Stopping),
-            place = self.conversations.place(ask.conversation) => place?,
+            () = self.tasks.stop_token().cancelled() => return Err(ChatError::Stopping),
+            place = self.conversations.acquire_permit(ask.conversation) => place?,
         };
         let (opened, turn) = oneshot::channel();
-        let running = turn::run(self.clone(), (ask, scope), place, opened);
+        let running = turn::run_turn(self.clone(), (ask, scope), place, opened);
         self.tasks.spawn(running.instrument(Span::current()));
-        // A task that ends without a word was dropped by the runtime's end.
+        // The runtime drops a task without a result only when it ends.
         turn.await.unwrap_or(Err(ChatError::Stopping))
     }
 
-    /// Reads what a request of `principal` says of toolkits.
-    pub fn requested(
+    /// Parses the toolkits of a request from `principal`.
+    pub fn parse_toolkits(
         &self,
         toolkits: Value,
         principal: Option<&Principal>,
-    ) -> Result<Requested, RequestError> {
+    ) -> Result<RequestedToolkits, RequestError> {
         match &self.gateway {
-            Some(gateway) => gateway.requested(toolkits, principal),
-            None => Ok(Requested::default()),
+            Some(gateway) => gateway.parse_request(toolkits, principal),
+            None => Ok(RequestedToolkits::default()),
         }
     }
 
-    /// Returns how many questions are being answered.
-    pub fn running(&self) -> usize {
-        self.conversations.taken()
+    /// Returns the number of questions being answered.
+    pub fn active_turns(&self) -> usize {
+        self.conversations.active_turns()
     }
 
-    /// Returns whether Codex can be asked now. Waits for a check of Codex only while Codex is not known
-    /// to be usable.
-    pub async fn presence(&self) -> Presence {
-        self.codex.usable().await
+    /// Returns the availability of Codex. Waits for a check only while Codex is not known to be
+    /// usable.
+    pub async fn codex_presence(&self) -> CodexAvailability {
+        self.codex.current_availability().await
     }
 
-    /// Returns what is known of Codex, if anything is.
-    pub fn known_presence(&self) -> Option<Presence> {
-        self.codex.known()
+    /// Returns the last known availability of Codex, if any.
+    pub fn known_presence(&self) -> Option<CodexAvailability> {
+        self.codex.known_availability()
     }
 
-    /// Returns the moments at which Codex becomes usable, or no longer is.
-    pub fn changes(&self) -> BoxStream<'static, ()> {
-        self.codex.changes()
+    /// Returns a stream of the changes of Codex's availability.
+    pub fn presence_changes(&self) -> BoxStream<'static, ()> {
+        self.codex.watch_availability()
     }
 
-    /// Returns the names of the repositories that can be asked about.
-    pub async fn repositories(&self) -> Result<Vec<String>, ChatError> {
+    /// Returns the names of the indexed repositories.
+    pub async fn repository_names(&self) -> Result<Vec<String>, ChatError> {
         let roots = self.store.roots().await?;
         Ok(roots.into_iter().map(|root| root.name).collect())
     }
 
-    /// Refuses while there is nothing to ask about.
-    pub async fn indexed(&self) -> Result<(), ChatError> {
-        self.scope("", (None, None)).await.map(drop)
+    /// Fails if no code is indexed.
+    pub async fn ensure_indexed(&self) -> Result<(), ChatError> {
+        self.resolve_scope("", (None, None)).await.map(drop)
     }
 
-    /// Returns the repositories that the model's shell would not read for a question that names none,
-    /// except where there are too many. To be asked while Codex can be used.
-    pub async fn unread(&self) -> Result<Vec<Unread>, ChatError> {
+    /// Returns the repositories that the model's shell would not read for a question that names
+    /// none. Excludes those beyond the maximum number of repositories.
+    ///
+    /// Requires that Codex is available.
+    pub async fn list_excluded_repositories(&self) -> Result<Vec<ExcludedRepository>, ChatError> {
         let roots = self.store.roots().await?;
-        let readable = reach::readable(roots.clone(), "");
-        let unread = self.codex.unread(readable).await;
-        let unread = unread.map_err(|error| ChatError::open(error, None))?;
-        let named = |folder: &Path| roots.iter().find(|root| root.folder() == Some(folder));
+        let readable = reach::select_readable(roots.clone(), "");
+        let unread = self.codex.find_excluded_roots(readable).await;
+        let unread = unread.map_err(|error| ChatError::from_open_error(error, None))?;
+        let named = |folder: &Path| roots.iter().find(|root| root.local_folder() == Some(folder));
         let unread = unread.into_iter().filter_map(|unread| {
             let name = named(&unread.folder)?.name.clone();
-            Some(Unread { name, reason: unread.reason })
+            Some(ExcludedRepository { name, reason: unread.reason })
         });
         Ok(unread.collect())
     }
 
-    async fn scope(
+    async fn resolve_scope(
         &self,
         question: &str,
         repository: (Option<&str>, Option<RootId>),
-    ) -> Result<Scope, ChatError> {
+    ) -> Result<QuestionScope, ChatError> {
         let (roots, (reference, tree)) = (self.store.roots().await?, repository);
         let meant = match reference {
             Some(reference) => find_root(&self.paths, &roots, reference).await.ok(),
             None => None,
         };
         let meant = meant.map(|root| root.id.to_string());
-        Scope::of(question, (meant.as_deref().or(reference), tree), &roots, &self.paths)
+        QuestionScope::for_question(
+            question,
+            (meant.as_deref().or(reference), tree),
+            &roots,
+            &self.paths,
+        )
     }
 
-    /// Returns the models that Codex offers.
-    pub async fn models(&self) -> Result<Vec<Model>, CodexError> {
-        self.codex.models().await
+    /// Returns the models of Codex.
+    pub async fn list_models(&self) -> Result<Vec<CodexModel>, CodexError> {
+        self.codex.list_models().await
     }
 }
 
-/// A turn under way: its events, [`Event::Ended`] last. Dropping it interrupts Codex.
+/// A running turn: a stream of events, [`ChatEvent::Ended`] last. Dropping it interrupts Codex.
 #[derive(Debug)]
 pub struct Turn {
     conversation: ConversationId,
     model_id: String,
-    events: ReceiverStream<Event>,
+    events: ReceiverStream<ChatEvent>,
 }
 
 impl Turn {
-    fn new(conversation: ConversationId, model_id: String, events: mpsc::Receiver<Event>) -> Self {
+    fn new(
+        conversation: ConversationId,
+        model_id: String,
+        events: mpsc::Receiver<ChatEvent>,
+    ) -> Self {
         Self { conversation, model_id, events: ReceiverStream::new(events) }
     }
 
-    /// Returns the model that answers, as far as is known when the turn begins.
-    pub fn model(&self) -> &str {
+    /// Returns the model that answers, as known at the start of the turn.
+    pub fn model_id(&self) -> &str {
         &self.model_id
     }
 
@@ -320,30 +333,30 @@ impl Turn {
 }
 
 impl Stream for Turn {
-    type Item = Event;
+    type Item = ChatEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ChatEvent>> {
         self.events.poll_next_unpin(context)
     }
 }
 
-/// Waits for the end of `turn`.
-pub async fn collect(mut turn: Turn) -> Outcome {
+/// Waits for the end of `turn` and returns its outcome.
+pub async fn collect_outcome(mut turn: Turn) -> TurnOutcome {
     let conversation = turn.conversation();
     while let Some(event) = turn.next().await {
-        if let Event::Ended(outcome) = event {
+        if let ChatEvent::Ended(outcome) = event {
             return outcome;
         }
     }
     // The task ends without an outcome only when the whole server is being dropped.
-    Outcome {
+    TurnOutcome {
         conversation,
         model_id: String::new(),
         segments: Vec::new(),
         usage: None,
         citations: Vec::new(),
-        failure: Some(Failure {
-            code: codeinfo_core::error::Code::Cancelled,
+        failure: Some(TurnFailure {
+            code: codeinfo_core::error::ErrorCode::Cancelled,
             message: "the server is stopping".to_owned(),
             hint: "ask again when it is back".to_owned(),
         }),

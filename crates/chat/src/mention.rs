@@ -1,8 +1,8 @@
-//! Which repositories a question names.
+//! Detects the names of repositories in questions.
 
-/// The shortest name that a question does not have by chance.
+/// Minimum characters of a name; shorter ones occur by chance.
 const MIN_NAME: usize = 3;
-/// Names of repositories that are also words of questions: they count in quotes only.
+/// Repository names that are also common words of questions; they count only in quotes.
 const WORDS: [&str; 36] = [
     "api",
     "app",
@@ -42,7 +42,7 @@ const WORDS: [&str; 36] = [
     "web",
 ];
 
-/// Whether a question, in lower case, has `name` as a word of its own.
+/// Returns true if a lower-case question contains `name` as a separate word.
 pub(super) fn has_name(question: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     if name.chars().count() < MIN_NAME {

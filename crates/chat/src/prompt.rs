@@ -1,17 +1,17 @@
-//! The instructions that Codex gets. The prompt takes the place of Codex's own, which is for editing code.
+//! Instructions for Codex. They replace its own prompt, which is for editing code.
 
-/// Marks the place of [`OF_SHELL`], for a model that has a shell.
+/// Placeholder for [`OF_SHELL`], filled for a model with a shell.
 const SHELL: &str = "{shell}";
 const OF_SHELL: &str = "\
 The shell has `rg` and, for history, `git -C PATH` with `log`, `blame` and `diff`; print 150 lines at most. ";
 
 /// Returns the instructions of every conversation.
-pub(super) fn prompt(has_shell: bool) -> String {
+pub(super) fn build_prompt(has_shell: bool) -> String {
     PROMPT.replace(SHELL, if has_shell { OF_SHELL } else { "" })
 }
 
-/// Joins paragraphs that are there.
-pub(super) fn joined<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
+/// Joins the paragraphs that exist.
+pub(super) fn join_paragraphs<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
     let texts: Vec<String> = texts.into_iter().flatten().collect();
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
@@ -57,12 +57,12 @@ no further work.";
 mod tests {
     use super::*;
 
-    /// Most bytes of the prompt, which each request to the model repeats.
+    /// Maximum bytes of the prompt, which each request to the model repeats.
     const MAX_PROMPT_BYTES: usize = 2_450;
 
     #[test]
     fn the_prompt_is_short_and_speaks_of_the_shell_only_where_there_is_one() {
-        let (with_shell, without) = (prompt(true), prompt(false));
+        let (with_shell, without) = (build_prompt(true), build_prompt(false));
         assert!(with_shell.len() <= MAX_PROMPT_BYTES, "{} bytes", with_shell.len());
         assert!(with_shell.contains("`rg`") && with_shell.contains("`git -C PATH`"));
         assert!(

@@ -1,36 +1,42 @@
-//! What becomes of an answer whose citations and claims were checked: the model puts wrong ones right,
-//! once; citations that stay wrong are struck out, and sentences that stay contradicted are marked. Pure.
+//! Result of the checks of an answer. The model corrects mistakes once; then wrong citations are
+//! struck out and contradicted sentences are marked. Pure.
 
-use codeinfo_citations::{Checked, CitationState, Fault, Report};
-use codeinfo_core::{CitationCounts, DoubtfulPlace, LineRange, Root, plain_line};
+use codeinfo_citations::{CheckedCitation, CitationFault, CitationReport, CitationState};
+use codeinfo_core::{CitationCounts, LineRange, Root, UnconfirmedCitation, plain_line};
 
 use super::{
     cited::list_repositories,
-    reading::{Contradiction, JudgedClaims},
+    reading::{ClaimContradiction, JudgedClaims},
 };
 
-/// Most bytes of what is said of wrong citations to the model.
+/// Maximum bytes of the descriptions of wrong citations for the model.
 const MAX_FAULTS: usize = 8000;
-/// Maximum bytes of the list of contradicted sentences that the model is shown.
+/// Maximum bytes of the list of contradicted sentences for the model.
 const MAX_CONTRADICTIONS: usize = 4000;
-/// A corrected answer has at least one in so many of the bytes of the former: less is no whole answer.
+/// Minimum size of a correction, as a divisor of the former answer's bytes. A shorter text is no
+/// complete answer.
 const MIN_SHARE: usize = 4;
 
-/// An answer beside the check of its citations.
+/// An answer with the results of its checks.
 #[derive(Debug)]
-pub(super) struct Proof {
+pub(super) struct AnswerCheck {
     text: String,
-    report: Report,
-    /// What the second reader found; `None` if it was not asked, or there is nothing to read.
+    report: CitationReport,
+    /// Claims with verdicts; `None` if the second reader was not asked or had no claims to read.
     claims: Option<JudgedClaims>,
-    /// How many wrong citations of an earlier answer were put right, and how many were left out.
+    /// Number of wrong citations of the former answer that were corrected, and of those that were
+    /// dropped.
     repaired: usize,
     dropped: usize,
 }
 
-impl Proof {
-    /// Joins what the check and the reader found: lines that do not say what they are cited for confirm nothing.
-    pub(super) fn new(text: String, mut report: Report, claims: Option<JudgedClaims>) -> Self {
+impl AnswerCheck {
+    /// Combines the results. A citation whose lines do not support its sentence is unconfirmed.
+    pub(super) fn new(
+        text: String,
+        mut report: CitationReport,
+        claims: Option<JudgedClaims>,
+    ) -> Self {
         let unsupported = claims.as_ref().map(JudgedClaims::unsupported_citations);
         for one in &mut report.citations {
             if one.state == CitationState::Confirmed
@@ -46,12 +52,12 @@ impl Proof {
         self.claims.as_ref()
     }
 
-    /// Returns what to ask the model for, if there is something for it to put right.
-    pub(super) fn request(&self) -> Option<String> {
+    /// Returns a request for the model to correct the answer, if something is wrong.
+    pub(super) fn build_correction_request(&self) -> Option<String> {
         let citations = self.report.citations.iter().filter(|one| is_wrong(one)).cloned().collect();
-        let wrong = Report { citations, unchecked: 0 };
+        let wrong = CitationReport { citations, unchecked: 0 };
         let mut faults = String::new();
-        for fault in codeinfo_citations::faults(&self.text, &wrong) {
+        for fault in codeinfo_citations::describe_faults(&self.text, &wrong) {
             let fault = format!("- {}\n", plain_line(&fault));
             if faults.len() + fault.len() <= MAX_FAULTS {
                 faults.push_str(&fault);
@@ -71,10 +77,10 @@ impl Proof {
         })
     }
 
-    /// Lists the sentences that a line contradicts, for the model; empty if there are none.
+    /// Lists the contradicted sentences for the model; empty if there are none.
     fn list_contradictions(&self) -> String {
         let mut listed = String::new();
-        for Contradiction { claim, excerpt, line } in self.contradictions() {
+        for ClaimContradiction { claim, excerpt, line } in self.contradictions() {
             let one = format!("- {}\n  See `{}:{line}`.\n", claim.sentence, excerpt.path);
             if listed.len() + one.len() <= MAX_CONTRADICTIONS {
                 listed.push_str(&one);
@@ -86,38 +92,42 @@ impl Proof {
         format!("Lines that these sentences of your answer cite contradict them:\n\n{listed}\n")
     }
 
-    fn contradictions(&self) -> impl Iterator<Item = Contradiction<'_>> {
+    fn contradictions(&self) -> impl Iterator<Item = ClaimContradiction<'_>> {
         self.claims.iter().flat_map(JudgedClaims::contradictions)
     }
 
-    /// Returns this answer, a correction of `former`, if it is better: fewer places and sentences are wrong in
-    /// it, and the answer is still a whole one.
+    /// Returns this correction of `former` if it is better: it has fewer wrong citations and
+    /// contradictions and is still a complete answer.
     pub(super) fn if_better_than(self, former: &Self) -> Option<Self> {
-        let is_whole =
-            self.text.len() * MIN_SHARE >= former.text.len() && self.sound() * 2 >= former.sound();
-        let gone = former.wrong().saturating_sub(self.wrong());
-        let is_new = |one: &&Checked| !is_wrong(one) && !former.cites(one);
+        let is_whole = self.text.len() * MIN_SHARE >= former.text.len()
+            && self.sound_count() * 2 >= former.sound_count();
+        let gone = former.wrong_count().saturating_sub(self.wrong_count());
+        let is_new = |one: &&CheckedCitation| !is_wrong(one) && !former.cites_place(one);
         let repaired = gone.min(self.report.citations.iter().filter(is_new).count());
-        let problems = |proof: &Self| proof.wrong() + proof.contradictions().count();
+        let problems = |proof: &Self| proof.wrong_count() + proof.contradictions().count();
         let is_better = problems(&self) < problems(former);
         (is_whole && is_better).then_some(Self { repaired, dropped: gone - repaired, ..self })
     }
 
-    /// Returns the text, with what is wrong struck out, and what was found out about its citations. `roots` are all
-    /// that are indexed.
-    pub(super) fn finish(self, roots: &[Root]) -> (String, CitationCounts, Vec<Checked>) {
+    /// Returns the text with wrong citations struck out, the counts, and the checked citations.
+    /// `roots` are all indexed roots.
+    pub(super) fn finish_answer(
+        self,
+        roots: &[Root],
+    ) -> (String, CitationCounts, Vec<CheckedCitation>) {
         let counts = CitationCounts {
             citations: self.report.citations.len() + self.report.unchecked,
-            confirmed: self.count(CitationState::Confirmed),
-            unconfirmed: self.count(CitationState::Unconfirmed) + self.report.unchecked,
-            wrong: self.wrong(),
+            confirmed: self.count_state(CitationState::Confirmed),
+            unconfirmed: self.count_state(CitationState::Unconfirmed) + self.report.unchecked,
+            wrong: self.wrong_count(),
             repaired: self.repaired,
             dropped: self.dropped,
             places: self.report.citations.iter().filter_map(doubtful_place).collect(),
             claims: self.claims.as_ref().map(JudgedClaims::counts),
             repositories: list_repositories(&self.report.citations, roots),
         };
-        let mut marks: Vec<ClaimMark> = self.contradictions().map(|one| self.mark(&one)).collect();
+        let mut marks: Vec<ClaimMark> =
+            self.contradictions().map(|one| self.build_mark(&one)).collect();
         let mut citations = self.report.citations.clone();
         for mark in marks.iter().rev() {
             let place = citations.partition_point(|one| one.range.start < mark.at);
@@ -129,11 +139,11 @@ impl Proof {
             while let Some(mark) = marks.pop_if(|mark| mark.at >= one.whole.end) {
                 text.insert_str(mark.at, &mark.text);
             }
-            // The text of a link may be a citation too, and is struck out with the link.
+            // The text of a link may itself be a citation, which is struck out with the link.
             if one.whole.end <= done
                 && let Some(cited) = text.get(one.whole.clone())
             {
-                let struck = struck(&text, one, cited);
+                let struck = strike_citation(&text, one, cited);
                 text.replace_range(one.whole.clone(), &struck);
                 done = one.whole.start;
             }
@@ -144,16 +154,16 @@ impl Proof {
         (text, counts, citations)
     }
 
-    /// Returns the mark of a sentence that a line contradicts.
-    fn mark(&self, contradiction: &Contradiction<'_>) -> ClaimMark {
-        let Contradiction { claim, excerpt, line } = contradiction;
+    /// Returns the mark after a contradicted sentence.
+    fn build_mark(&self, contradiction: &ClaimContradiction<'_>) -> ClaimMark {
+        let ClaimContradiction { claim, excerpt, line } = contradiction;
         let sentence = self.text.get(claim.range.clone()).unwrap_or_default();
-        // Within the last cell of a row.
+        // The mark goes inside the last cell of a table row.
         let sentence = sentence.trim_end().trim_end_matches('|').trim_end();
         let lines = LineRange { first: *line, last: *line };
         let cited = self.report.citations.iter().find(|one| one.range == excerpt.citation);
         let at = claim.range.start + sentence.len();
-        let citation = cited.map(|one| Checked {
+        let citation = cited.map(|one| CheckedCitation {
             lines: vec![lines],
             state: CitationState::Unconfirmed,
             moved_to: Vec::new(),
@@ -166,50 +176,55 @@ impl Proof {
         ClaimMark { at, text: format!(" (contradicted by {}:{line})", excerpt.path), citation }
     }
 
-    fn wrong(&self) -> usize {
+    fn wrong_count(&self) -> usize {
         self.report.citations.iter().filter(|one| is_wrong(one)).count()
     }
 
-    /// Returns how many citations are not wrong.
-    fn sound(&self) -> usize {
-        self.report.citations.len() - self.wrong()
+    /// Returns the number of citations that are not wrong.
+    fn sound_count(&self) -> usize {
+        self.report.citations.len() - self.wrong_count()
     }
 
-    /// Returns whether the answer cites the same lines of the same file.
-    fn cites(&self, place: &Checked) -> bool {
-        let is_same = |one: &Checked| one.path == place.path && one.lines == place.lines;
+    /// Returns true if the answer cites the same lines of the same file.
+    fn cites_place(&self, place: &CheckedCitation) -> bool {
+        let is_same = |one: &CheckedCitation| one.path == place.path && one.lines == place.lines;
         self.report.citations.iter().any(is_same)
     }
 
-    fn count(&self, state: CitationState) -> usize {
+    fn count_state(&self, state: CitationState) -> usize {
         self.report.citations.iter().filter(|one| one.state == state).count()
     }
 }
 
-/// What stands after a sentence that stays contradicted.
+/// Mark after a contradicted sentence.
 struct ClaimMark {
-    /// Where it stands in the text.
+    /// Byte position in the text.
     at: usize,
     text: String,
-    /// The place that it names.
-    citation: Option<Checked>,
+    /// Citation of the contradicting line.
+    citation: Option<CheckedCitation>,
 }
 
-fn is_wrong(one: &Checked) -> bool {
+fn is_wrong(one: &CheckedCitation) -> bool {
     one.state == CitationState::Wrong
 }
 
-fn doubtful_place(one: &Checked) -> Option<DoubtfulPlace> {
-    (one.state != CitationState::Confirmed).then(|| DoubtfulPlace {
+fn doubtful_place(one: &CheckedCitation) -> Option<UnconfirmedCitation> {
+    (one.state != CitationState::Confirmed).then(|| UnconfirmedCitation {
         path: one.path.clone(),
         lines: one.lines.clone(),
         state: one.state.as_str().to_owned(),
     })
 }
 
-/// Strikes out a place that does not exist; marks one that does, and lacks what is said of it. Beside another tilde, two more would begin a block of code.
-fn struck(text: &str, one: &Checked, cited: &str) -> String {
-    if let Some(fault @ (Fault::Elsewhere { .. } | Fault::Absent { .. })) = &one.fault {
+/// Strikes out a citation that does not exist. Marks as doubtful one that exists but does not show
+/// what the sentence says.
+///
+/// Next to another tilde, `~~` would begin a code block, so `<del>` replaces it.
+fn strike_citation(text: &str, one: &CheckedCitation, cited: &str) -> String {
+    if let Some(fault @ (CitationFault::Elsewhere { .. } | CitationFault::Absent { .. })) =
+        &one.fault
+    {
         return format!("{cited} (doubtful: {})", plain_line(&fault.to_string()));
     }
     let (before, after) = (text.get(..one.whole.start), text.get(one.whole.end..));

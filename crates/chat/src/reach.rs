@@ -1,39 +1,41 @@
-//! Which of the indexed repositories the model's shell may read for a question. Pure.
+//! Selects the repositories that the model's shell may read for a question. Pure.
 
-use codeinfo_codex::Readable;
+use codeinfo_codex::ReadableRoot;
 use codeinfo_core::Root;
 
 use super::mention::has_name;
 
-/// Most repositories that a shell may read. Each costs every command about 5 ms (Codex 0.169), so that
-/// 200 of them make a turn with one command four times as slow; search knows all of them still.
+/// Maximum number of repositories that a shell may read; search covers all. Each one delays every
+/// command by about 5 ms (Codex 0.169), so that 200 of them make a turn with one command four times
+/// as slow.
 const MAX_ROOTS: usize = 50;
 
-/// Returns the repositories to be read for `question`: those that it names first, then always the same
-/// ones, because a conversation whose repositories change loses its scratch folder. One that was never
-/// indexed whole, or only by a former version, is left out: which of its files are secrets is not known
-/// yet.
-pub(super) fn readable(mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
-    roots.retain(|root| root.folder().is_some());
+/// Returns the repositories that the shell may read for `question`: first those that it names, then
+/// always the same ones, because a conversation whose repositories change loses its scratch folder.
+///
+/// Excludes repositories that were never indexed completely, or only by a former version, because
+/// their secrets are unknown.
+pub(super) fn select_readable(mut roots: Vec<Root>, question: &str) -> Vec<ReadableRoot> {
+    roots.retain(|root| root.local_folder().is_some());
     roots.retain(|root| root.last_ingest_at.is_some() && root.private_files.is_some());
     if roots.len() > MAX_ROOTS {
         let question = question.to_lowercase();
-        roots.sort_by_cached_key(|root| (!names(&question, root), root.id.to_string()));
+        roots.sort_by_cached_key(|root| (!mentions_root(&question, root), root.id.to_string()));
         roots.truncate(MAX_ROOTS);
     }
-    roots.into_iter().map(given).collect()
+    roots.into_iter().map(build_readable).collect()
 }
 
-/// Whether `question`, in lower case, has the name or the path of `root`.
-fn names(question: &str, root: &Root) -> bool {
+/// Returns true if `question`, in lower case, contains the name or path of `root`.
+fn mentions_root(question: &str, root: &Root) -> bool {
     let path = root.path.to_string_lossy().to_lowercase();
     has_name(question, &root.name) || has_name(question, &path)
 }
 
-fn given(root: Root) -> Readable {
+fn build_readable(root: Root) -> ReadableRoot {
     let private_files = root.private_files.iter().flatten();
     let private_files = private_files.map(|path| root.path.join(path)).collect();
-    Readable { folder: root.path, private_files }
+    ReadableRoot { folder: root.path, private_files }
 }
 
 #[cfg(test)]
@@ -44,20 +46,20 @@ mod tests {
     };
 
     use super::*;
-    use codeinfo_core::{Counts, Timestamp};
+    use codeinfo_core::{IndexCounts, Timestamp};
 
     fn root(name: &str, last_ingest_at: Option<Timestamp>) -> Root {
         let path = PathBuf::from("/src").join(name);
         Root {
             last_ingest_at,
-            counts: Counts { files: 1, chunks: 1, embedded: 1 },
+            counts: IndexCounts { files: 1, chunks: 1, embedded: 1 },
             private_files: Some(vec![".env".to_owned()]),
-            ..Root::of(path)
+            ..Root::from_folder(path)
         }
     }
 
     fn folders(roots: Vec<Root>, question: &str) -> Vec<String> {
-        let readable = readable(roots, question).into_iter();
+        let readable = select_readable(roots, question).into_iter();
         readable.map(|readable| readable.folder.to_string_lossy().into_owned()).collect()
     }
 
@@ -84,10 +86,10 @@ mod tests {
         let indexed = || Some(Timestamp::now());
         let former = Root { private_files: None, ..root("former", indexed()) };
         let roots = vec![root("new", None), root("old", indexed()), former];
-        let expected = Readable {
+        let expected = ReadableRoot {
             folder: PathBuf::from("/src/old"),
             private_files: vec![PathBuf::from("/src/old/.env")],
         };
-        assert_eq!(readable(roots, "What?"), [expected]);
+        assert_eq!(select_readable(roots, "What?"), [expected]);
     }
 }

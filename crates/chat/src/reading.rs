@@ -1,16 +1,16 @@
-//! Second reading of an answer: what the reader is sent, and what its reply says of each claim. Pure.
+//! Second reading of an answer: the request to the reader and the verdicts in its reply. Pure.
 //!
-//! Lines of a repository are hostile: what is structure begins with a key that is made for each request,
-//! what is material begins with a number or a mark, and a verdict counts only for a number and a line
-//! that were sent.
+//! Lines of a repository are hostile. Structure begins with a key that is random per request,
+//! material begins with a number or a mark, and a verdict counts only for a number and a line that
+//! were sent.
 //!
-//! The request carries sentences and cited lines and nothing else. It shares its bytes fairly among the
-//! sentences, and says which lines it leaves out.
+//! The request contains only sentences and cited lines. It divides its bytes fairly among the
+//! sentences and reports the omitted lines.
 
 mod judged;
 mod request;
 
 pub(super) use self::{
-    judged::{Contradiction, JudgedClaims},
+    judged::{ClaimContradiction, JudgedClaims},
     request::{INSTRUCTIONS, ReadingRequest, reply_schema},
 };

@@ -1,37 +1,39 @@
-//! What a question is about: all that is indexed, or one repository.
+//! Scope of a question: all indexed repositories, or one.
 //!
-//! A confined question gives its thread another address to search at, `/mcp?repository=ID`, which
-//! has nothing else: the bound holds whatever the model asks for, also for concurrent turns.
+//! A limited question gives its thread another search address, `/mcp?repository=ID`, which finds
+//! nothing else. So the limit holds for every request of the model and for concurrent turns.
 
 use std::path::Path;
 
-use codeinfo_codex::Readable;
-use codeinfo_core::{LastRun, PathMap, Root, RootId, UnknownRoot, Within, plain_name};
+use codeinfo_codex::ReadableRoot;
+use codeinfo_core::{LastRun, PathMap, Root, RootFilter, RootId, UnknownRoot, plain_name};
 
 use super::{ChatError, mention::has_name, reach};
 
-/// Most repositories that are pointed out because a question names them.
+/// Maximum number of named repositories to point out to the model.
 const MAX_NAMED: usize = 3;
-/// Most characters of a name, and of a path, that are shown.
+/// Maximum characters of a name, and of a path, in a note.
 const MAX_NAME: usize = 200;
 const MAX_PATH: usize = 500;
-/// What a question is about.
+/// Scope of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Scope {
-    /// The only repository that may be searched.
+pub(super) struct QuestionScope {
+    /// The only repository to search.
     only: Option<Root>,
-    /// Of its repository, the only tree that is searched, unless the model names another.
+    /// The only tree of its repository to search, unless the model names another one.
     tree: Option<Root>,
-    /// The tree that the user works in.
+    /// Tree that the user works in.
     workplace: Option<Root>,
-    /// What the model reads before the question.
+    /// Note for the model before the question.
     note: Option<String>,
 }
 
-impl Scope {
-    /// Confines a question to the repository that is called `reference`, if one is; else points out
-    /// those of `roots` that it names. Nothing can be asked while nothing is indexed.
-    pub(super) fn of(
+impl QuestionScope {
+    /// Limits a question to the repository `reference` if given; otherwise points out the `roots`
+    /// that the question names.
+    ///
+    /// Fails if no code is indexed.
+    pub(super) fn for_question(
         question: &str,
         (reference, tree): (Option<&str>, Option<RootId>),
         roots: &[Root],
@@ -49,12 +51,13 @@ impl Scope {
             let note = format!(
                 "The next question is about the repository {} only. VectorSearch finds nothing \
                  outside it, so leave `repository` out, and no other repository can be read.",
-                shown(root, paths)
+                describe_root_for_model(root, paths)
             );
             return Ok(Self { only: Some(root.clone()), note: Some(note), ..Self::default() });
         }
-        let named = named(question, roots);
-        let listed: Vec<String> = named.iter().map(|root| shown(root, paths)).collect();
+        let named = find_named_roots(question, roots);
+        let listed: Vec<String> =
+            named.iter().map(|root| describe_root_for_model(root, paths)).collect();
         let note = (!listed.is_empty()).then(|| {
             format!(
                 "The next question has the names of indexed repositories in it: {}. If it means \
@@ -62,14 +65,14 @@ impl Scope {
                 listed.join(", ")
             )
         });
-        // Of a repository without other trees there is nothing to leave out.
+        // A repository without other trees needs no limit.
         let workplace = roots.iter().find(|root| Some(root.id) == tree);
         let has_others = |tree: &&Root| roots.iter().any(|root| tree.has_other(root));
         let tree = workplace.filter(has_others).cloned();
         let stands = tree.as_ref().map(|tree| {
             format!(
                 "The user works in {}. Other trees of that repository are found only by `repository`.",
-                shown(tree, paths)
+                describe_root_for_model(tree, paths)
             )
         });
         let notes: Vec<String> = stands.into_iter().chain(note).collect();
@@ -77,24 +80,23 @@ impl Scope {
         Ok(Self { only: None, tree, workplace: workplace.cloned(), note })
     }
 
-    /// Returns which repositories the question is about.
-    pub(super) fn within(&self) -> Within {
+    /// Returns the filter of repositories for the question.
+    pub(super) fn covered_repositories(&self) -> RootFilter {
         match (&self.only, &self.tree) {
-            (Some(only), _) => Within::Only(only.id),
-            (None, Some(tree)) => Within::Tree(tree.id),
-            (None, None) => Within::Everything,
+            (Some(only), _) => RootFilter::Only(only.id),
+            (None, Some(tree)) => RootFilter::Tree(tree.id),
+            (None, None) => RootFilter::Everything,
         }
     }
 
-    /// Returns the folder of the one repository that the question is about: if none is named, the one that the
-    /// user works in, else the only one of `roots`, all that are there.
-    pub(super) fn folder<'a>(&'a self, roots: &'a [Root]) -> Option<&'a Path> {
+    /// Returns the folder of the repository for the question: the requested one, else the one that
+    /// the user works in, else the only one of `roots`.
+    pub(super) fn repository_folder<'a>(&'a self, roots: &'a [Root]) -> Option<&'a Path> {
         let alone = || if let [only] = roots { Some(only) } else { None };
-        self.only.as_ref().or(self.workplace.as_ref()).or_else(alone).and_then(Root::folder)
+        self.only.as_ref().or(self.workplace.as_ref()).or_else(alone).and_then(Root::local_folder)
     }
 
-    /// Returns the address of the search of this scope, from the address that searches everything.
-    /// So the bound holds whatever the model asks for.
+    /// Returns the search address of this scope, derived from the address that searches everything.
     pub(super) fn search_url(&self, everything: &str) -> String {
         match (&self.only, &self.tree) {
             (Some(root), _) => format!("{everything}?repository={}", root.id),
@@ -103,21 +105,22 @@ impl Scope {
         }
     }
 
-    /// Returns what of `roots`, all that are there, the model's shell may read.
-    pub(super) fn readable(&self, roots: &[Root], question: &str) -> Vec<Readable> {
-        reach::readable(self.within().of(roots), question)
+    /// Returns the repositories among `roots` that the model's shell may read.
+    pub(super) fn readable_roots(&self, roots: &[Root], question: &str) -> Vec<ReadableRoot> {
+        reach::select_readable(self.covered_repositories().select_roots(roots), question)
     }
 
-    /// Returns what the model reads before the question.
-    pub(super) fn note(&self) -> Option<String> {
+    /// Returns the note for the model before the question.
+    pub(super) fn note_text(&self) -> Option<String> {
         self.note.clone()
     }
 }
 
-/// A repository as the model knows it. Names come from people; none may look like more than a name.
-fn shown(root: &Root, paths: &PathMap) -> String {
+/// Describes a repository for the model. Cleans its name, which must not look like more than a
+/// name.
+fn describe_root_for_model(root: &Root, paths: &PathMap) -> String {
     let name = plain_name(&root.name, MAX_NAME).replace('`', "'");
-    let path = paths.shown(&root.path).display().to_string();
+    let path = paths.to_client_path(&root.path).display().to_string();
     let path = plain_name(&path, MAX_PATH).replace('`', "'");
     if root.revision.is_some() {
         return format!(
@@ -127,7 +130,7 @@ fn shown(root: &Root, paths: &PathMap) -> String {
     format!("`{name}` (at {path})")
 }
 
-/// Says why there is nothing to ask about, if no code of `roots` is indexed.
+/// Returns an error if no code of `roots` is indexed.
 fn nothing_in(roots: &[Root]) -> Option<ChatError> {
     if roots.iter().any(|root| root.counts.chunks > 0) {
         return None;
@@ -136,8 +139,8 @@ fn nothing_in(roots: &[Root]) -> Option<ChatError> {
     Some(if roots.iter().any(is_hurt) { ChatError::Repairing } else { ChatError::IngestRequired })
 }
 
-/// Returns the roots that a question names. The only one need not be pointed out.
-fn named<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
+/// Returns the roots that a question names. A single root need not be pointed out.
+fn find_named_roots<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
     if roots.len() < 2 {
         return Vec::new();
     }
@@ -150,30 +153,30 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use codeinfo_core::{Counts, Revision};
+    use codeinfo_core::{IndexCounts, IndexedCommit};
 
     fn root(name: &str, chunks: u64, last_run: LastRun) -> Root {
         let path = PathBuf::from("/src").join(name);
         Root {
             name: name.to_owned(),
             model_id: "none".to_owned(),
-            counts: Counts { files: chunks, chunks, embedded: chunks },
+            counts: IndexCounts { files: chunks, chunks, embedded: chunks },
             last_run,
             private_files: Some(Vec::new()),
-            ..Root::of(path)
+            ..Root::from_folder(path)
         }
     }
 
     #[test]
     fn a_name_in_the_note_is_no_more_than_a_name() {
         let named = root("a`\u{202e}b\u{2028}c\u{e0041}", 1, LastRun::Completed);
-        let scope = Scope::of(
+        let scope = QuestionScope::for_question(
             "?",
             (Some(&named.name), None),
             std::slice::from_ref(&named),
             &PathMap::default(),
         );
-        let note = scope.unwrap().note().unwrap();
+        let note = scope.unwrap().note_text().unwrap();
         assert!(note.contains("repository `a'b c` (at /src/a'b c) only"), "{note}");
     }
 
@@ -182,13 +185,15 @@ mod tests {
         let folder = root("vite", 1, LastRun::Completed);
         let commit = "c".repeat(40);
         let (store, name) = (folder.path.join(".git"), "v8.1.0".to_owned());
-        let revision = Revision { folder: folder.path.clone(), name, store, commit };
+        let revision = IndexedCommit { folder: folder.path.clone(), name, store, commit };
         let tagged =
             Root { revision: Some(revision), ..root("vite@v8.1.0", 1, LastRun::Completed) };
         let question = "What is new in vite@v8.1.0?";
         let roots = [folder, tagged];
-        let scope = Scope::of(question, (None, None), &roots, &PathMap::default()).unwrap();
-        let note = scope.note().unwrap();
+        let scope =
+            QuestionScope::for_question(question, (None, None), &roots, &PathMap::default())
+                .unwrap();
+        let note = scope.note_text().unwrap();
         let shown = "`vite@v8.1.0` (a commit, at /src/vite@v8.1.0, which is not on disk: read its files with `ReadLines`)";
         assert!(note.contains(shown) && note.contains("`vite` (at /src/vite)"), "{note}");
     }
@@ -196,7 +201,9 @@ mod tests {
     #[test]
     fn nothing_is_asked_about_what_is_not_indexed() {
         let error = |roots: &[Root], reference: Option<&str>| {
-            Scope::of("?", (reference, None), roots, &PathMap::default()).unwrap_err().to_string()
+            QuestionScope::for_question("?", (reference, None), roots, &PathMap::default())
+                .unwrap_err()
+                .to_string()
         };
         let failed = LastRun::Failed { reason: "not readable".to_owned(), resumes: false };
         let (full, empty) = (root("full", 1, LastRun::Completed), root("empty", 0, failed));

@@ -1,26 +1,26 @@
-//! Where the tools of a turn come from: from us and Codex, or from a toolkit. Pure.
+//! Owners of the tools of a turn: this server, Codex, or a toolkit. Pure.
 
 use std::collections::BTreeMap;
 
 use codeinfo_toolkits::spec::ToolkitName;
 use serde_json::Value;
 
-/// The meta-tool that executes a tool of a toolkit.
+/// Meta-tool that executes a tool of a toolkit.
 const EXECUTE: &str = "execute_tool";
-/// What begins the id of a tool of a toolkit: `mcp:TOOLKIT:TOOL`.
+/// Prefix of the id of a toolkit's tool: `mcp:TOOLKIT:TOOL`.
 const TOOLKIT_ID: &str = "mcp:";
 
-/// Whose tool it is.
+/// Owner of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// Ours or Codex's own. A tool that is not known counts as one.
+pub enum ToolOwner {
+    /// This server or Codex; also unknown tools.
     Local,
-    /// Of this toolkit.
+    /// A toolkit.
     Mcp(ToolkitName),
 }
 
-impl Source {
-    /// Returns the toolkit that has the tool, if one has.
+impl ToolOwner {
+    /// Returns the toolkit that owns the tool, if any.
     pub fn toolkit(&self) -> Option<&ToolkitName> {
         match self {
             Self::Local => None,
@@ -29,55 +29,74 @@ impl Source {
     }
 }
 
-/// What a server of a thread is, other than our search.
+/// Kind of a server of a thread, other than the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Server {
+pub enum ThreadServer {
     Toolkit(ToolkitName),
-    /// Meta-tools, which execute the tools of these toolkits.
+    /// Server of meta-tools, which execute the tools of these toolkits.
     Meta(Vec<ToolkitName>),
 }
 
-/// The servers of a thread by Codex's names.
-pub type Servers = BTreeMap<String, Server>;
+/// Servers of a thread by their names in Codex.
+pub type ThreadServers = BTreeMap<String, ThreadServer>;
 
-/// Returns the servers of a thread, from what Codex calls each and the name that was asked for: that of one
-/// of `toolkits`, or of the endpoint with meta-tools.
-pub(super) fn servers(extras: &BTreeMap<String, String>, toolkits: &[ToolkitName]) -> Servers {
+/// Builds the servers of a thread. `extras` maps each name in Codex to the requested name, which is
+/// one of `toolkits` or the endpoint of meta-tools.
+pub(super) fn build_servers(
+    extras: &BTreeMap<String, String>,
+    toolkits: &[ToolkitName],
+) -> ThreadServers {
     let server = |asked: &String| match toolkits.iter().find(|name| name.as_str() == asked) {
-        Some(name) => Server::Toolkit(name.clone()),
-        None => Server::Meta(toolkits.to_vec()),
+        Some(name) => ThreadServer::Toolkit(name.clone()),
+        None => ThreadServer::Meta(toolkits.to_vec()),
     };
     extras.iter().map(|(name, asked)| (name.clone(), server(asked))).collect()
 }
 
 /// A tool as a turn reports it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Seen {
-    pub(super) source: Source,
+pub(super) struct ReportedTool {
+    pub(super) source: ToolOwner,
     pub(super) name: String,
     pub(super) parameters: Value,
 }
 
-/// Returns the tool `name` of `server` as it is reported: one that a meta-tool executes, in its place.
-pub(super) fn seen(servers: &Servers, server: &str, name: String, parameters: Value) -> Seen {
+/// Returns the tool `name` of `server` as reported. A tool that a meta-tool executes replaces the
+/// meta-tool.
+pub(super) fn resolve_reported_tool(
+    servers: &ThreadServers,
+    server: &str,
+    name: String,
+    parameters: Value,
+) -> ReportedTool {
     match servers.get(server) {
-        Some(Server::Toolkit(toolkit)) => {
-            Seen { source: Source::Mcp(toolkit.clone()), name, parameters }
+        Some(ThreadServer::Toolkit(toolkit)) => {
+            ReportedTool { source: ToolOwner::Mcp(toolkit.clone()), name, parameters }
         }
-        Some(Server::Meta(toolkits)) if name == EXECUTE => {
-            inner(toolkits, &parameters).unwrap_or(Seen { source: Source::Local, name, parameters })
+        Some(ThreadServer::Meta(toolkits)) if name == EXECUTE => {
+            parse_executed_tool(toolkits, &parameters).unwrap_or(ReportedTool {
+                source: ToolOwner::Local,
+                name,
+                parameters,
+            })
         }
-        Some(Server::Meta(_)) | None => Seen { source: Source::Local, name, parameters },
+        Some(ThreadServer::Meta(_)) | None => {
+            ReportedTool { source: ToolOwner::Local, name, parameters }
+        }
     }
 }
 
-/// Returns the tool that `execute_tool` was asked to execute, if it is one of these toolkits.
-fn inner(toolkits: &[ToolkitName], parameters: &Value) -> Option<Seen> {
+/// Returns the tool that a call of `execute_tool` executes, if it belongs to one of these toolkits.
+fn parse_executed_tool(toolkits: &[ToolkitName], parameters: &Value) -> Option<ReportedTool> {
     let id = parameters.get("tool")?.as_str()?.strip_prefix(TOOLKIT_ID)?;
     let (toolkit, name) = id.split_once(':').filter(|(_, name)| !name.is_empty())?;
     let toolkit = toolkits.iter().find(|known| known.as_str() == toolkit)?;
     let parameters = parameters.get("arguments").cloned().unwrap_or_default();
-    Some(Seen { source: Source::Mcp(toolkit.clone()), name: name.to_owned(), parameters })
+    Some(ReportedTool {
+        source: ToolOwner::Mcp(toolkit.clone()),
+        name: name.to_owned(),
+        parameters,
+    })
 }
 
 #[cfg(test)]
@@ -91,11 +110,12 @@ mod tests {
     }
 
     fn shown(server: &str, tool: &str, parameters: Value) -> String {
-        let servers = Servers::from([
-            ("tk_git".to_owned(), Server::Toolkit(name("git"))),
-            ("tools".to_owned(), Server::Meta(vec![name("git"), name("ci")])),
+        let servers = ThreadServers::from([
+            ("tk_git".to_owned(), ThreadServer::Toolkit(name("git"))),
+            ("tools".to_owned(), ThreadServer::Meta(vec![name("git"), name("ci")])),
         ]);
-        let Seen { source, name, parameters } = seen(&servers, server, tool.to_owned(), parameters);
+        let ReportedTool { source, name, parameters } =
+            resolve_reported_tool(&servers, server, tool.to_owned(), parameters);
         let toolkit = source.toolkit().map_or("local", ToolkitName::as_str);
         format!("{toolkit} {name} {parameters}")
     }
@@ -106,7 +126,7 @@ mod tests {
         for server in ["codeinfo_search", "codex", "git", "mcp"] {
             assert_eq!(shown(server, "log", json!({})), "local log {}", "{server}");
         }
-        // A toolkit's own tool of that name executes nothing of another one.
+        // A toolkit's own tool of that name does not execute tools of another toolkit.
         let call = json!({ "tool": "mcp:ci:runs", "arguments": {} });
         assert!(shown("tk_git", "execute_tool", call).starts_with("git execute_tool "));
     }

@@ -1,14 +1,15 @@
-//! Runs one turn in a task of its own, so that it is interrupted however its caller goes away.
+//! Runs one turn in its own task, so that it is interrupted whenever its caller disappears.
 
 mod prove;
 
 use std::{future::Future, time::Duration};
 
 use codeinfo_codex::{
-    CodexError, Ending, EphemeralOpening, Opening, Running, Thread, TurnError, TurnErrorKind,
+    CodexError, CodexTurnEnd, EphemeralThreadOptions, RunningTurn, Thread, ThreadOptions,
+    TurnError, TurnErrorKind,
 };
-use codeinfo_core::{ConversationId, Root, Segment, Within, error::Code, telemetry};
-use codeinfo_toolkits::{TurnToolkits, Wanted};
+use codeinfo_core::{ConversationId, Root, RootFilter, Segment, error::ErrorCode, telemetry};
+use codeinfo_toolkits::{ToolkitTurnContext, TurnToolkits};
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, sleep, sleep_until, timeout},
@@ -16,29 +17,29 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use self::prove::Proved;
+use self::prove::CheckedAnswer;
 use super::{
-    Ask, Chat, ChatError, Turn,
-    assemble::{Assembly, Bound},
-    conversations::Place,
-    event::{Event, Failure, Outcome},
-    heard::Heard,
-    prompt::{joined, prompt},
+    Chat, ChatError, Turn, TurnRequest,
+    assemble::{SegmentAssembler, TurnTextLimit},
+    conversations::TurnPermit,
+    event::{ChatEvent, TurnFailure, TurnOutcome},
+    heard::TurnProgress,
+    prompt::{build_prompt, join_paragraphs},
     reading,
-    scope::Scope,
-    source::servers,
+    scope::QuestionScope,
+    source::build_servers,
 };
 
-/// Events that may wait for the caller before the turn waits for it.
+/// Maximum number of events that wait for the caller before the turn waits.
 const QUEUED_EVENTS: usize = 64;
-/// How long an interrupted turn may take to end; Codex takes 10 ms.
+/// Maximum time for an interrupted turn to end; Codex takes 10 ms.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 
-/// Opens the thread, reports that, and runs the turn to its end.
-pub(super) async fn run(
+/// Opens the thread, reports it, and runs the turn to its end.
+pub(super) async fn run_turn(
     chat: Chat,
-    (ask, scope): (Ask, Scope),
-    mut place: Place,
+    (ask, scope): (TurnRequest, QuestionScope),
+    mut place: TurnPermit,
     mut opened: oneshot::Sender<Result<Turn, ChatError>>,
 ) {
     let roots = match chat.store.roots().await {
@@ -49,58 +50,59 @@ pub(super) async fn run(
         }
     };
     let principal = ask.principal.clone();
-    let wanted = Wanted {
+    let wanted = ToolkitTurnContext {
         requested: ask.toolkits,
         principal: ask.principal,
-        folder: scope.folder(&roots),
+        folder: scope.repository_folder(&roots),
         conversation: ask.conversation,
     };
     let toolkits = match &chat.gateway {
         Some(gateway) => tokio::select! {
             () = opened.closed() => return,
-            toolkits = gateway.prepare(wanted) => toolkits,
+            toolkits = gateway.prepare_turn(wanted) => toolkits,
         },
         None => TurnToolkits::default(),
     };
-    let opening = Opening {
+    let opening = ThreadOptions {
         thread: ask.conversation,
         model: ask.model,
-        prompt: joined([Some(prompt(chat.has_shell)), toolkits.prompt.clone()]).unwrap_or_default(),
+        prompt: join_paragraphs([Some(build_prompt(chat.has_shell)), toolkits.prompt.clone()])
+            .unwrap_or_default(),
         search_url: scope.search_url(&chat.search_url),
         search_key: chat.search_key.clone(),
         extras: toolkits.extras.clone(),
-        note: joined([scope.note(), toolkits.note.clone()]),
-        readable: scope.readable(&roots, ask.question.as_str()),
+        note: join_paragraphs([scope.note_text(), toolkits.note.clone()]),
+        readable: scope.readable_roots(&roots, ask.question.as_str()),
     };
-    let thread = match chat.codex.open(opening.clone()).await {
+    let thread = match chat.codex.open_thread(opening.clone()).await {
         Ok(thread) => thread,
         Err(error) => {
             // The caller may be gone.
-            drop(opened.send(Err(refuse(&chat, error, ask.conversation).await)));
+            drop(opened.send(Err(log_open_error(&chat, error, ask.conversation).await)));
             return;
         }
     };
     let conversation = thread.id();
-    chat.conversations.claim(&mut place, conversation);
-    toolkits.claim(conversation);
-    chat.owners.record(conversation, principal.as_ref()).await;
+    chat.conversations.claim_conversation(&mut place, conversation);
+    toolkits.keep_for_conversation(conversation);
+    chat.owners.record_owner(conversation, principal.as_ref()).await;
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
     if opened.send(Ok(Turn::new(conversation, thread.model().to_owned(), receiver))).is_err() {
         debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
-        // Counted among the idle threads, it is unloaded when its turn comes.
-        thread.keep().await;
+        // An idle thread is unloaded when its turn comes.
+        thread.keep_for_follow_up().await;
         return;
     }
     let is_read = ask.claim_check.unwrap_or(chat.claim_check);
-    let turn = Runner {
+    let turn = TurnRunner {
         chat: &chat,
         conversation,
         model_id: thread.model().to_owned(),
         effort: ask.effort,
-        reader: is_read.then(|| thread.ephemeral(reading::INSTRUCTIONS)),
-        // The model has read the note.
-        reopening: Opening { thread: Some(conversation), note: None, ..opening },
-        within: scope.within(),
+        reader: is_read.then(|| thread.ephemeral_options(reading::INSTRUCTIONS)),
+        // The note is already in the thread.
+        reopening: ThreadOptions { thread: Some(conversation), note: None, ..opening },
+        within: scope.covered_repositories(),
         roots,
         notice: ask.notice,
         toolkits,
@@ -108,118 +110,132 @@ pub(super) async fn run(
         events,
     };
     let ended = turn.run(thread, ask.question.as_str()).await;
-    turn.toolkits.end();
-    // The place is free before the caller hears the end, so that its follow-up need not wait.
+    turn.toolkits.revoke_grant();
+    // Releases the permit before the caller sees the end, so that a follow-up question need not
+    // wait.
     drop(place);
     turn.report_end(ended).await;
 }
 
-/// Logs why a thread could not be opened, and sorts it.
-async fn refuse(chat: &Chat, error: CodexError, conversation: Option<ConversationId>) -> ChatError {
+/// Logs and classifies a failure to open a thread.
+async fn log_open_error(
+    chat: &Chat,
+    error: CodexError,
+    conversation: Option<ConversationId>,
+) -> ChatError {
     match error.code() {
-        Code::ConversationNotFound | Code::Cancelled => debug!(%error, "thread not opened"),
+        ErrorCode::ConversationNotFound | ErrorCode::Cancelled => {
+            debug!(%error, "thread not opened");
+        }
         _ => warn!(error = &error as &dyn std::error::Error, "thread not opened"),
     }
-    let error = ChatError::open(error, conversation);
+    let error = ChatError::from_open_error(error, conversation);
     if let ChatError::Unavailable(..) = error {
-        chat.codex.lost(None).await;
+        chat.codex.record_turn_failure(None).await;
     }
     error
 }
 
-struct Runner<'a> {
+struct TurnRunner<'a> {
     chat: &'a Chat,
     conversation: ConversationId,
     model_id: String,
     effort: Option<String>,
-    /// What the thread of the second reader is opened with; `None` leaves claims unread.
-    reader: Option<EphemeralOpening>,
-    /// What the thread is opened with once more, to have an answer put right.
-    reopening: Opening,
-    /// Which repositories the question is about.
-    within: Within,
-    /// All repositories that were indexed when the turn began.
+    /// Options of the second reader's thread; `None` disables it.
+    reader: Option<EphemeralThreadOptions>,
+    /// Options for reopening the thread to correct an answer.
+    reopening: ThreadOptions,
+    /// Repositories for the question.
+    within: RootFilter,
+    /// Repositories that were indexed when the turn began.
     roots: Vec<Root>,
-    /// What the client should know of where it stands.
+    /// Notice for the client about its tree.
     notice: Option<String>,
     /// Held until the turn ends.
     toolkits: TurnToolkits,
     revoked: CancellationToken,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<ChatEvent>,
 }
 
-/// How a turn ended, with the events that are still to be reported before that.
-type Ended = (Option<Event>, Outcome);
+/// End of a turn, with an event to report before it.
+type TurnEnd = (Option<ChatEvent>, TurnOutcome);
 
-/// Why a turn is ended from our side.
+/// Reason why this side interrupts a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum InterruptReason {
     CallerGone,
     Revoked,
     Deadline,
     Stopping,
-    Overrun(Bound),
-    /// The model began work that no segment would show and that could outlive the answer.
+    Overrun(TurnTextLimit),
+    /// The model began work that no segment shows and that could outlive the answer.
     Unseen,
 }
 
-impl Runner<'_> {
-    async fn run(&self, thread: Thread, question: &str) -> Ended {
+impl TurnRunner<'_> {
+    async fn run(&self, thread: Thread, question: &str) -> TurnEnd {
         let began = Instant::now();
         let deadline = began + self.chat.turn_timeout;
         info!(conversation.id = %self.conversation, model.id = self.model_id, "turn started");
-        let servers = servers(thread.extras(), &self.toolkits.names);
-        let mut heard = Heard { assembly: Assembly::new(servers, thread.tokens()), held: None };
+        let servers = build_servers(thread.endpoint_names(), &self.toolkits.names);
+        let mut heard = TurnProgress {
+            assembly: SegmentAssembler::new(servers, thread.tokens_spent()),
+            held: None,
+        };
         let model_id = self.model_id.clone();
-        let first = [Event::Thread { conversation: self.conversation, model_id }];
+        let first = [ChatEvent::Thread { conversation: self.conversation, model_id }];
         let warnings = self.notice.iter().chain(&self.toolkits.warnings).cloned();
-        let warnings = warnings.map(|text| Event::Warning { text });
-        self.report(first.into_iter().chain(warnings).collect()).await;
-        let failure = match thread.run(question, self.effort.clone()).await {
-            Ok(running) => self.follow(running, &mut heard, deadline).await,
+        let warnings = warnings.map(|text| ChatEvent::Warning { text });
+        self.send_events(first.into_iter().chain(warnings).collect()).await;
+        let failure = match thread.run_turn(question, self.effort.clone()).await {
+            Ok(running) => self.follow_events(running, &mut heard, deadline).await,
             Err(error) => Some(self.not_started(&error).await),
         };
-        let answer = heard.assembly.answer();
+        let answer = heard.assembly.last_answer();
         let failure = failure.or_else(|| {
             answer.is_none().then(|| {
-                failing(
-                    Code::TurnFailed,
+                build_failure(
+                    ErrorCode::TurnFailed,
                     "the model gave no answer",
                     "ask again, or ask differently",
                 )
             })
         });
         let proved = match answer {
-            Some(answer) if failure.is_none() => self.prove(answer, &mut heard, deadline).await,
+            Some(answer) if failure.is_none() => {
+                self.check_and_correct(answer, &mut heard, deadline).await
+            }
             _ => None,
         };
-        self.ended(heard, proved, failure, began.elapsed())
+        self.finish_turn(heard, proved, failure, began.elapsed())
     }
 
-    /// Sums up a turn, and counts and logs its end.
-    fn ended(
+    /// Builds the outcome of a turn, and records and logs its end.
+    fn finish_turn(
         &self,
-        heard: Heard,
-        proved: Option<Proved>,
-        failure: Option<Failure>,
+        heard: TurnProgress,
+        proved: Option<CheckedAnswer>,
+        failure: Option<TurnFailure>,
         elapsed: Duration,
-    ) -> Ended {
-        let Heard { assembly, mut held } = heard;
-        let (mut segments, usage, rerouted) = assembly.finish();
+    ) -> TurnEnd {
+        let TurnProgress { assembly, mut held } = heard;
+        let (mut segments, usage, rerouted) = assembly.into_parts();
         let (mut checked, mut citations) = (None, Vec::new());
-        if let Some(Proved { place, proof, is_reported }) = proved {
-            let (text, counts, found) = proof.finish(&self.roots);
+        if let Some(CheckedAnswer { place, proof, is_reported }) = proved {
+            let (text, counts, found) = proof.finish_answer(&self.roots);
             if !is_reported || counts.is_marked() {
-                held = Some(Event::Answer { text: text.clone() });
+                held = Some(ChatEvent::Answer { text: text.clone() });
             }
             (checked, citations) = (Some(counts), found);
             if let Some(segment) = segments.get_mut(place) {
                 *segment = Segment::Answer { text, checked: checked.clone() };
             }
         }
-        let elapsed_ms = telemetry::milliseconds(elapsed);
+        let elapsed_ms = telemetry::to_milliseconds(elapsed);
         let code = failure.as_ref().map(|failure| failure.code.as_str());
-        self.chat.turns.ended(&telemetry::Outcome { outcome: code.unwrap_or("ok") }, elapsed);
+        self.chat
+            .turns
+            .record_duration(&telemetry::OutcomeLabel { outcome: code.unwrap_or("ok") }, elapsed);
         info!(
             conversation.id = %self.conversation,
             segment_count = segments.len(), elapsed_ms, failure.code = code,
@@ -232,7 +248,7 @@ impl Runner<'_> {
                 .map(|claims| claims.contradicted),
             "turn ended"
         );
-        let outcome = Outcome {
+        let outcome = TurnOutcome {
             conversation: self.conversation,
             model_id: rerouted.unwrap_or_else(|| self.model_id.clone()),
             segments,
@@ -243,176 +259,194 @@ impl Runner<'_> {
         (held, outcome)
     }
 
-    /// Hears the turn to its end; returns why it failed, if it did.
-    async fn follow(
+    /// Follows the turn to its end. Returns the failure, if any.
+    async fn follow_events(
         &self,
-        mut running: Running,
-        heard: &mut Heard,
+        mut running: RunningTurn,
+        heard: &mut TurnProgress,
         deadline: Instant,
-    ) -> Option<Failure> {
+    ) -> Option<TurnFailure> {
         loop {
             let event = match self.unless_stopped(deadline, running.next()).await {
                 Ok(event) => event,
-                Err(stop) => return Some(self.stop(running, heard, stop).await),
+                Err(stop) => return Some(self.interrupt_turn(running, heard, stop).await),
             };
-            if let codeinfo_codex::Event::Unseen { kind } = &event {
+            if let codeinfo_codex::CodexEvent::Unseen { kind } = &event {
                 warn!(conversation.id = %self.conversation, item.kind = kind, "unseen work");
-                let failure = self.stop(running, heard, Stop::Unseen).await;
-                // Interrupting the turn does not end what it began.
-                self.chat.codex.replace().await;
+                let failure = self.interrupt_turn(running, heard, InterruptReason::Unseen).await;
+                // Interrupting the turn does not end that work.
+                self.chat.codex.replace_process().await;
                 return Some(failure);
             }
             let ending = match &event {
-                codeinfo_codex::Event::Ended(ending) => Some(ending.clone()),
+                codeinfo_codex::CodexEvent::Ended(ending) => Some(ending.clone()),
                 _ => None,
             };
-            let reported = self.unless_stopped(deadline, self.report(heard.take(event))).await;
-            let reported = reported.and_then(|()| heard.assembly.overrun().map_or(Ok(()), overran));
+            let reported =
+                self.unless_stopped(deadline, self.send_events(heard.apply_event(event))).await;
+            let reported = reported
+                .and_then(|()| heard.assembly.exceeded_limit().map_or(Ok(()), interrupt_for_limit));
             match (ending, reported) {
                 (None, Ok(())) => {}
-                (None, Err(stop)) => return Some(self.stop(running, heard, stop).await),
-                (Some(lost @ Ending::Lost(_)), _) => {
-                    // Where only its events were lost, the turn still runs.
+                (None, Err(stop)) => return Some(self.interrupt_turn(running, heard, stop).await),
+                (Some(lost @ CodexTurnEnd::Lost(_)), _) => {
+                    // The turn still runs if only its events were lost.
                     let left = async {
                         running.interrupt().await;
-                        running.leave().await;
+                        running.release_thread().await;
                     };
                     drop(timeout(INTERRUPT_GRACE, left).await);
-                    return self.failure(lost).await;
+                    return self.ending_to_failure(lost).await;
                 }
                 (Some(ending), _) => {
-                    running.keep().await;
-                    return self.failure(ending).await;
+                    running.keep_for_follow_up().await;
+                    return self.ending_to_failure(ending).await;
                 }
             }
         }
     }
 
-    /// Waits for `work`, unless the turn has to stop first.
+    /// Waits for `work` unless the turn must stop first.
     async fn unless_stopped<T>(
         &self,
         deadline: Instant,
         work: impl Future<Output = T>,
-    ) -> Result<T, Stop> {
+    ) -> Result<T, InterruptReason> {
         tokio::select! {
             biased;
-            () = self.events.closed() => Err(Stop::CallerGone),
-            () = self.revoked.cancelled() => Err(Stop::Revoked),
-            () = self.chat.tasks.stopping().cancelled() => Err(Stop::Stopping),
-            () = sleep_until(deadline) => Err(Stop::Deadline),
+            () = self.events.closed() => Err(InterruptReason::CallerGone),
+            () = self.revoked.cancelled() => Err(InterruptReason::Revoked),
+            () = self.chat.tasks.stop_token().cancelled() => Err(InterruptReason::Stopping),
+            () = sleep_until(deadline) => Err(InterruptReason::Deadline),
             done = work => Ok(done),
         }
     }
 
-    /// Interrupts the turn and hears what it still has to say.
-    async fn stop(&self, mut running: Running, heard: &mut Heard, stop: Stop) -> Failure {
+    /// Interrupts the turn and collects its remaining events.
+    async fn interrupt_turn(
+        &self,
+        mut running: RunningTurn,
+        heard: &mut TurnProgress,
+        stop: InterruptReason,
+    ) -> TurnFailure {
         debug!(conversation.id = %self.conversation, ?stop, "turn interrupted");
         let held = heard.held.take();
         let ended = timeout(INTERRUPT_GRACE, async {
             running.interrupt().await;
             loop {
                 let event = running.next().await;
-                let ended = matches!(event, codeinfo_codex::Event::Ended(_));
-                // Only the outcome takes these: the caller is gone, or no longer in time.
-                drop(heard.take(event));
+                let ended = matches!(event, codeinfo_codex::CodexEvent::Ended(_));
+                // These events go only to the outcome, because the caller is gone or the time is
+                // over.
+                drop(heard.apply_event(event));
                 if ended {
                     break;
                 }
             }
         })
         .await;
-        // A message that came in time is reported with the end.
+        // A message that came in time is reported at the end.
         heard.held = held.or(heard.held.take());
         if ended.is_ok() {
-            running.keep().await;
+            running.keep_for_follow_up().await;
         } else {
             warn!(conversation.id = %self.conversation, "interrupted turn does not end");
-            self.chat.codex.replace().await;
+            self.chat.codex.replace_process().await;
         }
         match stop {
-            Stop::Deadline => {
+            InterruptReason::Deadline => {
                 let limit = self.chat.turn_timeout.as_secs();
                 let message = format!("the turn reached its time limit of {limit} s");
-                failing(Code::TurnTimedOut, &message, "ask a narrower question")
+                build_failure(ErrorCode::TurnTimedOut, &message, "ask a narrower question")
             }
-            Stop::Overrun(bound) => {
-                failing(Code::TurnFailed, bound.message(), "ask a narrower question")
+            InterruptReason::Overrun(bound) => {
+                build_failure(ErrorCode::TurnFailed, bound.message(), "ask a narrower question")
             }
-            Stop::Unseen => failing(
-                Code::TurnFailed,
+            InterruptReason::Unseen => build_failure(
+                ErrorCode::TurnFailed,
                 "the model began work of its own that the answer would not show, and was stopped",
                 "ask again; if it happens again, set CODEX_MODEL to another model",
             ),
-            Stop::Revoked => failing(
-                Code::Unauthorized,
+            InterruptReason::Revoked => build_failure(
+                ErrorCode::Unauthorized,
                 "the token was revoked in the middle of the turn",
                 "ask with another token",
             ),
-            Stop::CallerGone => failing(Code::Cancelled, "the caller is gone", "ask again"),
-            Stop::Stopping => {
-                failing(Code::Cancelled, "the server is stopping", "ask again when it is back")
+            InterruptReason::CallerGone => {
+                build_failure(ErrorCode::Cancelled, "the caller is gone", "ask again")
             }
+            InterruptReason::Stopping => build_failure(
+                ErrorCode::Cancelled,
+                "the server is stopping",
+                "ask again when it is back",
+            ),
         }
     }
 
-    async fn failure(&self, ending: Ending) -> Option<Failure> {
+    async fn ending_to_failure(&self, ending: CodexTurnEnd) -> Option<TurnFailure> {
         match ending {
-            Ending::Completed => None,
-            Ending::Interrupted => {
-                Some(failing(Code::TurnFailed, "Codex interrupted the turn", "ask again"))
-            }
-            Ending::Failed(error) => Some(self.failed(&error).await),
-            Ending::Lost(reason) => {
+            CodexTurnEnd::Completed => None,
+            CodexTurnEnd::Interrupted => Some(build_failure(
+                ErrorCode::TurnFailed,
+                "Codex interrupted the turn",
+                "ask again",
+            )),
+            CodexTurnEnd::Failed(error) => Some(self.build_turn_failure(&error).await),
+            CodexTurnEnd::Lost(reason) => {
                 warn!(
                     conversation.id = %self.conversation,
                     reason, "codex was lost in the middle of a turn"
                 );
-                self.chat.codex.lost(None).await;
+                self.chat.codex.record_turn_failure(None).await;
                 let message = format!("in the middle of the turn, {reason}");
-                Some(failing(Code::LlmUnavailable, &message, "ask again: Codex is started again"))
+                Some(build_failure(
+                    ErrorCode::LlmUnavailable,
+                    &message,
+                    "ask again: Codex is started again",
+                ))
             }
         }
     }
 
-    async fn failed(&self, error: &TurnError) -> Failure {
+    async fn build_turn_failure(&self, error: &TurnError) -> TurnFailure {
         warn!(
             conversation.id = %self.conversation,
             codex.message = error.detail(), error.kind = ?error.kind, "turn failed"
         );
-        if error.code() == Code::LlmUnavailable {
-            self.chat.codex.lost(Some(error.kind)).await;
+        if error.code() == ErrorCode::LlmUnavailable {
+            self.chat.codex.record_turn_failure(Some(error.kind)).await;
         }
-        failing(error.code(), &error.reason(), error.hint())
+        build_failure(error.code(), &error.reason(), error.hint())
     }
 
-    async fn not_started(&self, error: &CodexError) -> Failure {
+    async fn not_started(&self, error: &CodexError) -> TurnFailure {
         warn!(
             conversation.id = %self.conversation,
             error = error as &dyn std::error::Error, "turn not started"
         );
-        if error.code() == Code::LlmUnavailable {
-            self.chat.codex.lost(None::<TurnErrorKind>).await;
+        if error.code() == ErrorCode::LlmUnavailable {
+            self.chat.codex.record_turn_failure(None::<TurnErrorKind>).await;
         }
-        let unavailable = error.unavailable();
-        failing(error.code(), &unavailable.reason, &unavailable.hint)
+        let unavailable = error.unavailable_reason();
+        build_failure(error.code(), &unavailable.reason, &unavailable.hint)
     }
 
-    async fn report(&self, events: Vec<Event>) {
+    async fn send_events(&self, events: Vec<ChatEvent>) {
         for event in events {
-            // A caller that is gone is noticed by `unless_stopped`.
+            // `unless_stopped` notices a missing caller.
             drop(self.events.send(event).await);
         }
     }
 
-    /// Reports the end without waiting for a caller that does not take it.
-    async fn report_end(&self, (held, outcome): Ended) {
-        let end = self.report(held.into_iter().chain([Event::Ended(outcome)]).collect());
+    /// Reports the end. Waits for the caller only within the time limit.
+    async fn report_end(&self, (held, outcome): TurnEnd) {
+        let end = self.send_events(held.into_iter().chain([ChatEvent::Ended(outcome)]).collect());
         let out_of_time = async {
-            self.chat.tasks.stopping().cancelled().await;
+            self.chat.tasks.stop_token().cancelled().await;
             sleep(INTERRUPT_GRACE).await;
         };
         tokio::select! {
-            // The end that a stopping server gives is reported too, if the caller takes it.
+            // Reports the end of a stopping server as well if the caller reads it.
             biased;
             sent = timeout(self.chat.turn_timeout, end) => drop(sent),
             () = out_of_time => {}
@@ -420,10 +454,10 @@ impl Runner<'_> {
     }
 }
 
-fn overran(bound: Bound) -> Result<(), Stop> {
-    Err(Stop::Overrun(bound))
+fn interrupt_for_limit(bound: TurnTextLimit) -> Result<(), InterruptReason> {
+    Err(InterruptReason::Overrun(bound))
 }
 
-fn failing(code: Code, message: &str, hint: &str) -> Failure {
-    Failure { code, message: message.to_owned(), hint: hint.to_owned() }
+fn build_failure(code: ErrorCode, message: &str, hint: &str) -> TurnFailure {
+    TurnFailure { code, message: message.to_owned(), hint: hint.to_owned() }
 }

@@ -1,54 +1,57 @@
-//! Leaves out branches of `#if` that open or close braces on their own, but for one of each: to a parser, two heads of
-//! a function before one body are two functions, the first without an end.
+//! Blanks out all but one of the `#if` branches that have unbalanced braces.
+//!
+//! A parser takes two heads of a function before one body for two functions, the first without an
+//! end.
 
 use std::{mem::take, ops::Range};
 
-use codeinfo_lang::grammar::{Bodies, Grammar, Lexis};
+use codeinfo_lang::grammar::{BodySyntax, GrammarRules, LexicalSyntax};
 
-use super::{lines::blank, strip_bodies::skip_text};
+use super::{lines::blank_out, strip_bodies::skip_text};
 
-/// How many braces and parentheses are open.
-type Depth = (i64, i64);
+/// Number of open braces and of open parentheses.
+type NestingDepth = (i64, i64);
 
-/// Which branch stays of those that have braces of their own.
+/// Branch to keep in a group with unbalanced braces.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum BranchChoice {
     First,
-    /// Nothing at all where there is no `#else`.
+    /// The `#else` branch, or no branch without `#else`.
     Last,
 }
 
-/// An `#if` and its branches so far.
+/// An `#if` and its branches up to the current position.
 #[derive(Default)]
-struct Group {
-    before: Depth,
-    /// Where each branch is, and what it adds to the depth.
-    branches: Vec<(Range<usize>, Depth)>,
+struct ConditionalGroup {
+    before: NestingDepth,
+    /// Byte range of each branch, and its change of the depth.
+    branches: Vec<(Range<usize>, NestingDepth)>,
     directives: Vec<Range<usize>>,
     has_else: bool,
-    /// Whether it is an `#if 0`.
+    /// True for `#if 0` and `#if false`.
     is_first_dead: bool,
 }
 
-/// Returns the text with blanks for such branches and directives; `None` where it has none, or where its braces match
-/// with neither choice.
-pub(super) fn leave_out(grammar: &Grammar, text: &str) -> Option<String> {
-    let Some(Bodies::Braces { lexis, .. }) = grammar.bodies else { return None };
-    if !matches!(lexis, Lexis::C | Lexis::Csharp) || !text.contains("#if") {
+/// Returns the text with such branches and directives blanked out; `None` if there are none, or if
+/// the braces match with neither choice.
+pub(super) fn leave_out(grammar: &GrammarRules, text: &str) -> Option<String> {
+    let Some(BodySyntax::Braces { lexis, .. }) = grammar.bodies else { return None };
+    if !matches!(lexis, LexicalSyntax::C | LexicalSyntax::Csharp) || !text.contains("#if") {
         return None;
     }
     let find = |choice| find_unmatched(lexis, text, choice);
-    let mut ranges = find(Choice::First).or_else(|| find(Choice::Last))?;
+    let mut ranges = find(BranchChoice::First).or_else(|| find(BranchChoice::Last))?;
     if ranges.is_empty() {
         return None;
     }
     ranges.sort_by_key(|range| range.start);
-    let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
+    let mut kept = String::with_capacity(text.len());
+    let mut at = 0;
     for Range { start, end } in ranges {
-        let start = start.max(at);
-        if start < end {
-            kept.push_str(text.get(at..start)?);
-            kept.extend(blank(text.get(start..end)?));
+        let unblanked = start.max(at);
+        if unblanked < end {
+            kept.push_str(text.get(at..unblanked)?);
+            kept.extend(blank_out(text.get(unblanked..end)?));
             at = end;
         }
     }
@@ -56,11 +59,18 @@ pub(super) fn leave_out(grammar: &Grammar, text: &str) -> Option<String> {
     Some(kept)
 }
 
-/// Finds what is to be left out. `None` where the braces of the rest do not match.
-fn find_unmatched(lexis: Lexis, text: &str, choice: Choice) -> Option<Vec<Range<usize>>> {
+/// Finds the byte ranges to blank out. Returns `None` if the braces of the remaining text do not
+/// match.
+fn find_unmatched(
+    lexis: LexicalSyntax,
+    text: &str,
+    choice: BranchChoice,
+) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
-    let (mut left_out, mut groups): (_, Vec<Group>) = (Vec::new(), Vec::new());
-    let (mut depth, mut at) = ((0, 0), 0);
+    let mut left_out = Vec::new();
+    let mut groups: Vec<ConditionalGroup> = Vec::new();
+    let mut depth = (0, 0);
+    let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let next = match byte {
             b'/' | b'"' | b'\'' | b'#' => skip_text(lexis, bytes, at)?,
@@ -73,13 +83,8 @@ fn find_unmatched(lexis: Lexis, text: &str, choice: Choice) -> Option<Vec<Range<
             b')' => depth.1 -= 1,
             b'#' if at + 1 < next => {
                 let directive = text.get(at + 1..next)?.trim_ascii();
-                depth = read_directive(
-                    directive,
-                    at..next,
-                    depth,
-                    choice,
-                    (&mut groups, &mut left_out),
-                );
+                depth =
+                    read_directive(directive, at..next, depth, choice, &mut groups, &mut left_out);
             }
             _ => {}
         }
@@ -88,20 +93,26 @@ fn find_unmatched(lexis: Lexis, text: &str, choice: Choice) -> Option<Vec<Range<
     (depth.0 == 0 && groups.is_empty()).then_some(left_out)
 }
 
-/// Reads a directive; returns the depth after it.
+/// Reads a directive and returns the depth after it.
 fn read_directive(
     directive: &str,
     range: Range<usize>,
-    depth: Depth,
-    choice: Choice,
-    (groups, left_out): (&mut Vec<Group>, &mut Vec<Range<usize>>),
-) -> Depth {
+    depth: NestingDepth,
+    choice: BranchChoice,
+    groups: &mut Vec<ConditionalGroup>,
+    left_out: &mut Vec<Range<usize>>,
+) -> NestingDepth {
     let word_end = directive.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(directive.len());
     let (word, rest) = directive.split_at(word_end);
     if word.starts_with("if") {
         let is_first_dead = word == "if" && matches!(rest.trim_ascii(), "0" | "false");
         let directives = vec![range];
-        groups.push(Group { before: depth, directives, is_first_dead, ..Group::default() });
+        groups.push(ConditionalGroup {
+            before: depth,
+            directives,
+            is_first_dead,
+            ..ConditionalGroup::default()
+        });
         return depth;
     }
     let is_end = word == "endif";
@@ -116,15 +127,16 @@ fn read_directive(
     if !is_end {
         return group.before;
     }
-    let Group { before, mut branches, directives, has_else, is_first_dead } = take(group);
+    let ConditionalGroup { before, mut branches, directives, has_else, is_first_dead } =
+        take(group);
     groups.pop();
     if branches.iter().all(|(_, added)| *added == (0, 0)) {
         return before;
     }
     let index = match choice {
-        Choice::First => usize::from(is_first_dead),
-        Choice::Last if has_else => branches.len() - 1,
-        Choice::Last => branches.len(),
+        BranchChoice::First => usize::from(is_first_dead),
+        BranchChoice::Last if has_else => branches.len() - 1,
+        BranchChoice::Last => branches.len(),
     };
     let kept = (index < branches.len()).then(|| branches.remove(index));
     left_out.extend(branches.into_iter().map(|(branch, _)| branch).chain(directives));
@@ -134,14 +146,14 @@ fn read_directive(
 
 #[cfg(test)]
 mod tests {
-    use codeinfo_lang::{Reader, detect};
+    use codeinfo_lang::{StructureReader, detect};
 
     use super::*;
 
-    /// Returns what is left, without blanks.
+    /// Returns the remaining text without blanks.
     fn leave_out_of(language: &str, text: &str) -> Option<String> {
-        match detect::named(language).unwrap().reader {
-            Reader::Grammar(grammar) => leave_out(grammar, text),
+        match detect::find_language(language).unwrap().reader {
+            StructureReader::Grammar(grammar) => leave_out(grammar, text),
             _ => None,
         }
         .map(|kept| kept.replace(' ', ""))
@@ -157,9 +169,9 @@ mod tests {
             ),
             ("#if 0\nf() {\n#else\ng() {\n#endif\n}\n", "\n\n\ng() {\n\n}\n"),
             ("#ifdef A\nextern {\n#endif\na;\n#ifdef A\n}\n#endif\n", "\nextern {\n\na;\n\n}\n\n"),
-            // Here nothing matches but none.
+            // The braces match only if the branch is removed.
             ("#if A\nf() {\n#endif\na;\n", "\n\n\na;\n"),
-            // One within another.
+            // Nested groups.
             (
                 "#if A\n#if B\nf() {\n#else\ng() {\n#endif\n#else\nh() {\n#endif\n}\n",
                 "\n\nf() {\n\n\n\n\n\n\n}\n",

@@ -1,74 +1,78 @@
-//! Collects the definitions of a parsed file, those inside units that stay whole among them.
+//! Collects the definitions of a parsed file, including those inside units that stay whole.
 
 use std::{ops::Range, rc::Rc};
 
-use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use codeinfo_lang::grammar::{ConstructKind, GrammarRules, NameSource, NodeRule};
 use tree_sitter::{Node, TreeCursor};
 
-use super::{heritage::Types, layout, lines::Lines, parser, symbol, unit::Definition};
+use super::{
+    heritage::TypeHierarchy, layout, lines::LineIndex, parser, symbol, unit::DefinitionSpan,
+};
 
-/// Collects definitions as the nodes of a file are walked.
-pub(super) struct Defined<'a> {
-    grammar: &'a Grammar,
-    /// The text as it was parsed.
+/// Collects definitions while the nodes of a file are walked.
+pub(super) struct DefinitionCollector<'a> {
+    grammar: &'a GrammarRules,
+    /// Text as it was parsed.
     text: &'a str,
-    /// The text as it is.
-    lines: &'a Lines<'a>,
-    /// Each with the place of its type.
-    definitions: Vec<(Definition, Option<usize>)>,
-    /// The line after the last text that was read by its words, so that nested ones are read once.
+    /// Original text.
+    lines: &'a LineIndex<'a>,
+    /// Definitions, each with the index of its type.
+    definitions: Vec<(DefinitionSpan, Option<usize>)>,
+    /// Line after the last one that was read by its words, so that nested nodes are read once.
     unread_end: usize,
-    types: Types,
+    types: TypeHierarchy,
 }
 
-/// A node whose children are read.
+/// A node whose children are being read.
 #[derive(Clone)]
-struct Level {
+struct NestingLevel {
     symbol: Option<Rc<str>>,
-    /// Whether they are of a function, whose variables are of no use elsewhere.
+    /// True inside a function, whose variables are local.
     is_code: bool,
 }
 
-impl<'a> Defined<'a> {
-    pub(super) fn new(grammar: &'a Grammar, text: &'a str, lines: &'a Lines<'a>) -> Self {
+impl<'a> DefinitionCollector<'a> {
+    pub(super) fn new(grammar: &'a GrammarRules, text: &'a str, lines: &'a LineIndex<'a>) -> Self {
         Self {
             grammar,
             text,
             lines,
             definitions: Vec::new(),
             unread_end: 0,
-            types: Types::default(),
+            types: TypeHierarchy::default(),
         }
     }
 
-    /// Returns the definitions in order of their lines.
-    pub(super) fn definitions(self) -> Vec<Definition> {
+    /// Returns the definitions in the order of their lines.
+    pub(super) fn into_definitions(self) -> Vec<DefinitionSpan> {
         let bases = self.types.all_bases();
-        let with_bases = |(definition, place): (Definition, Option<usize>)| {
+        let with_bases = |(definition, place): (DefinitionSpan, Option<usize>)| {
             let bases = place.and_then(|place| bases.get(place)).map(Rc::clone);
-            Definition { bases: bases.unwrap_or_default(), ..definition }
+            DefinitionSpan { bases: bases.unwrap_or_default(), ..definition }
         };
-        let mut definitions: Vec<Definition> =
+        let mut definitions: Vec<DefinitionSpan> =
             self.definitions.into_iter().map(with_bases).collect();
         definitions.sort_by_key(|definition| definition.line);
         definitions
     }
 
-    /// Adds a node that is opened, but not what is inside.
-    pub(super) fn opened(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
-        match parser::rule(self.grammar, node) {
-            Some(rule) => self.add(rule, node, enclosing, rule.construct != Construct::Scope),
-            None if self.is_unread(node) => self.unread(node, enclosing),
+    /// Adds a node that is opened, without its children.
+    pub(super) fn add_opened_node(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
+        match parser::find_rule(self.grammar, node) {
+            Some(rule) => {
+                self.add_definition(rule, node, enclosing, rule.construct != ConstructKind::Scope);
+            }
+            None if self.is_unread(node) => self.add_unparsed_lines(node, enclosing),
             None => {}
         }
     }
 
-    /// Adds what a node that stays whole defines: itself, and what is inside.
-    pub(super) fn whole(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
+    /// Adds the definitions of a node that stays whole: the node itself and those inside.
+    pub(super) fn add_whole_node(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
         let mut cursor = node.walk();
-        let mut levels = vec![Level { symbol: enclosing.cloned(), is_code: false }];
+        let mut levels = vec![NestingLevel { symbol: enclosing.cloned(), is_code: false }];
         while let Some(level) = levels.last() {
-            let inner = self.inner(&cursor, level);
+            let inner = self.add_inner_node(&cursor, level);
             if let Some(inner) = inner
                 && cursor.goto_first_child()
             {
@@ -84,62 +88,88 @@ impl<'a> Defined<'a> {
         }
     }
 
-    /// Adds one node; returns how to read its children, if they may define something.
-    fn inner(&mut self, cursor: &TreeCursor<'_>, level: &Level) -> Option<Level> {
+    /// Adds one node. Returns how to read its children, or `None` if they define nothing.
+    fn add_inner_node(
+        &mut self,
+        cursor: &TreeCursor<'_>,
+        level: &NestingLevel,
+    ) -> Option<NestingLevel> {
         let node = cursor.node();
         if !node.is_named() || node.child_count() == 0 {
             return None;
         }
         let enclosing = level.symbol.as_ref();
-        let Some(rule) = parser::rule(self.grammar, node) else {
+        let Some(rule) = parser::find_rule(self.grammar, node) else {
             if self.is_unread(node) {
-                self.unread(node, enclosing);
+                self.add_unparsed_lines(node, enclosing);
                 return None;
             }
             let is_list = cursor.field_name() == Some("parameters");
             return (!is_list).then(|| level.clone());
         };
-        let is_function = rule.construct == Construct::Definition
-            && matches!(rule.name, Name::Field(_) | Name::Receiver);
+        let is_function = rule.construct == ConstructKind::Definition
+            && matches!(rule.name, NameSource::Field(_) | NameSource::Receiver);
         if is_function {
-            self.add(rule, node, enclosing, false);
+            self.add_definition(rule, node, enclosing, false);
             return None;
         }
         let own = || {
-            let enclosing = enclosing.map(AsRef::as_ref);
-            symbol::qualified(self.grammar, rule, node, self.text, enclosing)
+            let qualifier = enclosing.map(AsRef::as_ref);
+            symbol::read_qualified_name(self.grammar, rule, node, self.text, qualifier)
         };
         let inner = match rule.construct {
-            Construct::Lead => return None,
-            Construct::Label | Construct::Value if level.is_code => return None,
-            Construct::Wrapper | Construct::Transparent | Construct::Label => level.clone(),
-            Construct::Container | Construct::Scope => {
-                Level { symbol: own().or_else(|| level.symbol.clone()), is_code: false }
+            ConstructKind::Lead => return None,
+            ConstructKind::Label | ConstructKind::Value if level.is_code => return None,
+            ConstructKind::Wrapper | ConstructKind::Transparent | ConstructKind::Label => {
+                level.clone()
             }
-            Construct::Definition | Construct::Value => {
-                Level { symbol: own().or_else(|| level.symbol.clone()), is_code: true }
+            ConstructKind::Container | ConstructKind::Scope => {
+                NestingLevel { symbol: own().or_else(|| level.symbol.clone()), is_code: false }
+            }
+            ConstructKind::Definition | ConstructKind::Value => {
+                NestingLevel { symbol: own().or_else(|| level.symbol.clone()), is_code: true }
             }
         };
-        self.add(rule, node, enclosing, false);
+        self.add_definition(rule, node, enclosing, false);
         Some(inner)
     }
 
-    fn add(&mut self, rule: &Rule, node: Node<'_>, enclosing: Option<&Rc<str>>, is_cut: bool) {
-        self.types.leave(node);
-        if rule.construct == Construct::Container {
-            self.types.enter(self.grammar, rule, node, self.text);
+    fn add_definition(
+        &mut self,
+        rule: &NodeRule,
+        node: Node<'_>,
+        enclosing: Option<&Rc<str>>,
+        is_cut: bool,
+    ) {
+        self.types.leave_ended_types(node);
+        if rule.construct == ConstructKind::Container {
+            self.types.enter_type(self.grammar, rule, node, self.text);
         }
-        let enclosing = enclosing.map(AsRef::as_ref);
-        if let Some(symbol) = symbol::defined(self.grammar, rule, node, self.text, enclosing) {
-            let (line, last) = parser::span(node);
-            self.define(line..last + 1, symbol, rule.construct, is_cut);
+        let qualifier = enclosing.map(AsRef::as_ref);
+        if let Some(symbol) =
+            symbol::read_defined_name(self.grammar, rule, node, self.text, qualifier)
+        {
+            let (line, last) = parser::line_span(node);
+            self.push_definition(line..last + 1, symbol, rule.construct, is_cut);
         }
     }
 
-    fn define(&mut self, lines: Range<usize>, symbol: Rc<str>, construct: Construct, is_cut: bool) {
-        let (line, last) = (lines.start, lines.end.saturating_sub(1));
-        let definition = Definition { line, last, symbol, construct, is_cut, bases: Rc::default() };
-        self.definitions.push((definition, self.types.innermost()));
+    fn push_definition(
+        &mut self,
+        lines: Range<usize>,
+        symbol: Rc<str>,
+        construct: ConstructKind,
+        is_cut: bool,
+    ) {
+        let definition = DefinitionSpan {
+            line: lines.start,
+            last: lines.end.saturating_sub(1),
+            symbol,
+            construct,
+            is_cut,
+            bases: Rc::default(),
+        };
+        self.definitions.push((definition, self.types.innermost_type()));
     }
 
     fn is_unread(&self, node: Node<'_>) -> bool {
@@ -147,15 +177,18 @@ impl<'a> Defined<'a> {
         node.is_error() || !unread.is_empty() && unread.contains(&node.kind())
     }
 
-    /// Adds what the lines of a node define by their words.
-    fn unread(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
-        self.types.leave(node);
-        let (first, last) = (node.start_position().row, node.end_position().row);
+    /// Adds the definitions in the lines of a node by their words.
+    fn add_unparsed_lines(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
+        self.types.leave_ended_types(node);
+        let first = node.start_position().row;
+        let last = node.end_position().row;
         for line in first.max(self.unread_end)..(last + 1).min(self.lines.count()) {
-            if let Some(name) = layout::defined(self.lines.text(line..line + 1).trim_start()) {
-                let enclosing = enclosing.map(AsRef::as_ref);
-                let symbol = symbol::joined(self.grammar.separator, enclosing, &name);
-                self.define(line..line + 1, symbol, Construct::Definition, false);
+            if let Some(name) =
+                layout::find_defined_name(self.lines.text(line..line + 1).trim_start())
+            {
+                let qualifier = enclosing.map(AsRef::as_ref);
+                let symbol = symbol::join_symbol(self.grammar.separator, qualifier, &name);
+                self.push_definition(line..line + 1, symbol, ConstructKind::Definition, false);
             }
         }
         self.unread_end = self.unread_end.max(last + 1);

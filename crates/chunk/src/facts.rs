@@ -1,60 +1,68 @@
-//! Makes chunks of packed lines: their numbers, and what is known of the definitions in them.
+//! Builds chunks from packed lines and adds line numbers and the definitions in them.
 
 use std::collections::HashSet;
 
 use codeinfo_lang::comment;
 
-use super::{Chunk, Kind, heritage::MAX_BASES, lines::Lines, unit::Definition, window::Packed};
+use super::{
+    Chunk, ChunkKind, heritage::MAX_BASES, lines::LineIndex, unit::DefinitionSpan,
+    window::PackedLines,
+};
 
-/// Longer first lines are cut.
+/// Maximum bytes of a signature; longer ones are cut.
 const MAX_SIGNATURE_BYTES: usize = 200;
-/// Comments and attributes may stand before a signature on this many lines.
+/// Maximum lines from the head of a definition that are searched for its signature.
 const MAX_LEAD_LINES: usize = 40;
-/// A chunk says at most so much of what it defines, in names and bytes.
-const MAX_DEFINES: (usize, usize) = (64, 2000);
+/// Maximum number of names in [`Chunk::defines`].
+const MAX_DEFINED_NAMES: usize = 64;
+/// Maximum total bytes of the names in [`Chunk::defines`].
+const MAX_DEFINED_BYTES: usize = 2000;
 
-/// Makes the chunks of a file, given its definitions in order.
-pub(super) fn chunks<'a>(
-    lines: &Lines<'a>,
-    packed: Vec<Packed<'a>>,
-    definitions: &[Definition],
+/// Builds the chunks of a file from its packed lines and ordered definitions.
+pub(super) fn build_chunks<'a>(
+    lines: &LineIndex<'a>,
+    packed: Vec<PackedLines<'a>>,
+    definitions: &[DefinitionSpan],
 ) -> Vec<Chunk<'a>> {
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     let mut rest = definitions;
     let mut started: HashSet<&str> = HashSet::new();
-    let chunk = |packed: Packed<'a>| {
-        // Of a line that is cut, the first piece has the definitions.
+    let chunk = |packed: PackedLines<'a>| {
+        // If a line is cut into pieces, the first piece has its definitions.
         let inside = rest.partition_point(|definition| definition.line < packed.lines.end);
         let (own, after) = rest.split_at(inside);
         rest = after;
         let symbol = packed.symbol.as_deref();
         let kind = match symbol {
-            Some(symbol) if own.iter().any(|one| one.symbol.as_ref() == symbol) => Kind::Head,
-            Some(symbol) if started.contains(symbol) => Kind::Part,
-            _ => Kind::Glue,
+            Some(symbol) if own.iter().any(|definition| definition.symbol.as_ref() == symbol) => {
+                ChunkKind::Head
+            }
+            Some(symbol) if started.contains(symbol) => ChunkKind::Part,
+            _ => ChunkKind::Glue,
         };
         started.extend(own.iter().map(|definition| definition.symbol.as_ref()));
         Chunk {
             start_line: number(packed.lines.start + 1),
             end_line: number(packed.lines.end),
-            signature: packed.head.and_then(|head| signature(lines, head, packed.lines.start)),
+            signature: packed.head.and_then(|head| find_signature(lines, head, packed.lines.start)),
             symbol: symbol.map(str::to_owned),
             kind,
-            defines: names(own, symbol),
-            bases: bases(own),
+            defines: list_defined_names(own, symbol),
+            bases: list_bases(own),
             text: packed.text,
         }
     };
     packed.into_iter().map(chunk).collect()
 }
 
-/// Returns what is defined, each name once; the chunk's own is among them however many there are.
-fn names(definitions: &[Definition], own: Option<&str>) -> Vec<String> {
-    let (most, mut room) = MAX_DEFINES;
+/// Returns the defined names without duplicates. The chunk's own symbol is always included if it is
+/// defined.
+fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<String> {
+    let mut room = MAX_DEFINED_BYTES;
     let mut seen: HashSet<&str> = HashSet::new();
     let mut names: Vec<String> = Vec::new();
-    for Definition { symbol, .. } in definitions {
-        let fits = names.len() < most && symbol.len() <= room || own == Some(symbol);
+    for DefinitionSpan { symbol, .. } in definitions {
+        let fits = names.len() < MAX_DEFINED_NAMES && symbol.len() <= room || own == Some(symbol);
         if fits && seen.insert(symbol) {
             room = room.saturating_sub(symbol.len());
             names.push(symbol.to_string());
@@ -63,8 +71,8 @@ fn names(definitions: &[Definition], own: Option<&str>) -> Vec<String> {
     names
 }
 
-/// Returns the bases of the types that definitions are in, each once.
-fn bases(definitions: &[Definition]) -> Vec<String> {
+/// Returns the bases of the types that definitions are in, without duplicates.
+fn list_bases(definitions: &[DefinitionSpan]) -> Vec<String> {
     let mut bases: Vec<String> = Vec::new();
     for base in definitions.iter().flat_map(|definition| definition.bases.iter()) {
         if bases.len() < MAX_BASES && !bases.contains(base) {
@@ -74,9 +82,9 @@ fn bases(definitions: &[Definition]) -> Vec<String> {
     bases
 }
 
-/// Returns the first line of a definition that is neither comment nor attribute, and those that its
-/// parameters go on over.
-fn signature(lines: &Lines<'_>, head: usize, before: usize) -> Option<String> {
+/// Returns the first line of a definition that is neither comment nor attribute, with the lines
+/// over which its parameters continue.
+fn find_signature(lines: &LineIndex<'_>, head: usize, before: usize) -> Option<String> {
     let mut rest = head..before.min(head + MAX_LEAD_LINES);
     let first = rest.find(|line| {
         let text = lines.text(*line..line + 1).trim();

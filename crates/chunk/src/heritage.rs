@@ -1,72 +1,77 @@
-//! Reads from the heads of types which types they extend or implement.
+//! Reads the types that the head of a type extends or implements.
 
 use std::{
     collections::{HashMap, VecDeque},
     rc::Rc,
 };
 
-use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use codeinfo_lang::grammar::{ConstructKind, GrammarRules, NameSource, NodeRule};
 use tree_sitter::Node;
 
-use super::{parser, symbol::source};
+use super::{parser, symbol::node_text};
 
-/// A type, and a chunk, has no more of them.
+/// Maximum bases of a type, and of a chunk.
 pub(super) const MAX_BASES: usize = 16;
-/// Longer names are left out.
+/// Maximum bytes of a base's name; longer names are left out.
 const MAX_NAME_BYTES: usize = 80;
 
-/// The types of a file, as its nodes are walked.
+/// Types of a file, collected while its nodes are walked.
 #[derive(Default)]
-pub(super) struct Types {
-    types: Vec<Type>,
-    /// Those around the node that was read last: where each ends, in bytes, and its place among all.
+pub(super) struct TypeHierarchy {
+    types: Vec<TypeBases>,
+    /// Types around the current node: the byte where each ends, and its index in `types`.
     open: Vec<(usize, usize)>,
 }
 
-struct Type {
+struct TypeBases {
     name: Option<String>,
     bases: Vec<String>,
 }
 
-impl Types {
-    /// Adds a node that is a type.
-    pub(super) fn enter(&mut self, grammar: &Grammar, rule: &Rule, node: Node<'_>, text: &str) {
-        let spelled = |field| Some(source(node.child_by_field_name(field)?, text));
+impl TypeHierarchy {
+    /// Adds the type that a node defines.
+    pub(super) fn enter_type(
+        &mut self,
+        grammar: &GrammarRules,
+        rule: &NodeRule,
+        node: Node<'_>,
+        text: &str,
+    ) {
+        let spelled = |field| Some(node_text(node.child_by_field_name(field)?, text));
         let own = match rule.name {
-            Name::Field(field) => spelled(field).and_then(name),
+            NameSource::Field(field) => spelled(field).and_then(parse_type_name),
             _ => None,
         };
         self.open.push((node.end_byte(), self.types.len()));
-        self.types.push(Type { name: own, bases: bases(grammar, node, text) });
+        self.types.push(TypeBases { name: own, bases: read_bases(grammar, node, text) });
     }
 
-    /// Leaves the types that end before a node.
-    pub(super) fn leave(&mut self, node: Node<'_>) {
+    /// Closes the types that end before a node.
+    pub(super) fn leave_ended_types(&mut self, node: Node<'_>) {
         while self.open.pop_if(|(end, _)| *end <= node.start_byte()).is_some() {}
     }
 
-    /// Returns the place of the innermost type.
-    pub(super) fn innermost(&self) -> Option<usize> {
+    pub(super) fn innermost_type(&self) -> Option<usize> {
         self.open.last().map(|(_, place)| *place)
     }
 
-    /// Returns the bases of each type and, as far as these are in the file, their bases.
+    /// Returns, for each type, its bases and their bases in the same file.
     pub(super) fn all_bases(&self) -> Vec<Rc<[String]>> {
-        let mut by_name: HashMap<&str, Vec<&Type>> = HashMap::new();
-        for one in &self.types {
-            if let Some(name) = &one.name {
-                by_name.entry(name).or_default().push(one);
+        let mut by_name: HashMap<&str, Vec<&TypeBases>> = HashMap::new();
+        for bases in &self.types {
+            if let Some(name) = &bases.name {
+                by_name.entry(name).or_default().push(bases);
             }
         }
-        let all = |one: &Type| {
-            let mut all = one.bases.clone();
+        let collect_bases = |bases: &TypeBases| {
+            let mut all = bases.bases.clone();
             let mut at = 0;
             while let Some(base) = all.get(at) {
                 let types = by_name.get(base.as_str()).into_iter().flatten().take(MAX_BASES);
                 for further in types.flat_map(|base| &base.bases) {
                     if all.len() < MAX_BASES
                         && !all.contains(further)
-                        && one.name.as_ref() != Some(further)
+                        && bases.name.as_ref() != Some(further)
                     {
                         all.push(further.clone());
                     }
@@ -75,12 +80,12 @@ impl Types {
             }
             Rc::from(all)
         };
-        self.types.iter().map(all).collect()
+        self.types.iter().map(collect_bases).collect()
     }
 }
 
-/// Returns the names of the types that the head of a type lists, without what qualifies them.
-fn bases(grammar: &Grammar, node: Node<'_>, text: &str) -> Vec<String> {
+/// Returns the unqualified names of the types that the head of a type lists.
+fn read_bases(grammar: &GrammarRules, node: Node<'_>, text: &str) -> Vec<String> {
     let names = |word: &str| grammar.heritage.contains(&word);
     let mut bases = Vec::new();
     let mut lists = VecDeque::from([node]);
@@ -93,7 +98,7 @@ fn bases(grammar: &Grammar, node: Node<'_>, text: &str) -> Vec<String> {
             if names(child.kind()) {
                 lists.push_back(child);
             } else if child.is_named() && (is_base || cursor.field_name().is_some_and(names)) {
-                bases.extend(name(source(child, text)));
+                bases.extend(parse_type_name(node_text(child, text)));
             }
             has_next = cursor.goto_next_sibling();
         }
@@ -101,12 +106,13 @@ fn bases(grammar: &Grammar, node: Node<'_>, text: &str) -> Vec<String> {
     bases
 }
 
-fn is_lead(grammar: &Grammar, node: Node<'_>) -> bool {
-    parser::rule(grammar, node).is_some_and(|rule| rule.construct == Construct::Lead)
+fn is_lead(grammar: &GrammarRules, node: Node<'_>) -> bool {
+    parser::find_rule(grammar, node).is_some_and(|rule| rule.construct == ConstructKind::Lead)
 }
 
-/// `http.Handler[T]` is `Handler`; `None` for what names no type, such as `metaclass=Meta`.
-fn name(spelled: &str) -> Option<String> {
+/// Reduces `http.Handler[T]` to `Handler`. Returns `None` for text that names no type, such as
+/// `metaclass=Meta`.
+fn parse_type_name(spelled: &str) -> Option<String> {
     let end = spelled.find(['<', '(', '[', '{']).unwrap_or(spelled.len());
     let name = spelled.get(..end)?.trim_end().rsplit(['.', ':', '\\']).next()?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));

@@ -1,22 +1,23 @@
-//! Marks the parts of lines of code that people see in colours: keywords, strings, comments and the like.
+//! Classifies the parts of code lines that are shown in colours: keywords, strings, comments and
+//! others.
 //!
-//! A parsed language is marked by its syntax tree, any other by the marks of its comments, by quotation marks and
-//! by the words that its definitions start with. Takes time in proportion to the text, and as long as
-//! [`chunks`](crate::chunks) at most. Queries of grammars would tell more apart; they are not linear, and each
-//! grammar names what it finds by words of its own.
+//! A parsed language is classified by its syntax tree. Other languages are classified by comment
+//! marks, quotation marks and the keywords of definitions. Time is linear in the text and at most
+//! that of [`chunk_text`](crate::chunk_text). Grammar queries would distinguish more, but they are
+//! not linear, and each grammar has its own names for what they find.
 
 mod plain;
 mod tree;
 
 use std::ops::Range;
 
-use codeinfo_lang::{Language, Reader, language};
+use codeinfo_lang::{Language, StructureReader, language::LanguageKind};
 
-use crate::{lines::Lines, parser};
+use crate::{lines::LineIndex, parser};
 
-/// What a part of a line is.
+/// Class of a part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum HighlightClass {
     Attribute,
     Comment,
     Constant,
@@ -27,8 +28,8 @@ pub enum Class {
     Type,
 }
 
-impl Class {
-    /// Returns one letter for it.
+impl HighlightClass {
+    /// Returns the letter of the class, for compact output.
     pub fn letter(self) -> char {
         match self {
             Self::Attribute => 'a',
@@ -43,71 +44,79 @@ impl Class {
     }
 }
 
-/// A part of a line, in UTF-16 code units from its start.
+/// A classified part of a line, in UTF-16 code units from the start of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct HighlightMark {
     pub start: u32,
-    /// The first that is no longer part of it.
+    /// End, exclusive.
     pub end: u32,
-    pub class: Class,
+    pub class: HighlightClass,
 }
 
-/// Marks the `lines` of a text, counted from 0: a list for each that the text has, in order and apart. Only `\n`
-/// ends a line.
-pub fn highlight(language: Option<&Language>, text: &str, lines: Range<usize>) -> Vec<Vec<Mark>> {
-    let all = Lines::of(text);
-    let lines = lines.start.min(all.count())..lines.end.min(all.count());
-    let mut paint = Paint::over(all.start(lines.start)..all.start(lines.end));
-    if let Some(language) = language.filter(|one| one.kind != language::Kind::Prose) {
+/// Returns the marks of each line in `lines`, which counts from 0, in order and without overlap.
+/// Lines past the end have no list. Only `\n` ends a line.
+pub fn highlight_lines(
+    language: Option<&Language>,
+    text: &str,
+    lines: Range<usize>,
+) -> Vec<Vec<HighlightMark>> {
+    let all = LineIndex::new(text);
+    let range = lines.start.min(all.count())..lines.end.min(all.count());
+    let mut paint = ByteClasses::for_range(all.line_start(range.start)..all.line_start(range.end));
+    if let Some(language) = language.filter(|language| language.kind != LanguageKind::Prose) {
         let tree = match language.reader {
-            Reader::Grammar(grammar) => parser::parse(grammar, text),
+            StructureReader::Grammar(grammar) => parser::parse_tree(grammar, text),
             _ => None,
         };
         match tree {
-            Some(tree) => tree::paint(&tree, text, &mut paint),
-            None => plain::paint(language, text, &mut paint),
+            Some(tree) => tree::paint_tree(&tree, text, &mut paint),
+            None => plain::paint_plain_text(language, text, &mut paint),
         }
     }
-    lines.map(|line| paint.marks(all.start(line), all.text(line..line + 1))).collect()
+    range
+        .map(|line| paint.build_line_marks(all.line_start(line), all.text(line..line + 1)))
+        .collect()
 }
 
-/// The class of each byte of some lines.
-struct Paint {
+/// Class of each byte in a range of lines.
+struct ByteClasses {
     from: usize,
-    classes: Vec<Option<Class>>,
+    classes: Vec<Option<HighlightClass>>,
 }
 
-impl Paint {
-    fn over(bytes: Range<usize>) -> Self {
+impl ByteClasses {
+    fn for_range(bytes: Range<usize>) -> Self {
         Self { from: bytes.start, classes: vec![None; bytes.len()] }
     }
 
-    /// Whether a part of the text reaches into the lines.
-    fn sees(&self, bytes: &Range<usize>) -> bool {
+    /// Returns true if a byte range overlaps these lines.
+    fn overlaps_range(&self, bytes: &Range<usize>) -> bool {
         self.from < bytes.end && bytes.start < self.from + self.classes.len()
     }
 
-    /// Gives the bytes of the text that are in the lines a class, in place of the one that they have.
-    fn fill(&mut self, bytes: Range<usize>, class: Option<Class>) {
+    /// Sets the class of the bytes that are in these lines and replaces their old class.
+    fn set_class(&mut self, bytes: Range<usize>, class: Option<HighlightClass>) {
         let place = |at: usize| at.saturating_sub(self.from).min(self.classes.len());
-        let (start, end) = (place(bytes.start), place(bytes.end));
+        let start = place(bytes.start);
+        let end = place(bytes.end);
         if let Some(part) = self.classes.get_mut(start..end) {
             part.fill(class);
         }
     }
 
-    /// Returns the marks of a line that starts at this byte of the text.
-    fn marks(&self, start: usize, line: &str) -> Vec<Mark> {
-        let mut marks: Vec<Mark> = Vec::new();
+    /// Returns the marks of a line that starts at the byte offset `start`.
+    fn build_line_marks(&self, start: usize, line: &str) -> Vec<HighlightMark> {
+        let mut marks: Vec<HighlightMark> = Vec::new();
         let mut units = 0;
         for (at, c) in line.char_indices() {
             let class = self.classes.get(start + at - self.from).copied().flatten();
-            let (from, to) = (units, units + if c.len_utf16() == 1 { 1 } else { 2 });
+            let from = units;
+            let to = units + if c.len_utf16() == 1 { 1 } else { 2 };
             units = to;
             let Some(class) = class else { continue };
             match marks.last_mut().filter(|mark| mark.end == from && mark.class == class) {
                 Some(mark) => mark.end = to,
-                None => marks.push(Mark { start: from, end: to, class }),
+                None => marks.push(HighlightMark { start: from, end: to, class }),
             }
         }
         marks

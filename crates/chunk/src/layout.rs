@@ -1,10 +1,10 @@
-//! Turns a text into units by its layout alone: what is indented below a line belongs to it.
+//! Turns a text into units by its layout alone: lines that are indented below a line belong to it.
 //!
-//! Formatted code shows its structure so, whatever the language; the words of each say which lines
-//! start a definition. This takes no parser, a hundredth of a parser's time, and time in proportion
-//! to the text for any text.
+//! Formatted code shows its structure in every language; the keywords of a language mark the lines
+//! that start a definition. This needs no parser and about a hundredth of a parser's time, linear
+//! in the text.
 //!
-//! This needs code that is indented as people do; where it is not, chunks are runs of lines.
+//! Code must be indented in the usual way. Otherwise chunks are runs of lines.
 
 mod head;
 mod shape;
@@ -12,40 +12,44 @@ mod shape;
 use std::rc::Rc;
 
 use codeinfo_lang::{
-    comment::Comments,
-    grammar::Construct,
-    layout::{self, Layout, Style},
+    comment::CommentSyntax,
+    grammar::ConstructKind,
+    layout::{self, DefinitionStyle, LayoutRules},
 };
 
 use self::{
-    head::{Head, Place},
-    shape::{Kind, Shape},
+    head::{DefinitionHead, EnclosingScope},
+    shape::{LayoutLineKind, TextShape},
 };
 use super::{
-    lines::Lines,
+    lines::LineIndex,
     size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
     symbol,
-    unit::{Definition, Part, Structure, Unit},
+    unit::{DefinitionSpan, TextStructure, TextUnit, UnitRole},
     window::TARGET,
 };
 
-/// The first line of a definition may go on over this many lines until its brackets close.
+/// Maximum lines of a definition's header until its brackets close.
 const MAX_HEADER_LINES: usize = 30;
 
 /// A block that is read line by line.
 #[derive(Clone)]
-struct Open {
+struct OpenBlock {
     last: usize,
     symbol: Option<Rc<str>>,
-    place: Place,
+    place: EnclosingScope,
 }
 
 /// Returns the structure of a text.
-pub(super) fn structure(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> Structure {
-    let shape = Shape::of(layout, comments, lines);
-    let read = Structure::default();
-    let mut reader = Reader { layout, lines, shape: &shape, read, paragraph: false };
-    let mut open: Vec<Open> = Vec::new();
+pub(super) fn read_structure(
+    layout: &LayoutRules,
+    comments: &CommentSyntax,
+    lines: &LineIndex<'_>,
+) -> TextStructure {
+    let shape = TextShape::new(layout, comments, lines);
+    let read = TextStructure::default();
+    let mut reader = LayoutReader { layout, lines, shape: &shape, read, paragraph: false };
+    let mut open: Vec<OpenBlock> = Vec::new();
     let mut at = 0;
     while at < lines.count() {
         while open.last().is_some_and(|open| open.last < at) {
@@ -53,165 +57,206 @@ pub(super) fn structure(layout: &Layout, comments: &Comments, lines: &Lines<'_>)
         }
         let (symbol, place) = match open.last() {
             Some(open) => (open.symbol.clone(), open.place),
-            None => (None, Place::Outside),
+            None => (None, EnclosingScope::Outside),
         };
-        let (after, opened) = reader.read(at, symbol.as_ref(), place);
+        let (after, opened) = reader.read_from_line(at, symbol.as_ref(), place);
         open.extend(opened);
         at = after;
     }
     reader.read
 }
 
-/// Returns what a line of any language defines, without its indentation, by the word it starts with.
-pub(super) fn defined(line: &str) -> Option<String> {
-    let head = head::head(&layout::ANY, line, Place::Type, true)?;
-    let is_local = matches!(head.construct, Construct::Value | Construct::Label);
+/// Returns the name that a line of any language defines, by its first words. The line comes without
+/// its indentation.
+pub(super) fn find_defined_name(line: &str) -> Option<String> {
+    let head = head::parse_head(&layout::ANY, line, EnclosingScope::Type, true)?;
+    let is_local = matches!(head.construct, ConstructKind::Value | ConstructKind::Label);
     head.defines.filter(|_| !is_local)
 }
 
-struct Reader<'a> {
-    layout: &'a Layout,
-    lines: &'a Lines<'a>,
-    shape: &'a Shape,
-    read: Structure,
-    /// Whether the last unit is a run of single lines that may go on.
+struct LayoutReader<'a> {
+    layout: &'a LayoutRules,
+    lines: &'a LineIndex<'a>,
+    shape: &'a TextShape,
+    read: TextStructure,
+    /// True if the last unit is a run of single lines that may continue.
     paragraph: bool,
 }
 
-impl Reader<'_> {
-    /// Reads what starts at a line; returns the line after, and the block opened there, if any.
-    fn read(&mut self, at: usize, symbol: Option<&Rc<str>>, place: Place) -> (usize, Option<Open>) {
+impl LayoutReader<'_> {
+    /// Reads the unit that starts at a line. Returns the line after it, and the block opened there,
+    /// if any.
+    fn read_from_line(
+        &mut self,
+        at: usize,
+        symbol: Option<&Rc<str>>,
+        place: EnclosingScope,
+    ) -> (usize, Option<OpenBlock>) {
         let kind = self.shape.kind(at);
-        if kind == Kind::Blank {
+        if kind == LayoutLineKind::Blank {
             self.paragraph = false;
             return (at + 1, None);
         }
         let text = self.lines.text(at..at + 1).trim_start();
-        let last = self.shape.last(at);
+        let last = self.shape.last_line(at);
         let head = match kind {
-            Kind::Plain => head::head(self.layout, text, place, at < last),
-            Kind::Lead if text.starts_with('@') || text.starts_with("#[") => {
-                head::head(self.layout, text, place, at < last)
+            LayoutLineKind::Plain => head::parse_head(self.layout, text, place, at < last),
+            LayoutLineKind::Lead if text.starts_with('@') || text.starts_with("#[") => {
+                head::parse_head(self.layout, text, place, at < last)
             }
             _ => None,
         };
         match head {
-            Some(head) if head.construct == Construct::Label => {
-                self.define(at, &head, symbol, false);
+            Some(head) if head.construct == ConstructKind::Label => {
+                self.push_definition(at, &head, symbol, false);
             }
-            Some(head) => return self.definition(at, last, &head, symbol),
+            Some(head) => return self.read_definition(at, last, &head, symbol),
             None => {}
         }
         match kind {
-            Kind::Lead => self.lead(at, last, text, symbol),
-            _ if at == last => self.line(at, kind, symbol),
-            _ if self.lines.fits(&(at..last + 1), WHOLE) => {
-                self.inside(at, last, (symbol, Place::Code));
-                self.unit(at, last, Part::Glue, symbol.cloned());
+            LayoutLineKind::Lead => self.read_lead(at, last, text, symbol),
+            _ if at == last => self.read_single_line(at, kind, symbol),
+            _ if self.lines.fits_within(&(at..last + 1), WHOLE) => {
+                self.add_inner_definitions(at, last, symbol, EnclosingScope::Code);
+                self.push_unit(at, last, UnitRole::Glue, symbol.cloned());
                 (last + 1, None)
             }
-            _ => self.open(at, last, symbol.cloned(), place),
+            _ => self.open_block(at, last, symbol.cloned(), place),
         }
     }
 
-    fn definition(
+    fn read_definition(
         &mut self,
         at: usize,
         last: usize,
-        head: &Head,
+        head: &DefinitionHead,
         enclosing: Option<&Rc<str>>,
-    ) -> (usize, Option<Open>) {
+    ) -> (usize, Option<OpenBlock>) {
         let construct = head.construct;
-        let most = if construct == Construct::Container { CONTAINER } else { WHOLE };
-        let opens =
-            at < last && (construct == Construct::Scope || !self.lines.fits(&(at..last + 1), most));
-        self.define(at, head, enclosing, opens && construct != Construct::Scope);
-        if construct == Construct::Value && last - at + 1 < NAMED_VALUE_LINES {
+        let max_size = if construct == ConstructKind::Container { CONTAINER } else { WHOLE };
+        let opens = at < last
+            && (construct == ConstructKind::Scope
+                || !self.lines.fits_within(&(at..last + 1), max_size));
+        self.push_definition(at, head, enclosing, opens && construct != ConstructKind::Scope);
+        if construct == ConstructKind::Value && last - at + 1 < NAMED_VALUE_LINES {
             if at == last {
-                return self.line(at, Kind::Plain, enclosing);
+                return self.read_single_line(at, LayoutLineKind::Plain, enclosing);
             }
-            self.unit(at, last, Part::Glue, enclosing.cloned());
+            self.push_unit(at, last, UnitRole::Glue, enclosing.cloned());
             return (last + 1, None);
         }
-        let named = self.named(enclosing, &head.name);
+        let named = self.qualify_name(enclosing, &head.name);
         if opens {
-            let place = if construct == Construct::Definition { Place::Code } else { Place::Type };
-            return self.open(at, last, Some(named), place);
+            let place = if construct == ConstructKind::Definition {
+                EnclosingScope::Code
+            } else {
+                EnclosingScope::Type
+            };
+            return self.open_block(at, last, Some(named), place);
         }
-        let place = if construct == Construct::Container { Place::Type } else { Place::Code };
-        self.inside(at, last, (Some(&named), place));
-        let goes_on = self.layout.shows == Style::Equations
+        let place = if construct == ConstructKind::Container {
+            EnclosingScope::Type
+        } else {
+            EnclosingScope::Code
+        };
+        self.add_inner_definitions(at, last, Some(&named), place);
+        let continues_equations = self.layout.shows == DefinitionStyle::Equations
             && self.read.units.last().is_some_and(|before| {
                 before.symbol.as_ref() == Some(&named)
-                    && self.lines.fits(&(before.first..last + 1), WHOLE)
+                    && self.lines.fits_within(&(before.first..last + 1), WHOLE)
             });
-        match self.read.units.last_mut().filter(|_| goes_on) {
+        match self.read.units.last_mut().filter(|_| continues_equations) {
             Some(before) => before.last = last,
-            None => self.unit(at, last, Part::Definition, Some(named)),
+            None => self.push_unit(at, last, UnitRole::Definition, Some(named)),
         }
         (last + 1, None)
     }
 
-    /// Adds the definitions inside a block that stays whole, unless it holds settings.
-    fn inside(&mut self, at: usize, last: usize, (symbol, place): (Option<&Rc<str>>, Place)) {
-        if matches!(self.layout.shows, Style::Keys | Style::Selectors) {
+    /// Adds the definitions inside a block that stays whole, unless the language only has keys or
+    /// selectors.
+    fn add_inner_definitions(
+        &mut self,
+        at: usize,
+        last: usize,
+        symbol: Option<&Rc<str>>,
+        place: EnclosingScope,
+    ) {
+        if matches!(self.layout.shows, DefinitionStyle::Keys | DefinitionStyle::Selectors) {
             return;
         }
-        let mut open = vec![Open { last, symbol: symbol.cloned(), place }];
+        let mut open = vec![OpenBlock { last, symbol: symbol.cloned(), place }];
         for line in at + 1..=last {
             while open.pop_if(|inner| inner.last < line).is_some() {}
-            let Some(Open { symbol, place, .. }) = open.last().cloned() else { return };
-            let end = self.shape.last(line);
+            let Some(OpenBlock { symbol, place, .. }) = open.last().cloned() else { return };
+            let end = self.shape.last_line(line);
             let text = self.lines.text(line..line + 1).trim_start();
-            let is_plain = self.shape.kind(line) == Kind::Plain;
-            let head = is_plain.then(|| head::head(self.layout, text, place, line < end)).flatten();
+            let is_plain = self.shape.kind(line) == LayoutLineKind::Plain;
+            let head =
+                is_plain.then(|| head::parse_head(self.layout, text, place, line < end)).flatten();
             if let Some(head) = head {
-                self.define(line, &head, symbol.as_ref(), false);
-                let is_type = head.construct == Construct::Container;
-                let place = if is_type { Place::Type } else { Place::Code };
-                let symbol = Some(self.named(symbol.as_ref(), &head.name));
-                open.push(Open { last: end, symbol, place });
+                self.push_definition(line, &head, symbol.as_ref(), false);
+                let is_type = head.construct == ConstructKind::Container;
+                let place = if is_type { EnclosingScope::Type } else { EnclosingScope::Code };
+                let symbol = Some(self.qualify_name(symbol.as_ref(), &head.name));
+                open.push(OpenBlock { last: end, symbol, place });
             } else if line < end {
-                open.push(Open { last: end, symbol, place: Place::Code });
+                open.push(OpenBlock { last: end, symbol, place: EnclosingScope::Code });
             }
         }
     }
 
-    fn define(&mut self, line: usize, head: &Head, enclosing: Option<&Rc<str>>, is_cut: bool) {
+    fn push_definition(
+        &mut self,
+        line: usize,
+        head: &DefinitionHead,
+        enclosing: Option<&Rc<str>>,
+        is_cut: bool,
+    ) {
         if let Some(name) = &head.defines {
-            let symbol = self.named(enclosing, name);
-            let last = self.shape.last(line);
-            let (construct, bases) = (head.construct, Rc::default());
-            self.read.definitions.push(Definition { line, last, symbol, construct, is_cut, bases });
+            let symbol = self.qualify_name(enclosing, name);
+            let last = self.shape.last_line(line);
+            self.read.definitions.push(DefinitionSpan {
+                line,
+                last,
+                symbol,
+                construct: head.construct,
+                is_cut,
+                bases: Rc::default(),
+            });
         }
     }
 
-    fn named(&self, enclosing: Option<&Rc<str>>, name: &str) -> Rc<str> {
-        symbol::joined(self.layout.separator, enclosing.map(AsRef::as_ref), name)
+    fn qualify_name(&self, enclosing: Option<&Rc<str>>, name: &str) -> Rc<str> {
+        symbol::join_symbol(self.layout.separator, enclosing.map(AsRef::as_ref), name)
     }
 
-    /// A comment or an attribute, with the lines it goes on over.
-    fn lead(
+    /// Reads a comment or an attribute with its continuation lines.
+    fn read_lead(
         &mut self,
         at: usize,
         last: usize,
         text: &str,
         symbol: Option<&Rc<str>>,
-    ) -> (usize, Option<Open>) {
+    ) -> (usize, Option<OpenBlock>) {
         let is_open = text.trim_end().ends_with(['(', '[', '{', ',']);
-        let end = if is_open && self.lines.fits(&(at..last + 1), TARGET) {
+        let end = if is_open && self.lines.fits_within(&(at..last + 1), TARGET) {
             last
         } else {
             self.shape.inner_last(at)
         };
-        self.unit(at, end, Part::Lead, symbol.cloned());
+        self.push_unit(at, end, UnitRole::Lead, symbol.cloned());
         (end + 1, None)
     }
 
-    /// A line with nothing below it: ends a block, or goes on with the lines above.
-    fn line(&mut self, at: usize, kind: Kind, symbol: Option<&Rc<str>>) -> (usize, Option<Open>) {
-        if kind == Kind::Closing {
-            self.unit(at, at, Part::Closing, symbol.cloned());
+    /// Reads a line with nothing below it, which ends a block or continues the lines above.
+    fn read_single_line(
+        &mut self,
+        at: usize,
+        kind: LayoutLineKind,
+        symbol: Option<&Rc<str>>,
+    ) -> (usize, Option<OpenBlock>) {
+        if kind == LayoutLineKind::Closing {
+            self.push_unit(at, at, UnitRole::Closing, symbol.cloned());
             return (at + 1, None);
         }
         let paragraph = self.paragraph;
@@ -220,40 +265,42 @@ impl Reader<'_> {
                 if paragraph
                     && before.last + 1 == at
                     && before.symbol.as_ref() == symbol
-                    && self.lines.fits(&(before.first..at + 1), TARGET) =>
+                    && self.lines.fits_within(&(before.first..at + 1), TARGET) =>
             {
                 before.last = at;
             }
-            _ => self.unit(at, at, Part::Glue, symbol.cloned()),
+            _ => self.push_unit(at, at, UnitRole::Glue, symbol.cloned()),
         }
         self.paragraph = true;
         (at + 1, None)
     }
 
-    /// Emits the first lines of a block, and has the rest read line by line.
-    fn open(
+    /// Emits the first lines of a block and opens it, so that the rest is read line by line.
+    fn open_block(
         &mut self,
         at: usize,
         last: usize,
         symbol: Option<Rc<str>>,
-        place: Place,
-    ) -> (usize, Option<Open>) {
+        place: EnclosingScope,
+    ) -> (usize, Option<OpenBlock>) {
         let end = self.header_last(at, last);
-        self.unit(at, end, Part::Opening, symbol.clone());
-        (end + 1, Some(Open { last, symbol, place }))
+        self.push_unit(at, end, UnitRole::Opening, symbol.clone());
+        (end + 1, Some(OpenBlock { last, symbol, place }))
     }
 
-    /// Returns the last line of a header: where its brackets close, or where `{` stands alone.
+    /// Returns the last line of a header: the one where its brackets close, or a line that is only
+    /// `{`.
     fn header_last(&self, at: usize, last: usize) -> usize {
-        let most = last.min(at + MAX_HEADER_LINES);
+        let max_last = last.min(at + MAX_HEADER_LINES);
         let text = |line: usize| self.lines.text(line..line + 1).trim();
         let closing = |after: usize| {
-            (after + 1..=most).find(|line| {
-                self.shape.kind(*line) != Kind::Blank
+            (after + 1..=max_last).find(|line| {
+                self.shape.kind(*line) != LayoutLineKind::Blank
                     && self.shape.depth(*line) <= self.shape.depth(at) + 1
             })
         };
-        let next = || (at + 1..=most).find(|line| self.shape.kind(*line) != Kind::Blank);
+        let next =
+            || (at + 1..=max_last).find(|line| self.shape.kind(*line) != LayoutLineKind::Blank);
         if text(at).ends_with(['(', ',', '<']) {
             let found = closing(at).filter(|line| text(*line).starts_with([')', '>', ']']));
             return found.unwrap_or(at);
@@ -261,8 +308,8 @@ impl Reader<'_> {
         next().filter(|line| text(*line) == "{").unwrap_or(at)
     }
 
-    fn unit(&mut self, first: usize, last: usize, part: Part, symbol: Option<Rc<str>>) {
+    fn push_unit(&mut self, first: usize, last: usize, part: UnitRole, symbol: Option<Rc<str>>) {
         self.paragraph = false;
-        self.read.units.push(Unit { first, last, part, symbol });
+        self.read.units.push(TextUnit { first, last, part, symbol });
     }
 }

@@ -1,12 +1,13 @@
-//! Cuts a file into chunks that follow the code's own structure.
+//! Cuts a file into chunks that follow the structure of the code.
 //!
-//! Chunks are runs of whole lines, in order, and never overlap; every line that is not blank is in
-//! exactly one. A line too long for a chunk is cut into several. Nothing here does I/O.
+//! Chunks are runs of whole lines, in order and without overlap. Every line that is not blank is in
+//! exactly one chunk, except that a line too long for a chunk is cut into several. This crate does
+//! no I/O.
 //!
-//! Languages are read by a parser where there was one from the start, and else by the layout of
-//! their lines, which is twenty to a hundred times as fast and costs nothing to ship: grammars for
-//! Kotlin, Swift, Scala and Haskell are 4 MB each. Small neighbours share a chunk: cut finer, more
-//! chunks cost more and find no more (`benches/README.md`).
+//! Some languages are read by a parser. The others are read by the layout of their lines, which is
+//! twenty to a hundred times as fast and adds nothing to the binary: grammars for Kotlin, Swift,
+//! Scala and Haskell are 4 MB each. Small neighbours share a chunk, because more chunks cost more
+//! and find no more (`benches/README.md`).
 
 mod branches;
 mod defined;
@@ -32,33 +33,33 @@ mod unit;
 mod window;
 
 use codeinfo_lang::{
-    Language, Reader,
-    comment::Comments,
-    grammar::Construct,
-    language::Headings,
-    layout::{self as layouts, Layout},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    grammar::ConstructKind,
+    language::HeadingStyle,
+    layout::{self as layouts, LayoutRules},
 };
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::highlight::{Class, Mark, highlight};
-pub use crate::places::{Marks, Place, places, quick_places};
+pub use crate::highlight::{HighlightClass, HighlightMark, highlight_lines};
+pub use crate::places::{CommentScanner, SyntaxContext, classify_words, quick_places};
 
 use crate::{
-    lines::Lines,
-    page::Content,
-    unit::{Part, Structure, Unit},
+    lines::LineIndex,
+    page::PagePieceContent,
+    unit::{TextStructure, TextUnit, UnitRole},
 };
 
-/// What a chunk is to the definition that it is named after.
+/// Relation of a chunk to the definition that it is named after.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// It holds the first line of it.
+pub enum ChunkKind {
+    /// Contains the first line of the definition.
     Head,
-    /// It is a later part of it.
+    /// A later part of the definition.
     Part,
-    /// It is named after none, or after one to which it adds.
+    /// Named after no definition, or after one that it only adds to.
     #[default]
     Glue,
 }
@@ -70,42 +71,43 @@ pub struct Chunk<'a> {
     pub start_line: u32,
     /// Last line, inclusive.
     pub end_line: u32,
-    /// Enclosing definition, outermost first, such as `Store::open`; or a heading.
+    /// Enclosing definition, qualified from the outermost, such as `Store::open`; or a heading.
     pub symbol: Option<String>,
-    pub kind: Kind,
-    /// The qualified symbols of all definitions whose first line is in the chunk, in order.
+    pub kind: ChunkKind,
+    /// Qualified symbols of all definitions whose first line is in the chunk, in order.
     pub defines: Vec<String>,
-    /// What the types extend or implement that these definitions are, or are members of: their bases as
-    /// their heads name them, without what qualifies them, and the bases of these in the same file. Only
-    /// languages that are parsed have any.
+    /// Base types of the definitions in this chunk, or of the types that they are members of.
+    ///
+    /// The names are those in the type heads, without qualifiers, followed by the bases of these
+    /// types in the same file. Only parsed languages have any.
     pub bases: Vec<String>,
-    /// The line that the definition starts with, where it starts above this chunk: the signature of
-    /// a function that is cut, the first row of a table.
+    /// First line of the definition, if the definition starts above this chunk: the signature of a
+    /// cut function, or the first row of a table.
     pub signature: Option<String>,
-    /// The lines themselves, without a final line end.
+    /// Text of the lines, without the final line end.
     pub text: &'a str,
 }
 
 /// A file cut into chunks.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Chunked<'a> {
+pub struct ChunkedFile<'a> {
     pub chunks: Vec<Chunk<'a>>,
-    /// Whether the language is parsed, but parsing this text took too long, so that it was cut by
-    /// lines.
+    /// True if the language has a parser but parsing took too long, so that the text was cut by its
+    /// layout.
     pub gave_up: bool,
 }
 
-/// Cuts `text`, written in `language`. Takes milliseconds per hundred kilobytes; hostile input may
-/// take up to five seconds.
-pub fn chunks<'a>(language: Option<&Language>, text: &'a str) -> Chunked<'a> {
-    let lines = Lines::of(text);
-    let Some(outline) = language.and_then(|language| outlined(language, text, &lines)) else {
-        let packed = merge::merged(&lines, window::windows(&lines));
-        return Chunked { chunks: facts::chunks(&lines, packed, &[]), gave_up: false };
+/// Cuts `text`, written in `language`, into chunks. Takes milliseconds per hundred kilobytes;
+/// hostile input may take up to five seconds.
+pub fn chunk_text<'a>(language: Option<&Language>, text: &'a str) -> ChunkedFile<'a> {
+    let lines = LineIndex::new(text);
+    let Some(outline) = language.and_then(|language| outline_text(language, text, &lines)) else {
+        let packed = merge::merge_small_pieces(&lines, window::pack_plain_text(&lines));
+        return ChunkedFile { chunks: facts::build_chunks(&lines, packed, &[]), gave_up: false };
     };
-    let packed = merge::merged(&lines, pack::pack(&lines, &outline));
-    let chunks = facts::chunks(&lines, packed, &outline.structure.definitions);
-    Chunked { chunks, gave_up: outline.gave_up }
+    let packed = merge::merge_small_pieces(&lines, pack::pack_units(&lines, &outline));
+    let chunks = facts::build_chunks(&lines, packed, &outline.structure.definitions);
+    ChunkedFile { chunks, gave_up: outline.gave_up }
 }
 
 /// A definition, or a section under a heading.
@@ -115,105 +117,124 @@ pub struct Definition {
     pub first: u32,
     /// Last line, inclusive.
     pub last: u32,
-    /// How many of the definitions around it there are.
+    /// Number of definitions around it.
     pub depth: usize,
-    /// Its name, led by those of what it is in.
+    /// Name, qualified by the names of the definitions around it.
     pub symbol: String,
 }
 
-/// Returns what a text defines, in order of lines: the definitions that chunks name, or headings. Takes as long as
-/// [`chunks`].
-pub fn definitions(language: Option<&Language>, text: &str) -> Vec<Definition> {
-    let lines = Lines::of(text);
+/// Returns the definitions or headings of a text, in the order of their lines. Takes as long as
+/// [`chunk_text`].
+pub fn list_definitions(language: Option<&Language>, text: &str) -> Vec<Definition> {
+    let lines = LineIndex::new(text);
     let Some(language) = language else { return Vec::new() };
     let known = match language.reader {
-        Reader::Headings(style) => section::sections(style, &lines),
-        _ => outlined(language, text, &lines)
+        StructureReader::Headings(style) => section::list_sections(style, &lines),
+        _ => outline_text(language, text, &lines)
             .map(|outline| outline.structure.definitions)
             .unwrap_or_default(),
     };
-    ranged(&lines, &known)
+    nest_definitions(&lines, &known)
 }
 
-/// Says how deep each definition lies, by where those before it end. Variables of functions are left out: those of
-/// functions that are cut are known.
-fn ranged(lines: &Lines<'_>, known: &[unit::Definition]) -> Vec<Definition> {
+/// Computes the depth and last line of each definition. Local variables are left out; they are only
+/// known for functions that are cut.
+fn nest_definitions(lines: &LineIndex<'_>, known: &[unit::DefinitionSpan]) -> Vec<Definition> {
     let number = |line: usize| u32::try_from(line + 1).unwrap_or(u32::MAX);
     let end = lines.count().saturating_sub(1);
-    let mut open: Vec<(usize, Construct)> = Vec::new();
-    let definition = |one: &unit::Definition| {
-        while open.pop_if(|(last, _)| *last < one.line).is_some() {}
-        let is_inner = || open.iter().any(|(_, around)| *around == Construct::Definition);
-        if matches!(one.construct, Construct::Label | Construct::Value) && is_inner() {
+    let mut open: Vec<(usize, ConstructKind)> = Vec::new();
+    let definition = |span: &unit::DefinitionSpan| {
+        while open.pop_if(|(last, _)| *last < span.line).is_some() {}
+        let is_inner = || open.iter().any(|(_, around)| *around == ConstructKind::Definition);
+        if matches!(span.construct, ConstructKind::Label | ConstructKind::Value) && is_inner() {
             return None;
         }
-        let (depth, last) = (open.len(), one.last.min(end).max(one.line));
-        open.push((last, one.construct));
-        let (first, last) = (number(one.line), number(last));
-        Some(Definition { first, last, depth, symbol: one.symbol.to_string() })
+        let depth = open.len();
+        let last = span.last.min(end).max(span.line);
+        open.push((last, span.construct));
+        Some(Definition {
+            first: number(span.line),
+            last: number(last),
+            depth,
+            symbol: span.symbol.to_string(),
+        })
     };
     known.iter().filter_map(definition).collect()
 }
 
-/// The structure of a text and what is known of it.
-struct Outline {
-    structure: Structure,
-    /// The lines before which another language begins, in order.
+/// Structure of a text, with how it was read.
+struct TextOutline {
+    structure: TextStructure,
+    /// First lines of parts in another language, in ascending order.
     borders: Vec<usize>,
-    /// Stands between the names of a qualified symbol.
+    /// Separator between the names of a qualified symbol.
     separator: &'static str,
     gave_up: bool,
 }
 
-/// Reads the structure of a text by the means that its language asks for: a parser, headings,
-/// statements, or the layout of its lines. Plain text has none.
-fn outlined(language: &Language, text: &str, lines: &Lines<'_>) -> Option<Outline> {
+/// Reads the structure of a text by a parser, headings, statements or the layout of its lines, as
+/// its language requires. Returns `None` for plain text.
+fn outline_text(language: &Language, text: &str, lines: &LineIndex<'_>) -> Option<TextOutline> {
     let mut gave_up = false;
-    let any = || layout::structure(&layouts::ANY, &Comments::ANY, lines);
+    let any = || layout::read_structure(&layouts::ANY, &CommentSyntax::ANY, lines);
     let (structure, separator) = match language.reader {
-        Reader::Grammar(grammar) => {
-            let parsed = outline::outline(grammar, lines, text);
+        StructureReader::Grammar(grammar) => {
+            let parsed = outline::parse_structure(grammar, lines, text);
             gave_up = parsed.is_none();
             (parsed.unwrap_or_else(any), grammar.separator)
         }
-        Reader::Layout(layout) => {
-            (layout::structure(layout, &language.comments, lines), layout.separator)
+        StructureReader::Layout(layout) => {
+            (layout::read_structure(layout, &language.comments, lines), layout.separator)
         }
-        Reader::AnyLayout => (any(), layouts::ANY.separator),
-        Reader::Headings(style) => (section::units(style, lines).into(), style.separator()),
-        Reader::Sql(words) => (statement::units(words, lines).into(), words.separator),
-        Reader::Notebook => {
+        StructureReader::AnyLayout => (any(), layouts::ANY.separator),
+        StructureReader::Headings(style) => {
+            (section::build_units(style, lines).into(), style.separator())
+        }
+        StructureReader::Sql(words) => {
+            (statement::split_statements(words, lines).into(), words.separator)
+        }
+        StructureReader::Notebook => {
             let (language, code) = notebook::read_code(lines);
-            return outlined(language, &code, &Lines::of(&code));
+            return outline_text(language, &code, &LineIndex::new(&code));
         }
-        Reader::Page { headings, layout } => {
-            return Some(paged(lines, |part| markup(headings, layout, &language.comments, part)));
+        StructureReader::Page { headings, layout } => {
+            return Some(outline_page(lines, |part| {
+                read_markup(headings, layout, &language.comments, part)
+            }));
         }
-        Reader::Lines => return None,
+        StructureReader::Lines => return None,
     };
-    Some(Outline { structure, borders: Vec::new(), separator, gave_up })
+    Some(TextOutline { structure, borders: Vec::new(), separator, gave_up })
 }
 
 /// Reads a page: its markup by headings or layout, its scripts and styles by their languages.
-fn paged(lines: &Lines<'_>, markup: impl Fn(&Lines<'_>) -> Structure) -> Outline {
-    let (structure, borders) = (Structure::default(), Vec::new());
-    let mut whole = Outline { structure, borders, separator: ".", gave_up: false };
-    for page::Piece { lines: range, content } in page::pieces(lines) {
+fn outline_page(
+    lines: &LineIndex<'_>,
+    markup: impl Fn(&LineIndex<'_>) -> TextStructure,
+) -> TextOutline {
+    let mut whole = TextOutline {
+        structure: TextStructure::default(),
+        borders: Vec::new(),
+        separator: ".",
+        gave_up: false,
+    };
+    for page::PagePiece { lines: range, content } in page::split_page(lines) {
         let first = range.start;
         match content {
-            Content::OpeningTag => whole.borders.push(first),
-            Content::ClosingTag => whole.borders.push(range.end),
-            Content::Markup | Content::Inner(_) => {}
+            PagePieceContent::OpeningTag => whole.borders.push(first),
+            PagePieceContent::ClosingTag => whole.borders.push(range.end),
+            PagePieceContent::Markup | PagePieceContent::Inner(_) => {}
         }
-        let part = |part| Structure::from(vec![Unit { first: 0, last: 0, part, symbol: None }]);
+        let part =
+            |part| TextStructure::from(vec![TextUnit { first: 0, last: 0, part, symbol: None }]);
         let text = lines.text(range);
-        let own = Lines::of(text);
+        let own = LineIndex::new(text);
         let mut structure = match content {
-            Content::OpeningTag => part(Part::Opening),
-            Content::ClosingTag => part(Part::Closing),
-            Content::Markup => markup(&own),
-            Content::Inner(inner) => {
-                let outline = outlined(inner, text, &own);
+            PagePieceContent::OpeningTag => part(UnitRole::Opening),
+            PagePieceContent::ClosingTag => part(UnitRole::Closing),
+            PagePieceContent::Markup => markup(&own),
+            PagePieceContent::Inner(inner) => {
+                let outline = outline_text(inner, text, &own);
                 whole.gave_up |= outline.as_ref().is_some_and(|outline| outline.gave_up);
                 outline.map(|outline| outline.structure).unwrap_or_default()
             }
@@ -225,15 +246,15 @@ fn paged(lines: &Lines<'_>, markup: impl Fn(&Lines<'_>) -> Structure) -> Outline
     whole
 }
 
-fn markup(
-    headings: Option<Headings>,
-    layout: &Layout,
-    comments: &Comments,
-    lines: &Lines<'_>,
-) -> Structure {
-    let units = headings.map(|style| section::units(style, lines)).unwrap_or_default();
+fn read_markup(
+    headings: Option<HeadingStyle>,
+    layout: &LayoutRules,
+    comments: &CommentSyntax,
+    lines: &LineIndex<'_>,
+) -> TextStructure {
+    let units = headings.map(|style| section::build_units(style, lines)).unwrap_or_default();
     if units.iter().any(|unit| unit.symbol.is_some()) {
         return units.into();
     }
-    layout::structure(layout, comments, lines)
+    layout::read_structure(layout, comments, lines)
 }

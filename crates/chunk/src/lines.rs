@@ -1,21 +1,23 @@
-//! A text as lines, with the measures the chunker asks for.
+//! Indexes a text by its lines, with the measures that the chunker needs.
 
 use std::ops::Range;
 
-/// The lines of a text, counted from 0. Only `\n` ends a line, as in the parser.
-pub(super) struct Lines<'a> {
+use super::size::SizeLimit;
+
+/// Lines of a text, counted from 0. Only `\n` ends a line, as in the parser.
+pub(super) struct LineIndex<'a> {
     text: &'a str,
-    /// Where each line starts, and the end of the text.
+    /// Byte offset of each line, then the length of the text.
     starts: Vec<usize>,
 }
 
-/// Returns blanks in place of a text, of as many bytes: its line ends stay.
-pub(super) fn blank(text: &str) -> impl Iterator<Item = char> + '_ {
+/// Replaces every byte of a text except line ends by a blank.
+pub(super) fn blank_out(text: &str) -> impl Iterator<Item = char> + '_ {
     text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' })
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+impl<'a> LineIndex<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
         let mut starts = vec![0];
         let mut end = 0;
         for line in text.split_inclusive('\n') {
@@ -29,21 +31,21 @@ impl<'a> Lines<'a> {
         self.starts.len() - 1
     }
 
-    /// Bytes of the lines in `range`, line ends included.
-    pub(super) fn bytes(&self, range: Range<usize>) -> usize {
-        self.start(range.end).saturating_sub(self.start(range.start))
+    /// Returns the bytes of the lines in `range`, line ends included.
+    pub(super) fn byte_len(&self, range: Range<usize>) -> usize {
+        self.line_start(range.end).saturating_sub(self.line_start(range.start))
     }
 
-    /// Whether a run of lines has at most so many lines and bytes.
-    pub(super) fn fits(&self, range: &Range<usize>, (lines, bytes): (usize, usize)) -> bool {
-        range.len() <= lines && self.bytes(range.clone()) <= bytes
+    /// Returns true if a run of lines is within a limit of lines and bytes.
+    pub(super) fn fits_within(&self, range: &Range<usize>, limit: SizeLimit) -> bool {
+        range.len() <= limit.lines && self.byte_len(range.clone()) <= limit.bytes
     }
 
-    /// The lines in `range`, without the last line end.
+    /// Returns the lines in `range`, without the last line end.
     pub(super) fn text(&self, range: Range<usize>) -> &'a str {
         // Lines start after `\n` or at an end of the text, so the bounds are character boundaries.
-        let text = self.text.get(self.start(range.start)..self.start(range.end));
-        let text = text.unwrap_or_default();
+        let bytes = self.line_start(range.start)..self.line_start(range.end);
+        let text = self.text.get(bytes).unwrap_or_default();
         text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
     }
 
@@ -51,14 +53,15 @@ impl<'a> Lines<'a> {
         self.text(line..line + 1).trim().is_empty()
     }
 
-    /// Bytes of white space that a line starts with.
-    pub(super) fn indent(&self, line: usize) -> usize {
+    /// Returns the bytes of white space at the start of a line.
+    pub(super) fn indent_bytes(&self, line: usize) -> usize {
         let text = self.text(line..line + 1);
         text.len() - text.trim_start().len()
     }
 
-    /// Narrows `range` until neither its first nor its last line is blank; empty if all are.
-    pub(super) fn trim(&self, mut range: Range<usize>) -> Range<usize> {
+    /// Narrows `range` until neither its first nor its last line is blank; empty if all lines are
+    /// blank.
+    pub(super) fn trim_blank_lines(&self, mut range: Range<usize>) -> Range<usize> {
         while !range.is_empty() && self.is_blank(range.start) {
             range.start += 1;
         }
@@ -68,7 +71,7 @@ impl<'a> Lines<'a> {
         range
     }
 
-    pub(super) fn start(&self, line: usize) -> usize {
+    pub(super) fn line_start(&self, line: usize) -> usize {
         self.starts.get(line).copied().unwrap_or(self.text.len())
     }
 }

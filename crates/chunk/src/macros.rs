@@ -1,32 +1,37 @@
-//! Leaves out macros of C and C++ that no grammar knows: `NS_BEGIN` or `FOO(bar)` alone on a line, which a parser takes
-//! for the type of what follows, and `MY_API` before the name of a class, which it takes for that name.
+//! Blanks out macros of C and C++ that no grammar knows.
+//!
+//! A parser takes `NS_BEGIN` or `FOO(bar)` alone on a line for the type of the text after it, and
+//! `MY_API` before the name of a class for that name.
 
-use codeinfo_lang::grammar::Parser;
+use codeinfo_lang::grammar::ParserId;
 
-use super::lines::blank;
+use super::lines::blank_out;
 
-/// A call of a macro of more bytes is not looked for, so that every text is read in linear time.
+/// Maximum bytes of a macro call, so that every text is read in linear time. Longer calls are not
+/// recognised.
 const MAX_CALL_BYTES: usize = 4096;
 /// Keywords before the name of a type.
 const TYPES: [&str; 3] = ["class", "struct", "union"];
 
-/// Returns the text with blanks for such macros; `None` where it has none.
-pub(super) fn leave_out(parser: Parser, text: &str) -> Option<String> {
-    if !matches!(parser, Parser::C | Parser::Cpp) {
+/// Returns the text with such macros blanked out; `None` if there are none.
+pub(super) fn leave_out(parser: ParserId, text: &str) -> Option<String> {
+    if !matches!(parser, ParserId::C | ParserId::Cpp) {
         return None;
     }
     let mut kept = String::with_capacity(text.len());
-    let (mut rest, mut is_statement_next, mut is_changed) = (text, true, false);
+    let mut rest = text;
+    let mut is_statement_next = true;
+    let mut is_changed = false;
     while !rest.is_empty() {
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
         let line_bytes = rest.len() - after.len();
         let word = line.trim_ascii();
-        let is_alone = is_macro(word) && (parser == Parser::Cpp || is_bracket(word));
+        let is_alone = is_macro(word) && (parser == ParserId::Cpp || is_bracket(word));
         let call_bytes = if is_statement_next { find_call_end(rest) } else { None };
         if let Some((left_out, after)) =
             is_alone.then_some(line_bytes).or(call_bytes).and_then(|end| rest.split_at_checked(end))
         {
-            kept.extend(blank(left_out));
+            kept.extend(blank_out(left_out));
             (rest, is_changed) = (after, true);
             continue;
         }
@@ -35,7 +40,7 @@ pub(super) fn leave_out(parser: Parser, text: &str) -> Option<String> {
             Some((before, name)) => {
                 let macros = line.get(before.len()..line.len() - name.len()).unwrap_or_default();
                 kept.push_str(before);
-                kept.extend(blank(macros));
+                kept.extend(blank_out(macros));
                 kept.push_str(name);
                 is_changed = true;
             }
@@ -50,12 +55,14 @@ pub(super) fn leave_out(parser: Parser, text: &str) -> Option<String> {
     is_changed.then_some(kept)
 }
 
-/// Whether a word is written in capitals with an underscore among them; names without one may be types.
+/// Returns true if a word is in capitals with an underscore. Names in capitals without one may be
+/// types.
 fn is_macro(word: &str) -> bool {
     word.contains('_') && is_in_capitals(word)
 }
 
-/// Whether a macro begins or ends something. In C, others may be the type of the function below.
+/// Returns true if a macro begins or ends a block. Other macros of C may be the type of the
+/// function below.
 fn is_bracket(word: &str) -> bool {
     word.split('_').any(|part| matches!(part, "BEGIN" | "END"))
 }
@@ -65,28 +72,30 @@ fn is_in_capitals(word: &str) -> bool {
     word.len() > 1 && word.bytes().all(is_part)
 }
 
-/// Whether a statement may begin after a line; `None` where that is as it was before it.
+/// Returns true if a statement may begin after a line; `None` if the line does not change that.
 fn ends_statement(line: &str) -> Option<bool> {
-    let line = line.split_once("//").map_or(line, |(code, _)| code).trim_ascii();
-    let is_other = line.is_empty() || line.starts_with(['#', '*']) || line.starts_with("/*");
-    (!is_other).then(|| line.ends_with([';', '{', '}', ':']))
+    let code = line.split_once("//").map_or(line, |(code, _)| code).trim_ascii();
+    let is_other = code.is_empty() || code.starts_with(['#', '*']) || code.starts_with("/*");
+    (!is_other).then(|| code.ends_with([';', '{', '}', ':']))
 }
 
-/// Returns where the line after `FOO(bar)` begins, if nothing else is on its lines, and no body or rest of an expression
-/// follows.
+/// Returns the offset of the line after `FOO(bar)`. The call must be alone on its lines, and
+/// neither a body nor the rest of an expression may follow.
 fn find_call_end(text: &str) -> Option<usize> {
     let call = text.trim_start_matches([' ', '\t']);
     let (name, arguments) = call.split_once('(')?;
     let end = arguments_end(arguments)?;
     let (line_end, after) = arguments.get(end..)?.split_once('\n').unwrap_or_default();
     let is_alone = line_end.trim_ascii().is_empty() || line_end.trim_ascii().starts_with("//");
-    let goes_on = after.trim_ascii_start().starts_with(|c| "{;,.=:?)]+*/%<>&|^-(".contains(c));
-    (is_in_capitals(name) && is_alone && !goes_on).then(|| text.len() - after.len())
+    let is_continued = after.trim_ascii_start().starts_with(|c| "{;,.=:?)]+*/%<>&|^-(".contains(c));
+    (is_in_capitals(name) && is_alone && !is_continued).then(|| text.len() - after.len())
 }
 
-/// Returns where the text after the closing parenthesis begins.
+/// Returns the offset after the closing parenthesis.
 fn arguments_end(arguments: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut is_escaped) = (1, false, false);
+    let mut depth = 1;
+    let mut in_string = false;
+    let mut is_escaped = false;
     for (at, byte) in arguments.bytes().enumerate().take(MAX_CALL_BYTES) {
         match byte {
             _ if is_escaped => is_escaped = false,
@@ -103,7 +112,8 @@ fn arguments_end(arguments: &str) -> Option<usize> {
     None
 }
 
-/// Returns what is before the macros between `class` and the name of the class, and what begins with the name.
+/// Returns the text before the macros between `class` and the class name, and the text from the
+/// name on.
 fn find_type_macros<'a>(line: &'a str, after: &str) -> Option<(&'a str, &'a str)> {
     let code = line.trim_ascii_start();
     let word = TYPES
@@ -144,8 +154,8 @@ fn find_type_macros<'a>(line: &'a str, after: &str) -> Option<(&'a str, &'a str)
 mod tests {
     use super::*;
 
-    /// Returns what is left, with one blank for several.
-    fn leave_out_of(parser: Parser, text: &str) -> Option<String> {
+    /// Returns the remaining text, with runs of blanks joined.
+    fn leave_out_of(parser: ParserId, text: &str) -> Option<String> {
         let kept = leave_out(parser, text)?;
         assert_eq!(kept.len(), text.len());
         let lines = kept.split('\n').map(|line| {
@@ -164,7 +174,7 @@ mod tests {
             ("__BEGIN_DECLS\nint a;\nG_END_DECLS\n", "\nint a;\n\n"),
             ("/* a\n * b */\n#define A\nMODULE_X(\"a\")\n", "/* a\n* b */\n#define A\n\n"),
         ] {
-            assert_eq!(leave_out_of(Parser::C, text).as_deref(), Some(kept), "{text}");
+            assert_eq!(leave_out_of(ParserId::C, text).as_deref(), Some(kept), "{text}");
         }
         for text in [
             "TEST(A, B)\n{\n}\n",
@@ -180,9 +190,9 @@ mod tests {
             "FOO(",
             "FOO(a",
         ] {
-            assert_eq!(leave_out(Parser::C, text), None, "{text}");
+            assert_eq!(leave_out(ParserId::C, text), None, "{text}");
         }
-        assert_eq!(leave_out(Parser::Java, "FOO(a)\nint b;\n"), None);
+        assert_eq!(leave_out(ParserId::Java, "FOO(a)\nint b;\n"), None);
     }
 
     #[test]
@@ -197,7 +207,7 @@ mod tests {
             ("class MY_API A\n{", "class A\n{"),
             ("struct MY_API A<int> {", "struct A<int> {"),
         ] {
-            assert_eq!(leave_out_of(Parser::Cpp, line).as_deref(), Some(kept), "{line}");
+            assert_eq!(leave_out_of(ParserId::Cpp, line).as_deref(), Some(kept), "{line}");
         }
         for line in [
             "struct FOO_T a;",
@@ -214,7 +224,7 @@ mod tests {
             "class MY_API",
             "classes MY_API A {",
         ] {
-            assert_eq!(leave_out(Parser::Cpp, line), None, "{line}");
+            assert_eq!(leave_out(ParserId::Cpp, line), None, "{line}");
         }
     }
 }

@@ -1,22 +1,26 @@
-//! Bounds how many chunks a file makes whose lines are very short: neighbours are put together by bytes alone.
+//! Limits the number of chunks of a file with very short lines by merging neighbours by bytes
+//! alone.
 
 use super::{
-    lines::Lines,
-    window::{Packed, TARGET},
+    lines::LineIndex,
+    window::{PackedLines, TARGET},
 };
 
-/// Files of fewer chunks stay as they are.
+/// Minimum chunks of a file whose chunks are merged.
 const MANY: usize = 2000;
-/// So do files whose chunks are larger than this on average, in bytes.
+/// Average bytes of a chunk below which chunks are merged.
 const SMALL: usize = 600;
 
-/// Puts neighbours together, if they are many and small, to about the size that chunks should have.
-pub(super) fn merged<'a>(lines: &Lines<'a>, packed: Vec<Packed<'a>>) -> Vec<Packed<'a>> {
+/// Merges neighbours up to the target size in bytes, if a file has many small chunks.
+pub(super) fn merge_small_pieces<'a>(
+    lines: &LineIndex<'a>,
+    packed: Vec<PackedLines<'a>>,
+) -> Vec<PackedLines<'a>> {
     let bytes: usize = packed.iter().map(|piece| piece.text.len()).sum();
     if packed.len() < MANY || bytes / packed.len() >= SMALL {
         return packed;
     }
-    let mut merged: Vec<Packed<'a>> = Vec::new();
+    let mut merged: Vec<PackedLines<'a>> = Vec::new();
     for piece in packed {
         match merged.last_mut() {
             Some(before) if may_merge(lines, before, &piece) => {
@@ -32,10 +36,11 @@ pub(super) fn merged<'a>(lines: &Lines<'a>, packed: Vec<Packed<'a>>) -> Vec<Pack
     merged
 }
 
-/// Whether two pieces are whole lines and together no larger than a chunk should be.
-fn may_merge(lines: &Lines<'_>, before: &Packed<'_>, piece: &Packed<'_>) -> bool {
-    let is_whole = |piece: &Packed<'_>| lines.text(piece.lines.clone()).len() == piece.text.len();
-    lines.bytes(before.lines.start..piece.lines.end) <= TARGET.1
+/// Returns true if two pieces are whole lines and together within the target size in bytes.
+fn may_merge(lines: &LineIndex<'_>, before: &PackedLines<'_>, piece: &PackedLines<'_>) -> bool {
+    let is_whole =
+        |piece: &PackedLines<'_>| lines.text(piece.lines.clone()).len() == piece.text.len();
+    lines.byte_len(before.lines.start..piece.lines.end) <= TARGET.bytes
         && is_whole(before)
         && is_whole(piece)
 }
@@ -44,11 +49,11 @@ fn may_merge(lines: &Lines<'_>, before: &Packed<'_>, piece: &Packed<'_>) -> bool
 mod tests {
     use codeinfo_lang::detect;
 
-    use crate::chunks;
+    use crate::chunk_text;
 
     fn sizes(language: Option<&str>, text: &str) -> (usize, usize) {
-        let language = language.map(|name| detect::named(name).unwrap());
-        let chunks = chunks(language, text).chunks;
+        let known = language.map(|name| detect::find_language(name).unwrap());
+        let chunks = chunk_text(known, text).chunks;
         let lines = chunks.iter().map(|chunk| chunk.end_line - chunk.start_line + 1).sum::<u32>();
         (chunks.len(), usize::try_from(lines).unwrap())
     }

@@ -1,18 +1,21 @@
-//! Reads the code of a notebook: JSON in which each line of a cell is a string on a line of its own, as the programs
-//! write it that make notebooks. Code keeps the numbers of its lines.
+//! Reads the code of a notebook, with its line numbers unchanged.
+//!
+//! A notebook is JSON in which each line of a cell is a string on its own line, as notebook
+//! programs write it.
 
 use codeinfo_lang::{Language, detect, languages::python::PYTHON};
 
-use super::lines::Lines;
+use super::lines::LineIndex;
 
-/// Maximum lines at the end of a notebook in which its language is looked for.
+/// Maximum lines at the end of a notebook that are searched for its language.
 const MAX_METADATA_LINES: usize = 200;
 
-/// Returns the language of the code and the code: blank where the text has something else.
-pub(super) fn read_code(lines: &Lines<'_>) -> (&'static Language, String) {
+/// Returns the language of the code and the code itself, with all other lines blank.
+pub(super) fn read_code(lines: &LineIndex<'_>) -> (&'static Language, String) {
     let mut code = String::new();
-    // How far a cell is indented whose code is next, and whether its lines are read.
-    let (mut cell, mut in_source) = (None, false);
+    // Indentation of the code cell whose source follows.
+    let mut cell = None;
+    let mut in_source = false;
     for line in 0..lines.count() {
         let text = lines.text(line..line + 1);
         let trimmed = text.trim();
@@ -31,27 +34,28 @@ pub(super) fn read_code(lines: &Lines<'_>) -> (&'static Language, String) {
     (find_language(lines).unwrap_or(&PYTHON), code)
 }
 
-/// Returns the language that the metadata names, which follows the cells.
-fn find_language(lines: &Lines<'_>) -> Option<&'static Language> {
+/// Returns the language from the metadata, which follows the cells.
+fn find_language(lines: &LineIndex<'_>) -> Option<&'static Language> {
     let first = lines.count().saturating_sub(MAX_METADATA_LINES);
     (first..lines.count()).rev().find_map(|line| {
         let name = read_member(lines.text(line..line + 1).trim(), "language")?;
-        detect::named(&read_string(name)?.to_lowercase())
+        detect::find_language(&read_string(name)?.to_lowercase())
     })
 }
 
-/// Returns the value of a member of this name.
+/// Returns the value of the member `name`.
 fn read_member<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let rest = line.strip_prefix('"')?.strip_prefix(name)?.strip_prefix('"')?;
     Some(rest.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// Returns what a string says, without a line end; of commands to the notebook itself nothing.
+/// Decodes a JSON string without its line end. Commands to the notebook itself become an empty
+/// string.
 fn read_string(text: &str) -> Option<String> {
-    let said: String = serde_json::from_str(text.strip_suffix(',').unwrap_or(text)).ok()?;
-    let is_command = said.trim_start().starts_with(['%', '!']);
-    let kept = said.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], " ");
-    Some(if is_command { String::new() } else { kept })
+    let line: String = serde_json::from_str(text.strip_suffix(',').unwrap_or(text)).ok()?;
+    let is_command = line.trim_start().starts_with(['%', '!']);
+    let code = line.trim_end_matches(['\n', '\r']).replace(['\n', '\r'], " ");
+    Some(if is_command { String::new() } else { code })
 }
 
 #[cfg(test)]
@@ -59,7 +63,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (&'static str, String) {
-        let (language, code) = read_code(&Lines::of(text));
+        let (language, code) = read_code(&LineIndex::new(text));
         (language.name, code)
     }
 

@@ -1,189 +1,214 @@
-//! Turns a parsed file into units: ordered runs of lines, each with its part and symbol.
+//! Turns a parsed file into units: ordered runs of lines with a role and a symbol.
 //!
-//! Only nodes too large for one chunk are opened, so the walk is short; it keeps its own stack, so
-//! deep nesting costs memory in proportion and never the call stack.
+//! Only nodes too large for one chunk are opened, so the walk is short. It keeps its own stack, so
+//! deep nesting takes memory in proportion and never overflows the call stack.
 
 use std::{borrow::Cow, rc::Rc};
 
-use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use codeinfo_lang::grammar::{ConstructKind, GrammarRules, NameSource, NodeRule};
 use tree_sitter::{Node, Tree};
 
 use super::{
     branches,
-    defined::Defined,
-    lines::Lines,
+    defined::DefinitionCollector,
+    lines::LineIndex,
     macros,
-    parser::{self, parse, span},
+    parser::{self, line_span, parse_tree},
     size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
     strip_bodies, symbol,
-    unit::{Part, Structure, Unit},
+    unit::{TextStructure, TextUnit, UnitRole},
 };
 
-/// Larger texts are cut by lines. The parser counts bytes in 32 bits and needs many times the
-/// text's size in memory.
+/// Maximum bytes of a parsed text; larger texts are cut by lines. The parser counts bytes in 32
+/// bits and needs many times the text's size in memory.
 const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
 
-/// Returns the structure of `text`; `None` when parsing takes too long or the text is too large to parse.
-pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Option<Structure> {
+/// Returns the structure of `text`; `None` if the text is too large or parsing exceeds its time
+/// limit.
+pub(super) fn parse_structure(
+    grammar: &GrammarRules,
+    lines: &LineIndex<'_>,
+    text: &str,
+) -> Option<TextStructure> {
     if text.len() > MAX_PARSED_BYTES {
         return None;
     }
-    // Lines are as in the text, bytes are not.
+    // Line numbers stay the same, byte offsets do not.
     let text = leave_out_unreadable(grammar, text);
-    let stripped = strip_bodies::stripped(grammar, &text);
+    let stripped = strip_bodies::strip_function_bodies(grammar, &text);
     let parsed = stripped.as_deref().unwrap_or(&text);
-    Some(structure(grammar, lines, parsed, &parse(grammar, parsed)?))
+    Some(build_structure(grammar, lines, parsed, &parse_tree(grammar, parsed)?))
 }
 
-/// Returns the text with blanks for what a parser loses its way by: lines and bytes stay where they are.
-pub(super) fn leave_out_unreadable<'a>(grammar: &Grammar, text: &'a str) -> Cow<'a, str> {
+/// Replaces text that confuses a parser by blanks. Lines and byte offsets stay the same.
+pub(super) fn leave_out_unreadable<'a>(grammar: &GrammarRules, text: &'a str) -> Cow<'a, str> {
     let text = branches::leave_out(grammar, text).map_or(Cow::Borrowed(text), Cow::Owned);
     macros::leave_out(grammar.parser, &text).map_or(text, Cow::Owned)
 }
 
-fn structure(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Structure {
-    let mut units: Vec<Unit> = Vec::new();
-    let mut defined = Defined::new(grammar, text, lines);
+fn build_structure(
+    grammar: &GrammarRules,
+    lines: &LineIndex<'_>,
+    text: &str,
+    tree: &Tree,
+) -> TextStructure {
+    let mut units: Vec<TextUnit> = Vec::new();
+    let mut defined = DefinitionCollector::new(grammar, text, lines);
     let mut cursor = tree.walk();
     if !cursor.goto_first_child() {
-        return Structure::default();
+        return TextStructure::default();
     }
-    let mut open = vec![Open { symbol: None, is_body: true }];
+    let mut open = vec![OpenNode { symbol: None, is_body: true }];
     loop {
         let node = cursor.node();
-        let inside = open.last().cloned().unwrap_or(Open { symbol: None, is_body: true });
-        match read(grammar, lines, text, (node, cursor.field_name()), &inside) {
-            Reading::Unit(unit) => {
-                defined.whole(node, inside.symbol.as_ref());
-                push(&mut units, unit);
+        let inside = open.last().cloned().unwrap_or(OpenNode { symbol: None, is_body: true });
+        match read_node(grammar, lines, text, node, cursor.field_name(), &inside) {
+            NodeReading::Unit(unit) => {
+                defined.add_whole_node(node, inside.symbol.as_ref());
+                push_unit(&mut units, unit);
             }
-            Reading::Open(opened) if cursor.goto_first_child() => {
-                defined.opened(node, inside.symbol.as_ref());
+            NodeReading::Open(opened) if cursor.goto_first_child() => {
+                defined.add_opened_node(node, inside.symbol.as_ref());
                 open.push(opened);
                 continue;
             }
-            Reading::Open(opened) => {
-                push(&mut units, unit(node, Part::Glue, opened.symbol));
+            NodeReading::Open(opened) => {
+                push_unit(&mut units, build_unit(node, UnitRole::Glue, opened.symbol));
             }
         }
         while !cursor.goto_next_sibling() {
             open.pop();
             if open.is_empty() || !cursor.goto_parent() {
-                return Structure { units, definitions: defined.definitions() };
+                return TextStructure { units, definitions: defined.into_definitions() };
             }
         }
     }
 }
 
-/// An opened node: the walk is among its children.
+/// An opened node whose children are being walked.
 #[derive(Debug, Clone)]
-struct Open {
-    /// The definition it is or is inside.
+struct OpenNode {
+    /// Symbol of the definition that the node is or is inside.
     symbol: Option<Rc<str>>,
-    /// Whether its children are content, as in a block, and not the pieces of a signature.
+    /// True if the children are content, as in a block; false for the pieces of a signature.
     is_body: bool,
 }
 
-enum Reading {
-    Unit(Unit),
-    Open(Open),
+enum NodeReading {
+    Unit(TextUnit),
+    Open(OpenNode),
 }
 
-fn read(
-    grammar: &Grammar,
-    lines: &Lines<'_>,
+fn read_node(
+    grammar: &GrammarRules,
+    lines: &LineIndex<'_>,
     text: &str,
-    (node, field): (Node<'_>, Option<&str>),
-    inside: &Open,
-) -> Reading {
+    node: Node<'_>,
+    field: Option<&str>,
+    inside: &OpenNode,
+) -> NodeReading {
     let enclosing = inside.symbol.as_ref();
-    let (first, last) = span(node);
-    let rule = parser::rule(grammar, node);
-    let most = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
-    let fits = lines.fits(&(first..last + 1), most);
+    let (first, last) = line_span(node);
+    let rule = parser::find_rule(grammar, node);
+    let max_size = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
+    let fits = lines.fits_within(&(first..last + 1), max_size);
     let Some(rule) = rule else {
         if first < last && (!fits || field == Some("body")) {
-            return Reading::Open(Open { symbol: enclosing.cloned(), is_body: is_body(node) });
+            return NodeReading::Open(OpenNode {
+                symbol: enclosing.cloned(),
+                is_body: is_body(node),
+            });
         }
-        let part = match token(node) {
-            Part::Glue if !inside.is_body => Part::Opening,
+        let part = match classify_token(node) {
+            UnitRole::Glue if !inside.is_body => UnitRole::Opening,
             part => part,
         };
-        return Reading::Unit(unit(node, part, enclosing.cloned()));
+        return NodeReading::Unit(build_unit(node, part, enclosing.cloned()));
     };
-    let named = || symbol::qualified(grammar, rule, node, text, enclosing.map(AsRef::as_ref));
+    let named =
+        || symbol::read_qualified_name(grammar, rule, node, text, enclosing.map(AsRef::as_ref));
     match rule.construct {
-        Construct::Lead => Reading::Unit(unit(node, Part::Lead, enclosing.cloned())),
-        Construct::Transparent if first < last => {
-            Reading::Open(Open { symbol: enclosing.cloned(), is_body: true })
+        ConstructKind::Lead => {
+            NodeReading::Unit(build_unit(node, UnitRole::Lead, enclosing.cloned()))
         }
-        Construct::Scope if first < last => Reading::Open(opened(rule, named(), enclosing)),
-        Construct::Transparent | Construct::Scope => {
-            Reading::Unit(unit(node, Part::Glue, enclosing.cloned()))
+        ConstructKind::Transparent if first < last => {
+            NodeReading::Open(OpenNode { symbol: enclosing.cloned(), is_body: true })
         }
-        Construct::Label if !fits && first < last => {
-            Reading::Open(Open { symbol: enclosing.cloned(), is_body: false })
+        ConstructKind::Scope if first < last => {
+            NodeReading::Open(open_definition(rule, named(), enclosing))
         }
-        Construct::Label => Reading::Unit(unit(node, Part::Glue, enclosing.cloned())),
-        Construct::Value if last - first + 1 < NAMED_VALUE_LINES => {
-            Reading::Unit(unit(node, Part::Glue, enclosing.cloned()))
+        ConstructKind::Label if !fits && first < last => {
+            NodeReading::Open(OpenNode { symbol: enclosing.cloned(), is_body: false })
         }
-        Construct::Definition | Construct::Container | Construct::Value | Construct::Wrapper => {
-            match named() {
-                name if !fits && first < last => Reading::Open(opened(rule, name, enclosing)),
-                Some(name) => Reading::Unit(unit(node, Part::Definition, Some(name))),
-                None => Reading::Unit(unit(node, Part::Glue, enclosing.cloned())),
+        ConstructKind::Transparent | ConstructKind::Scope | ConstructKind::Label => {
+            NodeReading::Unit(build_unit(node, UnitRole::Glue, enclosing.cloned()))
+        }
+        ConstructKind::Value if last - first + 1 < NAMED_VALUE_LINES => {
+            NodeReading::Unit(build_unit(node, UnitRole::Glue, enclosing.cloned()))
+        }
+        ConstructKind::Definition
+        | ConstructKind::Container
+        | ConstructKind::Value
+        | ConstructKind::Wrapper => match named() {
+            name if !fits && first < last => {
+                NodeReading::Open(open_definition(rule, name, enclosing))
             }
-        }
+            Some(name) => NodeReading::Unit(build_unit(node, UnitRole::Definition, Some(name))),
+            None => NodeReading::Unit(build_unit(node, UnitRole::Glue, enclosing.cloned())),
+        },
     }
 }
 
-fn is_container(grammar: &Grammar, rule: Option<&Rule>, node: Node<'_>) -> bool {
+fn is_container(grammar: &GrammarRules, rule: Option<&NodeRule>, node: Node<'_>) -> bool {
     match rule.map(|rule| rule.construct) {
-        Some(Construct::Container) => true,
-        Some(Construct::Wrapper) => symbol::inside(grammar, node)
-            .is_some_and(|(inside, _)| inside.construct == Construct::Container),
+        Some(ConstructKind::Container) => true,
+        Some(ConstructKind::Wrapper) => symbol::find_wrapped_definition(grammar, node)
+            .is_some_and(|(inside, _)| inside.construct == ConstructKind::Container),
         _ => false,
     }
 }
 
-/// What is known among the children of a definition. Those of a wrapper keep the outer symbol,
+/// Returns the state for the children of a definition. Children of a wrapper keep the outer symbol,
 /// because the definition inside adds its own name.
-fn opened(rule: &Rule, name: Option<Rc<str>>, enclosing: Option<&Rc<str>>) -> Open {
+fn open_definition(
+    rule: &NodeRule,
+    name: Option<Rc<str>>,
+    enclosing: Option<&Rc<str>>,
+) -> OpenNode {
     let symbol = match rule.construct {
-        Construct::Wrapper => enclosing.cloned(),
+        ConstructKind::Wrapper => enclosing.cloned(),
         _ => name.or_else(|| enclosing.cloned()),
     };
-    Open { symbol, is_body: rule.name == Name::Heading }
+    OpenNode { symbol, is_body: rule.name == NameSource::Heading }
 }
 
-/// Whether the children of a node that has no rule are content. Pieces of a signature that are too
-/// large to stay whole are content too.
+/// Returns true if the children of a node without a rule are content. This includes pieces of a
+/// signature that are too large to stay whole.
 fn is_body(node: Node<'_>) -> bool {
     node.is_named()
 }
 
-/// Tells brackets from content.
-fn token(node: Node<'_>) -> Part {
+/// Distinguishes brackets from content.
+fn classify_token(node: Node<'_>) -> UnitRole {
     if node.is_named() {
-        return Part::Glue;
+        return UnitRole::Glue;
     }
     match node.kind() {
-        "{" | "(" | "[" | "do" | "then" | "begin" | "=>" | "=" | ":" | "#{" => Part::Opening,
+        "{" | "(" | "[" | "do" | "then" | "begin" | "=>" | "=" | ":" | "#{" => UnitRole::Opening,
         "}" | ")" | "]" | "end" | "fi" | "done" | "esac" | ";" | "," | "#endif" | "};" => {
-            Part::Closing
+            UnitRole::Closing
         }
-        _ => Part::Glue,
+        _ => UnitRole::Glue,
     }
 }
 
-fn unit(node: Node<'_>, part: Part, symbol: Option<Rc<str>>) -> Unit {
-    let (first, last) = span(node);
-    Unit { first, last, part, symbol }
+fn build_unit(node: Node<'_>, part: UnitRole, symbol: Option<Rc<str>>) -> TextUnit {
+    let (first, last) = line_span(node);
+    TextUnit { first, last, part, symbol }
 }
 
-/// Adds a unit; what starts on the last line of the one before becomes part of that one.
-fn push(units: &mut Vec<Unit>, unit: Unit) {
+/// Adds a unit. A unit that starts on the last line of the one before is merged into it.
+fn push_unit(units: &mut Vec<TextUnit>, unit: TextUnit) {
     let Some(before) = units.last_mut().filter(|before| unit.first <= before.last) else {
         units.push(unit);
         return;
@@ -191,16 +216,16 @@ fn push(units: &mut Vec<Unit>, unit: Unit) {
     let is_same_line = unit.last <= before.last;
     before.last = before.last.max(unit.last);
     before.part = match (before.part, unit.part) {
-        (Part::Definition, _) => Part::Definition,
-        (_, Part::Definition) => {
+        (UnitRole::Definition, _) => UnitRole::Definition,
+        (_, UnitRole::Definition) => {
             before.symbol = unit.symbol;
-            Part::Definition
+            UnitRole::Definition
         }
-        (Part::Closing, Part::Closing) => Part::Closing,
-        (_, Part::Opening) => Part::Opening,
-        (part, Part::Closing | Part::Lead) if is_same_line => part,
-        (Part::Opening, Part::Glue) if is_same_line => Part::Opening,
-        _ => Part::Glue,
+        (UnitRole::Closing, UnitRole::Closing) => UnitRole::Closing,
+        (_, UnitRole::Opening) => UnitRole::Opening,
+        (part, UnitRole::Closing | UnitRole::Lead) if is_same_line => part,
+        (UnitRole::Opening, UnitRole::Glue) if is_same_line => UnitRole::Opening,
+        _ => UnitRole::Glue,
     };
 }
 
@@ -211,7 +236,7 @@ mod tests {
         path::{Path, PathBuf},
     };
 
-    use codeinfo_lang::{Reader, detect};
+    use codeinfo_lang::{StructureReader, detect};
 
     use super::*;
 
@@ -221,7 +246,7 @@ mod tests {
         entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
     }
 
-    /// Of a file in each language, and of all code of this repository.
+    /// Checks a file in each language and all code of this repository.
     #[test]
     fn what_is_left_out_before_parsing_changes_no_unit() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -230,18 +255,23 @@ mod tests {
         for path in folders.iter().flat_map(|name| files(&folder.join(name))) {
             let Ok(text) = fs::read_to_string(&path) else { continue };
             let file = path.display();
-            let Some(Reader::Grammar(grammar)) =
-                detect::language(&file.to_string(), &text).map(|language| language.reader)
+            let Some(StructureReader::Grammar(grammar)) =
+                detect::detect_language(&file.to_string(), &text).map(|language| language.reader)
             else {
                 continue;
             };
-            let lines = Lines::of(&text);
+            let lines = LineIndex::new(&text);
             let readable = leave_out_unreadable(grammar, &text);
-            let whole = structure(grammar, &lines, &readable, &parse(grammar, &readable).unwrap());
-            let stripped = outline(grammar, &lines, &text).unwrap();
-            let units = |of: &Structure| format!("{:#?}", of.units);
+            let whole = build_structure(
+                grammar,
+                &lines,
+                &readable,
+                &parse_tree(grammar, &readable).unwrap(),
+            );
+            let stripped = parse_structure(grammar, &lines, &text).unwrap();
+            let units = |structure: &TextStructure| format!("{:#?}", structure.units);
             assert_eq!(units(&stripped), units(&whole), "{file}");
-            let without = strip_bodies::stripped(grammar, &text);
+            let without = strip_bodies::strip_function_bodies(grammar, &text);
             count += usize::from(without.is_some_and(|without| without.len() < text.len()));
         }
         assert!(count > 300, "{count}");

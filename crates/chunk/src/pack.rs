@@ -1,42 +1,47 @@
-//! Packs units into chunks: what leads a definition goes with it, small neighbours are joined,
-//! what is too large is cut by lines, and every line that is not blank ends up in one chunk.
+//! Packs units into chunks.
+//!
+//! Comments and attributes join the definition they lead, and small neighbours are joined. Units
+//! that are too large are cut by lines. Every line that is not blank ends up in one chunk.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
 use super::{
-    Outline,
-    lines::Lines,
-    size::WHOLE,
-    unit::{Part, Structure, Unit},
-    window::{self, MAX, Packed, TARGET},
+    TextOutline,
+    lines::LineIndex,
+    size::{SizeLimit, WHOLE},
+    unit::{TextStructure, TextUnit, UnitRole},
+    window::{self, MAX, PackedLines, TARGET},
 };
 
-/// Small neighbours are joined up to this size.
-const JOIN: (usize, usize) = (24, 1000);
-/// The first lines of something opened go with what follows up to this size.
-const HEADER: (usize, usize) = (30, 1000);
-/// A unit of at most this size does not stand alone if it can be helped.
-const TINY: (usize, usize) = (4, 200);
-/// A comment of at most this many lines goes with the next unit across one blank line.
+/// Maximum lines and bytes of small neighbours that are joined.
+const JOIN: SizeLimit = SizeLimit { lines: 24, bytes: 1000 };
+/// Maximum lines and bytes of an opening that joins the next unit.
+const HEADER: SizeLimit = SizeLimit { lines: 30, bytes: 1000 };
+/// Maximum lines and bytes of a unit that is joined to a neighbour where possible.
+const TINY: SizeLimit = SizeLimit { lines: 4, bytes: 200 };
+/// Maximum lines of a comment that joins the next unit across one blank line.
 const NEAR_LEAD_LINES: usize = 6;
 
-/// Packs the units of a file.
-pub(super) fn pack<'a>(lines: &Lines<'a>, outline: &Outline) -> Vec<Packed<'a>> {
-    let Structure { units, definitions } = &outline.structure;
-    let heads = heads(units);
-    let units = filled(lines, units);
-    let units = led(lines, attached(lines, units), outline.separator);
-    let cut = definitions.iter().filter(|one| one.is_cut).map(|one| one.line).collect();
-    let units = Joining { lines, outline, cut }.joined(units);
-    let mut packed: Vec<Packed<'a>> = Vec::new();
+pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Vec<PackedLines<'a>> {
+    let TextStructure { units, definitions } = &outline.structure;
+    let heads = find_opening_lines(units);
+    let units = fill_gaps(lines, units);
+    let units = attach_tiny_glue(lines, attach_leads(lines, units), outline.separator);
+    let cut = definitions
+        .iter()
+        .filter(|definition| definition.is_cut)
+        .map(|definition| definition.line)
+        .collect();
+    let units = UnitJoiner { lines, outline, cut }.join_units(units);
+    let mut packed: Vec<PackedLines<'a>> = Vec::new();
     for unit in units {
         let from = packed.len();
-        window::cut(lines, unit.first..unit.last + 1, unit.symbol.as_ref(), &mut packed);
+        window::pack_range(lines, unit.first..unit.last + 1, unit.symbol.as_ref(), &mut packed);
         let above = unit.symbol.as_ref().and_then(|symbol| {
             let known = heads.get(symbol)?;
             known.get(known.partition_point(|head| *head < unit.first).checked_sub(1)?).copied()
         });
-        let is_named = unit.part == Part::Definition && unit.symbol.is_some();
+        let is_named = unit.part == UnitRole::Definition && unit.symbol.is_some();
         let mut table = None;
         for piece in packed.iter_mut().skip(from) {
             let start = piece.lines.start;
@@ -47,26 +52,27 @@ pub(super) fn pack<'a>(lines: &Lines<'a>, outline: &Outline) -> Vec<Packed<'a>> 
     packed
 }
 
-/// The first row of the table that a piece starts in, given that of the piece before.
-fn table_head(lines: &Lines<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
+/// Returns the first row of the table that continues into a piece. `before` is the result for the
+/// piece before.
+fn table_head(lines: &LineIndex<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
     let is_row = |line: usize| lines.text(line..line + 1).trim_start().starts_with('|');
-    let goes_on = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
-    if !goes_on {
+    let is_continued = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
+    if !is_continued {
         return None;
     }
     before.or_else(|| {
-        let top = piece.start.saturating_sub(TARGET.0 * 2);
+        let top = piece.start.saturating_sub(TARGET.lines * 2);
         (top..piece.start).rev().take_while(|line| is_row(*line)).last()
     })
 }
 
-/// Where the opened definitions start, by symbol.
-fn heads(units: &[Unit]) -> HashMap<Rc<str>, Vec<usize>> {
+/// Returns the first lines of opened definitions by symbol, in ascending order.
+fn find_opening_lines(units: &[TextUnit]) -> HashMap<Rc<str>, Vec<usize>> {
     let mut heads: HashMap<Rc<str>, Vec<usize>> = HashMap::new();
     let mut before: Option<&Rc<str>> = None;
     for unit in units {
         if let Some(symbol) = unit.symbol.as_ref()
-            && unit.part == Part::Opening
+            && unit.part == UnitRole::Opening
             && before != Some(symbol)
         {
             heads.entry(Rc::clone(symbol)).or_default().push(unit.first);
@@ -76,40 +82,42 @@ fn heads(units: &[Unit]) -> HashMap<Rc<str>, Vec<usize>> {
     heads
 }
 
-/// Adds glue for lines that no unit covers and that are not blank. Parsers leave such lines out
-/// only where a file is damaged.
-fn filled(lines: &Lines<'_>, units: &[Unit]) -> Vec<Unit> {
-    let mut filled: Vec<Unit> = Vec::with_capacity(units.len());
+/// Adds glue for lines that are not blank and that no unit covers. Parsers leave such lines out
+/// only in damaged files.
+fn fill_gaps(lines: &LineIndex<'_>, units: &[TextUnit]) -> Vec<TextUnit> {
+    let mut filled: Vec<TextUnit> = Vec::with_capacity(units.len());
     let mut next = 0;
-    let end = Unit { first: lines.count(), last: lines.count(), part: Part::Glue, symbol: None };
+    let end =
+        TextUnit { first: lines.count(), last: lines.count(), part: UnitRole::Glue, symbol: None };
     for mut unit in units.iter().cloned().chain([end]) {
-        let gap = lines.trim(next..unit.first.max(next));
+        let gap = lines.trim_blank_lines(next..unit.first.max(next));
         if !gap.is_empty() {
-            let (first, last) = (gap.start, gap.end - 1);
-            filled.push(Unit { first, last, part: Part::Glue, symbol: None });
+            let first = gap.start;
+            let last = gap.end - 1;
+            filled.push(TextUnit { first, last, part: UnitRole::Glue, symbol: None });
         }
-        // A parser may count an empty last line that is none.
+        // A parser may count an empty last line that the text does not have.
         unit.last = unit.last.min(lines.count().saturating_sub(1));
-        let own = lines.trim(unit.first.max(next)..unit.last + 1);
+        let own = lines.trim_blank_lines(unit.first.max(next)..unit.last + 1);
         next = next.max(unit.last + 1);
         if !own.is_empty() {
-            filled.push(Unit { first: own.start, last: own.end - 1, ..unit });
+            filled.push(TextUnit { first: own.start, last: own.end - 1, ..unit });
         }
     }
     filled
 }
 
-/// Puts leads and openings to what follows them, and closings to what they close.
-fn attached(lines: &Lines<'_>, units: Vec<Unit>) -> Vec<Unit> {
-    let mut attached: Vec<Unit> = Vec::with_capacity(units.len());
+/// Joins leads and openings to the unit after them, and closings to the unit before.
+fn attach_leads(lines: &LineIndex<'_>, units: Vec<TextUnit>) -> Vec<TextUnit> {
+    let mut attached: Vec<TextUnit> = Vec::with_capacity(units.len());
     for unit in units {
         match attached.last_mut() {
             Some(before) if goes_together(lines, before, &unit) => {
-                if unit.part != Part::Closing {
+                if unit.part != UnitRole::Closing {
                     before.symbol = symbol_of_both(lines, before, &unit);
                     before.part = unit.part;
-                } else if before.part != Part::Definition {
-                    before.part = Part::Glue;
+                } else if before.part != UnitRole::Definition {
+                    before.part = UnitRole::Glue;
                 }
                 before.last = unit.last;
             }
@@ -120,13 +128,14 @@ fn attached(lines: &Lines<'_>, units: Vec<Unit>) -> Vec<Unit> {
     attached
 }
 
-/// Gives leads the symbol of what they lead to. Too long to go with it, they are still about it.
-fn name_leads(units: &mut [Unit]) {
+/// Gives each lead the symbol of the unit after it, because a lead too long to join it still
+/// describes it.
+fn name_leads(units: &mut [TextUnit]) {
     let mut next: Option<(usize, Option<Rc<str>>)> = None;
     for unit in units.iter_mut().rev() {
         match &next {
-            Some((first, symbol)) if unit.part == Part::Lead && unit.last + 1 == *first => {
-                unit.part = Part::Glue;
+            Some((first, symbol)) if unit.part == UnitRole::Lead && unit.last + 1 == *first => {
+                unit.part = UnitRole::Glue;
                 unit.symbol.clone_from(symbol);
             }
             _ => {}
@@ -135,44 +144,45 @@ fn name_leads(units: &mut [Unit]) {
     }
 }
 
-fn goes_together(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> bool {
+fn goes_together(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> bool {
     let both = before.first..unit.last + 1;
-    if !lines.fits(&both, MAX) {
+    if !lines.fits_within(&both, MAX) {
         return false;
     }
     let blank = unit.first - before.last - 1;
     let own = before.first..before.last + 1;
     match (before.part, unit.part) {
-        (_, Part::Closing) | (Part::Opening, Part::Opening) => true,
-        (Part::Opening, _) => lines.fits(&own, HEADER),
-        (Part::Lead, Part::Lead) => blank == 0 && lines.fits(&both, TARGET),
-        (Part::Lead, _) => blank == 0 || (blank == 1 && own.len() <= NEAR_LEAD_LINES),
-        (Part::Glue | Part::Definition | Part::Closing, _) => false,
+        (_, UnitRole::Closing) | (UnitRole::Opening, UnitRole::Opening) => true,
+        (UnitRole::Opening, _) => lines.fits_within(&own, HEADER),
+        (UnitRole::Lead, UnitRole::Lead) => blank == 0 && lines.fits_within(&both, TARGET),
+        (UnitRole::Lead, _) => blank == 0 || (blank == 1 && own.len() <= NEAR_LEAD_LINES),
+        (UnitRole::Glue | UnitRole::Definition | UnitRole::Closing, _) => false,
     }
 }
 
-/// What leads a definition takes its symbol, except for the first lines of a type that outweigh its
-/// first member.
-fn symbol_of_both(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> Option<Rc<str>> {
-    let bytes = |unit: &Unit| lines.bytes(unit.first..unit.last + 1);
-    let is_type = matches!(before.part, Part::Opening | Part::Glue) && before.symbol.is_some();
+/// Returns the symbol of the unit after a lead or opening. The opening of a type keeps its own
+/// symbol if it is larger than the first member.
+fn symbol_of_both(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> Option<Rc<str>> {
+    let bytes = |unit: &TextUnit| lines.byte_len(unit.first..unit.last + 1);
+    let is_type =
+        matches!(before.part, UnitRole::Opening | UnitRole::Glue) && before.symbol.is_some();
     let keeps = is_type && bytes(unit) < bytes(before);
     if keeps { before.symbol.clone() } else { unit.symbol.clone() }
 }
 
-/// Puts tiny glue to the definition that follows it in the same place.
-fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
-    let mut led: Vec<Unit> = Vec::with_capacity(units.len());
+/// Joins tiny glue to the definition after it if both have the same enclosing symbol.
+fn attach_tiny_glue(lines: &LineIndex<'_>, units: Vec<TextUnit>, separator: &str) -> Vec<TextUnit> {
+    let mut led: Vec<TextUnit> = Vec::with_capacity(units.len());
     for unit in units {
         match led.last_mut() {
             Some(before)
-                if unit.part == Part::Definition
-                    && before.part != Part::Definition
-                    && before.symbol.as_deref() == qualifier(&unit, separator)
-                    && lines.fits(&(before.first..before.last + 1), TINY)
-                    && lines.fits(&(before.first..unit.last + 1), WHOLE) =>
+                if unit.part == UnitRole::Definition
+                    && before.part != UnitRole::Definition
+                    && before.symbol.as_deref() == symbol_qualifier(&unit, separator)
+                    && lines.fits_within(&(before.first..before.last + 1), TINY)
+                    && lines.fits_within(&(before.first..unit.last + 1), WHOLE) =>
             {
-                *before = Unit { first: before.first, ..unit };
+                *before = TextUnit { first: before.first, ..unit };
             }
             _ => led.push(unit),
         }
@@ -180,21 +190,21 @@ fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
     led
 }
 
-/// Joins neighbours that are small.
-struct Joining<'a> {
-    lines: &'a Lines<'a>,
-    outline: &'a Outline,
-    /// The first lines of definitions that are cut, in order.
+/// Joins small neighbours.
+struct UnitJoiner<'a> {
+    lines: &'a LineIndex<'a>,
+    outline: &'a TextOutline,
+    /// First lines of definitions that are cut, in ascending order.
     cut: Vec<usize>,
 }
 
-impl Joining<'_> {
-    fn joined(&self, units: Vec<Unit>) -> Vec<Unit> {
-        let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
-        // Size of what a joined unit is named after.
+impl UnitJoiner<'_> {
+    fn join_units(&self, units: Vec<TextUnit>) -> Vec<TextUnit> {
+        let mut joined: Vec<TextUnit> = Vec::with_capacity(units.len());
+        // Bytes of the unit that gave the joined unit its name.
         let mut named_bytes = 0;
         for unit in units {
-            let bytes = self.lines.bytes(unit.first..unit.last + 1);
+            let bytes = self.lines.byte_len(unit.first..unit.last + 1);
             match joined.last_mut() {
                 Some(before) if self.may_join(before, &unit) => {
                     if self.takes_name(before, &unit, named_bytes < bytes) {
@@ -202,8 +212,8 @@ impl Joining<'_> {
                         named_bytes = bytes;
                     }
                     before.last = unit.last;
-                    if unit.part == Part::Definition {
-                        before.part = Part::Definition;
+                    if unit.part == UnitRole::Definition {
+                        before.part = UnitRole::Definition;
                     }
                 }
                 _ => {
@@ -215,19 +225,20 @@ impl Joining<'_> {
         joined
     }
 
-    /// Whether two units may share a chunk: glue with what it stands beside, and small neighbours in one
-    /// place and language. What starts a definition that is cut goes with no other definition.
-    fn may_join(&self, before: &Unit, unit: &Unit) -> bool {
-        let Outline { borders, separator, .. } = self.outline;
-        let is_glue = |unit: &Unit| unit.part != Part::Definition;
-        let is_tiny = |unit: &Unit| self.lines.fits(&(unit.first..unit.last + 1), TINY);
-        let is_one = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
-        if self.opens(unit) && !is_one {
-            let is_outside =
-                before.symbol.is_none() || before.symbol.as_deref() == qualifier(unit, separator);
+    /// Returns true if two units may share a chunk: glue with its neighbour, or small neighbours
+    /// with the same enclosing symbol and language. The start of a cut definition shares no chunk
+    /// with another definition.
+    fn may_join(&self, before: &TextUnit, unit: &TextUnit) -> bool {
+        let TextOutline { borders, separator, .. } = self.outline;
+        let is_glue = |unit: &TextUnit| unit.part != UnitRole::Definition;
+        let is_tiny = |unit: &TextUnit| self.lines.fits_within(&(unit.first..unit.last + 1), TINY);
+        let is_same_glue = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
+        if self.starts_cut_definition(unit) && !is_same_glue {
+            let is_outside = before.symbol.is_none()
+                || before.symbol.as_deref() == symbol_qualifier(unit, separator);
             return is_outside && is_glue(before) && is_tiny(before);
         }
-        let size = if is_one {
+        let size = if is_same_glue {
             TARGET
         } else if is_glue(before) && is_tiny(before) || is_glue(unit) && is_tiny(unit) {
             WHOLE
@@ -236,20 +247,21 @@ impl Joining<'_> {
         } else {
             return false;
         };
-        self.lines.fits(&(before.first..unit.last + 1), size)
+        self.lines.fits_within(&(before.first..unit.last + 1), size)
     }
 
-    /// Whether a unit has the first line of a definition that is cut.
-    fn opens(&self, unit: &Unit) -> bool {
+    /// Returns true if a unit contains the first line of a cut definition.
+    fn starts_cut_definition(&self, unit: &TextUnit) -> bool {
         let next = self.cut.partition_point(|line| *line < unit.first);
         self.cut.get(next).is_some_and(|line| *line <= unit.last)
     }
 
-    /// Whether two joined units are named after the second one: the only definition, unless a type's
-    /// first lines outweigh it, else the larger.
-    fn takes_name(&self, before: &Unit, unit: &Unit, is_larger: bool) -> bool {
-        let defines = |unit: &Unit| unit.part == Part::Definition;
-        match (defines(before), defines(unit) || self.opens(unit)) {
+    /// Returns true if two joined units take the name of the second one. The only definition gives
+    /// the name, unless it is smaller than a named opening before it; otherwise the larger unit
+    /// does.
+    fn takes_name(&self, before: &TextUnit, unit: &TextUnit, is_larger: bool) -> bool {
+        let defines = |unit: &TextUnit| unit.part == UnitRole::Definition;
+        match (defines(before), defines(unit) || self.starts_cut_definition(unit)) {
             (true, false) => false,
             (false, true) if before.symbol.is_none() => true,
             _ => is_larger,
@@ -257,28 +269,31 @@ impl Joining<'_> {
     }
 }
 
-/// Whether one of the lines, which are in order, begins what stands after `before`, up to `unit`.
-fn is_between(borders: &[usize], before: &Unit, unit: &Unit) -> bool {
+/// Returns true if one of the ascending `borders` lies after `before` and at or before the start of
+/// `unit`.
+fn is_between(borders: &[usize], before: &TextUnit, unit: &TextUnit) -> bool {
     let next = borders.partition_point(|border| *border <= before.last);
     borders.get(next).is_some_and(|border| *border <= unit.first)
 }
 
-/// Whether two units stand in the same place, or one is where the other stands.
-fn are_near(before: &Unit, unit: &Unit, separator: &str) -> bool {
-    let (one, other) = (place(before, separator), place(unit, separator));
-    one == other || one == unit.symbol.as_deref() || other == before.symbol.as_deref()
+/// Returns true if two units have the same enclosing symbol, or one encloses the other.
+fn are_near(before: &TextUnit, unit: &TextUnit, separator: &str) -> bool {
+    let before_enclosing = enclosing_symbol(before, separator);
+    let unit_enclosing = enclosing_symbol(unit, separator);
+    before_enclosing == unit_enclosing
+        || before_enclosing == unit.symbol.as_deref()
+        || unit_enclosing == before.symbol.as_deref()
 }
 
-/// The symbol of what a unit stands in.
-fn place<'a>(unit: &'a Unit, separator: &str) -> Option<&'a str> {
+fn enclosing_symbol<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> {
     match unit.part {
-        Part::Definition => qualifier(unit, separator),
+        UnitRole::Definition => symbol_qualifier(unit, separator),
         _ => unit.symbol.as_deref(),
     }
 }
 
-/// `a::b` of `a::b::c`.
-fn qualifier<'a>(unit: &'a Unit, separator: &str) -> Option<&'a str> {
+/// Returns `a::b` for `a::b::c`.
+fn symbol_qualifier<'a>(unit: &'a TextUnit, separator: &str) -> Option<&'a str> {
     let (qualifier, _) = unit.symbol.as_deref()?.rsplit_once(separator)?;
     (!qualifier.is_empty()).then_some(qualifier)
 }

@@ -1,4 +1,4 @@
-//! Takes a page apart into markup, scripts and styles.
+//! Splits a page into markup, scripts and styles.
 
 use std::ops::Range;
 
@@ -7,34 +7,34 @@ use codeinfo_lang::{
     languages::{data::JSON, javascript, styles::CSS},
 };
 
-use super::lines::Lines;
+use super::lines::LineIndex;
 
-/// A run of lines of one content.
+/// A run of lines with the same kind of content.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct PagePiece {
     pub(super) lines: Range<usize>,
-    pub(super) content: Content,
+    pub(super) content: PagePieceContent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum PagePieceContent {
     Markup,
-    /// The line of a tag before a script or style.
+    /// The line of the tag before a script or style.
     OpeningTag,
     ClosingTag,
     Inner(&'static Language),
 }
 
-/// Returns the pieces, in order; every line is in one.
-pub(super) fn pieces(lines: &Lines<'_>) -> Vec<Piece> {
+/// Returns the pieces, in order. Every line is in exactly one.
+pub(super) fn split_page(lines: &LineIndex<'_>) -> Vec<PagePiece> {
     let mut pieces = Vec::new();
     let mut markup = 0;
     let mut at = 0;
-    // Without a closing tag after a line there is none after later ones.
+    // Per tag: true once no closing tag follows a line, because none follows later lines either.
     let mut unclosed: [bool; 2] = [false; 2];
     while at < lines.count() {
         let text = lines.text(at..at + 1).trim();
-        let Some((tag, language)) = opening(text) else {
+        let Some((tag, language)) = parse_opening_tag(text) else {
             at += 1;
             continue;
         };
@@ -45,11 +45,11 @@ pub(super) fn pieces(lines: &Lines<'_>) -> Vec<Piece> {
             .flatten();
         match (end, language) {
             (Some(end), Some(language)) if at + 1 < end => {
-                let piece = |lines, content| Piece { lines, content };
-                pieces.push(piece(markup..at, Content::Markup));
-                pieces.push(piece(at..at + 1, Content::OpeningTag));
-                pieces.push(piece(at + 1..end, Content::Inner(language)));
-                pieces.push(piece(end..end + 1, Content::ClosingTag));
+                let piece = |lines, content| PagePiece { lines, content };
+                pieces.push(piece(markup..at, PagePieceContent::Markup));
+                pieces.push(piece(at..at + 1, PagePieceContent::OpeningTag));
+                pieces.push(piece(at + 1..end, PagePieceContent::Inner(language)));
+                pieces.push(piece(end..end + 1, PagePieceContent::ClosingTag));
                 markup = end + 1;
                 at = end + 1;
             }
@@ -64,17 +64,17 @@ pub(super) fn pieces(lines: &Lines<'_>) -> Vec<Piece> {
             }
         }
     }
-    pieces.push(Piece { lines: markup..lines.count(), content: Content::Markup });
+    pieces.push(PagePiece { lines: markup..lines.count(), content: PagePieceContent::Markup });
     pieces.retain(|piece| !piece.lines.is_empty());
     pieces
 }
 
-fn is_tag(lines: &Lines<'_>, line: usize, tag: &str) -> bool {
+fn is_tag(lines: &LineIndex<'_>, line: usize, tag: &str) -> bool {
     lines.text(line..line + 1).trim_start().starts_with(tag)
 }
 
-/// The tag that a line opens, 0 for scripts and 1 for styles, and the language between the tags.
-fn opening(text: &str) -> Option<(usize, Option<&'static Language>)> {
+/// Parses an opening tag: 0 for a script or 1 for a style, and the language of its content.
+fn parse_opening_tag(text: &str) -> Option<(usize, Option<&'static Language>)> {
     let has = |what: &str| text.contains(what);
     if text.starts_with("<style") && text.ends_with('>') {
         return Some((1, Some(&CSS)));

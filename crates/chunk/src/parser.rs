@@ -1,4 +1,4 @@
-//! The parsers of the languages that have one, and what they say of a node.
+//! Runs the parsers and maps the nodes of their trees to rules.
 
 use std::{
     ops::ControlFlow,
@@ -6,35 +6,35 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_lang::grammar::{self, Grammar, Rule};
+use codeinfo_lang::grammar::{self, GrammarRules, NodeRule};
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
-/// Parsing one file may take this long. Ordinary code takes about 0.1 s per megabyte, some Markdown
-/// ten times that, on one undisturbed core; only hostile input gets near the limit.
+/// Maximum time to parse one file. Ordinary code takes about 0.1 s per megabyte, some Markdown ten
+/// times that, on one undisturbed core. Only hostile input gets near the limit.
 const PARSE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What the nodes of one parser mean, by the numbers of their kinds: their names are slow to compare.
-type Rules = Vec<Option<&'static Rule>>;
+/// Rules of one parser, by the number of the node kind, because kind names are slow to compare.
+type NodeRules = Vec<Option<&'static NodeRule>>;
 
-static RULES: [OnceLock<Rules>; grammar::Parser::COUNT] =
-    [const { OnceLock::new() }; grammar::Parser::COUNT];
+static RULES: [OnceLock<NodeRules>; grammar::ParserId::COUNT] =
+    [const { OnceLock::new() }; grammar::ParserId::COUNT];
 
-/// Returns what a node means; `None` for glue.
-pub(super) fn rule(grammar: &Grammar, node: Node<'_>) -> Option<&'static Rule> {
+/// Returns the rule for a node; `None` for glue.
+pub(super) fn find_rule(grammar: &GrammarRules, node: Node<'_>) -> Option<&'static NodeRule> {
     let rules = RULES.get(grammar.parser as usize)?.get_or_init(|| {
-        let tables = tables(grammar.parser);
+        let tables = tree_sitter_language(grammar.parser);
         let kinds = 0..u16::try_from(tables.node_kind_count()).unwrap_or(u16::MAX);
         let named = kinds
             .map(|kind| tables.node_kind_for_id(kind).filter(|_| tables.node_kind_is_named(kind)));
-        named.map(|name| grammar.rule(name?)).collect()
+        named.map(|name| grammar.find_rule(name?)).collect()
     });
     rules.get(usize::from(node.kind_id())).copied().flatten()
 }
 
-/// Parses a text; `None` when that takes too long.
-pub(super) fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
+/// Parses a text; `None` if that exceeds [`PARSE_LIMIT`].
+pub(super) fn parse_tree(grammar: &GrammarRules, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
-    parser.set_language(&tables(grammar.parser)).ok()?;
+    parser.set_language(&tree_sitter_language(grammar.parser)).ok()?;
     let deadline = Instant::now() + PARSE_LIMIT;
     let mut check = |_: &tree_sitter::ParseState| {
         if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -45,29 +45,30 @@ pub(super) fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-/// First and last line of a node. One that ends where a line starts does not touch that line.
-pub(super) fn span(node: Node<'_>) -> (usize, usize) {
-    let (start, end) = (node.start_position(), node.end_position());
+/// Returns the first and last line of a node. A node that ends at the start of a line does not
+/// include that line.
+pub(super) fn line_span(node: Node<'_>) -> (usize, usize) {
+    let start = node.start_position();
+    let end = node.end_position();
     let last = if end.column == 0 && start.row < end.row { end.row - 1 } else { end.row };
     (start.row, last)
 }
 
-/// Returns the tables of a parser.
-fn tables(parser: grammar::Parser) -> Language {
-    use grammar::Parser;
+fn tree_sitter_language(parser: grammar::ParserId) -> Language {
+    use grammar::ParserId;
     match parser {
-        Parser::Bash => tree_sitter_bash::LANGUAGE.into(),
-        Parser::C => tree_sitter_c::LANGUAGE.into(),
-        Parser::Cpp => tree_sitter_cpp::LANGUAGE.into(),
-        Parser::Csharp => tree_sitter_c_sharp::LANGUAGE.into(),
-        Parser::Go => tree_sitter_go::LANGUAGE.into(),
-        Parser::Java => tree_sitter_java::LANGUAGE.into(),
-        Parser::Javascript => tree_sitter_javascript::LANGUAGE.into(),
-        Parser::Php => tree_sitter_php::LANGUAGE_PHP.into(),
-        Parser::Python => tree_sitter_python::LANGUAGE.into(),
-        Parser::Ruby => tree_sitter_ruby::LANGUAGE.into(),
-        Parser::Rust => tree_sitter_rust::LANGUAGE.into(),
-        Parser::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
-        Parser::Typescript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+        ParserId::Bash => tree_sitter_bash::LANGUAGE.into(),
+        ParserId::C => tree_sitter_c::LANGUAGE.into(),
+        ParserId::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+        ParserId::Csharp => tree_sitter_c_sharp::LANGUAGE.into(),
+        ParserId::Go => tree_sitter_go::LANGUAGE.into(),
+        ParserId::Java => tree_sitter_java::LANGUAGE.into(),
+        ParserId::Javascript => tree_sitter_javascript::LANGUAGE.into(),
+        ParserId::Php => tree_sitter_php::LANGUAGE_PHP.into(),
+        ParserId::Python => tree_sitter_python::LANGUAGE.into(),
+        ParserId::Ruby => tree_sitter_ruby::LANGUAGE.into(),
+        ParserId::Rust => tree_sitter_rust::LANGUAGE.into(),
+        ParserId::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
+        ParserId::Typescript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
     }
 }

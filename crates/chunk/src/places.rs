@@ -1,98 +1,114 @@
-//! What the words of a text are where they stand: a definition, code, or a comment or string.
+//! Classifies the words of a text as the name of a definition, as code, or as part of a comment or
+//! string.
 //!
-//! A parsed text says so by its tree. Of others the marks of their language's comments and the usual quotes are
-//! read, and the lines by whose words the layout says that something is defined.
+//! Languages with a parser are classified by their syntax tree. Others are scanned for comment
+//! marks and quotes, and the layout rules find the lines that define something.
 
 use std::{cell::OnceCell, iter, ops::Range};
 
 use codeinfo_lang::{
-    Kind, Language, Reader,
-    comment::Comments,
-    grammar::{Construct, Grammar, Rule},
+    Language, LanguageKind, StructureReader,
+    comment::CommentSyntax,
+    grammar::{ConstructKind, GrammarRules, NodeRule},
 };
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use super::{Definition, definitions, outline::leave_out_unreadable, parser, symbol};
+use super::{
+    Definition, list_definitions,
+    outline::leave_out_unreadable,
+    parser,
+    symbol::{self, NodeScope},
+};
 
-/// What a word is where it stands.
+/// Syntactic context of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// The name of something that is defined here.
+pub enum SyntaxContext {
+    /// The name of a definition at this place.
     Definition,
     Code,
     /// In a comment or a string.
     Aside,
 }
 
-/// How many nodes around a name are looked at for the definition that it names.
+/// Maximum nodes around a name that are searched for its definition.
 const MAX_STEPS: usize = 8;
-/// The name of a definition is on its first line or so many after.
+/// Maximum lines of a definition that are searched for its name.
 const MAX_HEAD_LINES: usize = 3;
-/// Longer strings between single quotes are none: in some languages the mark stands alone.
+/// Maximum bytes of a string in single quotes. In some languages a single quote may occur alone.
 const MAX_QUOTED: usize = 200;
 
-/// Says what the words at `words`, ascending ranges of bytes, are. Takes as long as cutting the text does.
-pub fn places(language: Option<&Language>, text: &str, words: &[Range<usize>]) -> Vec<Place> {
-    if let Some(Reader::Grammar(grammar)) = language.map(|language| language.reader)
+/// Classifies the words at `words`, which are ascending byte ranges. Takes as long as chunking the
+/// text.
+pub fn classify_words(
+    language: Option<&Language>,
+    text: &str,
+    words: &[Range<usize>],
+) -> Vec<SyntaxContext> {
+    if let Some(StructureReader::Grammar(grammar)) = language.map(|language| language.reader)
         && let text = leave_out_unreadable(grammar, text)
-        && let Some(tree) = parser::parse(grammar, &text)
+        && let Some(tree) = parser::parse_tree(grammar, &text)
     {
-        let mut walk = Walk::new(grammar, &text, &tree);
-        return words.iter().map(|word| walk.place(word)).collect();
+        let mut walk = TreeWalker::new(grammar, &text, &tree);
+        return words.iter().map(|word| walk.classify_word(word)).collect();
     }
     quick_places(language, text, words)
 }
 
-/// Does the same without a parser, less surely and in time in proportion to the text.
-pub fn quick_places(language: Option<&Language>, text: &str, words: &[Range<usize>]) -> Vec<Place> {
-    let mut marks = Marks::new(language, text);
-    let is_parsed = language.is_some_and(|language| matches!(language.reader, Reader::Grammar(_)));
-    let heads = if is_parsed { Vec::new() } else { definitions(language, text) };
-    let mut places: Vec<Place> = words.iter().map(|word| marks.place(word)).collect();
-    let starts = starts(text);
+/// Classifies words without a parser: less reliable, in time linear in the text.
+pub fn quick_places(
+    language: Option<&Language>,
+    text: &str,
+    words: &[Range<usize>],
+) -> Vec<SyntaxContext> {
+    let mut marks = CommentScanner::new(language, text);
+    let is_parsed =
+        language.is_some_and(|language| matches!(language.reader, StructureReader::Grammar(_)));
+    let heads = if is_parsed { Vec::new() } else { list_definitions(language, text) };
+    let mut places: Vec<SyntaxContext> =
+        words.iter().map(|word| marks.classify_word(word)).collect();
+    let starts = find_line_starts(text);
     for head in heads {
-        if let Some(at) = named(&head, text, &starts, words, &places)
+        if let Some(at) = find_defined_word(&head, text, &starts, words, &places)
             && let Some(place) = places.get_mut(at)
         {
-            *place = Place::Definition;
+            *place = SyntaxContext::Definition;
         }
     }
     places
 }
 
-/// A walk over a tree from word to word, which enters no node twice.
-struct Walk<'a> {
-    grammar: &'a Grammar,
+/// Walks a tree from word to word and enters each node at most once.
+struct TreeWalker<'a> {
+    grammar: &'a GrammarRules,
     text: &'a str,
     cursor: TreeCursor<'a>,
-    /// The nodes around that of the cursor, the innermost last.
-    open: Vec<Open<'a>>,
+    /// Nodes around the cursor, innermost last.
+    open: Vec<EnteredNode<'a>>,
 }
 
-struct Open<'a> {
+struct EnteredNode<'a> {
     node: Node<'a>,
-    rule: Option<&'static Rule>,
-    /// Whether it stands in no definition, and whether it stands in a function.
-    around: (bool, bool),
-    /// Where the name is that it defines; read when it is first asked for.
+    rule: Option<&'static NodeRule>,
+    scope: NodeScope,
+    /// Byte range of the name that the node defines; read on first use.
     name: OnceCell<Option<Range<usize>>>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(grammar: &'a Grammar, text: &'a str, tree: &'a Tree) -> Self {
+impl<'a> TreeWalker<'a> {
+    fn new(grammar: &'a GrammarRules, text: &'a str, tree: &'a Tree) -> Self {
         Self { grammar, text, cursor: tree.walk(), open: Vec::new() }
     }
 
-    /// Says what the next word is.
-    fn place(&mut self, word: &Range<usize>) -> Place {
-        while self.open.last().is_some_and(|open| !has(open.node, word)) {
+    /// Classifies a word that follows the words before.
+    fn classify_word(&mut self, word: &Range<usize>) -> SyntaxContext {
+        while self.open.last().is_some_and(|open| !contains_word(open.node, word)) {
             self.open.pop();
             self.cursor.goto_parent();
         }
         loop {
             let node = self.cursor.node();
-            if has(node, word) {
-                let open = self.opened(node);
+            if contains_word(node, word) {
+                let open = self.enter_node(node);
                 if !self.cursor.goto_first_child() {
                     return place_in(
                         self.text,
@@ -107,51 +123,64 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn opened(&self, node: Node<'a>) -> Open<'a> {
-        let around = self.open.last().map_or((true, false), |outer| {
-            match (outer.around, outer.rule.map(|rule| rule.construct)) {
-                ((_, true), _) | (_, Some(Construct::Definition)) => (false, true),
-                (_, Some(Construct::Container | Construct::Value)) => (false, false),
-                (around, _) => around,
+    fn enter_node(&self, node: Node<'a>) -> EnteredNode<'a> {
+        let file_scope = NodeScope { is_top: true, is_code: false };
+        let scope = self.open.last().map_or(file_scope, |outer| {
+            match outer.rule.map(|rule| rule.construct) {
+                Some(ConstructKind::Definition) => NodeScope { is_top: false, is_code: true },
+                Some(ConstructKind::Container | ConstructKind::Value) => {
+                    NodeScope { is_top: false, is_code: outer.scope.is_code }
+                }
+                _ => outer.scope,
             }
         });
-        Open { node, rule: parser::rule(self.grammar, node), around, name: OnceCell::new() }
+        EnteredNode {
+            node,
+            rule: parser::find_rule(self.grammar, node),
+            scope,
+            name: OnceCell::new(),
+        }
     }
 }
 
-/// Whether a node has all of a word.
-fn has(node: Node<'_>, word: &Range<usize>) -> bool {
+/// Returns true if a node contains the whole word.
+fn contains_word(node: Node<'_>, word: &Range<usize>) -> bool {
     node.start_byte() <= word.start && word.end <= node.end_byte()
 }
 
-/// Whether a node defines what a word names.
-fn is_name(text: &str, node: &Open<'_>, rule: &Rule, word: &Range<usize>) -> bool {
+/// Returns true if a word is the name that a node defines.
+fn is_name(text: &str, node: &EnteredNode<'_>, rule: &NodeRule, word: &Range<usize>) -> bool {
     let read =
-        || symbol::defining(rule, node.node, text, node.around).map(|name| name.byte_range());
-    // A path may qualify the name: the last part of it is what is defined.
+        || symbol::find_name_node(rule, node.node, text, node.scope).map(|name| name.byte_range());
+    // A path may qualify the name. Its last part is the defined one.
     let name = node.name.get_or_init(read).as_ref();
     name.is_some_and(|name| name.end == word.end && name.start <= word.start)
 }
 
-/// Says what a word is by the nodes around it, the innermost first.
+/// Classifies a word by the nodes around it, innermost first.
 fn place_in<'a, 'b: 'a>(
     text: &str,
-    around: impl Iterator<Item = &'a Open<'b>>,
+    around: impl Iterator<Item = &'a EnteredNode<'b>>,
     word: &Range<usize>,
-) -> Place {
+) -> SyntaxContext {
     let mut named = around.skip_while(|open| !open.node.is_named()).peekable();
     if named.peek().is_some_and(|leaf| is_aside(leaf.node)) {
-        return Place::Aside;
+        return SyntaxContext::Aside;
     }
     for open in named.take(MAX_STEPS) {
-        if let Some(rule) = open.rule.filter(|rule| rule.construct != Construct::Lead) {
-            return if is_name(text, open, rule, word) { Place::Definition } else { Place::Code };
+        if let Some(rule) = open.rule.filter(|rule| rule.construct != ConstructKind::Lead) {
+            return if is_name(text, open, rule, word) {
+                SyntaxContext::Definition
+            } else {
+                SyntaxContext::Code
+            };
         }
     }
-    Place::Code
+    SyntaxContext::Code
 }
 
-/// Whether a node is text that no parser looks into. Its kind says so in every grammar that there is.
+/// Returns true if a node is a comment, string or text. All grammars use these words in the names
+/// of such kinds.
 fn is_aside(node: Node<'_>) -> bool {
     let kind = node.kind();
     ["comment", "string", "heredoc", "char_literal", "character_literal", "regex"]
@@ -161,19 +190,19 @@ fn is_aside(node: Node<'_>) -> bool {
         || kind.ends_with("_text")
 }
 
-/// Where each line starts.
-fn starts(text: &str) -> Vec<usize> {
+/// Returns the byte offset of each line.
+fn find_line_starts(text: &str) -> Vec<usize> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
     iter::once(0).chain(ends).collect()
 }
 
-/// Returns which of some words is the name of a definition.
-fn named(
+/// Returns the index of the word that is the name of a definition.
+fn find_defined_word(
     head: &Definition,
     text: &str,
     starts: &[usize],
     words: &[Range<usize>],
-    places: &[Place],
+    places: &[SyntaxContext],
 ) -> Option<usize> {
     let first = usize::try_from(head.first).ok()?.checked_sub(1)?;
     let last = usize::try_from(head.last).ok()?.min(first + MAX_HEAD_LINES);
@@ -182,45 +211,45 @@ fn named(
     let next = words.partition_point(|word| word.start < from);
     let near = words.iter().enumerate().skip(next).take_while(|(_, word)| word.end <= to);
     let mut fits = near.filter(|(at, word)| {
-        let is_code = places.get(*at) == Some(&Place::Code);
+        let is_code = places.get(*at) == Some(&SyntaxContext::Code);
         let is_name = text.get((*word).clone()).is_some_and(|word| ends_with(&head.symbol, word));
         is_code && is_name
     });
     fits.next().map(|(at, _)| at)
 }
 
-/// Whether a qualified symbol ends with a name.
+/// Returns true if a qualified symbol ends with a name.
 fn ends_with(symbol: &str, name: &str) -> bool {
     symbol
         .strip_suffix(name)
         .is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// The comments and strings of a text, by their marks, read from word to word. Strings of data are what it says, and
-/// count as code.
-pub struct Marks<'a> {
-    comments: &'a Comments,
+/// Finds comments and strings by their marks, from word to word. Strings in data files are content
+/// and count as code.
+pub struct CommentScanner<'a> {
+    comments: &'a CommentSyntax,
     has_strings: bool,
     text: &'a str,
     at: usize,
     before: u8,
-    /// Once a mark is not closed, no later one is.
+    /// Closing marks known to be missing from the rest of the text.
     unclosed: Vec<&'a str>,
-    /// Where the line ends in which a quote was not closed; no later one in it is.
+    /// End of a line with an unclosed quote; no quote is searched before it.
     unquoted_to: usize,
-    /// The last comment or string that was read.
+    /// Byte range of the last comment or string.
     aside: Range<usize>,
 }
 
-impl<'a> Marks<'a> {
-    /// Starts before the first word.
+impl<'a> CommentScanner<'a> {
+    /// Creates a scanner before the first word.
     pub fn new(language: Option<&'a Language>, text: &'a str) -> Self {
-        let comments = language.map_or(&Comments::ANY, |language| &language.comments);
-        let kind = language.map_or(Kind::Code, |language| language.kind);
-        // Each line of the code of a notebook is a string.
+        let comments = language.map_or(&CommentSyntax::ANY, |language| &language.comments);
+        let kind = language.map_or(LanguageKind::Code, |language| language.kind);
+        // In a notebook, each line of code is a JSON string.
         let is_notebook =
-            language.is_some_and(|language| matches!(language.reader, Reader::Notebook));
-        let has_strings = matches!(kind, Kind::Code | Kind::Script) && !is_notebook;
+            language.is_some_and(|language| matches!(language.reader, StructureReader::Notebook));
+        let has_strings = matches!(kind, LanguageKind::Code | LanguageKind::Script) && !is_notebook;
         let unclosed = Vec::new();
         Self {
             comments,
@@ -234,19 +263,19 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// Says whether a word, after those before it, is code or an aside.
-    pub fn place(&mut self, word: &Range<usize>) -> Place {
+    /// Classifies a word that follows the words before as code or aside.
+    pub fn classify_word(&mut self, word: &Range<usize>) -> SyntaxContext {
         while self.at <= word.start && self.at < self.text.len() {
-            self.read();
+            self.read_next_token();
         }
-        if self.aside.contains(&word.start) { Place::Aside } else { Place::Code }
+        if self.aside.contains(&word.start) { SyntaxContext::Aside } else { SyntaxContext::Code }
     }
 
     /// Reads one comment, string or character.
-    fn read(&mut self) {
+    fn read_next_token(&mut self) {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let first = rest.chars().next().map_or(1, char::len_utf8);
-        let length = self.length(rest);
+        let length = self.comment_or_string_length(rest);
         let mut end = self.at + length.unwrap_or(first).max(first);
         while !self.text.is_char_boundary(end) {
             end += 1;
@@ -258,9 +287,9 @@ impl<'a> Marks<'a> {
         self.at = end;
     }
 
-    /// Returns the length of the comment or string that `rest` starts with.
-    fn length(&mut self, rest: &str) -> Option<usize> {
-        let Comments { block, line: marks } = self.comments;
+    /// Returns the length in bytes of the comment or string at the start of `rest`.
+    fn comment_or_string_length(&mut self, rest: &str) -> Option<usize> {
+        let CommentSyntax { block, line: marks } = self.comments;
         let mut blocks = block.iter();
         let block =
             blocks.find(|(start, end)| rest.starts_with(start) && !self.unclosed.contains(end));
@@ -280,22 +309,23 @@ impl<'a> Marks<'a> {
         let bytes = rest.as_bytes();
         match bytes.first() {
             Some(b'"') if self.has_strings && self.unquoted_to <= self.at => {
-                let length = quoted(bytes, b'"');
+                let length = quoted_length(bytes, b'"');
                 if length.is_none() {
                     self.unquoted_to = self.at + line();
                 }
                 length
             }
             Some(b'\'') if self.has_strings && !is_part => {
-                quoted(bytes.get(..MAX_QUOTED).unwrap_or(bytes), b'\'')
+                quoted_length(bytes.get(..MAX_QUOTED).unwrap_or(bytes), b'\'')
             }
             _ => None,
         }
     }
 }
 
-/// Returns the length of a string of one line in which `\` escapes, if it ends.
-fn quoted(text: &[u8], quote: u8) -> Option<usize> {
+/// Returns the length in bytes of a string in one line, with `\` as escape; `None` without a
+/// closing quote.
+fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
     let mut is_escaped = false;
     for (at, byte) in text.iter().enumerate().skip(1) {
         match byte {

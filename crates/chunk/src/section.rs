@@ -1,73 +1,86 @@
-//! Turns a text with headings into units: sections where they fit, else their paragraphs.
+//! Turns a text with headings into units: whole sections, or their paragraphs where a section is
+//! too large.
 
 mod heading;
 
 use std::{ops::Range, rc::Rc};
 
-use codeinfo_lang::{grammar::Construct, language::Headings};
+use codeinfo_lang::{grammar::ConstructKind, language::HeadingStyle};
 
-use self::heading::Heading;
+use self::heading::SectionHeading;
 use super::{
-    lines::Lines,
+    lines::LineIndex,
     size::CONTAINER,
     symbol,
-    unit::{Definition, Part, Unit},
+    unit::{DefinitionSpan, TextUnit, UnitRole},
 };
 
-/// Returns the units of a text, in order, no two on one line. Without headings, there are only
-/// paragraphs.
-pub(super) fn units(style: Headings, lines: &Lines<'_>) -> Vec<Unit> {
-    let headings = heading::headings(style, lines);
+/// Returns the units of a text, in order, at most one on each line. A text without headings has
+/// only paragraphs.
+pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<TextUnit> {
+    let headings = heading::find_headings(style, lines);
     let start_of = |at: usize| headings.get(at).map_or(lines.count(), |heading| heading.first);
     let mut units = Vec::new();
-    paragraphs(lines, 0..start_of(0), None, &mut units);
-    // The sections around the one that is read: level and symbol.
+    add_paragraphs(lines, 0..start_of(0), None, &mut units);
+    // Sections around the current one: level and symbol.
     let mut open: Vec<(usize, Rc<str>)> = Vec::new();
-    let ends = ends(&headings);
+    let ends = find_section_ends(&headings);
     let mut at = 0;
     while let Some(heading) = headings.get(at) {
         while open.pop_if(|(level, _)| heading.level <= *level).is_some() {}
         let enclosing = open.last().map(|(_, symbol)| symbol.as_ref());
-        let symbol = symbol::joined(style.separator(), enclosing, &heading.name);
+        let symbol = symbol::join_symbol(style.separator(), enclosing, &heading.name);
         let after = ends.get(at).copied().unwrap_or(headings.len());
-        let section = lines.trim(heading.first..start_of(after));
-        if lines.fits(&section, CONTAINER) {
+        let section = lines.trim_blank_lines(heading.first..start_of(after));
+        if lines.fits_within(&section, CONTAINER) {
             let last = section.end.max(heading.first + 1) - 1;
-            // A heading alone leads to what follows.
-            let part = if last <= heading.last { Part::Lead } else { Part::Definition };
-            units.push(Unit { first: heading.first, last, part, symbol: Some(symbol) });
+            // A heading without text leads the unit after it.
+            let part = if last <= heading.last { UnitRole::Lead } else { UnitRole::Definition };
+            units.push(TextUnit { first: heading.first, last, part, symbol: Some(symbol) });
             at = after;
             continue;
         }
-        let (first, last) = (heading.first, heading.last);
-        units.push(Unit { first, last, part: Part::Lead, symbol: Some(Rc::clone(&symbol)) });
-        paragraphs(lines, last + 1..start_of(at + 1), Some(&symbol), &mut units);
+        let first = heading.first;
+        let last = heading.last;
+        units.push(TextUnit {
+            first,
+            last,
+            part: UnitRole::Lead,
+            symbol: Some(Rc::clone(&symbol)),
+        });
+        add_paragraphs(lines, last + 1..start_of(at + 1), Some(&symbol), &mut units);
         open.push((heading.level, symbol));
         at += 1;
     }
     units
 }
 
-/// Returns every section, from its heading to the next one that is not below it.
-pub(super) fn sections(style: Headings, lines: &Lines<'_>) -> Vec<Definition> {
-    let headings = heading::headings(style, lines);
-    let ends = ends(&headings);
+/// Returns every section, from its heading to the next heading of the same or a higher level.
+pub(super) fn list_sections(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<DefinitionSpan> {
+    let headings = heading::find_headings(style, lines);
+    let ends = find_section_ends(&headings);
     let mut open: Vec<(usize, Rc<str>)> = Vec::new();
-    let section = |(heading, end): (&Heading, usize)| {
+    let section = |(heading, end): (&SectionHeading, usize)| {
         while open.pop_if(|(level, _)| heading.level <= *level).is_some() {}
         let enclosing = open.last().map(|(_, symbol)| symbol.as_ref());
-        let symbol = symbol::joined(style.separator(), enclosing, &heading.name);
+        let symbol = symbol::join_symbol(style.separator(), enclosing, &heading.name);
         open.push((heading.level, Rc::clone(&symbol)));
         let after = headings.get(end).map_or(lines.count(), |next| next.first);
-        let last = lines.trim(heading.first..after).end.max(heading.last + 1) - 1;
-        let (line, construct, bases) = (heading.first, Construct::Container, Rc::default());
-        Definition { line, last, symbol, construct, is_cut: false, bases }
+        let last = lines.trim_blank_lines(heading.first..after).end.max(heading.last + 1) - 1;
+        DefinitionSpan {
+            line: heading.first,
+            last,
+            symbol,
+            construct: ConstructKind::Container,
+            is_cut: false,
+            bases: Rc::default(),
+        }
     };
     headings.iter().zip(ends).map(section).collect()
 }
 
-/// For each heading, the next one that is not below it.
-fn ends(headings: &[Heading]) -> Vec<usize> {
+/// Returns, for each heading, the index of the next heading of the same or a higher level.
+fn find_section_ends(headings: &[SectionHeading]) -> Vec<usize> {
     let mut ends = vec![headings.len(); headings.len()];
     let mut open: Vec<(usize, usize)> = Vec::new();
     for (at, heading) in headings.iter().enumerate() {
@@ -81,24 +94,28 @@ fn ends(headings: &[Heading]) -> Vec<usize> {
     ends
 }
 
-/// Adds the runs of lines between blank lines. A fenced block is one run.
-fn paragraphs(
-    lines: &Lines<'_>,
+/// Adds the runs of lines between blank lines. A fenced block stays in one run.
+fn add_paragraphs(
+    lines: &LineIndex<'_>,
     range: Range<usize>,
     symbol: Option<&Rc<str>>,
-    into: &mut Vec<Unit>,
+    into: &mut Vec<TextUnit>,
 ) {
     let mut first = None;
     let mut fence: Option<&str> = None;
     let mut add = |first: usize, after: usize| {
-        let symbol = symbol.cloned();
-        into.push(Unit { first, last: after - 1, part: Part::Glue, symbol });
+        into.push(TextUnit {
+            first,
+            last: after - 1,
+            part: UnitRole::Glue,
+            symbol: symbol.cloned(),
+        });
     };
     for line in range.clone() {
         let text = lines.text(line..line + 1).trim();
-        match (fence, heading::fence(text)) {
+        match (fence, heading::parse_fence(text)) {
             (None, Some(opening)) => fence = Some(opening),
-            (Some(opening), _) if heading::closes(text, opening) => fence = None,
+            (Some(opening), _) if heading::closes_fence(text, opening) => fence = None,
             _ => {}
         }
         match first {

@@ -1,41 +1,40 @@
-//! Turns SQL into units: one for each statement, named by what it makes or changes.
+//! Turns SQL into units: one for each statement, named by the object that it creates or changes.
 
 use std::rc::Rc;
 
-use codeinfo_lang::language::Statements;
+use codeinfo_lang::language::SqlKeywords;
 
 use super::{
-    lines::Lines,
-    symbol::tidy,
-    unit::{Part, Unit},
+    lines::LineIndex,
+    symbol::tidy_name,
+    unit::{TextUnit, UnitRole},
 };
 
-/// No more of a line is read.
+/// Maximum bytes of a statement that are searched for its subject.
 const MAX_BYTES: usize = 400;
-/// A statement says within so many words what it is about.
+/// Maximum words of a statement that are searched for its subject.
 const MAX_WORDS: usize = 16;
 
 /// A statement that is being read.
-struct Running<'a> {
-    words: &'a Statements,
+struct OpenStatement<'a> {
+    words: &'a SqlKeywords,
     first: usize,
-    subject: Subject,
-    /// The mark of the string that is open: `$$` or `$body$`.
+    subject: StatementSubject,
+    /// Mark of the open dollar-quoted string: `$$` or `$body$`.
     quote: Option<&'a str>,
 }
 
-/// What a statement is about.
 #[derive(Debug, Default)]
-struct Subject {
+struct StatementSubject {
     name: Option<String>,
     makes: bool,
     is_routine: bool,
 }
 
-/// Returns the units of a text, in order, no two on one line.
-pub(super) fn units(words: &Statements, lines: &Lines<'_>) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::new();
-    let mut open: Option<Running<'_>> = None;
+/// Returns the units of a text, in order, at most one on each line.
+pub(super) fn split_statements(words: &SqlKeywords, lines: &LineIndex<'_>) -> Vec<TextUnit> {
+    let mut units: Vec<TextUnit> = Vec::new();
+    let mut open: Option<OpenStatement<'_>> = None;
     let mut in_comment = false;
     let mut delimiter = ";";
     for line in 0..lines.count() {
@@ -45,21 +44,23 @@ pub(super) fn units(words: &Statements, lines: &Lines<'_>) -> Vec<Unit> {
             continue;
         }
         let starts = starts_statement(words, text);
-        if let Some(ended) = open.take_if(|r| starts && r.quote.is_none() && r.may_end()) {
-            units.push(ended.unit(line - 1));
+        if let Some(ended) =
+            open.take_if(|statement| starts && statement.quote.is_none() && statement.may_end())
+        {
+            units.push(ended.into_unit(line - 1));
         }
         let leads = in_comment || trimmed.starts_with("--") || trimmed.starts_with("/*");
         if open.is_none() && leads {
             in_comment = (in_comment || trimmed.starts_with("/*")) && !trimmed.contains("*/");
-            units.push(Unit { first: line, last: line, part: Part::Lead, symbol: None });
+            units.push(TextUnit { first: line, last: line, part: UnitRole::Lead, symbol: None });
             continue;
         }
         if let Some(mark) = trimmed.strip_prefix("DELIMITER ") {
             delimiter = mark.trim();
         }
-        let statement = open.get_or_insert_with(|| Running {
+        let statement = open.get_or_insert_with(|| OpenStatement {
             first: line,
-            subject: subject(words, lines, line),
+            subject: parse_subject(words, lines, line),
             words,
             quote: None,
         });
@@ -67,16 +68,16 @@ pub(super) fn units(words: &Statements, lines: &Lines<'_>) -> Vec<Unit> {
         if statement.ends_with(trimmed, delimiter)
             && let Some(statement) = open.take()
         {
-            units.push(statement.unit(line));
+            units.push(statement.into_unit(line));
         }
     }
     if let Some(statement) = open {
-        units.push(statement.unit(lines.count() - 1));
+        units.push(statement.into_unit(lines.count() - 1));
     }
     units
 }
 
-impl<'a> Running<'a> {
+impl<'a> OpenStatement<'a> {
     fn follow_quotes(&mut self, text: &'a str, delimiter: &str) {
         let mut rest = text;
         while let Some((mark, after)) = dollar_mark(rest) {
@@ -102,20 +103,20 @@ impl<'a> Running<'a> {
         code.starts_with("DELIMITER ") || (is_end && is_last)
     }
 
-    /// Whether a line that starts a statement ends this one: a routine holds statements.
+    /// Returns true if a line that starts a statement ends this one. A routine contains statements.
     fn may_end(&self) -> bool {
         self.subject.is_routine
     }
 
-    fn unit(self, last: usize) -> Unit {
-        let part = if self.subject.makes { Part::Definition } else { Part::Glue };
+    fn into_unit(self, last: usize) -> TextUnit {
+        let part = if self.subject.makes { UnitRole::Definition } else { UnitRole::Glue };
         let symbol = self.subject.name.map(Rc::from);
-        Unit { first: self.first, last, part, symbol }
+        TextUnit { first: self.first, last, part, symbol }
     }
 }
 
-/// `END IF;` and its like end no routine.
-fn is_inner_end(words: &Statements, code: &str) -> bool {
+/// Returns true for `END IF;` and the like, which do not end a routine.
+fn is_inner_end(words: &SqlKeywords, code: &str) -> bool {
     let second = code.split_whitespace().nth(1).unwrap_or_default().trim_end_matches(';');
     words.inner_ends.iter().any(|word| is_word(second, word))
 }
@@ -124,13 +125,13 @@ fn is_word(text: &str, word: &str) -> bool {
     text.eq_ignore_ascii_case(word)
 }
 
-/// Whether a line starts a statement at the left edge that makes something.
-fn starts_statement(words: &Statements, text: &str) -> bool {
+/// Returns true if a line starts, at the left edge, a statement that creates something.
+fn starts_statement(words: &SqlKeywords, text: &str) -> bool {
     let word = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
     words.edge_verbs.iter().any(|verb| is_word(word, verb))
 }
 
-/// The first `$$` or `$name$`, and what is after it.
+/// Returns the first `$$` or `$name$`, and the text after it.
 fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     let mut from = 0;
     while let Some(start) = text.get(from..)?.find('$') {
@@ -146,20 +147,22 @@ fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Reads from the first words of a statement what it is about.
-fn subject(known: &Statements, lines: &Lines<'_>, line: usize) -> Subject {
+/// Reads the subject of a statement from its first words.
+fn parse_subject(known: &SqlKeywords, lines: &LineIndex<'_>, line: usize) -> StatementSubject {
     let range = line..(line + 3).min(lines.count());
-    let text = lines.text(range);
-    let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+    let whole = lines.text(range);
+    let text = whole.get(..whole.floor_char_boundary(MAX_BYTES)).unwrap_or(whole);
     let mut words = text
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ';'))
         .filter(|word| !word.is_empty())
-        .take(MAX_WORDS);
-    let Some(verb) = words.next().map(str::to_uppercase) else { return Subject::default() };
+        .take(MAX_WORDS)
+        .peekable();
+    let Some(verb) = words.next().map(str::to_uppercase) else {
+        return StatementSubject::default();
+    };
     if !known.verbs.contains(&verb.as_str()) || known.nameless_verbs.contains(&verb.as_str()) {
-        return Subject::default();
+        return StatementSubject::default();
     }
-    let mut words = words.peekable();
     let kind = match verb.as_str() {
         "UPDATE" | "COPY" => String::new(),
         "DELETE" => words.next().unwrap_or_default().to_uppercase(),
@@ -170,15 +173,15 @@ fn subject(known: &Statements, lines: &Lines<'_>, line: usize) -> Subject {
                 .find(|word| known.kinds.contains(&word.as_str()))
             {
                 Some(kind) => kind,
-                None => return Subject::default(),
+                None => return StatementSubject::default(),
             }
         }
     };
     let is_between = |word: &&str| known.between.iter().any(|between| is_word(word, between));
     let name = words.find(|word| !is_between(word)).and_then(|name| {
-        tidy(&name.replace(['"', '`', '[', ']', ','], "")).filter(|name| name != "ON")
+        tidy_name(&name.replace(['"', '`', '[', ']', ','], "")).filter(|name| name != "ON")
     });
     let is_create = verb == "CREATE";
     let is_routine = is_create && known.routines.contains(&kind.as_str());
-    Subject { makes: is_create && name.is_some(), name, is_routine }
+    StatementSubject { makes: is_create && name.is_some(), name, is_routine }
 }

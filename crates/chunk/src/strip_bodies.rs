@@ -1,11 +1,12 @@
-//! Takes out the bodies that no chunk begins or ends in, so that a parser has little to read.
+//! Removes function bodies that no chunk begins or ends in, so that a parser has little to read.
 //!
-//! A function that fits into one chunk is not opened by the outline, so what it holds does not matter,
-//! and it is most of a text. Bodies are found by braces or indentation and by what comments
-//! and strings of a language look like; where these do not match, the text is parsed as it is.
+//! The outline does not open a function that fits into one chunk, so its body does not matter, and
+//! bodies are most of a text. They are found by braces or indentation, and by the comments and
+//! strings of a language. If brackets or quotes do not match, the text is parsed as it is.
 //!
-//! Cutting takes half as long or less, and a parser that would lose its way in a body keeps to the
-//! classes around it. Ruby, shell scripts, and PHP between other text are parsed whole.
+//! This reduces the time of chunking by half or more, and a parser that would fail inside a body
+//! still recognises the classes around it. Ruby, shell scripts, and PHP between other text are
+//! parsed whole.
 
 mod braces;
 mod indentation;
@@ -13,24 +14,24 @@ mod scan;
 
 use std::ops::Range;
 
-use codeinfo_lang::grammar::{Bodies, Grammar};
+use codeinfo_lang::grammar::{BodySyntax, GrammarRules};
 
 pub(super) use self::braces::skip_text;
 
-use super::size::WHOLE;
+use super::size::{SizeLimit, WHOLE};
 
-/// A definition of at most this many lines and bytes is a part of nothing that is opened. The rest of
-/// [`WHOLE`] is for what leads it, such as annotations, and stands around it on its lines.
-const DEFINITION: (usize, usize) = (WHOLE.0 - 5, WHOLE.1 - 300);
+/// Maximum lines and bytes of a definition that is never part of an opened node. The difference to
+/// [`WHOLE`] allows for annotations and other text around it on its lines.
+const DEFINITION: SizeLimit = SizeLimit { lines: WHOLE.lines - 5, bytes: WHOLE.bytes - 300 };
 
-/// Returns the text without bodies, of which only the line ends stay, so that every line keeps its
-/// number. `None` for languages that are not read this way and for texts that cannot be.
-pub(super) fn stripped(grammar: &Grammar, text: &str) -> Option<String> {
-    // Without braces, a pair of parentheses makes the function go on to its last line.
+/// Returns the text without bodies, of which only the line ends remain, so that line numbers stay
+/// the same. Returns `None` for languages and texts that cannot be read this way.
+pub(super) fn strip_function_bodies(grammar: &GrammarRules, text: &str) -> Option<String> {
+    // Without braces, a pair of parentheses extends the function to its last line.
     let (bodies, [opening, closing]) = match grammar.bodies? {
-        Bodies::Indentation => (indentation::bodies(text.as_bytes())?, ["(", ")"]),
-        Bodies::Braces { lexis, containers } => {
-            (braces::bodies(lexis, containers, text)?, ["", ""])
+        BodySyntax::Indentation => (indentation::find_bodies(text.as_bytes())?, ["(", ")"]),
+        BodySyntax::Braces { lexis, containers } => {
+            (braces::find_bodies(lexis, containers, text)?, ["", ""])
         }
     };
     let mut stripped = String::with_capacity(text.len());
@@ -46,15 +47,15 @@ pub(super) fn stripped(grammar: &Grammar, text: &str) -> Option<String> {
     Some(stripped)
 }
 
-/// Returns whether a definition is not opened.
-fn fits(definition: &[u8]) -> bool {
-    let definition = definition.trim_ascii_start();
-    let lines = || definition.split(|byte| *byte == b'\n').count();
-    definition.len() <= DEFINITION.1 && lines() <= DEFINITION.0
+/// Returns true if a definition is small enough not to be opened.
+fn is_small_definition(definition: &[u8]) -> bool {
+    let trimmed = definition.trim_ascii_start();
+    let lines = || trimmed.split(|byte| *byte == b'\n').count();
+    trimmed.len() <= DEFINITION.bytes && lines() <= DEFINITION.lines
 }
 
-/// Adds a body after the others, in place of those within it.
-fn insert(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
+/// Adds a body and removes the bodies inside it.
+fn insert_body(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
     while bodies.last().is_some_and(|inner| body.start < inner.start) {
         bodies.pop();
     }
@@ -63,12 +64,12 @@ fn insert(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use codeinfo_lang::{Reader, detect};
+    use codeinfo_lang::{StructureReader, detect};
 
-    /// Strips a text in the language of this name.
+    /// Strips a text in the named language.
     fn stripped(language: &str, text: &str) -> Option<String> {
-        match detect::named(language).unwrap().reader {
-            Reader::Grammar(grammar) => super::stripped(grammar, text),
+        match detect::find_language(language).unwrap().reader {
+            StructureReader::Grammar(grammar) => super::strip_function_bodies(grammar, text),
             _ => None,
         }
     }
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_never_ends_takes_time_in_proportion() {
-        // Each would take minutes if it were read again from every byte.
+        // Each would take minutes if the scan started again at every byte.
         for (language, part) in [
             ("c", "#define A \\\n\n\n"),
             ("java", "\n\n\n/**/"),

@@ -1,95 +1,112 @@
-//! Reads the name of a definition out of the syntax tree.
+//! Reads the names of definitions from the syntax tree.
 
 use std::{borrow::Cow, rc::Rc};
 
-use codeinfo_lang::grammar::{Construct, Defines, Grammar, Name, Rule};
+use codeinfo_lang::grammar::{
+    ConstructKind, DefinitionCondition, GrammarRules, NameSource, NodeRule,
+};
 use tree_sitter::Node;
 
 use super::parser;
 
-/// Longer names are cut; symbols are shown and searched, and a heading may be a paragraph.
+/// Maximum bytes of a name, because a heading may be a whole paragraph. Longer names are cut.
 const MAX_NAME_BYTES: usize = 120;
-/// Longer qualified names keep only their last part.
+/// Maximum bytes of a qualified name. Longer ones keep only their last part.
 const MAX_SYMBOL_BYTES: usize = 400;
-/// How deep a wrapper's definition or a declarator's name may lie.
+/// Maximum depth of the definition in a wrapper, and of the name in a declarator.
 const MAX_STEPS: usize = 8;
-/// How many children of a wrapper are read.
+/// Maximum children of a wrapper that are read.
 const MAX_CHILDREN: usize = 16;
 
-/// Returns the name of `node`, led by `enclosing`; `None` where it has none.
-pub(super) fn qualified(
-    grammar: &Grammar,
-    rule: &Rule,
-    node: Node<'_>,
-    text: &str,
-    enclosing: Option<&str>,
-) -> Option<Rc<str>> {
-    let name = name(grammar, rule, node, text, enclosing.is_none())?;
-    Some(joined(grammar.separator, enclosing, &name))
+/// Scope of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodeScope {
+    /// True if no definition encloses the node.
+    pub(super) is_top: bool,
+    /// True if a function encloses the node, so that its variables are local and define no name.
+    pub(super) is_code: bool,
 }
 
-/// Returns the qualified name that `node` defines. Unlike [`qualified`], this is also that of a variable
-/// at the top which fits one line, and none where something is only declared or added to.
-pub(super) fn defined(
-    grammar: &Grammar,
-    rule: &Rule,
+/// Returns the name of `node`, qualified by `enclosing`; `None` for a node without a name.
+pub(super) fn read_qualified_name(
+    grammar: &GrammarRules,
+    rule: &NodeRule,
     node: Node<'_>,
     text: &str,
     enclosing: Option<&str>,
 ) -> Option<Rc<str>> {
-    let is_named = is_defined(rule, node, text) && !matches!(rule.name, Name::Inner | Name::None);
+    let name = read_name(grammar, rule, node, text, enclosing.is_none())?;
+    Some(join_symbol(grammar.separator, enclosing, &name))
+}
+
+/// Returns the qualified name that `node` defines.
+///
+/// Unlike [`read_qualified_name`], this includes top-level variables of one line and leaves out
+/// nodes that only declare something or add to it.
+pub(super) fn read_defined_name(
+    grammar: &GrammarRules,
+    rule: &NodeRule,
+    node: Node<'_>,
+    text: &str,
+    enclosing: Option<&str>,
+) -> Option<Rc<str>> {
+    let is_named =
+        is_defined(rule, node, text) && !matches!(rule.name, NameSource::Inner | NameSource::None);
     if !is_named {
         return None;
     }
     let variable = || {
         let name = node.child_by_field_name("name").filter(|name| name.kind() == "identifier")?;
-        (matches!(rule.name, Name::Function(_)) && enclosing.is_none())
-            .then(|| tidy(source(name, text)))?
+        (matches!(rule.name, NameSource::Function(_)) && enclosing.is_none())
+            .then(|| tidy_name(node_text(name, text)))?
     };
-    let is_label = rule.construct == Construct::Label;
+    let is_label = rule.construct == ConstructKind::Label;
     let label = |field| node.child_by_field_name(field).filter(|name| name.kind() == "identifier");
     let name = match rule.name {
-        Name::Field(field) if is_label => tidy(source(label(field)?, text))?,
-        _ => name(grammar, rule, node, text, enclosing.is_none()).or_else(variable)?,
+        NameSource::Field(field) if is_label => tidy_name(node_text(label(field)?, text))?,
+        _ => read_name(grammar, rule, node, text, enclosing.is_none()).or_else(variable)?,
     };
-    Some(joined(grammar.separator, enclosing, &name))
+    Some(join_symbol(grammar.separator, enclosing, &name))
 }
 
-fn is_defined(rule: &Rule, node: Node<'_>, text: &str) -> bool {
+fn is_defined(rule: &NodeRule, node: Node<'_>, text: &str) -> bool {
     match rule.defines {
-        Defines::Always => true,
-        Defines::WithBody => node.child_by_field_name("body").is_some(),
-        Defines::Variables => is_variable(node, text),
-        Defines::Never => false,
+        DefinitionCondition::Always => true,
+        DefinitionCondition::WithBody => node.child_by_field_name("body").is_some(),
+        DefinitionCondition::Variables => is_variable(node, text),
+        DefinitionCondition::Never => false,
     }
 }
 
-/// Returns where the name is that `node` defines, as [`defined`] does. `is_top` says that it stands in no other
-/// definition, and `is_code` that it stands in a function, whose variables are of no use elsewhere.
-pub(super) fn defining<'tree>(
-    rule: &Rule,
+/// Returns the node of the name that `node` defines, by the rules of [`read_defined_name`].
+pub(super) fn find_name_node<'tree>(
+    rule: &NodeRule,
     node: Node<'tree>,
     text: &str,
-    (is_top, is_code): (bool, bool),
+    scope: NodeScope,
 ) -> Option<Node<'tree>> {
-    let is_local = is_code && matches!(rule.construct, Construct::Label | Construct::Value);
+    let is_local =
+        scope.is_code && matches!(rule.construct, ConstructKind::Label | ConstructKind::Value);
     if is_local || !is_defined(rule, node, text) {
         return None;
     }
     match rule.name {
-        Name::Field(field) => node.child_by_field_name(field),
-        Name::Declarator => declarator(node),
-        Name::Receiver => node.child_by_field_name("name"),
-        Name::Function(values) => variable(node, values, is_top).or_else(|| {
-            let name = node.child_by_field_name("name")?;
-            (is_top && name.kind() == "identifier").then_some(name)
-        }),
-        Name::Heading | Name::Inner | Name::None => None,
+        NameSource::Field(field) => node.child_by_field_name(field),
+        NameSource::Declarator => find_declarator(node),
+        NameSource::Receiver => node.child_by_field_name("name"),
+        NameSource::Function(values) => {
+            find_variable_node(node, values, scope.is_top).or_else(|| {
+                let name = node.child_by_field_name("name")?;
+                (scope.is_top && name.kind() == "identifier").then_some(name)
+            })
+        }
+        NameSource::Heading | NameSource::Inner | NameSource::None => None,
     }
 }
 
-/// Returns `name` led by `enclosing`, or alone where that would be too long.
-pub(super) fn joined(separator: &str, enclosing: Option<&str>, name: &str) -> Rc<str> {
+/// Returns `name` qualified by `enclosing`, or `name` alone where the result would exceed
+/// [`MAX_SYMBOL_BYTES`].
+pub(super) fn join_symbol(separator: &str, enclosing: Option<&str>, name: &str) -> Rc<str> {
     match enclosing {
         Some(enclosing) if enclosing.len() + name.len() <= MAX_SYMBOL_BYTES => {
             Rc::from(format!("{enclosing}{separator}{name}"))
@@ -98,37 +115,39 @@ pub(super) fn joined(separator: &str, enclosing: Option<&str>, name: &str) -> Rc
     }
 }
 
-fn name(
-    grammar: &Grammar,
-    rule: &Rule,
+fn read_name(
+    grammar: &GrammarRules,
+    rule: &NodeRule,
     node: Node<'_>,
     text: &str,
     is_top: bool,
 ) -> Option<String> {
     match rule.name {
-        Name::Field(field) => tidy(source(node.child_by_field_name(field)?, text)),
-        Name::Declarator => declared(node, text),
-        Name::Receiver => received(node, text),
-        Name::Heading => tidy(source(node, text).lines().next()?.trim_matches(['#', ' ', '\t'])),
-        Name::Function(values) => function(node, text, values, is_top),
-        Name::Inner => {
-            let (rule, node) = inside(grammar, node)?;
-            // What is inside is no wrapper, so this goes one step deep.
-            name(grammar, rule, node, text, is_top)
+        NameSource::Field(field) => tidy_name(node_text(node.child_by_field_name(field)?, text)),
+        NameSource::Declarator => read_declared_name(node, text),
+        NameSource::Receiver => read_method_name(node, text),
+        NameSource::Heading => {
+            tidy_name(node_text(node, text).lines().next()?.trim_matches(['#', ' ', '\t']))
         }
-        Name::None => None,
+        NameSource::Function(values) => read_variable_name(node, text, values, is_top),
+        NameSource::Inner => {
+            let (rule, node) = find_wrapped_definition(grammar, node)?;
+            // The definition inside is not a wrapper, so the recursion ends after one step.
+            read_name(grammar, rule, node, text, is_top)
+        }
+        NameSource::None => None,
     }
 }
 
-/// Follows a wrapper inward to the definition that it is around.
-pub(super) fn inside<'tree>(
-    grammar: &Grammar,
-    wrapper: Node<'tree>,
-) -> Option<(&'static Rule, Node<'tree>)> {
-    let mut wrapper = wrapper;
+/// Returns the definition inside a wrapper, through nested wrappers.
+pub(super) fn find_wrapped_definition<'tree>(
+    grammar: &GrammarRules,
+    outermost: Node<'tree>,
+) -> Option<(&'static NodeRule, Node<'tree>)> {
+    let mut wrapper = outermost;
     for _ in 0..MAX_STEPS {
         let (rule, node) = rule_inside(grammar, wrapper)?;
-        if rule.construct != Construct::Wrapper {
+        if rule.construct != ConstructKind::Wrapper {
             return Some((rule, node));
         }
         wrapper = node;
@@ -138,40 +157,40 @@ pub(super) fn inside<'tree>(
 
 /// Returns the first child that may have a name.
 fn rule_inside<'tree>(
-    grammar: &Grammar,
+    grammar: &GrammarRules,
     wrapper: Node<'tree>,
-) -> Option<(&'static Rule, Node<'tree>)> {
+) -> Option<(&'static NodeRule, Node<'tree>)> {
     let mut cursor = wrapper.walk();
     wrapper.named_children(&mut cursor).take(MAX_CHILDREN).find_map(|child| {
-        let rule = parser::rule(grammar, child)?;
-        (rule.construct != Construct::Lead).then_some((rule, child))
+        let rule = parser::find_rule(grammar, child)?;
+        (rule.construct != ConstructKind::Lead).then_some((rule, child))
     })
 }
 
-fn declared(node: Node<'_>, text: &str) -> Option<String> {
-    tidy(source(declarator(node)?, text))
+fn read_declared_name(node: Node<'_>, text: &str) -> Option<String> {
+    tidy_name(node_text(find_declarator(node)?, text))
 }
 
 /// Follows `declarator` fields down to the name: `char *(*f)(int)` declares `f`.
-fn declarator(node: Node<'_>) -> Option<Node<'_>> {
-    let mut node = node.child_by_field_name("declarator")?;
+fn find_declarator(node: Node<'_>) -> Option<Node<'_>> {
+    let mut declarator = node.child_by_field_name("declarator")?;
     for _ in 0..MAX_STEPS {
-        let next = node.child_by_field_name("declarator").or_else(|| {
+        let next = declarator.child_by_field_name("declarator").or_else(|| {
             let is_around = matches!(
-                node.kind(),
+                declarator.kind(),
                 "parenthesized_declarator" | "reference_declarator" | "attributed_declarator"
             );
-            is_around.then(|| node.named_child(0)).flatten()
+            is_around.then(|| declarator.named_child(0)).flatten()
         });
         match next {
-            Some(next) => node = next,
-            None => return Some(node),
+            Some(next) => declarator = next,
+            None => return Some(declarator),
         }
     }
     None
 }
 
-/// Whether a declaration of C has a variable of its own: no prototype, and nothing `extern`.
+/// Returns true if a declaration of C defines a variable: it is neither a prototype nor `extern`.
 fn is_variable(node: Node<'_>, text: &str) -> bool {
     let mut inner = node.child_by_field_name("declarator");
     for _ in 0..MAX_STEPS {
@@ -181,34 +200,39 @@ fn is_variable(node: Node<'_>, text: &str) -> bool {
         }
         inner = declarator.child_by_field_name("declarator");
     }
-    !source(node, text).starts_with("extern")
+    !node_text(node, text).starts_with("extern")
 }
 
-/// `func (s *Server[T]) Close()` is `Server.Close`.
-fn received(node: Node<'_>, text: &str) -> Option<String> {
-    let name = source(node.child_by_field_name("name")?, text);
+/// Reads `Server.Close` from `func (s *Server[T]) Close()`.
+fn read_method_name(node: Node<'_>, text: &str) -> Option<String> {
+    let name = node_text(node.child_by_field_name("name")?, text);
     let receiver = node
         .child_by_field_name("receiver")
         .and_then(|list| list.named_child(0))
         .and_then(|parameter| parameter.child_by_field_name("type"))
         .and_then(|kind| {
-            let kind = source(kind, text).trim_start_matches(['*', '(']);
-            tidy(kind.split('[').next().unwrap_or(kind))
+            let kind = node_text(kind, text).trim_start_matches(['*', '(']);
+            tidy_name(kind.split('[').next().unwrap_or(kind))
         });
     match receiver {
-        Some(receiver) => tidy(&format!("{receiver}.{name}")),
-        None => tidy(name),
+        Some(receiver) => tidy_name(&format!("{receiver}.{name}")),
+        None => tidy_name(name),
     }
 }
 
-/// A variable, field or property is a definition when it holds a value of some kinds, such as a
-/// function, and at the top of a file whatever it holds.
-fn function(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option<String> {
-    let name = variable(node, values, is_top)?;
-    tidy(source(name, text).trim_matches(['"', '\'', '`']))
+/// Reads the name of a variable, field or property. It counts as a definition if its value is of
+/// one of the kinds in `values`, such as a function, or if it is at the top of the file and spans
+/// three lines or more.
+fn read_variable_name(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option<String> {
+    let name = find_variable_node(node, values, is_top)?;
+    tidy_name(node_text(name, text).trim_matches(['"', '\'', '`']))
 }
 
-fn variable<'tree>(node: Node<'tree>, values: &[&str], is_top: bool) -> Option<Node<'tree>> {
+fn find_variable_node<'tree>(
+    node: Node<'tree>,
+    values: &[&str],
+    is_top: bool,
+) -> Option<Node<'tree>> {
     let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
     let spans_lines = value.start_position().row + 2 <= value.end_position().row;
     let is_definition = values.contains(&value.kind()) || (is_top && spans_lines);
@@ -218,12 +242,13 @@ fn variable<'tree>(node: Node<'tree>, values: &[&str], is_top: bool) -> Option<N
     ["name", "property", "key", "left"].iter().find_map(|field| node.child_by_field_name(field))
 }
 
-pub(super) fn source<'a>(node: Node<'_>, text: &'a str) -> &'a str {
+pub(super) fn node_text<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 
-/// Drops type arguments, joins white space, and bounds the length; `None` if nothing is left.
-pub(super) fn tidy(name: &str) -> Option<String> {
+/// Drops type arguments, joins white space and cuts the name to [`MAX_NAME_BYTES`]; `None` for an
+/// empty result.
+pub(super) fn tidy_name(name: &str) -> Option<String> {
     let mut tidied = String::new();
     for word in without_arguments(name).split_whitespace() {
         if !tidied.is_empty() {
@@ -239,7 +264,8 @@ pub(super) fn tidy(name: &str) -> Option<String> {
     (!tidied.is_empty()).then_some(tidied)
 }
 
-/// `Store<T>::open` is `Store::open`; `operator<` and headings with arrows stay as they are.
+/// Reduces `Store<T>::open` to `Store::open`; leaves `operator<` and headings with arrows
+/// unchanged.
 fn without_arguments(name: &str) -> Cow<'_, str> {
     let opening = name.matches('<').count();
     let is_type = 0 < opening && opening == name.matches('>').count() && !name.starts_with('<');

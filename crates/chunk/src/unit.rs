@@ -1,61 +1,61 @@
-//! What a text is made of: units, which are packed into chunks, and the definitions that start in them.
+//! Structure of a text: its units, which are packed into chunks, and the definitions that start in
+//! them.
 
 use std::rc::Rc;
 
-use codeinfo_lang::grammar::Construct;
+use codeinfo_lang::grammar::ConstructKind;
 
-/// A run of whole lines that belongs together.
+/// A run of whole lines that belong together.
 #[derive(Debug, Clone)]
-pub(super) struct Unit {
+pub(super) struct TextUnit {
     /// First line, counted from 0.
     pub(super) first: usize,
     /// Last line, inclusive.
     pub(super) last: usize,
-    pub(super) part: Part,
+    pub(super) part: UnitRole,
     pub(super) symbol: Option<Rc<str>>,
 }
 
-/// What a unit is to its neighbours.
+/// Role of a unit among its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// A whole definition, or one with what leads it.
+pub(super) enum UnitRole {
+    /// A whole definition, with or without its comments and attributes.
     Definition,
     /// Imports, statements, fields, text.
     Glue,
-    /// A comment or attribute: goes with the next unit when it is near.
+    /// A comment or attribute, which joins the next unit when it is near.
     Lead,
-    /// The first lines of something opened: goes with the next unit.
+    /// The first lines of an opened node or block, which join the next unit.
     Opening,
-    /// The last line of something opened: goes with the unit before.
+    /// The last line of an opened node or block, which joins the unit before.
     Closing,
 }
 
-/// Where a definition starts.
+/// Lines and name of a definition.
 #[derive(Debug, Clone)]
-pub(super) struct Definition {
-    /// Its first line, counted from 0, without comments and attributes.
+pub(super) struct DefinitionSpan {
+    /// First line, counted from 0, without comments and attributes.
     pub(super) line: usize,
-    /// Its last line, as far as that is known.
+    /// Last line, inclusive; may lie before the real end where that is unknown.
     pub(super) last: usize,
     pub(super) symbol: Rc<str>,
-    pub(super) construct: Construct,
-    /// Whether it is too large for one unit.
+    pub(super) construct: ConstructKind,
+    /// True if the definition is too large for one unit.
     pub(super) is_cut: bool,
-    /// What the type that it is, or is in, extends or implements.
+    /// Types that the enclosing type, or the definition itself, extends or implements.
     pub(super) bases: Rc<[String]>,
 }
 
-/// The structure of a text.
 #[derive(Debug, Default)]
-pub(super) struct Structure {
-    /// In order, no two on one line.
-    pub(super) units: Vec<Unit>,
-    /// In order of their lines.
-    pub(super) definitions: Vec<Definition>,
+pub(super) struct TextStructure {
+    /// Units in order, at most one on each line.
+    pub(super) units: Vec<TextUnit>,
+    /// Definitions in the order of their lines.
+    pub(super) definitions: Vec<DefinitionSpan>,
 }
 
-impl Structure {
-    /// Moves everything down by so many lines.
+impl TextStructure {
+    /// Moves all lines down by `by` lines.
     pub(super) fn move_down(&mut self, by: usize) {
         for unit in &mut self.units {
             unit.first += by;
@@ -68,15 +68,20 @@ impl Structure {
     }
 }
 
-impl From<Vec<Unit>> for Structure {
-    /// Takes each unit that is a definition, or the heading of one, as the start of what it is named after.
-    fn from(units: Vec<Unit>) -> Self {
-        let defines = |unit: &&Unit| matches!(unit.part, Part::Definition | Part::Lead);
+impl From<Vec<TextUnit>> for TextStructure {
+    /// Makes a definition of each named unit that is a definition or a heading.
+    fn from(units: Vec<TextUnit>) -> Self {
+        let defines = |unit: &&TextUnit| matches!(unit.part, UnitRole::Definition | UnitRole::Lead);
         let starts = units.iter().filter(defines).filter_map(|unit| {
             let symbol = Rc::clone(unit.symbol.as_ref()?);
-            let (line, last) = (unit.first, unit.last);
-            let (construct, bases) = (Construct::Container, Rc::default());
-            Some(Definition { line, last, symbol, construct, is_cut: false, bases })
+            Some(DefinitionSpan {
+                line: unit.first,
+                last: unit.last,
+                symbol,
+                construct: ConstructKind::Container,
+                is_cut: false,
+                bases: Rc::default(),
+            })
         });
         Self { definitions: starts.collect(), units }
     }

@@ -1,100 +1,105 @@
-//! Emits runs of lines as chunks, and cuts what is too large at the best places that lines show.
+//! Emits runs of lines as chunks and cuts runs that are too large at blank lines and low
+//! indentation.
 
 use std::{cmp::Reverse, ops::Range, rc::Rc};
 
-use super::lines::Lines;
+use super::{lines::LineIndex, size::SizeLimit};
 
-/// A chunk of glue or of a cut definition grows to about this size, in lines and bytes.
-pub(super) const TARGET: (usize, usize) = (60, 2000);
-/// Nothing is larger than this.
-pub(super) const MAX: (usize, usize) = (120, 6000);
-/// A line too long for a chunk is cut into pieces of at most this many bytes.
+/// Approximate size, in lines and bytes, of chunks of glue and of cut definitions.
+pub(super) const TARGET: SizeLimit = SizeLimit { lines: 60, bytes: 2000 };
+/// Maximum lines and bytes of a chunk.
+pub(super) const MAX: SizeLimit = SizeLimit { lines: 120, bytes: 6000 };
+/// Maximum bytes of a piece of a line that is too long for a chunk.
 const PIECE: usize = 2000;
 
-/// Lines of one chunk, or a part of one very long line.
+/// Lines of one chunk, or a piece of one very long line.
 #[derive(Debug)]
-pub(super) struct Packed<'a> {
+pub(super) struct PackedLines<'a> {
     pub(super) lines: Range<usize>,
     pub(super) text: &'a str,
     pub(super) symbol: Option<Rc<str>>,
-    /// Where what the symbol names starts, if it starts above.
+    /// First line of the definition that the symbol names, if it lies above.
     pub(super) head: Option<usize>,
 }
 
-/// Packs a file that is not parsed.
-pub(super) fn windows<'a>(lines: &Lines<'a>) -> Vec<Packed<'a>> {
+/// Packs a file without structure.
+pub(super) fn pack_plain_text<'a>(lines: &LineIndex<'a>) -> Vec<PackedLines<'a>> {
     let mut packed = Vec::new();
-    let whole = lines.trim(0..lines.count());
-    if lines.fits(&whole, TARGET) {
-        cut(lines, whole, None, &mut packed);
+    let whole = lines.trim_blank_lines(0..lines.count());
+    if lines.fits_within(&whole, TARGET) {
+        pack_range(lines, whole, None, &mut packed);
     } else {
-        windowed(lines, whole, None, &mut packed);
+        pack_windows(lines, whole, None, &mut packed);
     }
     packed
 }
 
-/// Emits a run of lines whole if it may be that large, else in windows.
-pub(super) fn cut<'a>(
-    lines: &Lines<'a>,
+/// Emits a run of lines whole if it is within [`MAX`], otherwise in windows.
+pub(super) fn pack_range<'a>(
+    lines: &LineIndex<'a>,
     range: Range<usize>,
     symbol: Option<&Rc<str>>,
-    into: &mut Vec<Packed<'a>>,
+    into: &mut Vec<PackedLines<'a>>,
 ) {
-    let range = lines.trim(range);
+    let range = lines.trim_blank_lines(range);
     if range.is_empty() {
-    } else if lines.fits(&range, MAX) {
-        into.push(Packed {
+    } else if lines.fits_within(&range, MAX) {
+        into.push(PackedLines {
             text: lines.text(range.clone()),
             lines: range,
             symbol: symbol.cloned(),
             head: None,
         });
     } else if range.len() == 1 {
-        for text in pieces(lines.text(range.clone())) {
-            let symbol = symbol.cloned();
-            into.push(Packed { lines: range.clone(), text, symbol, head: None });
+        for text in split_long_line(lines.text(range.clone())) {
+            into.push(PackedLines {
+                lines: range.clone(),
+                text,
+                symbol: symbol.cloned(),
+                head: None,
+            });
         }
     } else {
-        windowed(lines, range, symbol, into);
+        pack_windows(lines, range, symbol, into);
     }
 }
 
 /// Emits a run of lines in windows of the target size.
-fn windowed<'a>(
-    lines: &Lines<'a>,
+fn pack_windows<'a>(
+    lines: &LineIndex<'a>,
     range: Range<usize>,
     symbol: Option<&Rc<str>>,
-    into: &mut Vec<Packed<'a>>,
+    into: &mut Vec<PackedLines<'a>>,
 ) {
     let mut rest = range;
     while !rest.is_empty() {
-        let end = window(lines, &rest);
-        cut(lines, rest.start..end, symbol, into);
+        let end = find_window_end(lines, &rest);
+        pack_range(lines, rest.start..end, symbol, into);
         rest.start = end;
     }
 }
 
-/// Returns where the first window of `rest` ends: at the best break in its second half.
-fn window(lines: &Lines<'_>, rest: &Range<usize>) -> usize {
+/// Returns the end of the first window of `rest`: the best break in its second half.
+fn find_window_end(lines: &LineIndex<'_>, rest: &Range<usize>) -> usize {
     let mut end = rest.start + 1;
-    while end < rest.end && lines.fits(&(rest.start..end + 1), TARGET) {
+    while end < rest.end && lines.fits_within(&(rest.start..end + 1), TARGET) {
         end += 1;
     }
     if end == rest.end {
         return end;
     }
     let half = rest.start + (end - rest.start).div_ceil(2);
-    (half..=end).max_by_key(|at| breaks(lines, *at)).unwrap_or(end)
+    (half..=end).max_by_key(|at| rate_break(lines, *at)).unwrap_or(end)
 }
 
-/// How good it is to cut before a line: after a blank line, and where little is indented.
-fn breaks(lines: &Lines<'_>, at: usize) -> (bool, Reverse<usize>) {
+/// Rates a cut before a line. Best is after a blank line, then the lowest indentation.
+fn rate_break(lines: &LineIndex<'_>, at: usize) -> (bool, Reverse<usize>) {
     let is_behind_blank = 0 < at && lines.is_blank(at - 1);
-    (is_behind_blank, Reverse(lines.indent(at)))
+    (is_behind_blank, Reverse(lines.indent_bytes(at)))
 }
 
-/// Cuts a very long line into pieces, after white space or punctuation where there is some.
-fn pieces(line: &str) -> impl Iterator<Item = &str> {
+/// Cuts a very long line into pieces, after white space or punctuation where possible.
+fn split_long_line(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         while !rest.is_empty() {

@@ -1,121 +1,133 @@
-//! Judges a citation by the file that it means: confirmed, unconfirmed, or wrong. Pure.
+//! Judges a citation by the file that it refers to: confirmed, unconfirmed, or wrong. Does no I/O.
 //!
-//! A citation is confirmed if its statement fits these very lines: it names what is defined in them, or its
-//! words fit them better than the rest of the file. It is wrong only if a name of its own stands nowhere in
-//! the file, or only far from the lines, and its other words do not fit them. Everything else is unconfirmed.
+//! A citation is confirmed if its statement fits these very lines: it names a definition in them,
+//! or its words fit them better than the rest of the file. It is wrong only if a name of its own is
+//! missing from the file, or only far from the lines, and its other words do not fit them.
+//! Everything else is unconfirmed.
 
 use codeinfo_core::LineRange;
 use codeinfo_embed::StaticModel;
 
 use super::{
-    content::Content,
-    fault::Fault,
-    fit::{CitedPlace, Measures, Shape},
-    judge::Known,
-    names::{Name, Weight},
-    said::Said,
+    content::CitedFileText,
+    fault::CitationFault,
+    fit::{CitedRegion, FitMeasures, RangeShape},
+    judge::CitedFile,
+    names::{CitedName, CitedNameWeight},
+    said::AttributedText,
     statement::CitedStatement,
 };
 
-/// Lines on either side of a range in which a name accuses nobody.
+/// Lines on either side of a range in which a name still counts as near.
 const TOLERANCE: u32 = 10;
-/// Longer ranges are not confirmed by what stands somewhere in them.
+/// Maximum lines of a range that a match of words can confirm.
 const MAX_CONFIRMED_LINES: u32 = 150;
-/// Bound of what a neighbour's statement, or place, counts.
+/// Bound of the contribution of a neighbour's statement or place to the score.
 const MAX_MARGIN: f32 = 3.0;
-/// Least fit of confirmed lines. See `benches/README.md`.
+/// Minimum fit of confirmed lines. See `benches/README.md`.
 const MIN_FIT: f32 = -0.6;
-/// The same where the names of the statement, which may be plain words, stand elsewhere, or nowhere.
+/// Minimum fit if the names of the statement, which may be ordinary words, are elsewhere or
+/// missing.
 const MIN_FIT_OF_OTHERS: f32 = 1.0;
-/// Least fit of the words alone of confirmed lines, however well they are cut out.
+/// Minimum fit by words alone of confirmed lines, regardless of their shape.
 const MIN_CONTENT: f32 = -1.8;
-/// What a statement counts that no other one is near to compare with.
+/// Margin of a statement without neighbours to compare with.
 const ALONE: f32 = 1.0;
-/// Greatest fit of the words of a statement whose name is elsewhere, with that name and without it.
+/// Maximum fit of a statement with a misplaced name that makes it wrong, with that name and without
+/// it.
 const MAX_DOUBT: f32 = -0.5;
 
-/// What became of one citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CitationVerdict {
     Confirmed,
     /// Nothing ties the statement to these lines.
     Unconfirmed,
-    /// The place, or what is said of it, is wrong; these lines may be meant.
-    Wrong(Fault, Vec<LineRange>),
-    /// The lines are not as they were indexed; what was indexed is in these now.
-    Changed(Fault, Vec<LineRange>),
+    /// The place or the statement is wrong; these lines may be the right ones.
+    Wrong(CitationFault, Vec<LineRange>),
+    /// The lines have changed since they were indexed; the indexed content is now at these lines.
+    Changed(CitationFault, Vec<LineRange>),
 }
 
-/// What is said of a citation.
+/// The text about a citation.
 #[derive(Clone, Copy)]
-pub(super) struct About<'a> {
-    pub(super) said: &'a Said,
+pub(super) struct CitationContext<'a> {
+    pub(super) attributed: &'a AttributedText,
     pub(super) statement: &'a CitedStatement,
 }
 
-/// Lines of a file, with what is said of them.
+/// Lines of a file with the text about them.
 pub(super) struct CitedLines<'a> {
-    known: &'a Known,
-    /// The lines, as far as the file has them.
+    known: &'a CitedFile,
+    /// The lines, limited to those of the file.
     lines: Vec<LineRange>,
-    about: About<'a>,
-    place: Option<CitedPlace<'a>>,
+    about: CitationContext<'a>,
+    place: Option<CitedRegion<'a>>,
 }
 
 impl<'a> CitedLines<'a> {
-    /// Reads the lines, if the file has them. A range that ends behind the end of its file ends with it, and
-    /// one that is written backwards is turned around.
-    pub(super) fn read(
-        known: &'a Known,
+    /// Reads the lines, if the file has them.
+    ///
+    /// A range beyond the end of the file is cut there, and a reversed range is turned around.
+    pub(super) fn new(
+        known: &'a CitedFile,
         lines: &[LineRange],
-        about: About<'a>,
+        about: CitationContext<'a>,
         model: &StaticModel,
     ) -> Self {
         let lines = fit_into_file(&known.content, lines);
         let is_short = !lines.is_empty() && count_lines(&lines) <= MAX_CONFIRMED_LINES;
-        let place = (is_short && lines.iter().all(|range| known.content.has(*range)))
-            .then(|| known.content.place(&lines, model));
+        let place = (is_short && lines.iter().all(|range| known.content.has_lines(*range)))
+            .then(|| known.content.build_cited_region(&lines, model));
         Self { known, lines, about, place }
     }
 
-    /// Judges the citation. `neighbours` are those before and after it in the text.
-    pub(super) fn judge(&self, neighbours: &[&Self]) -> Verdict {
+    /// Judges the citation. `neighbours` are the citations before and after it in the text.
+    pub(super) fn judge_citation(&self, neighbours: &[&Self]) -> CitationVerdict {
         let content = &self.known.content;
-        if self.lines.iter().any(|range| !content.has(*range)) {
-            return Verdict::Wrong(Fault::NoSuchLines { lines: content.lines() }, Vec::new());
+        if self.lines.iter().any(|range| !content.has_lines(*range)) {
+            return CitationVerdict::Wrong(
+                CitationFault::NoSuchLines { lines: content.line_count() },
+                Vec::new(),
+            );
         }
         if let Some(changed) = find_change(self.known, &self.lines) {
             return changed;
         }
-        let is_whole = count_lines(&self.lines) >= content.lines() && content.lines() > TOLERANCE;
+        let is_whole =
+            count_lines(&self.lines) >= content.line_count() && content.line_count() > TOLERANCE;
         let Some(place) = self.place.as_ref().filter(|_| !is_whole) else {
             let speaks_of_whole = self.about.statement.speaks_of_whole;
-            return if speaks_of_whole { Verdict::Confirmed } else { Verdict::Unconfirmed };
+            return if speaks_of_whole {
+                CitationVerdict::Confirmed
+            } else {
+                CitationVerdict::Unconfirmed
+            };
         };
-        let own = content_fit(&place.measure(&self.about.statement.clause));
+        let own = content_fit(&place.measure_fit(&self.about.statement.clause));
         let is_far = self.has_names_far_away();
         let least = match is_far {
             true if self.has_sure_names() => f32::INFINITY,
             true => MIN_FIT_OF_OTHERS,
             false => MIN_FIT,
         };
-        let is_tied = || own >= MIN_CONTENT && self.fit(place, own, neighbours) >= least;
+        let is_tied = || own >= MIN_CONTENT && self.score_fit(place, own, neighbours) >= least;
         if self.defines_a_name() || is_tied() {
-            return Verdict::Confirmed;
+            return CitationVerdict::Confirmed;
         }
-        // Lines that are cited together have their names in common.
-        let mut group =
-            neighbours.iter().filter(|one| one.about.said.group == self.about.said.group);
+        // Lines that are cited together share their names.
+        let mut group = neighbours
+            .iter()
+            .filter(|one| one.about.attributed.group == self.about.attributed.group);
         if !is_far
             || own > MAX_DOUBT
             || self.has_name_in_definition()
             || group.any(|one| !one.has_names_far_away())
-            || content_fit(&place.measure(&self.about.statement.prose)) > MAX_DOUBT
+            || content_fit(&place.measure_fit(&self.about.statement.prose)) > MAX_DOUBT
         {
-            return Verdict::Unconfirmed;
+            return CitationVerdict::Unconfirmed;
         }
-        find_misplaced_name(content, &self.lines, &self.placed_names().collect::<Vec<&Name>>())
-            .map_or(Verdict::Unconfirmed, |(fault, at)| Verdict::Wrong(fault, at))
+        find_misplaced_name(content, &self.lines, &self.placed_names().collect::<Vec<&CitedName>>())
+            .map_or(CitationVerdict::Unconfirmed, |(fault, at)| CitationVerdict::Wrong(fault, at))
     }
 
     /// Returns whether a definition of a name of the statement begins in the lines.
@@ -123,7 +135,8 @@ impl<'a> CitedLines<'a> {
         let begins = |definition: &LineRange| {
             self.lines.iter().any(|range| (range.first..=range.last).contains(&definition.first))
         };
-        let mut names = self.about.said.names.iter().filter(|name| name.weight != Weight::Hint);
+        let mut names =
+            self.about.attributed.names.iter().filter(|name| name.weight != CitedNameWeight::Hint);
         names.any(|name| self.known.content.definitions_of(&name.word).iter().any(begins))
     }
 
@@ -131,46 +144,51 @@ impl<'a> CitedLines<'a> {
     fn has_name_in_definition(&self) -> bool {
         let content = &self.known.content;
         let mut around = self.lines.iter().filter_map(|range| content.definition_around(*range));
-        around
-            .any(|range| self.about.said.names.iter().any(|name| content.stands(&name.word, range)))
+        around.any(|range| {
+            self.about.attributed.names.iter().any(|name| content.mentions_word(&name.word, range))
+        })
     }
 
     fn has_sure_names(&self) -> bool {
-        self.placed_names().any(|name| name.weight == Weight::Name)
+        self.placed_names().any(|name| name.weight == CitedNameWeight::Name)
     }
 
-    /// Returns the names of the statement, of code and not of the file itself.
-    fn placed_names(&self) -> impl Iterator<Item = &'a Name> {
+    /// Returns the names of code in the statement, without those of the file itself.
+    fn placed_names(&self) -> impl Iterator<Item = &'a CitedName> {
         let content = &self.known.content;
-        let names = self.about.said.names.iter();
-        names.filter(|name| name.weight != Weight::Hint && !content.is_in_path(&name.word))
+        let names = self.about.attributed.names.iter();
+        names.filter(|name| name.weight != CitedNameWeight::Hint && !content.is_in_path(&name.word))
     }
 
-    /// Returns whether the statement has names of code, and none of them stands near the lines.
+    /// Returns whether the statement has names of code, none of which is near the lines.
     fn has_names_far_away(&self) -> bool {
         let mut names = self.placed_names();
         let content = &self.known.content;
-        let is_near =
-            |name: &Name| self.lines.iter().any(|range| content.stands(&name.word, widen(*range)));
+        let is_near = |name: &CitedName| {
+            self.lines.iter().any(|range| content.mentions_word(&name.word, widen_range(*range)))
+        };
         let first = names.next();
         first.is_some_and(|first| !is_near(first) && !names.any(is_near))
     }
 
-    /// Returns how well the statement fits its lines, also compared with the other statements and places of
-    /// the text. The weights are fitted: see `benches/README.md`.
-    fn fit(&self, place: &CitedPlace<'_>, own: f32, neighbours: &[&Self]) -> f32 {
-        let whole = place.measure(&self.about.statement.whole);
-        let Shape { unbalanced, blank, leads, closes } = place.shape();
-        let others =
-            neighbours.iter().filter(|other| other.about.said.group != self.about.said.group);
+    /// Scores how well the statement fits its lines, also compared with the neighbouring statements
+    /// and places.
+    ///
+    /// The weights are fitted: see `benches/README.md`.
+    fn score_fit(&self, place: &CitedRegion<'_>, own: f32, neighbours: &[&Self]) -> f32 {
+        let whole = place.measure_fit(&self.about.statement.whole);
+        let RangeShape { unbalanced, blank, leads, closes } = place.mean_shape();
+        let others = neighbours
+            .iter()
+            .filter(|other| other.about.attributed.group != self.about.attributed.group);
         let (mut statement, mut elsewhere) = (None::<f32>, None::<f32>);
         for other in others {
-            let fit = content_fit(&place.measure(&other.about.statement.clause));
+            let fit = content_fit(&place.measure_fit(&other.about.statement.clause));
             statement = Some(statement.map_or(fit, |most| most.max(fit)));
             if let Some(there) = &other.place
                 && !self.overlaps(other)
             {
-                let fit = content_fit(&there.measure(&self.about.statement.clause));
+                let fit = content_fit(&there.measure_fit(&self.about.statement.clause));
                 elsewhere = Some(elsewhere.map_or(fit, |most| most.max(fit)));
             }
         }
@@ -188,12 +206,12 @@ impl<'a> CitedLines<'a> {
 
     fn overlaps(&self, other: &Self) -> bool {
         std::ptr::eq(self.known, other.known)
-            && self.lines.iter().any(|a| other.lines.iter().any(|b| meet(*a, *b)))
+            && self.lines.iter().any(|a| other.lines.iter().any(|b| ranges_overlap(*a, *b)))
     }
 }
 
-/// Returns how well words fit lines by their content alone, as fitted weights have it.
-fn content_fit(measures: &Measures) -> f32 {
+/// Scores how well words fit lines by their content alone, with fitted weights.
+fn content_fit(measures: &FitMeasures) -> f32 {
     -2.562 + 2.405 * measures.ratio - 0.971 * measures.local_ratio
         + 3.109 * measures.local_rank
         + 1.496 * measures.similarity
@@ -202,39 +220,43 @@ fn content_fit(measures: &Measures) -> f32 {
         - 0.912 * measures.has_spans
 }
 
-/// Ends ranges with their file, and turns those around that are written backwards.
-fn fit_into_file(content: &Content, lines: &[LineRange]) -> Vec<LineRange> {
+/// Cuts ranges at the end of their file and turns reversed ranges around.
+fn fit_into_file(content: &CitedFileText, lines: &[LineRange]) -> Vec<LineRange> {
     let fitted = |range: &LineRange| {
         let (first, last) = (range.first.min(range.last), range.first.max(range.last));
-        let last = if first <= content.lines() { last.min(content.lines()) } else { last };
+        let last =
+            if first <= content.line_count() { last.min(content.line_count()) } else { last };
         LineRange { first, last }
     };
     lines.iter().map(fitted).collect()
 }
 
-/// Finds a name that the statement gives for the lines, and that stands far from them or nowhere in the file,
-/// while no other name of it stands near them. Plain words accuse nobody. Returns where it is nearest.
+/// Finds a name of the statement that is far from the lines or missing from the file, while none of
+/// its names is near.
+///
+/// Ordinary words are ignored. Returns the nearest occurrence of the name.
 fn find_misplaced_name(
-    content: &Content,
+    content: &CitedFileText,
     lines: &[LineRange],
-    names: &[&Name],
-) -> Option<(Fault, Vec<LineRange>)> {
-    let is_near =
-        |name: &&Name| lines.iter().any(|range| content.stands(&name.word, widen(*range)));
+    names: &[&CitedName],
+) -> Option<(CitationFault, Vec<LineRange>)> {
+    let is_near = |name: &&CitedName| {
+        lines.iter().any(|range| content.mentions_word(&name.word, widen_range(*range)))
+    };
     if names.iter().any(is_near) {
         return None;
     }
-    let sure = || names.iter().filter(|name| name.weight == Weight::Name);
+    let sure = || names.iter().filter(|name| name.weight == CitedNameWeight::Name);
     let found = sure().find_map(|name| {
-        let at = content.nearest(&name.word, lines)?;
+        let at = content.find_nearest_occurrence(&name.word, lines)?;
         let at = vec![at];
-        Some((Fault::Elsewhere { name: name.shown.clone(), at: at.clone() }, at))
+        Some((CitationFault::Elsewhere { name: name.shown.clone(), at: at.clone() }, at))
     });
-    let absent = || sure().next().map(|name| Fault::Absent { name: name.shown.clone() });
+    let absent = || sure().next().map(|name| CitationFault::Absent { name: name.shown.clone() });
     found.or_else(|| Some((absent()?, Vec::new())))
 }
 
-fn widen(range: LineRange) -> LineRange {
+fn widen_range(range: LineRange) -> LineRange {
     LineRange {
         first: range.first.saturating_sub(TOLERANCE).max(1),
         last: range.last.saturating_add(TOLERANCE),
@@ -246,12 +268,12 @@ fn count_lines(lines: &[LineRange]) -> u32 {
     lines.iter().map(length).fold(0, u32::saturating_add)
 }
 
-fn meet(a: LineRange, b: LineRange) -> bool {
+fn ranges_overlap(a: LineRange, b: LineRange) -> bool {
     a.first <= b.last && b.first <= a.last
 }
 
-/// Compares the lines of a file that has changed since it was indexed; `None` where they are the same.
-fn find_change(known: &Known, lines: &[LineRange]) -> Option<Verdict> {
+/// Compares lines with their indexed chunks; `None` if they are unchanged.
+fn find_change(known: &CitedFile, lines: &[LineRange]) -> Option<CitationVerdict> {
     let indexed = known.indexed.as_ref()?;
     let content = &known.content;
     let is_same = |range: &LineRange| content.is_as_indexed(indexed, *range) == Some(true);
@@ -259,7 +281,7 @@ fn find_change(known: &Known, lines: &[LineRange]) -> Option<Verdict> {
         return None;
     }
     let found: Option<Vec<LineRange>> =
-        lines.iter().map(|range| content.found(indexed, *range)).collect();
+        lines.iter().map(|range| content.find_indexed_lines(indexed, *range)).collect();
     let at = found.unwrap_or_default();
-    Some(Verdict::Changed(Fault::Changed { at: at.clone() }, at))
+    Some(CitationVerdict::Changed(CitationFault::Changed { at: at.clone() }, at))
 }

@@ -1,4 +1,5 @@
-//! Cuts an answer into its claims: each sentence with citations, beside the lines that it cites. Pure.
+//! Splits an answer into claims: each sentence with citations, beside the lines that it cites.
+//! Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,82 +9,87 @@ use std::{
 
 use codeinfo_core::{LineRange, plain_line};
 
-use super::{content::Content, parse::Citation, pieces::Pieces, said::sentence_ranges};
+use super::{
+    content::CitedFileText, parse::Citation, pieces::MarkdownPieces, said::sentence_ranges,
+};
 
 /// Maximum bytes of a sentence.
 const MAX_SENTENCE_BYTES: usize = 480;
 /// Maximum ranges of lines that are read for one sentence.
 const MAX_EXCERPTS: usize = 8;
-/// Maximum lines of a range that are looked at.
+/// Maximum lines read of a range.
 const MAX_LINES: u32 = 2000;
-/// Maximum bytes of an excerpt: more does not fit into a request, however few claims it carries.
+/// Maximum bytes of an excerpt: more does not fit into a request, even with a single claim.
 const MAX_EXCERPT_BYTES: usize = 6000;
 /// Maximum bytes of a line, such as one of minified code.
 const MAX_LINE_BYTES: usize = 200;
-/// Ends a text that was shortened.
+/// Mark at the end of a shortened text.
 const CUT: char = '…';
-/// Bytes of a line that has to be shortened for lack of room.
+/// Bytes of a line that is shortened for lack of room.
 const MIN_LINE_BYTES: usize = 40;
-/// Bytes that saying which lines were left out takes.
+/// Bytes of the note about omitted lines.
 const GAP_BYTES: usize = 40;
-/// Bytes that the number of a line and its end take.
+/// Bytes of the number and the end of a line.
 const NUMBER_BYTES: usize = 8;
-/// A sentence with fewer words beside its citations claims nothing by itself.
+/// Minimum words of a sentence beside its citations; a shorter one continues the sentence before
+/// it.
 const MIN_WORDS: usize = 2;
-/// Shorter words say nothing about which lines a sentence speaks of.
+/// Minimum characters of a word that is compared with lines.
 const MIN_WORD_CHARS: usize = 3;
 
 /// A sentence with citations, and the lines that it cites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Its bytes in the text.
+    /// Byte range in the text.
     pub range: Range<usize>,
-    /// The sentence as one line, with what it continues if it says nothing by itself.
+    /// The sentence as one line, joined to the sentence before it if it continues that one.
     pub sentence: String,
-    /// One for each range of lines that was read; empty if none could be read.
-    pub excerpts: Vec<Excerpt>,
+    /// One excerpt for each range of lines that was read; empty if none could be read.
+    pub excerpts: Vec<CitedExcerpt>,
 }
 
 /// Lines that a sentence cites.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excerpt {
-    /// The path as the answer writes it.
+pub struct CitedExcerpt {
+    /// Path as the answer writes it.
     pub path: String,
-    /// Bytes of the citation in the text.
+    /// Byte range of the citation in the text.
     pub citation: Range<usize>,
-    /// The lines that are cited, as far as the file has them.
+    /// Cited lines, limited to those of the file.
     pub range: LineRange,
-    /// Number and text of each line, in order. The numbers of lines that were left out are missing.
+    /// Number and text of each line, in order, without omitted lines.
     pub lines: Vec<(u32, String)>,
-    /// Whether nothing that the sentence cites was left out or shortened, here or in another excerpt.
+    /// Set if nothing that the sentence cites was omitted or shortened, in any of its excerpts.
     pub is_whole: bool,
 }
 
 impl Claim {
-    /// Returns the bytes of the longest form in which it can be sent.
-    pub fn bytes(&self) -> usize {
-        self.sentence.len() + self.excerpts.iter().map(Excerpt::bytes).sum::<usize>()
+    /// Returns the size in bytes of the longest form that can be sent.
+    pub fn max_byte_len(&self) -> usize {
+        self.sentence.len() + self.excerpts.iter().map(CitedExcerpt::byte_len).sum::<usize>()
     }
 }
 
-impl Excerpt {
-    /// Returns the bytes of its lines with their numbers, escaped as in JSON.
-    pub fn bytes(&self) -> usize {
+impl CitedExcerpt {
+    /// Returns the size in bytes of the lines with their numbers, escaped as in JSON.
+    pub fn byte_len(&self) -> usize {
         self.path.len() + self.lines.iter().map(|(_, line)| line_bytes(line)).sum::<usize>()
     }
 
-    /// Returns the excerpt without the lines that do not fit into `max_bytes`. The first line stays, then
-    /// those with the rarest words of the sentence and their neighbours, then the others from the top.
+    /// Returns the excerpt without the lines that do not fit into `max_bytes`.
+    ///
+    /// The first line stays, then the lines with the rarest words of the sentence and their
+    /// neighbours, then the others from the top.
     #[must_use]
-    pub fn shorten(&self, sentence: &str, max_bytes: usize) -> Self {
+    pub fn shorten_to_fit(&self, sentence: &str, max_bytes: usize) -> Self {
         let lines: Vec<&str> = self.lines.iter().map(|(_, line)| line.as_str()).collect();
         let room = max_bytes.saturating_sub(self.path.len());
         let words = find_words(sentence);
-        let kept = choose_lines(&lines, &words, room);
-        let kept = self.lines.iter().enumerate().filter(|(at, _)| kept.contains(at));
-        let mut kept: Vec<(u32, String)> = kept.map(|(_, line)| line.clone()).collect();
+        let chosen = choose_lines(&lines, &words, room);
+        let numbered = self.lines.iter().enumerate().filter(|(at, _)| chosen.contains(at));
+        let mut kept: Vec<(u32, String)> = numbered.map(|(_, line)| line.clone()).collect();
         if kept.is_empty() && room > MIN_LINE_BYTES {
-            // A piece of the most telling line.
+            // Falls back to a piece of the highest ranked line.
             let most = rank_lines(&lines, &words).into_iter().nth(1).unwrap_or_default();
             let line = self.lines.get(most).cloned();
             kept.extend(line.map(|(number, line)| (number, shorten_text(line, MIN_LINE_BYTES))));
@@ -93,34 +99,35 @@ impl Excerpt {
     }
 }
 
-/// Returns the claims of a text. `content` is that of the file which the citation at a place means.
+/// Returns the claims of a text. `content` returns the file that the citation at an index refers
+/// to.
 pub(super) fn find_claims<'a>(
     text: &str,
-    whole: &Pieces,
+    whole: &MarkdownPieces,
     citations: &[Citation],
-    content: impl Fn(usize) -> Option<&'a Content>,
+    content: impl Fn(usize) -> Option<&'a CitedFileText>,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
     let mut before: Option<Range<usize>> = None;
     for range in sentence_ranges(text, whole, citations) {
         let is_block = whole.blocks.binary_search(&range.start).is_ok();
-        let first = citations.partition_point(|one| one.range.start < range.start);
-        let end = citations.partition_point(|one| one.range.start < range.end);
+        let first = citations.partition_point(|citation| citation.range.start < range.start);
+        let end = citations.partition_point(|citation| citation.range.start < range.end);
         let cited = citations.get(first..end).unwrap_or_default();
         let continued = before.take().filter(|_| !is_block);
         before = Some(range.clone());
         if cited.is_empty() {
             continue;
         }
-        let said = if count_words(text, &range, cited) < MIN_WORDS {
+        let full_range = if count_words(text, &range, cited) < MIN_WORDS {
             // `It waits. (a.rs:3)`
             continued.map(|former| former.start..range.end)
         } else {
             Some(range.clone())
         };
-        let Some(said) = said else { continue };
-        let sentence = one_line(text.get(said).unwrap_or_default());
-        let mut excerpts: Vec<Excerpt> = Vec::new();
+        let Some(full_range) = full_range else { continue };
+        let sentence = join_into_line(text.get(full_range).unwrap_or_default());
+        let mut excerpts: Vec<CitedExcerpt> = Vec::new();
         let mut is_whole = !sentence.ends_with(CUT);
         for (at, citation) in (first..).zip(cited) {
             match content(at) {
@@ -138,12 +145,16 @@ pub(super) fn find_claims<'a>(
     claims
 }
 
-fn read_excerpts(citation: &Citation, content: &Content, sentence: &str) -> Vec<Excerpt> {
-    let whole = [LineRange { first: 1, last: content.lines() }];
+fn read_excerpts(
+    citation: &Citation,
+    content: &CitedFileText,
+    sentence: &str,
+) -> Vec<CitedExcerpt> {
+    let whole = [LineRange { first: 1, last: content.line_count() }];
     let ranges = if citation.lines.is_empty() { &whole[..] } else { &citation.lines };
     let in_file = ranges.iter().filter_map(|range| {
         let first = range.first.min(range.last).max(1);
-        let last = range.first.max(range.last).min(content.lines());
+        let last = range.first.max(range.last).min(content.line_count());
         (first <= last).then_some(LineRange { first, last })
     });
     let excerpts = in_file.take(MAX_EXCERPTS).map(|range| {
@@ -151,19 +162,19 @@ fn read_excerpts(citation: &Citation, content: &Content, sentence: &str) -> Vec<
         let lines = (range.first..).zip(content.text_of(range.first..=read));
         let lines: Vec<(u32, String)> =
             lines.map(|(number, line)| (number, plain_code(line))).collect();
-        let excerpt = Excerpt {
+        let excerpt = CitedExcerpt {
             path: citation.path.clone(),
             citation: citation.range.clone(),
             range,
             is_whole: read == range.last && !lines.iter().any(|(_, line)| line.ends_with(CUT)),
             lines,
         };
-        excerpt.shorten(sentence, MAX_EXCERPT_BYTES)
+        excerpt.shorten_to_fit(sentence, MAX_EXCERPT_BYTES)
     });
     excerpts.filter(|excerpt| !excerpt.lines.is_empty()).collect()
 }
 
-/// Chooses the places of the lines that fit into `room` bytes.
+/// Chooses the indexes of the lines that fit into `room` bytes.
 fn choose_lines(lines: &[&str], words: &HashSet<String>, room: usize) -> HashSet<usize> {
     let mut kept = HashSet::new();
     let mut left = room;
@@ -181,7 +192,7 @@ fn choose_lines(lines: &[&str], words: &HashSet<String>, room: usize) -> HashSet
     kept
 }
 
-/// Returns the places of lines, the most telling first; some stand twice.
+/// Returns the indexes of lines, those with the rarest words first. Some indexes occur twice.
 fn rank_lines(lines: &[&str], words: &HashSet<String>) -> Vec<usize> {
     let found: Vec<HashSet<String>> =
         lines.iter().map(|line| find_words(line).intersection(words).cloned().collect()).collect();
@@ -195,21 +206,21 @@ fn rank_lines(lines: &[&str], words: &HashSet<String>) -> Vec<usize> {
     let mut telling: Vec<(usize, usize)> = found.iter().map(weight).enumerate().collect();
     telling.retain(|(_, weight)| *weight > 0);
     telling.sort_by_key(|(at, weight)| (std::cmp::Reverse(*weight), *at));
-    let telling = telling.into_iter().flat_map(|(at, _)| [at, at + 1, at.saturating_sub(1)]);
-    iter::once(0).chain(telling).chain(0..lines.len()).collect()
+    let ranked = telling.into_iter().flat_map(|(at, _)| [at, at + 1, at.saturating_sub(1)]);
+    iter::once(0).chain(ranked).chain(0..lines.len()).collect()
 }
 
-/// Returns the words of a text in lower case.
+/// Returns the words of a text in lower case, without short ones.
 pub fn find_words(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let long = words.filter(|word| word.chars().nth(MIN_WORD_CHARS - 1).is_some());
     long.map(str::to_lowercase).collect()
 }
 
-/// Counts the words of a sentence outside of its citations.
 fn count_words(text: &str, range: &Range<usize>, cited: &[Citation]) -> usize {
     let (mut at, mut count) = (range.start, 0);
-    let ends = cited.iter().map(|one| one.whole.clone()).chain(iter::once(range.end..range.end));
+    let ends =
+        cited.iter().map(|citation| citation.whole.clone()).chain(iter::once(range.end..range.end));
     for citation in ends {
         let between = text.get(at..citation.start.max(at)).unwrap_or_default();
         let words = between.split(|c: char| !c.is_alphanumeric());
@@ -224,12 +235,12 @@ fn line_bytes(line: &str) -> usize {
     line.len() + escaped + NUMBER_BYTES
 }
 
-fn one_line(sentence: &str) -> String {
+fn join_into_line(sentence: &str) -> String {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     shorten_text(plain_line(&words.join(" ")), MAX_SENTENCE_BYTES)
 }
 
-/// Returns a line of code without characters that would end it or reorder it.
+/// Returns a line of code without characters that would end or reorder it.
 fn plain_code(line: &str) -> String {
     let line = plain_line(line.trim_end()).replace(|c: char| c != '\t' && c.is_control(), " ");
     shorten_text(line.replace('\t', "  "), MAX_LINE_BYTES)

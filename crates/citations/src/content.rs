@@ -1,4 +1,4 @@
-//! What stands in which lines of a file. Pure.
+//! Text of a cited file with lookups of its lines, words and definitions. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,92 +9,99 @@ use std::{
 
 use codeinfo_core::{ChunkRecord, LineRange};
 use codeinfo_embed::StaticModel;
-use codeinfo_lang::{comment, detect, words::folded};
+use codeinfo_lang::{comment, detect, words::fold_name};
 use memchr::memmem;
 use sha2::{Digest, Sha256};
 
-use super::fit::{CitedPlace, TermLines};
+use super::fit::{CitedRegion, TermLines};
 
-/// So many places of a name are said.
+/// Maximum occurrences of a name that are reported.
 const MAX_PLACES: usize = 3;
-/// A definition is not followed further than this.
+/// Maximum lines of a definition.
 const MAX_LINES: u32 = 2000;
-/// Definitions in longer lines, such as those of minified code, are not looked for: nor is there more than one line to
+/// Maximum bytes of a line with definitions. Minified code is longer, and has only one line to
 /// cite.
 const MAX_LINE_BYTES: usize = 10 << 10;
-/// So many places of a name, and bytes before each, are read for the one that defines it.
+/// Maximum occurrences of a name, and bytes before each, that are examined to find its definition.
 const MAX_HEADS: usize = 100;
 const MAX_BEFORE: usize = 400;
-/// How many digits of a hash tell contents apart, for a note that people see.
+/// Digits of a content hash. People see it in the lock file, so it is short.
 const HASH_DIGITS: usize = 16;
-/// How many of the first line's.
+/// Digits of the hash of the first line.
 const FIRST_DIGITS: usize = 4;
-/// A few short lines may stand anywhere, and are not looked for elsewhere.
+/// Minimum bytes of moved lines: short lines may occur anywhere and are not searched for.
 const MIN_BYTES: usize = 16;
 
-/// The text of a file.
 #[derive(Debug)]
-pub(super) struct Content {
+pub(super) struct CitedFileText {
     path: String,
     text: String,
-    /// Where each line starts, in bytes.
+    /// Byte offset of each line.
     starts: Vec<usize>,
-    /// Where each definition is, by its last name; read when it is first asked for.
+    /// Definitions by the last segment of their name; read on first use.
     definitions: OnceLock<HashMap<String, Vec<LineRange>>>,
-    /// The lines of the words that were looked for.
+    /// Lines of the words searched for.
     words: Mutex<HashMap<String, Arc<[u32]>>>,
-    /// The lines of every word in any spelling; read when one is not found as it is written.
+    /// Lines of every word by its folded spelling; read when an exact search finds nothing.
     spellings: OnceLock<HashMap<String, Vec<u32>>>,
-    /// The lines of every term of statements; read when the first citation is assessed.
+    /// Lines of every term; read when the first citation is assessed.
     terms: OnceLock<TermLines>,
 }
 
-impl Content {
+impl CitedFileText {
     pub(super) fn new(path: String, text: String) -> Self {
         let mut starts = vec![0];
         starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
         if text.is_empty() || text.ends_with('\n') {
             starts.pop();
         }
-        let (definitions, spellings, terms) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { path, text, starts, definitions, words: Mutex::default(), spellings, terms }
+        Self {
+            path,
+            text,
+            starts,
+            definitions: OnceLock::new(),
+            words: Mutex::default(),
+            spellings: OnceLock::new(),
+            terms: OnceLock::new(),
+        }
     }
 
-    /// Returns how many lines there are.
-    pub(super) fn lines(&self) -> u32 {
+    pub(super) fn line_count(&self) -> u32 {
         u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns how long it is.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn byte_len(&self) -> u64 {
         self.text.len() as u64
     }
 
-    /// Returns how many bytes some lines have; those of the file for none.
-    pub(super) fn size(&self, ranges: &[LineRange]) -> u64 {
+    /// Returns the size of line ranges in bytes, or of the file if there are none.
+    pub(super) fn byte_len_of_ranges(&self, ranges: &[LineRange]) -> u64 {
         let length = |range: &LineRange| {
-            self.start(range.last.saturating_add(1)).saturating_sub(self.start(range.first)) as u64
+            self.line_start(range.last.saturating_add(1))
+                .saturating_sub(self.line_start(range.first)) as u64
         };
-        if ranges.is_empty() { self.bytes() } else { ranges.iter().map(length).sum() }
+        if ranges.is_empty() { self.byte_len() } else { ranges.iter().map(length).sum() }
     }
 
-    /// Whether these are lines of the file.
-    pub(super) fn has(&self, range: LineRange) -> bool {
-        1 <= range.first && range.first <= range.last && range.last <= self.lines()
+    /// Returns whether the file has all lines of a range.
+    pub(super) fn has_lines(&self, range: LineRange) -> bool {
+        1 <= range.first && range.first <= range.last && range.last <= self.line_count()
     }
 
-    /// Whether a word stands in these lines, in whatever spelling, or they are in what it names.
-    pub(super) fn stands(&self, word: &str, range: LineRange) -> bool {
+    /// Returns whether the lines have a word in any spelling, or overlap its definition.
+    pub(super) fn mentions_word(&self, word: &str, range: LineRange) -> bool {
         any_within(&self.lines_of_word(word), range)
-            || self.definitions_of(word).iter().any(|own| meet(*own, range))
+            || self.definitions_of(word).iter().any(|own| ranges_overlap(*own, range))
             || any_within(self.lines_of_spellings(word), range)
     }
 
-    /// Returns whether a word is part of the file's path: a folder, the name or the ending of the file, or
-    /// the name of its crate, which is often that of the folder of `src` after a prefix: `grep_searcher`
-    /// in `searcher/src`.
+    /// Returns whether a word is part of the file's path: a folder, the file name, the extension or
+    /// the crate name.
+    ///
+    /// The crate name is often the folder of `src` after a prefix: `grep_searcher` in
+    /// `searcher/src`.
     pub(super) fn is_in_path(&self, word: &str) -> bool {
-        let fold = |part: &str| folded(part.replace('-', "_").as_bytes());
+        let fold = |part: &str| fold_name(part.replace('-', "_").as_bytes());
         let is_word = |part: &str| fold(part) == fold(word);
         let crate_folder = self.path.split("/src/").next().and_then(|path| path.rsplit('/').next());
         let is_crate = |folder: &str| {
@@ -104,33 +111,37 @@ impl Content {
         self.path.split(['/', '.']).any(is_word) || crate_folder.is_some_and(is_crate)
     }
 
-    /// Returns where a name is defined.
     pub(super) fn definitions_of(&self, word: &str) -> &[LineRange] {
-        let all = self.definitions.get_or_init(|| self.definitions());
+        let all = self.definitions.get_or_init(|| self.index_definitions());
         all.get(word).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the innermost definition around some lines.
+    /// Returns the innermost definition around a range.
     pub(super) fn definition_around(&self, range: LineRange) -> Option<LineRange> {
-        let all = self.definitions.get_or_init(|| self.definitions());
-        let around = all.values().flatten().copied();
-        let around = around.filter(|one| one.first <= range.first && range.last <= one.last);
-        around.min_by_key(|one| (one.last - one.first, one.first))
+        let all = self.definitions.get_or_init(|| self.index_definitions());
+        let definitions = all.values().flatten().copied();
+        definitions
+            .filter(|lines| lines.first <= range.first && range.last <= lines.last)
+            .min_by_key(|lines| (lines.last - lines.first, lines.first))
     }
 
-    /// Returns the first lines that have a word; where none has it as it is written, in any spelling.
+    /// Returns the first lines with a word, in any spelling if the exact one is missing.
     pub(super) fn lines_with(&self, word: &str) -> Vec<LineRange> {
         let own = self.lines_of_word(word);
         let lines = if own.is_empty() { self.lines_of_spellings(word) } else { &own };
-        let lines = lines.iter().take(MAX_PLACES);
-        lines.map(|line| LineRange { first: *line, last: *line }).collect()
+        let first_lines = lines.iter().take(MAX_PLACES);
+        first_lines.map(|line| LineRange { first: *line, last: *line }).collect()
     }
 
-    /// Returns the occurrence of a name that is nearest to some lines: its definition where that is nearer.
-    pub(super) fn nearest(&self, word: &str, lines: &[LineRange]) -> Option<LineRange> {
+    /// Returns the occurrence of a name, or its definition, that is nearest to some lines.
+    pub(super) fn find_nearest_occurrence(
+        &self,
+        word: &str,
+        lines: &[LineRange],
+    ) -> Option<LineRange> {
         let own = self.lines_of_word(word);
-        let places = if own.is_empty() { self.lines_of_spellings(word) } else { &own };
-        let places = places.iter().map(|line| LineRange { first: *line, last: *line });
+        let found = if own.is_empty() { self.lines_of_spellings(word) } else { &own };
+        let places = found.iter().map(|line| LineRange { first: *line, last: *line });
         let distance = |place: &LineRange| {
             let apart = |range: &LineRange| {
                 place.first.saturating_sub(range.last).max(range.first.saturating_sub(place.last))
@@ -140,26 +151,31 @@ impl Content {
         self.definitions_of(word).iter().copied().chain(places).min_by_key(distance)
     }
 
-    /// Returns cited lines to be compared with what is said of them. The file has them.
-    pub(super) fn place(&self, lines: &[LineRange], model: &StaticModel) -> CitedPlace<'_> {
-        let terms = self.terms.get_or_init(|| TermLines::read(&self.text));
-        CitedPlace::read(terms, &self.text, lines, model)
+    /// Builds the region of cited lines that statements are compared with. The file must have the
+    /// lines.
+    pub(super) fn build_cited_region(
+        &self,
+        lines: &[LineRange],
+        model: &StaticModel,
+    ) -> CitedRegion<'_> {
+        let terms = self.terms.get_or_init(|| TermLines::from_text(&self.text));
+        CitedRegion::new(terms, &self.text, lines, model)
     }
 
-    /// Returns the lines that have a word in any spelling: `rel_path` is `relPath` on the wire, and
+    /// Returns the lines with a word in any spelling: `rel_path` is `relPath` on the wire, and
     /// `REL_PATH` or `rel-path` elsewhere.
     fn lines_of_spellings(&self, word: &str) -> &[u32] {
-        let all = self.spellings.get_or_init(|| self.spellings());
-        all.get(&folded(word.as_bytes())).map(Vec::as_slice).unwrap_or_default()
+        let all = self.spellings.get_or_init(|| self.index_spellings());
+        all.get(&fold_name(word.as_bytes())).map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn spellings(&self) -> HashMap<String, Vec<u32>> {
+    fn index_spellings(&self) -> HashMap<String, Vec<u32>> {
         let mut found: HashMap<String, Vec<u32>> = HashMap::new();
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         for (line, text) in (1..).zip(self.text.lines()) {
             for run in text.split(|c| !is_part(c)) {
                 let parts = run.split('-').filter(|part| part.len() < run.len());
-                for word in parts.chain([run]).map(|word| folded(word.as_bytes())) {
+                for word in parts.chain([run]).map(|word| fold_name(word.as_bytes())) {
                     let lines = found.entry(word).or_default();
                     if lines.last() != Some(&line) {
                         lines.push(line);
@@ -170,30 +186,32 @@ impl Content {
         found
     }
 
-    /// Returns the lines that have a word, each once. A text is searched once for each word, however often
-    /// a model gives it.
+    /// Returns the lines with a word, without duplicates. Each word is searched once, because a
+    /// model may repeat it often.
     fn lines_of_word(&self, word: &str) -> Arc<[u32]> {
         let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lines) = known.get(word) {
             return Arc::clone(lines);
         }
-        let mut lines: Vec<u32> = words(&self.text, word).map(|at| self.line_at(at)).collect();
-        lines.dedup();
-        let lines: Arc<[u32]> = lines.into();
+        let mut found: Vec<u32> =
+            find_word_offsets(&self.text, word).map(|at| self.line_at(at)).collect();
+        found.dedup();
+        let lines: Arc<[u32]> = found.into();
         known.insert(word.to_owned(), Arc::clone(&lines));
         lines
     }
 
-    /// Names the content of lines, or, if there are none, of the file: hex digits of SHA-256 over the
-    /// lines, without white space at their ends. `None` for lines that are not there, or of which there are
-    /// more than the file has, since some stand twice.
-    pub(super) fn hash(&self, ranges: &[LineRange]) -> Option<String> {
-        let whole = [LineRange { first: 1, last: self.lines() }];
+    /// Hashes the content of line ranges, or of the whole file if there are none.
+    ///
+    /// Returns hex digits of SHA-256 over the lines without trailing white space. `None` if a line
+    /// is missing, or if the ranges have more lines than the file because they overlap.
+    pub(super) fn hash_lines(&self, ranges: &[LineRange]) -> Option<String> {
+        let whole = [LineRange { first: 1, last: self.line_count() }];
         let ranges = if ranges.is_empty() { &whole } else { ranges };
         let lengths =
             ranges.iter().map(|range| u64::from(range.last.saturating_sub(range.first)) + 1);
-        let has_all = self.lines() == 0 || ranges.iter().all(|range| self.has(*range));
-        if !has_all || lengths.sum::<u64>() > u64::from(self.lines().max(1)) {
+        let has_all = self.line_count() == 0 || ranges.iter().all(|range| self.has_lines(*range));
+        if !has_all || lengths.sum::<u64>() > u64::from(self.line_count().max(1)) {
             return None;
         }
         let mut hasher = Sha256::new();
@@ -211,24 +229,25 @@ impl Content {
         Some(hex)
     }
 
-    /// Returns what tells the content of lines from another: their hash, and a few digits of that of the
-    /// first line, by which they are found elsewhere. `None` for lines that are not there.
-    pub(super) fn fingerprint(&self, range: LineRange) -> Option<String> {
-        let first = self.hash(&[LineRange { last: range.first, ..range }])?;
-        Some(self.hash(&[range])? + first.get(..FIRST_DIGITS)?)
+    /// Returns the fingerprint of lines: their hash and the first digits of the hash of the first
+    /// line, which speed up a search for moved lines. `None` if a line is missing.
+    pub(super) fn fingerprint_lines(&self, range: LineRange) -> Option<String> {
+        let first = self.hash_lines(&[LineRange { last: range.first, ..range }])?;
+        Some(self.hash_lines(&[range])? + first.get(..FIRST_DIGITS)?)
     }
 
-    /// Returns where so many lines stand that have a fingerprint, two places at most. A few short lines may
-    /// stand anywhere, and are not looked for.
-    pub(super) fn places_of(&self, fingerprint: &str, count: u32) -> Vec<LineRange> {
+    /// Returns the ranges of `count` lines that have a fingerprint, at most two. Short lines are
+    /// not searched for.
+    pub(super) fn find_by_fingerprint(&self, fingerprint: &str, count: u32) -> Vec<LineRange> {
         let Some(first) = fingerprint.get(HASH_DIGITS..) else { return Vec::new() };
-        let last = (self.lines() + 1).saturating_sub(count);
+        let last = (self.line_count() + 1).saturating_sub(count);
         let ranges = (1..=last).map(|first| LineRange { first, last: first + (count - 1) });
         let starts = |range: &LineRange| {
-            let hash = self.hash(&[LineRange { last: range.first, ..*range }]);
+            let hash = self.hash_lines(&[LineRange { last: range.first, ..*range }]);
             hash.is_some_and(|hash| hash.starts_with(first))
         };
-        let is_same = |range: &LineRange| self.fingerprint(*range).as_deref() == Some(fingerprint);
+        let is_same =
+            |range: &LineRange| self.fingerprint_lines(*range).as_deref() == Some(fingerprint);
         let is_long = |range: &LineRange| {
             let text = self.text_of(range.first..=range.last);
             text.map(|line| line.trim().len()).sum::<usize>() >= MIN_BYTES
@@ -237,34 +256,42 @@ impl Content {
         found.take(2).collect()
     }
 
-    /// Compares lines with what was indexed of them; `None` where nothing was.
+    /// Compares lines with their indexed text; `None` if none was indexed.
     pub(super) fn is_as_indexed(&self, indexed: &[ChunkRecord], range: LineRange) -> Option<bool> {
-        let indexed = lines_of(indexed, range)?;
+        let indexed = indexed_text_of_lines(indexed, range)?;
         let now = self.text_of(range.first..=range.last);
         Some(now.map(str::trim_end).eq(indexed.iter().map(|line| line.trim_end())))
     }
 
-    /// Returns where lines stand now that were indexed at `range`, if that is in one place.
-    pub(super) fn found(&self, indexed: &[ChunkRecord], range: LineRange) -> Option<LineRange> {
-        let indexed = lines_of(indexed, range)?;
+    /// Returns the current place of lines that were indexed at `range`, if it is unique.
+    pub(super) fn find_indexed_lines(
+        &self,
+        indexed: &[ChunkRecord],
+        range: LineRange,
+    ) -> Option<LineRange> {
+        let indexed = indexed_text_of_lines(indexed, range)?;
         let text = indexed.join("\n");
         if text.trim().len() < MIN_BYTES {
             return None;
         }
         let mut places = memmem::find_iter(self.text.as_bytes(), text.as_bytes())
             .filter(|at| self.starts.binary_search(at).is_ok());
-        let (first, second) = (places.next()?, places.next());
-        let first = self.line_at(first);
-        second.is_none().then(|| LineRange { first, last: first + (range.last - range.first) })
+        let first = self.line_at(places.next()?);
+        places
+            .next()
+            .is_none()
+            .then(|| LineRange { first, last: first + (range.last - range.first) })
     }
 
     pub(super) fn text_of(&self, lines: RangeInclusive<u32>) -> impl Iterator<Item = &str> {
-        let (start, end) = (self.start(*lines.start()), self.start(lines.end().saturating_add(1)));
+        let start = self.line_start(*lines.start());
+        let end = self.line_start(lines.end().saturating_add(1));
         self.text.get(start..end).unwrap_or_default().lines()
     }
 
-    /// Returns where a line starts, counted from 1; the end of the text for those after the last.
-    fn start(&self, line: u32) -> usize {
+    /// Returns the byte offset of a line, counted from 1, or the end of the text after the last
+    /// line.
+    fn line_start(&self, line: u32) -> usize {
         let at = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
         self.starts.get(at).copied().unwrap_or(self.text.len())
     }
@@ -273,12 +300,13 @@ impl Content {
         u32::try_from(self.starts.partition_point(|start| *start <= byte)).unwrap_or(u32::MAX)
     }
 
-    fn definitions(&self) -> HashMap<String, Vec<LineRange>> {
+    fn index_definitions(&self) -> HashMap<String, Vec<LineRange>> {
         let mut found: HashMap<String, Vec<LineRange>> = HashMap::new();
-        let language = detect::language(&self.path, &self.text);
+        let language = detect::detect_language(&self.path, &self.text);
         let lines: Vec<&str> = self.text.lines().collect();
-        let is_long = |line: u32| self.start(line + 1) - self.start(line) > MAX_LINE_BYTES;
-        for chunk in codeinfo_chunk::chunks(language, &self.text).chunks {
+        let is_long =
+            |line: u32| self.line_start(line + 1) - self.line_start(line) > MAX_LINE_BYTES;
+        for chunk in codeinfo_chunk::chunk_text(language, &self.text).chunks {
             if (chunk.start_line..=chunk.end_line).any(is_long) {
                 continue;
             }
@@ -287,7 +315,7 @@ impl Content {
                 let own = symbol.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
                 let new = own.filter(|name| !name.is_empty() && names.insert(*name));
                 let Some(name) = new else { continue };
-                let head = self.head(name, chunk.start_line, chunk.end_line);
+                let head = self.find_definition_head(name, chunk.start_line, chunk.end_line);
                 let Some(first) = head else { continue };
                 let range = LineRange { first, last: last_line(&lines, first) };
                 let ranges = found.entry(name.to_owned()).or_default();
@@ -299,25 +327,26 @@ impl Content {
         found
     }
 
-    /// Returns the line that most looks like the head of a definition, the first of several, among some
-    /// that have a name and are no comments.
-    fn head(&self, name: &str, first: u32, last: u32) -> Option<u32> {
-        let start = self.start(first);
-        let within = self.text.get(start..self.start(last.saturating_add(1)))?;
-        let places = words(within, name).map(|at| (self.line_at(start + at), start + at));
+    /// Returns the line that most resembles the head of a definition, the first of several.
+    /// Comments are ignored.
+    fn find_definition_head(&self, name: &str, first: u32, last: u32) -> Option<u32> {
+        let start = self.line_start(first);
+        let within = self.text.get(start..self.line_start(last.saturating_add(1)))?;
+        let places =
+            find_word_offsets(within, name).map(|at| (self.line_at(start + at), start + at));
         let code = places.take(MAX_HEADS).filter(|(line, _)| {
             !self.text_of(*line..=*line).any(|text| comment::is_lead(text.trim_start()))
         });
         let likeness = |(line, at): &(u32, usize)| {
-            let before = self.text.get(self.start(*line)..*at).unwrap_or_default();
+            let before = self.text.get(self.line_start(*line)..*at).unwrap_or_default();
             if before.len() > MAX_BEFORE { 2 } else { use_likeness(before.trim()) }
         };
         code.min_by_key(likeness).map(|(line, _)| line)
     }
 }
 
-/// Returns where a text has a word that is not part of a longer one.
-fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+/// Returns the byte offsets of a whole word.
+fn find_word_offsets<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     memmem::find_iter(text.as_bytes(), word.as_bytes()).filter(move |at| {
         let before = text.get(..*at).and_then(|text| text.chars().next_back());
@@ -326,8 +355,10 @@ fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     })
 }
 
-/// Returns how much a name after `before` on its line looks used rather than defined: what stands before the
-/// name of a definition are words alone, such as `pub(super) async fn`.
+/// Rates how much a name after `before` on its line looks used rather than defined; 0 is a
+/// definition.
+///
+/// Only plain words precede the name of a definition, such as `pub(super) async fn`.
 fn use_likeness(before: &str) -> u8 {
     let count = |mark: char| before.matches(mark).count();
     let is_open = count('(') != count(')') || count('{') != count('}') || count('[') != count(']');
@@ -338,7 +369,7 @@ fn use_likeness(before: &str) -> u8 {
     }
 }
 
-/// Returns the last line of a definition, by how far its lines are indented.
+/// Returns the last line of a definition, by the indentation of its lines.
 fn last_line(lines: &[&str], first: u32) -> u32 {
     let at = usize::try_from(first.saturating_sub(1)).unwrap_or(usize::MAX);
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -366,8 +397,8 @@ fn last_line(lines: &[&str], first: u32) -> u32 {
     last
 }
 
-/// Returns the lines of a range as they were indexed; `None` if one that is not blank is missing.
-fn lines_of(indexed: &[ChunkRecord], range: LineRange) -> Option<Vec<&str>> {
+/// Returns the indexed text of lines; `None` if none of them was indexed.
+fn indexed_text_of_lines(indexed: &[ChunkRecord], range: LineRange) -> Option<Vec<&str>> {
     let count = usize::try_from(range.last.checked_sub(range.first)?).ok()? + 1;
     let mut lines = vec![""; count];
     let mut is_known = false;
@@ -383,13 +414,13 @@ fn lines_of(indexed: &[ChunkRecord], range: LineRange) -> Option<Vec<&str>> {
     is_known.then_some(lines)
 }
 
-/// Whether one of some lines, which are in order, is in a range.
+/// Returns whether one of the sorted lines is in a range.
 fn any_within(lines: &[u32], range: LineRange) -> bool {
     let next = lines.partition_point(|line| *line < range.first);
     lines.get(next).is_some_and(|line| *line <= range.last)
 }
 
-fn meet(a: LineRange, b: LineRange) -> bool {
+fn ranges_overlap(a: LineRange, b: LineRange) -> bool {
     a.first <= b.last && b.first <= a.last
 }
 
@@ -402,11 +433,12 @@ mod tests {
         let words: Vec<String> =
             (0..60_000).map(|at| format!("function f{}(){{}} ", at % 50)).collect();
         let line = words.concat();
-        let content = Content::new("src/a.js".to_owned(), format!("function g() {{}}\n{line}\n"));
+        let content =
+            CitedFileText::new("src/a.js".to_owned(), format!("function g() {{}}\n{line}\n"));
         assert!(content.definitions_of("f7").is_empty());
         assert_eq!(content.lines_with("f7"), [LineRange { first: 2, last: 2 }]);
         let lines = "function f() {}\n".repeat(20_000);
-        let content = Content::new("src/a.js".to_owned(), lines);
+        let content = CitedFileText::new("src/a.js".to_owned(), lines);
         assert_eq!(content.definitions_of("f")[0], LineRange { first: 1, last: 1 });
     }
 }

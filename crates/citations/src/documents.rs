@@ -1,7 +1,8 @@
-//! Checks documents of a work tree: the lines and files that they cite, and where their links lead.
+//! Checks the documents of a work tree: the lines and files that they cite, and the targets of
+//! their links.
 //!
-//! Works on files alone, without an index. What cited lines stood for is in a lock file of the work tree, so
-//! that lines which moved are distinguished from those that changed.
+//! Works on files alone, without an index. A lock file in the work tree records the content of
+//! cited lines, which distinguishes moved lines from changed ones.
 
 mod edit;
 mod error;
@@ -20,140 +21,147 @@ pub use error::DocumentError;
 pub use links::is_markdown;
 
 use self::{
-    edit::Edit,
-    links::{Leads, Links},
-    mend::{Alone, Change},
-    places::Places,
-    settle::Settled,
-    target::Target,
+    edit::DocumentEdit,
+    links::{LinkChecker, LinkTarget},
+    mend::{DocumentChange, FixLock},
+    places::LineColumnIndex,
+    settle::CitationOutcome,
+    target::PathTarget,
 };
 use super::{
-    Checked, State,
-    content::Content,
-    judge::{self, Known},
-    lock::{Key, LOCK_FILE, Lock},
-    markdown::Page,
+    CheckedCitation, DocumentCitationState,
+    content::CitedFileText,
+    judge::{self, CitedFile},
+    lock::{CitationLock, CitationLockKey, LOCK_FILE},
+    markdown::MarkdownPage,
     parse::{self, Citation},
-    pieces::Pieces,
-    said::{self, Said},
-    tree::Tree,
+    pieces::MarkdownPieces,
+    said::{self, AttributedText},
+    tree::DocumentTree,
 };
 
-/// Further citations of one document are not read.
+/// Maximum citations read of one document.
 const MAX_CITATIONS: usize = 10_000;
 
-/// A citation or a link of a document that was checked. Field names are a wire promise.
+/// A checked citation or link of a document. Its field names are part of the wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// Path of the document below the root.
+pub struct DocumentFinding {
+    /// Path of the document relative to the root.
     pub document: String,
-    /// Its line there, counted from 1.
+    /// Line in the document, counted from 1.
     pub line: usize,
-    /// Its column in characters, counted from 1.
+    /// Column in characters, counted from 1.
     pub column: usize,
-    /// What was found out.
+    /// Result of the check.
     #[serde(flatten)]
-    pub checked: Checked<State>,
-    /// What is wrong, in words.
+    pub checked: CheckedCitation<DocumentCitationState>,
+    /// Description of the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether mending the document or the lock file puts it right.
+    /// Set if rewriting the document or the lock file fixes the fault.
     #[serde(skip)]
     pub is_mendable: bool,
-    /// As it stands in the document.
+    /// Citation or link target as written in the document.
     #[serde(skip)]
     pub written: String,
 }
 
-/// A document that was checked.
+/// A checked document.
 #[derive(Debug)]
-pub struct Examined {
-    /// In order of the text.
-    pub findings: Vec<Finding>,
-    /// How many citations are of files that are there and not read.
+pub struct CheckedDocument {
+    /// Findings in the order of the text.
+    pub findings: Vec<DocumentFinding>,
+    /// Number of citations of files that exist but are not read.
     pub unchecked: usize,
-    /// How many citations the lock file lacks.
+    /// Number of citations missing from the lock file.
     pub unlocked: usize,
     document: String,
     text: String,
-    edits: Vec<Edit>,
-    /// What the lock is to have of it when it was mended.
-    entries: BTreeMap<Key, String>,
-    /// What it keeps of lines that people have to look at, whatever moved to the same lines.
-    kept: BTreeMap<Key, String>,
+    edits: Vec<DocumentEdit>,
+    /// Lock entries of the document after the fixes.
+    entries: BTreeMap<CitationLockKey, String>,
+    /// Lock entries of lines that people have to review. They win over entries of lines that moved
+    /// to the same place.
+    kept: BTreeMap<CitationLockKey, String>,
 }
 
-/// Whether changed lines are accepted as they are.
+/// Policy for changed lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnChange {
-    /// People have to look.
+pub enum ChangedLinesPolicy {
+    /// Report them for review.
     Report,
-    /// They have.
+    /// Accept them as reviewed.
     Accept,
 }
 
-/// The documents of a work tree.
-pub struct Documents {
-    tree: Tree,
-    lock: Lock,
-    /// As it is on disk.
-    stored: Lock,
-    links: Links,
-    on_change: OnChange,
+/// Checks the documents of a work tree.
+pub struct DocumentChecker {
+    tree: DocumentTree,
+    lock: CitationLock,
+    stored: CitationLock,
+    links: LinkChecker,
+    on_change: ChangedLinesPolicy,
     with_hashes: bool,
-    _alone: Option<Alone>,
+    _alone: Option<FixLock>,
 }
 
-/// A document that was read, before anything is looked up.
-struct Reading<'a> {
+/// A parsed document, before any lookup.
+struct ParsedDocument<'a> {
     document: &'a str,
     text: &'a str,
-    page: Page,
-    places: Places,
+    page: MarkdownPage,
+    places: LineColumnIndex,
 }
 
-/// A citation with what is known of it.
-struct Case<'a> {
+/// A citation with its names and its context.
+struct DocumentCitation<'a> {
     citation: &'a Citation,
-    said: &'a Said,
+    attributed: &'a AttributedText,
     fits: bool,
     in_link: bool,
 }
 
-impl Documents {
-    /// Reads the lock file of a tree, if it has one.
-    pub fn open(tree: Tree, on_change: OnChange) -> Result<Self, DocumentError> {
-        let lock = match tree.text(LOCK_FILE) {
-            Ok(text) => Lock::read(&text).map_err(|line| DocumentError::Lock { line })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Lock::default(),
+impl DocumentChecker {
+    /// Opens a tree and reads its lock file, if it has one.
+    pub fn open(tree: DocumentTree, on_change: ChangedLinesPolicy) -> Result<Self, DocumentError> {
+        let lock = match tree.read_text(LOCK_FILE) {
+            Ok(text) => CitationLock::parse(&text).map_err(|line| DocumentError::Lock { line })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => CitationLock::default(),
             Err(source) => return Err(DocumentError::Read { path: LOCK_FILE.to_owned(), source }),
         };
         let stored = lock.clone();
-        let links = Links::default();
+        let links = LinkChecker::default();
         Ok(Self { tree, lock, stored, links, on_change, with_hashes: false, _alone: None })
     }
 
-    /// The same to mend them afterwards, which is for one at a time.
-    pub fn open_to_mend(tree: Tree, on_change: OnChange) -> Result<Self, DocumentError> {
-        let alone = Some(Alone::new(&tree.root)?);
+    /// Opens a tree to fix its documents afterwards. Fails if another process does so.
+    pub fn open_to_mend(
+        tree: DocumentTree,
+        on_change: ChangedLinesPolicy,
+    ) -> Result<Self, DocumentError> {
+        let alone = Some(FixLock::new(&tree.root)?);
         Ok(Self { _alone: alone, ..Self::open(tree, on_change)? })
     }
 
-    /// Has what stands in cited lines named.
+    /// Adds content hashes to the findings.
     #[must_use]
     pub fn with_hashes(self) -> Self {
         Self { with_hashes: true, ..self }
     }
 
-    /// Checks a document, by its path below the root.
-    pub fn examine(&mut self, document: &str) -> Result<Examined, DocumentError> {
+    /// Checks the document at a path relative to the root.
+    pub fn check_document(&mut self, document: &str) -> Result<CheckedDocument, DocumentError> {
         let path = document.to_owned();
-        let text = self.tree.text(document);
-        let text = text.map_err(|source| DocumentError::Read { path, source })?;
-        self.lock.settle(document, &mend::name(&text));
-        let reading =
-            Reading { document, text: &text, page: Page::of(&text), places: Places::of(&text) };
-        let mut examined = Examined {
+        let text =
+            self.tree.read_text(document).map_err(|source| DocumentError::Read { path, source })?;
+        self.lock.settle_pending_rewrite(document, &mend::hash_text(&text));
+        let reading = ParsedDocument {
+            document,
+            text: &text,
+            page: MarkdownPage::parse(&text),
+            places: LineColumnIndex::new(&text),
+        };
+        let mut examined = CheckedDocument {
             findings: Vec::new(),
             unchecked: 0,
             unlocked: 0,
@@ -163,159 +171,179 @@ impl Documents {
             entries: BTreeMap::new(),
             kept: BTreeMap::new(),
         };
-        let checked_links = self.citations(&reading, &mut examined);
-        self.links(&reading, &checked_links, &mut examined);
+        let checked_links = self.check_citations(&reading, &mut examined);
+        self.check_links(&reading, &checked_links, &mut examined);
         examined.findings.sort_by_key(|finding| (finding.line, finding.column));
         examined.text = text;
         Ok(examined)
     }
 
-    /// Checks the citations; returns where those stand that are targets of links, in order.
-    fn citations(&self, reading: &Reading<'_>, examined: &mut Examined) -> Vec<usize> {
-        let (text, whole) = (reading.text, Pieces::of(reading.text));
-        let (mut citations, mut targets) = (Vec::new(), Vec::new());
-        for citation in parse::found_in(text, &whole, MAX_CITATIONS) {
+    /// Checks the citations. Returns the offsets of those that are link targets, in order.
+    fn check_citations(
+        &self,
+        reading: &ParsedDocument<'_>,
+        examined: &mut CheckedDocument,
+    ) -> Vec<usize> {
+        let text = reading.text;
+        let whole = MarkdownPieces::parse(text);
+        let mut citations = Vec::new();
+        let mut targets = Vec::new();
+        for citation in parse::find_citations_in_pieces(text, &whole, MAX_CITATIONS) {
             let in_link = is_in_link(text, &citation);
-            // A link to a whole file is followed as others are.
+            // A link to a whole file is checked with the other links.
             if reading.page.leaves_out(citation.range.start) || in_link && citation.lines.is_empty()
             {
                 continue;
             }
-            let target = target::of(&self.tree, reading.document, &citation, in_link);
-            if target != Target::Unmeant {
+            let target = target::resolve_target(&self.tree, reading.document, &citation, in_link);
+            if target != PathTarget::Unmeant {
                 citations.push(citation);
                 targets.push(target);
             }
         }
-        let said = said::said(text, &whole, &citations);
-        let known: Vec<Option<Arc<Known>>> =
-            targets.iter().map(|target| self.known(target)).collect();
+        let attributed = said::attribute_text(text, &whole, &citations);
+        let known: Vec<Option<Arc<CitedFile>>> =
+            targets.iter().map(|target| self.load_target_file(target)).collect();
         let content = |at: usize| known.get(at)?.as_deref().map(|known| &known.content);
-        let fits = judge::fitting(&citations, &said, content);
+        let fits = judge::find_fitting_groups(&citations, &attributed, content);
         let mut links = Vec::new();
-        for (((citation, said), target), known) in
-            citations.iter().zip(&said).zip(&targets).zip(&known)
+        for (((citation, attributed), target), known) in
+            citations.iter().zip(&attributed).zip(&targets).zip(&known)
         {
             let in_link = is_in_link(text, citation);
             if in_link {
                 links.push(citation.range.start);
             }
-            let case = Case { citation, said, fits: fits.contains(&said.group), in_link };
+            let case = DocumentCitation {
+                citation,
+                attributed,
+                fits: fits.contains(&attributed.group),
+                in_link,
+            };
             match (target, known) {
-                (Target::File(path), Some(known)) => {
-                    self.of_file(reading, &case, (path, known), examined);
+                (PathTarget::File(path), Some(known)) => {
+                    self.check_existing_file(reading, &case, path, known, examined);
                 }
-                (Target::Gone(paths), _) => self.of_gone(reading, &case, paths, examined),
+                (PathTarget::Gone(paths), _) => {
+                    self.check_missing_file(reading, &case, paths, examined);
+                }
                 _ => examined.unchecked += 1,
             }
         }
         links
     }
 
-    fn known(&self, target: &Target) -> Option<Arc<Known>> {
+    fn load_target_file(&self, target: &PathTarget) -> Option<Arc<CitedFile>> {
         match target {
-            Target::File(path) => self.tree.known(path),
-            Target::LeftOut | Target::Gone(_) | Target::Unmeant => None,
+            PathTarget::File(path) => self.tree.load_file(path),
+            PathTarget::LeftOut | PathTarget::Gone(_) | PathTarget::Unmeant => None,
         }
     }
 
-    /// Checks a citation of a file that is there.
-    fn of_file(
+    fn check_existing_file(
         &self,
-        reading: &Reading<'_>,
-        case: &Case<'_>,
-        (path, known): (&str, &Known),
-        examined: &mut Examined,
+        reading: &ParsedDocument<'_>,
+        case: &DocumentCitation<'_>,
+        path: &str,
+        known: &CitedFile,
+        examined: &mut CheckedDocument,
     ) {
-        let (citation, content) = (case.citation, &known.content);
+        let citation = case.citation;
+        let content = &known.content;
         let lines = &citation.lines;
         let is_hashed = self.with_hashes || !lines.is_empty();
-        if is_hashed && !self.tree.may_hash(content.size(lines)) {
-            self.keep_entries(path, lines, examined);
+        if is_hashed && !self.tree.reserve_hash_bytes(content.byte_len_of_ranges(lines)) {
+            self.keep_lock_entries(path, lines, examined);
             examined.unchecked += 1;
             return;
         }
-        let by_lock = settle::by_lock(&self.lock, (reading.document, path), lines, content);
+        let by_lock =
+            settle::compare_with_lock_entries(&self.lock, reading.document, path, lines, content);
         let is_new = by_lock.is_none() && !lines.is_empty();
-        let mut settled =
-            by_lock.unwrap_or_else(|| settle::by_names(known, citation, case.said, case.fits));
-        let is_accepted = settled.state == State::Changed
-            && self.on_change == OnChange::Accept
-            && lines.iter().all(|range| content.has(*range));
+        let mut settled = by_lock
+            .unwrap_or_else(|| settle::judge_by_names(known, citation, case.attributed, case.fits));
+        let is_accepted = settled.state == DocumentCitationState::Changed
+            && self.on_change == ChangedLinesPolicy::Accept
+            && lines.iter().all(|range| content.has_lines(*range));
         let mut named = lines.clone();
         if settled.is_mendable {
-            let (edits, lines) = edit::lines(citation, &settled.moved_to);
+            let (edits, lines) = edit::edit_line_numbers(citation, &settled.moved_to);
             examined.edits.extend(edits);
             named = lines;
         }
-        if settled.state == State::Verified || settled.is_mendable || is_accepted {
-            examined.take_entries(path, content, &named);
+        if settled.state == DocumentCitationState::Verified || settled.is_mendable || is_accepted {
+            examined.record_lock_entries(path, content, &named);
             examined.unlocked += usize::from(is_new);
         } else {
-            self.keep_entries(path, lines, examined);
+            self.keep_lock_entries(path, lines, examined);
         }
         settled.is_mendable |= is_accepted;
-        let found = Checked {
+        let found = CheckedCitation {
             rel_path: Some(path.to_owned()),
             path: self.tree.root.join(path).to_string_lossy().into_owned(),
-            repo: self.tree.name(),
-            hash: self.with_hashes.then(|| content.hash(lines)).flatten(),
-            ..checked(citation)
+            repo: self.tree.folder_name(),
+            hash: self.with_hashes.then(|| content.hash_lines(lines)).flatten(),
+            ..build_missing_citation(citation)
         };
-        examined.findings.push(reading.finding(found, settled, reading.written(citation)));
+        examined.findings.push(reading.build_finding(
+            found,
+            settled,
+            reading.citation_text(citation),
+        ));
     }
 
-    /// Checks a citation of a file that is not there: what it stood for may be elsewhere.
-    fn of_gone(
+    /// Checks a citation of a missing file, whose content may have moved to another one.
+    fn check_missing_file(
         &self,
-        reading: &Reading<'_>,
-        case: &Case<'_>,
+        reading: &ParsedDocument<'_>,
+        case: &DocumentCitation<'_>,
         paths: &[String],
-        examined: &mut Examined,
+        examined: &mut CheckedDocument,
     ) {
-        let (citation, lines) = (case.citation, &case.citation.lines);
+        let citation = case.citation;
+        let lines = &citation.lines;
         let entries = |path: &&String| -> Option<Vec<&str>> {
             lines.iter().map(|range| self.lock.get(reading.document, path, *range)).collect()
         };
-        let locked = paths.iter().find(|path| !lines.is_empty() && entries(path).is_some());
-        let end = || self.lock.ending(reading.document, &citation.path, lines);
-        let locked = locked.cloned().or_else(end);
+        let exact = paths.iter().find(|path| !lines.is_empty() && entries(path).is_some());
+        let by_suffix = || self.lock.find_path_with_suffix(reading.document, &citation.path, lines);
+        let locked = exact.cloned().or_else(by_suffix);
         if locked.is_none()
-            && !target::is_sure(&self.tree, reading.document, citation, case.in_link)
+            && !target::is_repository_path(&self.tree, reading.document, citation, case.in_link)
         {
             return;
         }
-        let mut settled = Settled {
-            state: State::Missing,
-            message: Some(links::no_file(&self.tree, &citation.path)),
+        let mut settled = CitationOutcome {
+            state: DocumentCitationState::Missing,
+            message: Some(links::describe_missing_file(&self.tree, &citation.path)),
             moved_to: Vec::new(),
             is_mendable: false,
         };
         if let Some(path) = &locked {
-            let moved = self.moved(path, lines, &entries(&path).unwrap_or_default());
+            let moved = self.find_moved_lines(path, lines, &entries(&path).unwrap_or_default());
             if let Some((to, ranges)) = moved {
-                let mended = self.mended(reading, case, (path, &to, &ranges), examined);
+                let mended = self.redirect_citation(reading, case, path, &to, &ranges, examined);
                 let place = format!("moved to {to}:{}", super::fault::join_lines(&ranges));
-                settled = Settled {
-                    state: State::Moved,
+                settled = CitationOutcome {
+                    state: DocumentCitationState::Moved,
                     message: Some(place),
                     moved_to: ranges,
                     is_mendable: mended,
                 };
             }
             if !settled.is_mendable {
-                self.keep_entries(path, lines, examined);
+                self.keep_lock_entries(path, lines, examined);
             }
         }
-        examined.findings.push(reading.finding(
-            checked(citation),
+        examined.findings.push(reading.build_finding(
+            build_missing_citation(citation),
             settled,
-            reading.written(citation),
+            reading.citation_text(citation),
         ));
     }
 
-    /// Finds the one file that has now what stood in the lines of another.
-    fn moved(
+    /// Finds the only file that now has the content of lines of another.
+    fn find_moved_lines(
         &self,
         path: &str,
         lines: &[LineRange],
@@ -323,7 +351,7 @@ impl Documents {
     ) -> Option<(String, Vec<LineRange>)> {
         let mut found = lines.iter().zip(entries).map(|(range, entry)| {
             let more = range.last.checked_sub(range.first)?;
-            self.tree.found(path, entry, more.saturating_add(1))
+            self.tree.find_by_fingerprint(path, entry, more.saturating_add(1))
         });
         let (to, first) = found.next()??;
         let mut ranges = vec![first];
@@ -337,48 +365,56 @@ impl Documents {
         Some((to, ranges))
     }
 
-    /// Has a citation name another file and lines there; returns whether it can.
-    fn mended(
+    /// Rewrites a citation to name another file and its lines. Returns `false` if it cannot be
+    /// rewritten.
+    fn redirect_citation(
         &self,
-        reading: &Reading<'_>,
-        case: &Case<'_>,
-        (from, to, ranges): (&str, &str, &[LineRange]),
-        examined: &mut Examined,
+        reading: &ParsedDocument<'_>,
+        case: &DocumentCitation<'_>,
+        from: &str,
+        to: &str,
+        ranges: &[LineRange],
+        examined: &mut CheckedDocument,
     ) -> bool {
         let citation = case.citation;
         let written = reading.text.get(citation.written.clone()).unwrap_or_default();
-        let folder = target::folder(reading.document);
-        let paths = target::candidates(reading.document, &citation.path);
+        let folder = target::parent_folder(reading.document);
+        let paths = target::find_candidate_paths(reading.document, &citation.path);
         let text = if written.starts_with('/') {
             format!("/{to}")
         } else if case.in_link || paths.first().is_some_and(|path| path == from) {
-            target::relative(folder, to)
+            target::make_relative_path(folder, to)
         } else {
             to.to_owned()
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/@+".contains(c);
-        let Some(known) = self.tree.known(to) else { return false };
+        let Some(known) = self.tree.load_file(to) else { return false };
         if written != citation.path || !text.chars().all(is_plain) {
             return false;
         }
-        let (edits, named) = edit::lines(citation, ranges);
-        examined.edits.push(Edit { range: citation.written.clone(), text });
+        let (edits, named) = edit::edit_line_numbers(citation, ranges);
+        examined.edits.push(DocumentEdit { range: citation.written.clone(), text });
         examined.edits.extend(edits);
-        examined.take_entries(to, &known.content, &named);
+        examined.record_lock_entries(to, &known.content, &named);
         true
     }
 
-    /// Keeps what the lock has of lines that people have to look at.
-    fn keep_entries(&self, path: &str, lines: &[LineRange], examined: &mut Examined) {
+    /// Keeps the lock entries of lines that people have to review.
+    fn keep_lock_entries(&self, path: &str, lines: &[LineRange], examined: &mut CheckedDocument) {
         for range in lines {
             if let Some(entry) = self.lock.get(&examined.document, path, *range) {
-                let entry = entry.to_owned();
-                examined.kept.insert(examined.key(path, *range), entry);
+                let key = examined.lock_key(path, *range);
+                examined.kept.insert(key, entry.to_owned());
             }
         }
     }
 
-    fn links(&self, reading: &Reading<'_>, done: &[usize], examined: &mut Examined) {
+    fn check_links(
+        &self,
+        reading: &ParsedDocument<'_>,
+        done: &[usize],
+        examined: &mut CheckedDocument,
+    ) {
         for link in &reading.page.links {
             let next = done.partition_point(|at| *at < link.range.start);
             let is_done = done.get(next).is_some_and(|at| *at < link.range.end);
@@ -386,19 +422,19 @@ impl Documents {
                 continue;
             }
             let leads =
-                self.links.follow(&self.tree, reading.document, &reading.page, &link.target);
+                self.links.follow_link(&self.tree, reading.document, &reading.page, &link.target);
             let (state, message, found) = match leads {
-                Leads::Elsewhere => continue,
-                Leads::To(path) => (State::Verified, None, Some(path)),
-                Leads::Nowhere(why) => (State::Missing, Some(why), None),
+                LinkTarget::Elsewhere => continue,
+                LinkTarget::To(path) => (DocumentCitationState::Verified, None, Some(path)),
+                LinkTarget::Nowhere(why) => (DocumentCitationState::Missing, Some(why), None),
             };
             let absolute = found.as_ref().map(|path| self.tree.root.join(path));
-            let found = Checked {
+            let found = CheckedCitation {
                 path: absolute.map_or_else(
                     || link.target.clone(),
                     |path| path.to_string_lossy().into_owned(),
                 ),
-                repo: found.is_some().then(|| self.tree.name()).flatten(),
+                repo: found.is_some().then(|| self.tree.folder_name()).flatten(),
                 rel_path: found,
                 lines: Vec::new(),
                 state,
@@ -408,72 +444,78 @@ impl Documents {
                 whole: link.range.clone(),
                 fault: None,
             };
-            let settled = Settled { state, message, moved_to: Vec::new(), is_mendable: false };
-            examined.findings.push(reading.finding(found, settled, link.target.clone()));
+            let settled =
+                CitationOutcome { state, message, moved_to: Vec::new(), is_mendable: false };
+            examined.findings.push(reading.build_finding(found, settled, link.target.clone()));
         }
     }
 
-    /// Writes the documents whose citations moved, and the lock file; returns what could not be written.
-    pub fn mend(self, examined: Vec<Examined>) -> Vec<DocumentError> {
-        let change = |Examined { document, text, edits, mut entries, kept, .. }| {
+    /// Writes the documents with moved citations and the lock file. Returns the failures.
+    pub fn apply_fixes(self, examined: Vec<CheckedDocument>) -> Vec<DocumentError> {
+        let change = |CheckedDocument { document, text, edits, mut entries, kept, .. }| {
             entries.extend(kept);
-            Change { document, text, edits, entries }
+            DocumentChange { document, text, edits, entries }
         };
         let changes = examined.into_iter().map(change).collect();
-        mend::mend(&self.tree, &self.stored, &self.lock, changes)
+        mend::write_fixes(&self.tree, &self.stored, &self.lock, changes)
     }
 }
 
-impl Reading<'_> {
-    /// Says where something that was found out stands in the document.
-    fn finding(&self, found: Checked<State>, settled: Settled, written: String) -> Finding {
+impl ParsedDocument<'_> {
+    /// Builds a finding with its position in the document.
+    fn build_finding(
+        &self,
+        found: CheckedCitation<DocumentCitationState>,
+        settled: CitationOutcome,
+        written: String,
+    ) -> DocumentFinding {
         let (line, column) = self.places.line_and_column(self.text, found.range.start);
-        let Settled { state, message, moved_to, is_mendable } = settled;
-        Finding {
+        let CitationOutcome { state, message, moved_to, is_mendable } = settled;
+        DocumentFinding {
             document: self.document.to_owned(),
             line,
             column,
-            checked: Checked { state, moved_to, ..found },
+            checked: CheckedCitation { state, moved_to, ..found },
             message,
             is_mendable,
             written,
         }
     }
 
-    fn written(&self, citation: &Citation) -> String {
+    fn citation_text(&self, citation: &Citation) -> String {
         self.text.get(citation.range.clone()).unwrap_or_default().replace('`', "")
     }
 }
 
-impl Examined {
-    fn key(&self, path: &str, lines: LineRange) -> Key {
-        Key { document: self.document.clone(), path: path.to_owned(), lines }
+impl CheckedDocument {
+    fn lock_key(&self, path: &str, lines: LineRange) -> CitationLockKey {
+        CitationLockKey { document: self.document.clone(), path: path.to_owned(), lines }
     }
 
-    /// Takes what lines have now for what they stand for.
-    fn take_entries(&mut self, path: &str, content: &Content, lines: &[LineRange]) {
+    /// Records the current fingerprints of lines in the lock entries.
+    fn record_lock_entries(&mut self, path: &str, content: &CitedFileText, lines: &[LineRange]) {
         for range in lines {
-            if let Some(fingerprint) = content.fingerprint(*range) {
-                let key = self.key(path, *range);
+            if let Some(fingerprint) = content.fingerprint_lines(*range) {
+                let key = self.lock_key(path, *range);
                 self.entries.insert(key, fingerprint);
             }
         }
     }
 }
 
-/// Whether a citation is the target of a link.
+/// Returns whether a citation is the target of a link.
 fn is_in_link(text: &str, citation: &Citation) -> bool {
     text.get(..citation.written.start).is_some_and(|before| before.ends_with("]("))
 }
 
-/// Returns a citation before anything is known of it.
-fn checked(citation: &Citation) -> Checked<State> {
-    Checked {
+/// Returns a citation in its initial state, as if its file were missing.
+fn build_missing_citation(citation: &Citation) -> CheckedCitation<DocumentCitationState> {
+    CheckedCitation {
         path: citation.path.clone(),
         rel_path: None,
         repo: None,
         lines: citation.lines.clone(),
-        state: State::Missing,
+        state: DocumentCitationState::Missing,
         moved_to: Vec::new(),
         hash: None,
         range: citation.range.clone(),

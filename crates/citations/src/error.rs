@@ -1,15 +1,15 @@
-//! What can go wrong in a check.
+//! Errors of a citation check.
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 use codeinfo_store::StoreError;
 
-/// A failure to check, which says nothing of the citations.
+/// A failure of the check itself. It says nothing about the citations.
 #[derive(Debug, thiserror::Error)]
 pub enum CiteError {
     /// The store failed.
     #[error("cannot read what is indexed: {0}")]
     Store(#[from] StoreError),
-    /// A folder does not answer, or too many checks wait for one.
+    /// A folder does not respond, or too many checks wait for one that does not.
     #[error("the cited files could not be read in time")]
     Stalled,
     /// The built-in model is damaged.
@@ -18,12 +18,12 @@ pub enum CiteError {
 }
 
 impl CiteError {
-    /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    /// Returns the error code.
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::Store(cause) => cause.code(),
-            Self::Stalled => Code::Busy,
-            Self::Model => Code::Internal,
+            Self::Stalled => ErrorCode::Busy,
+            Self::Model => ErrorCode::Internal,
         }
     }
 }

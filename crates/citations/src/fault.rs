@@ -1,67 +1,66 @@
-//! What is wrong with a citation, in words for the model that made it.
+//! Faults of citations, in words for the model that made them.
 
 use std::fmt;
 
 use codeinfo_core::LineRange;
 
-/// What is wrong with a citation.
+/// A fault of a citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    /// No indexed file has the path; these have the name.
+pub enum CitationFault {
+    /// No indexed file has the path; other files have its name.
     NotFound {
-        /// Their paths below their roots, a few at most.
+        /// Some paths of similar files, relative to their roots.
         similar: Vec<String>,
     },
     /// The path leads out of the indexed repositories.
     Outside,
-    /// The path is the end of those of several files, of which some are named.
+    /// The path matches several files.
     Ambiguous {
-        /// Their paths below their roots, a few at most.
+        /// Some of their paths, relative to their roots.
         files: Vec<String>,
-        /// How many there are.
+        /// Number of matching files.
         count: usize,
     },
-    /// The file was indexed, and is gone now, or is a link.
+    /// The file was indexed but is now gone or a link.
     Gone,
     /// The file has no such lines.
     NoSuchLines {
-        /// How many it has.
+        /// Number of lines of the file.
         lines: u32,
     },
     /// The last line is before the first.
     Reversed,
-    /// What is said of the lines stands in others of the file.
+    /// A name of the sentence is at other lines of the file.
     Elsewhere {
-        /// A name of the sentence.
+        /// The name.
         name: String,
         /// Its definitions, or the first lines that have it.
         at: Vec<LineRange>,
     },
-    /// What is said of the lines stands nowhere in the file.
+    /// A name of the sentence is missing from the file.
     Absent {
-        /// A name of the sentence.
+        /// The name.
         name: String,
     },
-    /// The lines were others when the file was indexed. Where there are some, what was indexed stands in
-    /// these now.
+    /// The lines have changed since the file was indexed.
     Changed {
-        /// Where that is, if it is in one place.
+        /// Current lines of the indexed content, if they are unique.
         at: Vec<LineRange>,
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for CitationFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound { similar } if similar.is_empty() => {
                 out.write_str("no indexed file has this path")
             }
             Self::NotFound { similar } => {
-                write!(out, "no indexed file has this path; {} has the name", quoted(similar))
+                write!(out, "no indexed file has this path; {} has the name", quote_paths(similar))
             }
             Self::Outside => out.write_str("this is outside of the indexed repositories"),
             Self::Ambiguous { files, count } => {
-                write!(out, "{count} indexed files have this path, such as {}", quoted(files))
+                write!(out, "{count} indexed files have this path, such as {}", quote_paths(files))
             }
             Self::Gone => out.write_str("this file is gone since it was indexed"),
             Self::NoSuchLines { lines } => {
@@ -80,16 +79,16 @@ impl fmt::Display for Fault {
     }
 }
 
-fn quoted(files: &[String]) -> String {
+fn quote_paths(files: &[String]) -> String {
     let quoted: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
     quoted.join(", ")
 }
 
 /// Joins ranges of lines as people write them: `12-40, 55`.
 pub fn join_lines(lines: &[LineRange]) -> String {
-    let one = |range: &LineRange| match range {
+    let format_range = |range: &LineRange| match range {
         LineRange { first, last } if first == last => first.to_string(),
         range => range.to_string(),
     };
-    lines.iter().map(one).collect::<Vec<String>>().join(", ")
+    lines.iter().map(format_range).collect::<Vec<String>>().join(", ")
 }

@@ -1,8 +1,10 @@
-//! Measures how well a statement fits lines of a file, compared with the other lines of that file. Pure.
+//! Measures how well a statement fits lines of a file, compared with the other lines of that file.
+//! Does no I/O.
 //!
-//! Words are compared by their stems, whole names as such, and words of about the same meaning in part. Each
-//! counts by how few lines of the file have it (inverse document frequency: Robertson and Zaragoza, "The
-//! Probabilistic Relevance Framework", 2009). Meanings are compared by the cosine of sums of word vectors.
+//! Words are compared by their stems, and names also as a whole. Words of similar meaning count in
+//! part. Each word is weighted by its inverse document frequency over the lines of the file
+//! (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). Meanings are compared
+//! by the cosine of sums of word vectors.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,11 +13,11 @@ use std::{
 
 use codeinfo_core::LineRange;
 use codeinfo_embed::{DIMENSIONS, StaticModel};
-use codeinfo_lang::words::{STOP_WORDS, folded, identifiers, parts, stem};
+use codeinfo_lang::words::{STOP_WORDS, find_identifiers, fold_name, split_identifier, stem_word};
 
 /// Lines on either side of a range that count as its surroundings.
 const SURROUNDINGS: usize = 60;
-/// Weight of a word that means about the same as one of the statement.
+/// Weight of a word with a meaning similar to one of the statement.
 const NEAR_WEIGHT: f32 = 0.7;
 /// Weight of a whole name of several words.
 const NAME_WEIGHT: f32 = 1.6;
@@ -23,9 +25,9 @@ const NAME_WEIGHT: f32 = 1.6;
 const CODE_WEIGHT: f32 = 1.25;
 /// Maximum terms of a statement; further ones are ignored.
 const MAX_TERMS: usize = 60;
-/// Scores that differ by less are the same.
+/// Scores that differ by less are equal.
 const EPSILON: f32 = 1e-6;
-/// Further words that say nothing about code, beside those of questions.
+/// Stop words about code, in addition to those of questions.
 const MORE_STOP_WORDS: [&str; 40] = [
     "not", "no", "only", "also", "so", "but", "than", "other", "same", "each", "every", "one",
     "two", "both", "first", "last", "does", "such", "after", "before", "either", "more", "most",
@@ -33,28 +35,31 @@ const MORE_STOP_WORDS: [&str; 40] = [
     "within", "against", "when", "which", "its", "else",
 ];
 
-type Vector = [f32; DIMENSIONS];
+type MeaningVector = [f32; DIMENSIONS];
 
-/// A stem, or a whole name after `=`; with the word itself, where it is one.
+/// A stem with its word, or a whole name after `=` without one.
 type TermOfText = (String, Option<String>);
 
 fn read_terms(text: &str) -> impl Iterator<Item = TermOfText> + '_ {
-    identifiers(text).flat_map(|identifier| {
+    find_identifiers(text).flat_map(|identifier| {
         let is_word = |part: &&[u8]| part.len() > 1 || part.first().is_some_and(u8::is_ascii_digit);
-        let words = parts(identifier).filter(is_word);
-        let words = words.map(|part| (folded(stem(part)), Some(folded(part))));
-        let whole = parts(identifier).nth(1).map(|_| (format!("={}", folded(identifier)), None));
+        let words = split_identifier(identifier)
+            .filter(is_word)
+            .map(|part| (fold_name(stem_word(part)), Some(fold_name(part))));
+        let whole = split_identifier(identifier)
+            .nth(1)
+            .map(|_| (format!("={}", fold_name(identifier)), None));
         words.chain(whole)
     })
 }
 
-/// The lines of each term of a file, by place from 0.
+/// Line indexes of each term of a file, counted from 0.
 #[derive(Debug, Default)]
 pub(super) struct TermLines(HashMap<String, Vec<usize>>);
 
 impl TermLines {
-    /// Reads the terms of every line.
-    pub(super) fn read(text: &str) -> Self {
+    /// Collects the terms of every line.
+    pub(super) fn from_text(text: &str) -> Self {
         let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, line) in text.lines().enumerate() {
             for (term, _) in read_terms(line) {
@@ -72,7 +77,7 @@ impl TermLines {
     }
 }
 
-/// A part of a text, with how much its words count.
+/// A part of a text with the weight of its words.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WeightedText<'a> {
     pub(super) text: &'a str,
@@ -81,25 +86,23 @@ pub(super) struct WeightedText<'a> {
 }
 
 #[derive(Debug, Clone)]
-struct Term {
+struct StatementTerm {
     stem: String,
     word: Option<String>,
     weight: f32,
-    /// Stems of words that mean about the same, each with its weight.
+    /// Stems of words with similar meaning, each with its weight.
     near: Vec<(String, f32)>,
 }
 
-/// What is said of some lines.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Statement {
-    terms: Vec<Term>,
-    vector: Option<Box<Vector>>,
-    /// Code spans, without white space.
+pub(super) struct StatementTerms {
+    terms: Vec<StatementTerm>,
+    vector: Option<Box<MeaningVector>>,
+    /// Code spans without white space.
     spans: Vec<String>,
 }
 
-impl Statement {
-    /// Reads a statement.
+impl StatementTerms {
     pub(super) fn new<'a>(
         texts: impl IntoIterator<Item = WeightedText<'a>>,
         spans: Vec<String>,
@@ -110,8 +113,9 @@ impl Statement {
         for term in &mut terms {
             let Some(word) = &term.word else { continue };
             model.add_query_word(word, term.weight, &mut sum);
-            let near = model.near(word).into_iter();
-            let near = near.map(|one| (folded(stem(one.word.as_bytes())), one.share * NEAR_WEIGHT));
+            let near = model.similar_words(word).into_iter();
+            let near = near
+                .map(|near| (fold_name(stem_word(near.word.as_bytes())), near.share * NEAR_WEIGHT));
             term.near = near.filter(|(stem, _)| *stem != term.stem).collect();
         }
         Self { terms, vector: to_unit(sum).map(Box::new), spans }
@@ -119,9 +123,9 @@ impl Statement {
 }
 
 /// Collects the terms of texts, each once with its greatest weight.
-fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<Term> {
+fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<StatementTerm> {
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut terms: Vec<Term> = Vec::new();
+    let mut terms: Vec<StatementTerm> = Vec::new();
     for WeightedText { text, weight, is_code } in texts {
         for (stem, word) in read_terms(text) {
             let is_plain = word.as_deref().is_some_and(is_stop_word) && !is_code;
@@ -138,7 +142,7 @@ fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<T
                 term.weight = term.weight.max(weight);
             } else {
                 places.insert(stem.clone(), terms.len());
-                terms.push(Term { stem, word, weight, near: Vec::new() });
+                terms.push(StatementTerm { stem, word, weight, near: Vec::new() });
             }
         }
     }
@@ -149,55 +153,56 @@ fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word) || MORE_STOP_WORDS.contains(&word)
 }
 
-/// How well a statement fits a place. All but `similarity` and `local_margin` are shares, 0…1.
+/// Measures of how well a statement fits a place. All but `similarity` and `local_margin` are
+/// shares from 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Measures {
-    /// Score of the lines, of the best score of as many lines anywhere in the file.
+pub(super) struct FitMeasures {
+    /// Score of the lines divided by the best score of equally many lines of the file.
     pub(super) ratio: f32,
-    /// The same, of the best score nearby.
+    /// Score of the lines divided by the best score nearby.
     pub(super) local_ratio: f32,
-    /// Share of the places nearby that have a lower score.
+    /// Share of the places nearby with a lower score.
     pub(super) local_rank: f32,
     /// Cosine of the meanings of the statement and of the lines.
     pub(super) similarity: f32,
-    /// How much less similar the most similar lines nearby are; 0 or less.
+    /// Similarity of the lines minus that of the most similar lines nearby; 0 or less.
     pub(super) local_margin: f32,
-    /// Share of the statement's code spans that stand in the lines.
+    /// Share of the statement's code spans that occur in the lines.
     pub(super) exact: f32,
-    /// 1 if the statement has code spans.
+    /// 1 if the statement has code spans, else 0.
     pub(super) has_spans: f32,
 }
 
-/// How lines are cut out of their file.
+/// Measures of how lines are cut out of their file.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Shape {
-    /// How often brackets are open at the start, and at the end.
+pub(super) struct RangeShape {
+    /// Number of open brackets at the start and at the end.
     pub(super) unbalanced: f32,
-    /// How many of the first and the last line are blank.
+    /// Number of blank lines among the first and the last one.
     pub(super) blank: f32,
-    /// 1 if no line is less indented than the first.
+    /// 1 if no line is indented less than the first, else 0.
     pub(super) leads: f32,
-    /// 1 if the first line closes what began before.
+    /// 1 if the first line closes a block opened before it, else 0.
     pub(super) closes: f32,
 }
 
-/// Lines of a file that are cited.
-pub(super) struct CitedPlace<'a> {
+/// Cited lines of a file.
+pub(super) struct CitedRegion<'a> {
     terms: &'a TermLines,
     lines: Vec<&'a str>,
-    /// Places of the cited lines, from 0.
+    /// Index ranges of the cited lines, from 0.
     ranges: Vec<Range<usize>>,
     count: usize,
-    /// Sums of the vectors of lines up to each of the surroundings, and the place of the first.
-    sums: Vec<Vector>,
+    /// Prefix sums of the vectors of the surrounding lines, and the index of the first of them.
+    sums: Vec<MeaningVector>,
     start: usize,
-    /// The cited text without white space.
+    /// Cited text without white space.
     compact: String,
 }
 
-impl<'a> CitedPlace<'a> {
-    /// Reads the lines of `ranges`, which the file has, and those around them.
-    pub(super) fn read(
+impl<'a> CitedRegion<'a> {
+    /// Builds the region of `ranges`, which the file must have, with the lines around them.
+    pub(super) fn new(
         terms: &'a TermLines,
         text: &'a str,
         ranges: &[LineRange],
@@ -208,7 +213,7 @@ impl<'a> CitedPlace<'a> {
         let ranges: Vec<Range<usize>> =
             ranges.iter().map(|range| place(range.first) - 1..place(range.last)).collect();
         let count = ranges.iter().map(ExactSizeIterator::len).sum::<usize>().min(lines.len());
-        let (first, end) = bounds(&ranges);
+        let (first, end) = find_outer_bounds(&ranges);
         let start = first.saturating_sub(SURROUNDINGS + count);
         let around = lines.get(start..(end + SURROUNDINGS + count).min(lines.len()));
         let mut sum = [0.0; DIMENSIONS];
@@ -222,12 +227,11 @@ impl<'a> CitedPlace<'a> {
         Self { terms, lines, ranges, count, sums, start, compact }
     }
 
-    /// Measures how well a statement fits.
-    pub(super) fn measure(&self, statement: &Statement) -> Measures {
+    pub(super) fn measure_fit(&self, statement: &StatementTerms) -> FitMeasures {
         let windows = (self.lines.len() + 1).saturating_sub(self.count);
-        let (own, scores) = self.score(statement, windows);
+        let (own, scores) = self.score_windows(statement, windows);
         let best = scores.iter().copied().fold(own, f32::max).max(EPSILON);
-        let (first, end) = bounds(&self.ranges);
+        let (first, end) = find_outer_bounds(&self.ranges);
         let from = first.saturating_sub(SURROUNDINGS + self.count);
         let local = scores.get(from..(end + SURROUNDINGS).min(windows)).unwrap_or_default();
         let local_best = local.iter().copied().fold(own, f32::max).max(EPSILON);
@@ -239,7 +243,7 @@ impl<'a> CitedPlace<'a> {
         let (similarity, local_margin) = self.compare_meanings(statement);
         let spans = &statement.spans;
         let found = spans.iter().filter(|span| self.compact.contains(span.as_str())).count();
-        Measures {
+        FitMeasures {
             ratio: own / best,
             local_ratio: own / local_best,
             local_rank: local.iter().map(rank).sum::<f32>() / count_of(local.len()),
@@ -250,8 +254,8 @@ impl<'a> CitedPlace<'a> {
         }
     }
 
-    /// Returns the score of the cited lines, and of each run of as many lines of the file.
-    fn score(&self, statement: &Statement, windows: usize) -> (f32, Vec<f32>) {
+    /// Returns the score of the cited lines, and of each run of equally many lines of the file.
+    fn score_windows(&self, statement: &StatementTerms, windows: usize) -> (f32, Vec<f32>) {
         let mut scores = vec![0.0_f32; windows];
         let mut own = 0.0_f32;
         for term in &statement.terms {
@@ -270,7 +274,8 @@ impl<'a> CitedPlace<'a> {
             if !is_there {
                 continue;
             }
-            let (total, frequency) = (count_of(self.lines.len()), values.iter().sum::<f32>());
+            let total = count_of(self.lines.len());
+            let frequency = values.iter().sum::<f32>();
             let rarity = (1.0 + (total - frequency + 0.5) / (frequency + 0.5)).ln();
             let cited = self.ranges.iter().filter_map(|range| values.get(range.clone())).flatten();
             own += term.weight * rarity * cited.copied().fold(0.0, f32::max);
@@ -279,18 +284,18 @@ impl<'a> CitedPlace<'a> {
         (own, scores)
     }
 
-    /// Returns how similar the lines are to a statement, and by how much more than the most similar lines
-    /// nearby.
-    fn compare_meanings(&self, statement: &Statement) -> (f32, f32) {
+    /// Returns the similarity of the lines to a statement, and its margin over the most similar
+    /// lines nearby.
+    fn compare_meanings(&self, statement: &StatementTerms) -> (f32, f32) {
         let Some(query) = &statement.vector else { return (0.0, 0.0) };
-        let add_lines = |from: usize, to: usize, sum: &mut Vector| {
+        let add_lines = |from: usize, to: usize, sum: &mut MeaningVector| {
             let at = |line: usize| self.sums.get(line.saturating_sub(self.start));
             if let (Some(before), Some(all)) = (at(from), at(to)) {
                 let both = before.iter().zip(all);
                 sum.iter_mut().zip(both).for_each(|(sum, (before, all))| *sum += all - before);
             }
         };
-        let cosine = |sum: Vector| {
+        let cosine = |sum: MeaningVector| {
             let unit = to_unit(sum);
             unit.map_or(0.0, |unit| unit.iter().zip(query.iter()).map(|(a, b)| a * b).sum::<f32>())
         };
@@ -306,12 +311,12 @@ impl<'a> CitedPlace<'a> {
         (own, own - best)
     }
 
-    /// Returns how the lines are cut out: the mean over their ranges.
-    pub(super) fn shape(&self) -> Shape {
-        let mut sum = Shape::default();
+    /// Returns the shape of the lines: the mean over their ranges.
+    pub(super) fn mean_shape(&self) -> RangeShape {
+        let mut sum = RangeShape::default();
         let share = 1.0 / count_of(self.ranges.len());
         for lines in self.ranges.iter().filter_map(|range| self.lines.get(range.clone())) {
-            let Shape { unbalanced, blank, leads, closes } = read_shape(lines);
+            let RangeShape { unbalanced, blank, leads, closes } = read_shape(lines);
             sum.unbalanced += unbalanced * share;
             sum.blank += blank * share;
             sum.leads += leads * share;
@@ -321,13 +326,13 @@ impl<'a> CitedPlace<'a> {
     }
 }
 
-/// Returns the first place of some ranges, and the end of the last.
-fn bounds(ranges: &[Range<usize>]) -> (usize, usize) {
+/// Returns the first index of the ranges and the end of the last one.
+fn find_outer_bounds(ranges: &[Range<usize>]) -> (usize, usize) {
     let first = ranges.iter().map(|range| range.start).min().unwrap_or_default();
     (first, ranges.iter().map(|range| range.end).max().unwrap_or_default())
 }
 
-fn read_shape(lines: &[&str]) -> Shape {
+fn read_shape(lines: &[&str]) -> RangeShape {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let (mut depth, mut least) = (0_i32, 0_i32);
     for c in lines.iter().flat_map(|line| line.chars()) {
@@ -345,7 +350,7 @@ fn read_shape(lines: &[&str]) -> Shape {
     let is_blank = first.trim().is_empty();
     let closes =
         first.trim_start().starts_with(['}', ')', ']']) || matches!(first.trim(), "end" | "else");
-    Shape {
+    RangeShape {
         unbalanced: flag(least < 0) + flag(depth > least),
         blank: flag(is_blank) + flag(end.trim().is_empty()),
         leads: flag(!is_blank && outer == Some(indent(first))),
@@ -353,8 +358,9 @@ fn read_shape(lines: &[&str]) -> Shape {
     }
 }
 
-/// Adds to the score of each run of `count` lines the greatest value of one of its lines, times `weight`.
-/// The maxima come from a queue of the lines that may still be the greatest, in one pass.
+/// Adds to the score of each run of `count` lines the greatest value of its lines, times `weight`.
+///
+/// Finds the maxima in one pass with a queue of the lines that may still be the greatest.
 fn add_window_maxima(values: &[f32], count: usize, weight: f32, scores: &mut [f32]) {
     let mut queue: VecDeque<(usize, f32)> = VecDeque::new();
     for (at, value) in values.iter().copied().enumerate() {
@@ -372,7 +378,7 @@ fn add_window_maxima(values: &[f32], count: usize, weight: f32, scores: &mut [f3
     }
 }
 
-fn to_unit(mut vector: Vector) -> Option<Vector> {
+fn to_unit(mut vector: MeaningVector) -> Option<MeaningVector> {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length <= 0.0 {
         return None;
@@ -383,7 +389,7 @@ fn to_unit(mut vector: Vector) -> Option<Vector> {
     Some(vector)
 }
 
-/// Returns a count to divide by: at least 1.
+/// Returns a count as a divisor: at least 1.
 #[expect(clippy::cast_precision_loss, reason = "a share needs not be exact")]
 fn count_of(count: usize) -> f32 {
     count.max(1) as f32
@@ -413,13 +419,13 @@ mod tests {
             filler(0),
             filler(40)
         );
-        let terms = TermLines::read(&text);
+        let terms = TermLines::from_text(&text);
         let said =
             WeightedText { text: "The passwd of a user is checked", weight: 1.0, is_code: false };
-        let statement = Statement::new([said], Vec::new(), &model);
+        let statement = StatementTerms::new([said], Vec::new(), &model);
         let at = |first, last| {
-            CitedPlace::read(&terms, &text, &[LineRange { first, last }], &model)
-                .measure(&statement)
+            CitedRegion::new(&terms, &text, &[LineRange { first, last }], &model)
+                .measure_fit(&statement)
         };
         let (right, wrong) = (at(41, 43), at(5, 7));
         assert!(right.ratio > 0.99 && right.local_rank > 0.9, "{right:?}");

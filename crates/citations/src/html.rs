@@ -1,8 +1,8 @@
-//! Writes what a model said as HTML: its Markdown, and in a final answer the places that it cites as links with
-//! what became of them. Pure.
+//! Renders the Markdown of a model as HTML, and in a final answer its checked citations as links.
+//! Does no I/O.
 //!
-//! Nothing of the text becomes a tag: HTML in it is shown as it stands, links lead to the web alone, and an
-//! image is a link, so that showing an answer asks nobody for anything.
+//! No part of the text becomes a tag: HTML in it is displayed as text, links lead only to the web,
+//! and an image becomes a link. Displaying an answer therefore sends no request.
 
 mod found;
 #[cfg(test)]
@@ -10,66 +10,71 @@ mod tests;
 
 use std::{collections::VecDeque, ops::Range};
 
-use codeinfo_chunk::{Mark, highlight};
+use codeinfo_chunk::{HighlightMark, highlight_lines};
 use codeinfo_lang::detect;
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };
 use url::form_urlencoded::Serializer;
 
-use super::{Checked, Citation, parse, pieces::Pieces};
+use super::{CheckedCitation, Citation, parse, pieces::MarkdownPieces};
 
-pub use self::found::found_html;
+pub use self::found::render_code_listing;
 
-/// Schemes that links may have. A path of a repository is a citation, or leads nowhere.
+/// Schemes allowed in links. A path of a repository is a citation or no link.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
-/// Headings of an answer stand below those of a page.
+/// Levels by which headings of an answer are lowered, below those of the page.
 const DEEPER: usize = 2;
-/// Longer words after a fence are no language.
+/// Maximum bytes of a language name after a fence.
 const MAX_LANGUAGE_BYTES: usize = 40;
-/// So much code of one text is marked.
+/// Maximum bytes of code highlighted in one text.
 const MAX_MARKED_BYTES: usize = 256 << 10;
-/// A text whose tags take more than so many times its bytes is shown as it stands: quotes within quotes would make
-/// hundreds of tags of each line.
+/// Maximum size of the tags as a multiple of the text; a text with more is displayed as plain text.
+/// Nested quotes would make hundreds of tags per line.
 const MOST_TIMES: usize = 4;
-/// About how long a tag is, and how much of them any text may have.
+/// Approximate bytes of a tag, and bytes of tags allowed in any text.
 const TAG_BYTES: usize = 12;
 const MAX_TAGS: usize = 16 << 10;
-/// Where the link of a citation ends that has the place of one which is written as such: with it.
+/// End of the link of a citation inside a Markdown link: it ends with that link.
 const WHOLE: usize = usize::MAX;
 
-/// Writes a text without links to places, such as what a model thought.
-pub fn html(text: &str) -> String {
-    written(text, VecDeque::new())
+/// Renders a text without links to citations, such as the reasoning of a model.
+pub fn render_html(text: &str) -> String {
+    render_markdown(text, VecDeque::new())
 }
 
-/// Writes a final answer, whose `citations` were checked, with a link for each of them that is found in it.
-pub fn cited_html(text: &str, citations: &[Checked]) -> String {
-    let found = parse::found_in(text, &Pieces::of(text), super::MAX_FOUND);
-    written(text, placed(found, citations))
+/// Renders a final answer with a link for each of the checked `citations` that is found in it.
+pub fn render_cited_html(text: &str, citations: &[CheckedCitation]) -> String {
+    let found =
+        parse::find_citations_in_pieces(text, &MarkdownPieces::parse(text), super::MAX_FOUND);
+    render_markdown(text, match_checked_citations(found, citations))
 }
 
-/// A citation in a text: its bytes, and the tag that begins its link.
-struct Link {
+/// A citation in a text: its byte range, and the start tag of its link.
+struct CitationLink {
     range: Range<usize>,
     tag: String,
 }
 
-/// Finds the citations that were checked among those of a text, in its order. What was struck out since moved
-/// those that follow.
-fn placed(found: Vec<Citation>, checked: &[Checked]) -> VecDeque<Link> {
+/// Matches the citations found in a text with the checked ones, in order.
+///
+/// Byte ranges cannot be compared, because striking out moves the citations that follow.
+fn match_checked_citations(
+    found: Vec<Citation>,
+    checked: &[CheckedCitation],
+) -> VecDeque<CitationLink> {
     let mut rest = checked;
     let place = |citation: Citation| {
-        let at = rest.iter().position(|one| is_of(one, &citation))?;
-        let one = rest.get(at)?;
+        let at = rest.iter().position(|checked| is_same_citation(checked, &citation))?;
+        let checked = rest.get(at)?;
         rest = rest.get(at + 1..).unwrap_or_default();
-        Some(Link { range: citation.range, tag: anchor(one) })
+        Some(CitationLink { range: citation.range, tag: build_link_tag(checked) })
     };
     found.into_iter().filter_map(place).collect()
 }
 
-/// Whether a citation was checked as that one: it has the same lines, and its path the same end.
-fn is_of(checked: &Checked, citation: &Citation) -> bool {
+/// Returns whether a citation and a checked one have the same lines and the same end of the path.
+fn is_same_citation(checked: &CheckedCitation, citation: &Citation) -> bool {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
@@ -80,17 +85,17 @@ fn is_of(checked: &Checked, citation: &Citation) -> bool {
             || below_root.is_some_and(|path| ends(written, path) || ends(path, written)))
 }
 
-/// Returns the tag of a link to what a citation means: to where it moved, if it did.
-fn anchor(one: &Checked) -> String {
-    let state = one.state.as_str();
-    let ranges = if one.moved_to.is_empty() { &one.lines } else { &one.moved_to };
+/// Returns the start tag of a link to the cited place, or to the place that it moved to.
+fn build_link_tag(citation: &CheckedCitation) -> String {
+    let state = citation.state.as_str();
+    let ranges = if citation.moved_to.is_empty() { &citation.lines } else { &citation.moved_to };
     let mut tag = format!("<a class=\"cite\" data-state=\"{state}\"");
     let mut add = |name: &str, value: &str| {
-        tag.extend([" ", name, "=\"", &escaped(value), "\""]);
+        tag.extend([" ", name, "=\"", &escape_html(value), "\""]);
     };
-    add("data-path", &one.path);
+    add("data-path", &citation.path);
     let mut query = Serializer::new(String::new());
-    query.append_pair("path", &one.path);
+    query.append_pair("path", &citation.path);
     if let Some(lines) = ranges.first() {
         let (first, last) = (lines.first.to_string(), lines.last.to_string());
         add("data-first", &first);
@@ -98,13 +103,13 @@ fn anchor(one: &Checked) -> String {
         query.append_pair("first", &first).append_pair("last", &last);
     }
     if ranges.len() > 1 {
-        let all = ranges.iter().map(|lines| format!("{}-{}", lines.first, lines.last));
-        let all = all.collect::<Vec<_>>().join(",");
-        add("data-ranges", &all);
-        query.append_pair("ranges", &all);
+        let written = ranges.iter().map(|lines| format!("{}-{}", lines.first, lines.last));
+        let joined = written.collect::<Vec<_>>().join(",");
+        add("data-ranges", &joined);
+        query.append_pair("ranges", &joined);
     }
-    // Without a repository there is nothing to open.
-    if let Some(repo) = &one.repo {
+    // A citation without a repository cannot be opened.
+    if let Some(repo) = &citation.repo {
         add("data-repo", repo);
         add("href", &format!("#/source?{}", query.finish()));
     }
@@ -112,14 +117,14 @@ fn anchor(one: &Checked) -> String {
     tag
 }
 
-fn written(text: &str, links: VecDeque<Link>) -> String {
+fn render_markdown(text: &str, links: VecDeque<CitationLink>) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(text, links);
+    let mut writer = AnswerHtmlWriter::new(text, links);
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-        writer.take(event, range);
+        writer.write_event(event, range);
         if text.len() + MAX_TAGS < writer.events.len() * TAG_BYTES / MOST_TIMES {
-            return format!("<pre><code>{}</code></pre>\n", escaped(text));
+            return format!("<pre><code>{}</code></pre>\n", escape_html(text));
         }
     }
     let mut out = String::with_capacity(text.len() + text.len() / 2);
@@ -127,52 +132,59 @@ fn written(text: &str, links: VecDeque<Link>) -> String {
     out
 }
 
-/// Which link of the text is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum OpenLinkKind {
     Nothing,
-    /// One that is written as such.
+    /// A link to the web.
     Link,
-    /// One that leads nowhere, or whose place a citation has.
+    /// A link without a target, or replaced by that of a citation.
     Plain,
 }
 
-struct Writer<'a> {
+struct AnswerHtmlWriter<'a> {
     text: &'a str,
-    /// In order of the text, and apart.
-    links: VecDeque<Link>,
-    /// Where the link of a citation that has begun ends.
+    /// Links in the order of the text, without overlap.
+    links: VecDeque<CitationLink>,
+    /// End of the open link of a citation.
     open: Option<usize>,
-    around: Around,
-    /// For each image that is around, whether it is written as a link.
+    around: OpenLinkKind,
+    /// For each enclosing image, whether it is rendered as a link.
     images: Vec<bool>,
     is_struck_out: bool,
-    /// The language and the text of the block of code that is open.
+    /// Language and text of the open code block.
     block: Option<(String, String)>,
-    /// How many bytes of code may still be marked.
+    /// Bytes of code that may still be highlighted.
     may_mark: usize,
     events: Vec<Event<'a>>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(text: &'a str, links: VecDeque<Link>) -> Self {
-        let (open, around, images, is_struck_out) = (None, Around::Nothing, Vec::new(), false);
-        let (block, may_mark, events) = (None, MAX_MARKED_BYTES, Vec::new());
-        Self { text, links, open, around, images, is_struck_out, block, may_mark, events }
+impl<'a> AnswerHtmlWriter<'a> {
+    fn new(text: &'a str, links: VecDeque<CitationLink>) -> Self {
+        Self {
+            text,
+            links,
+            open: None,
+            around: OpenLinkKind::Nothing,
+            images: Vec::new(),
+            is_struck_out: false,
+            block: None,
+            may_mark: MAX_MARKED_BYTES,
+            events: Vec::new(),
+        }
     }
 
-    fn take(&mut self, event: Event<'a>, range: Range<usize>) {
+    fn write_event(&mut self, event: Event<'a>, range: Range<usize>) {
         match event {
             Event::Text(text) => match &mut self.block {
                 Some((_, code)) => code.push_str(&text),
-                None => self.text(text, range),
+                None => self.write_text(text, range),
             },
-            Event::Code(_) => self.leaf(event, &range),
-            Event::Html(html) | Event::InlineHtml(html) => self.tag(html, &range),
+            Event::Code(_) => self.write_leaf(event, &range),
+            Event::Html(html) | Event::InlineHtml(html) => self.write_html_tag(html, &range),
             Event::Start(Tag::Link { dest_url, .. }) => self.start_link(&dest_url, &range),
             Event::End(TagEnd::Link) => self.end_link(),
             Event::Start(Tag::Image { dest_url, .. }) => {
-                let is_link = self.around == Around::Nothing;
+                let is_link = self.around == OpenLinkKind::Nothing;
                 self.images.push(is_link);
                 if is_link {
                     self.start_link(&dest_url, &range);
@@ -183,13 +195,13 @@ impl<'a> Writer<'a> {
                     self.end_link();
                 }
             }
-            // Shown as they stand, as paragraphs.
+            // HTML blocks are displayed as text in paragraphs.
             Event::Start(Tag::HtmlBlock) => self.events.push(Event::Start(Tag::Paragraph)),
-            Event::End(TagEnd::HtmlBlock) => self.end(TagEnd::Paragraph),
+            Event::End(TagEnd::HtmlBlock) => self.write_end_tag(TagEnd::Paragraph),
             Event::Start(Tag::CodeBlock(kind)) => {
                 self.close_around_a_place();
                 let word = match &kind {
-                    CodeBlockKind::Fenced(info) => language(info),
+                    CodeBlockKind::Fenced(info) => parse_fence_language(info),
                     CodeBlockKind::Indented => String::new(),
                 };
                 let kind = CodeBlockKind::Fenced(word.clone().into());
@@ -200,28 +212,30 @@ impl<'a> Writer<'a> {
                 let (word, code) = self.block.take().unwrap_or_default();
                 let code = if code.len() <= self.may_mark {
                     self.may_mark -= code.len();
-                    marked(&word, &code)
+                    highlight_code(&word, &code)
                 } else {
-                    escaped(&code)
+                    escape_html(&code)
                 };
                 self.events.push(Event::Html(code.into()));
                 self.events.push(Event::End(TagEnd::CodeBlock));
             }
             Event::Start(tag) => {
                 self.close_around_a_place();
-                self.events.push(Event::Start(plain(tag)));
+                self.events.push(Event::Start(strip_attributes(tag)));
             }
-            Event::End(TagEnd::Heading(level)) => self.end(TagEnd::Heading(deeper(level))),
-            Event::End(end) => self.end(end),
+            Event::End(TagEnd::Heading(level)) => {
+                self.write_end_tag(TagEnd::Heading(deepen_heading(level)));
+            }
+            Event::End(end) => self.write_end_tag(end),
             Event::SoftBreak | Event::HardBreak | Event::Rule | Event::TaskListMarker(_) => {
                 self.events.push(event);
             }
-            // Not asked for above.
+            // These extensions are not enabled.
             Event::FootnoteReference(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
         }
     }
 
-    fn end(&mut self, end: TagEnd) {
+    fn write_end_tag(&mut self, end: TagEnd) {
         self.close_around_a_place();
         if !matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough) {
             self.strike_out(false);
@@ -229,11 +243,11 @@ impl<'a> Writer<'a> {
         self.events.push(Event::End(end));
     }
 
-    /// Takes a piece of text, which may hold citations.
-    fn text(&mut self, text: CowStr<'a>, range: Range<usize>) {
-        // What does not stand in the source as it is, such as an entity, is not cut.
+    /// Writes a piece of text, which may contain citations.
+    fn write_text(&mut self, text: CowStr<'a>, range: Range<usize>) {
+        // Text that differs from the source, such as an entity, is not split.
         if self.text.get(range.clone()) != Some(&*text) {
-            self.leaf(Event::Text(text), &range);
+            self.write_leaf(Event::Text(text), &range);
             return;
         }
         let mut at = range.start;
@@ -246,32 +260,32 @@ impl<'a> Writer<'a> {
             }
             at = until;
             if self.open.is_some_and(|end| end <= at) {
-                self.close();
+                self.close_citation_link();
             } else if self.open.is_none() && at < range.end {
-                self.begin(at..at + 1);
+                self.open_citation_link(at..at + 1);
             }
         }
         if self.open.is_some_and(|end| end <= at) {
-            self.close();
+            self.close_citation_link();
         }
     }
 
-    /// Takes what is not cut: with a link around it, if one begins in it.
-    fn leaf(&mut self, event: Event<'a>, range: &Range<usize>) {
+    /// Writes an unsplit event, with a link around it if a citation begins in it.
+    fn write_leaf(&mut self, event: Event<'a>, range: &Range<usize>) {
         if self.open.is_none() {
-            self.begin(range.clone());
+            self.open_citation_link(range.clone());
         }
         self.events.push(event);
         if self.open.is_some_and(|end| end <= range.end) {
-            self.close();
+            self.close_citation_link();
         }
     }
 
-    /// Begins the link of the next citation that begins before the end of `range` and ends in or after it.
-    /// Those that were passed are left out.
-    fn begin(&mut self, range: Range<usize>) {
+    /// Opens the link of the next citation that begins before the end of `range` and ends in or
+    /// after it. Skips citations before it.
+    fn open_citation_link(&mut self, range: Range<usize>) {
         while let Some(link) = self.links.pop_front_if(|link| link.range.start < range.end) {
-            if self.around == Around::Nothing && range.start < link.range.end {
+            if self.around == OpenLinkKind::Nothing && range.start < link.range.end {
                 self.events.push(Event::InlineHtml(link.tag.into()));
                 self.open = Some(link.range.end);
                 break;
@@ -279,31 +293,33 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends a link before a tag that may end after it. What is written as a link has its tags within.
+    /// Closes a citation link before a tag that may end after it. A Markdown link contains its tags
+    /// and stays open.
     fn close_around_a_place(&mut self) {
         if self.open != Some(WHOLE) {
-            self.close();
+            self.close_citation_link();
         }
     }
 
-    fn close(&mut self) {
+    fn close_citation_link(&mut self) {
         if self.open.take().is_some() {
             self.events.push(Event::InlineHtml("</a>".into()));
         }
     }
 
-    /// Shows a tag as it stands, but for those by which wrong citations are struck out beside a tilde.
-    fn tag(&mut self, html: CowStr<'a>, range: &Range<usize>) {
+    /// Writes an HTML tag as text, except for `<del>`, which strikes out wrong citations next to a
+    /// tilde.
+    fn write_html_tag(&mut self, html: CowStr<'a>, range: &Range<usize>) {
         match &*html {
             "<del>" => self.strike_out(true),
             "</del>" => self.strike_out(false),
-            _ => self.leaf(Event::Text(html), range),
+            _ => self.write_leaf(Event::Text(html), range),
         }
     }
 
     fn strike_out(&mut self, begins: bool) {
         if self.is_struck_out != begins {
-            self.close();
+            self.close_citation_link();
             self.is_struck_out = begins;
             self.events.push(if begins {
                 Event::Start(Tag::Strikethrough)
@@ -314,75 +330,76 @@ impl<'a> Writer<'a> {
     }
 
     fn start_link(&mut self, target: &str, range: &Range<usize>) {
-        self.close();
+        self.close_citation_link();
         let has = |scheme: &str| {
             target.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         };
         if SCHEMES.into_iter().any(has) {
-            let href = escaped(target);
+            let href = escape_html(target);
             let rel = "rel=\"noopener noreferrer nofollow\" target=\"_blank\"";
             self.events.push(Event::InlineHtml(format!("<a href=\"{href}\" {rel}>").into()));
-            self.around = Around::Link;
+            self.around = OpenLinkKind::Link;
             return;
         }
-        self.begin(range.clone());
+        self.open_citation_link(range.clone());
         if self.open.is_some() {
-            // All of its text, which may be another than the place.
+            // The whole text of the link, which may differ from the place.
             self.open = Some(WHOLE);
         }
-        self.around = Around::Plain;
+        self.around = OpenLinkKind::Plain;
     }
 
     fn end_link(&mut self) {
-        if self.around == Around::Link {
+        if self.around == OpenLinkKind::Link {
             self.events.push(Event::InlineHtml("</a>".into()));
         }
-        self.close();
-        self.around = Around::Nothing;
+        self.close_citation_link();
+        self.around = OpenLinkKind::Nothing;
     }
 }
 
-/// Takes from a tag what would be an attribute that a page has no use for.
-fn plain(tag: Tag<'_>) -> Tag<'_> {
+/// Removes the attributes of a tag that the page does not use.
+fn strip_attributes(tag: Tag<'_>) -> Tag<'_> {
     match tag {
         Tag::Heading { level, .. } => {
-            Tag::Heading { level: deeper(level), id: None, classes: vec![], attrs: vec![] }
+            Tag::Heading { level: deepen_heading(level), id: None, classes: vec![], attrs: vec![] }
         }
-        // Would be written as styles, which the page does not take from texts.
+        // Alignment would become a `style` attribute, which the page forbids in texts.
         Tag::Table(columns) => Tag::Table(vec![Alignment::None; columns.len()]),
         tag => tag,
     }
 }
 
-/// Writes the code of a block, its parts in spans of the classes that lines of files have.
-fn marked(word: &str, code: &str) -> String {
-    let language = detect::named(word).or_else(|| detect::language(&format!("a.{word}"), ""));
-    let language = language.filter(|_| !word.is_empty());
+/// Renders the code of a block with spans of the highlighting classes that source files have.
+fn highlight_code(word: &str, code: &str) -> String {
+    let named =
+        detect::find_language(word).or_else(|| detect::detect_language(&format!("a.{word}"), ""));
+    let language = named.filter(|_| !word.is_empty());
     let lines = code.split_inclusive('\n');
-    let marks = highlight(language, code, 0..lines.clone().count());
-    lines.zip(marks).map(|(line, marks)| spans(line, marks)).collect()
+    let marks = highlight_lines(language, code, 0..lines.clone().count());
+    lines.zip(marks).map(|(line, marks)| highlight_line(line, marks)).collect()
 }
 
-/// Writes a line of code with its marks.
-fn spans(line: &str, marks: Vec<Mark>) -> String {
-    let mut marks = marks.into_iter().peekable();
+/// Renders a line of code with its highlight marks.
+fn highlight_line(line: &str, marks: Vec<HighlightMark>) -> String {
+    let mut pending = marks.into_iter().peekable();
     let mut out = String::with_capacity(line.len() * 2);
     let mut units = 0;
     for c in line.chars() {
-        if let Some(mark) = marks.peek().filter(|mark| mark.start == units) {
+        if let Some(mark) = pending.peek().filter(|mark| mark.start == units) {
             out.extend(["<span class=\"m-", &mark.class.letter().to_string(), "\">"]);
         }
-        out.push_str(&escaped(c.encode_utf8(&mut [0; 4])));
+        out.push_str(&escape_html(c.encode_utf8(&mut [0; 4])));
         units += u32::from(c.len_utf16() == 2) + 1;
-        if marks.next_if(|mark| mark.end <= units).is_some() {
+        if pending.next_if(|mark| mark.end <= units).is_some() {
             out.push_str("</span>");
         }
     }
     out
 }
 
-/// Returns the language that a fence names; nothing if it is not a plain word.
-fn language(info: &str) -> String {
+/// Returns the language of a fence; empty if it is not a plain word.
+fn parse_fence_language(info: &str) -> String {
     let word = info.split([',', ' ', '\t', '{']).next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-#_.".contains(c);
     if word.len() <= MAX_LANGUAGE_BYTES && word.chars().all(is_plain) {
@@ -392,12 +409,12 @@ fn language(info: &str) -> String {
     }
 }
 
-fn deeper(level: HeadingLevel) -> HeadingLevel {
+fn deepen_heading(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from(level as usize + DEEPER).unwrap_or(HeadingLevel::H6)
 }
 
-/// Writes what stands between the quotation marks of an attribute.
-fn escaped(text: &str) -> String {
+/// Escapes text for HTML and for quoted attributes.
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,133 +1,155 @@
-//! Compares a citation with the file that it means. Pure.
+//! Judges a citation of a document by the file that it refers to. Does no I/O.
 
 use std::collections::HashSet;
 
 use codeinfo_core::{ChunkRecord, LineRange};
 
 use super::{
-    content::Content,
-    fault::Fault,
-    names::{Name, Weight},
+    content::CitedFileText,
+    fault::CitationFault,
+    names::{CitedName, CitedNameWeight},
     parse::Citation,
-    said::Said,
+    said::AttributedText,
 };
 
-/// A file as it is now, beside what was indexed of it.
+/// The current text of a file beside its indexed chunks.
 #[derive(Debug)]
-pub(super) struct Known {
-    pub(super) content: Content,
-    /// The chunks that were indexed, where the file has changed since.
+pub(super) struct CitedFile {
+    pub(super) content: CitedFileText,
+    /// Indexed chunks, if the file has changed since.
     pub(super) indexed: Option<Vec<ChunkRecord>>,
 }
 
-/// What became of one citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum DocumentVerdict {
     Right,
-    Wrong(Fault),
-    /// It names the right lines in a wrong way, or the right name at wrong lines: these are right.
-    Moved(Fault, Vec<LineRange>),
-    Changed(Fault),
+    Wrong(CitationFault),
+    /// The lines are written in a wrong form, or the name is at other lines: these lines are right.
+    Moved(CitationFault, Vec<LineRange>),
+    Changed(CitationFault),
 }
 
-/// Judges a citation of a file that was read. `fits` says whether what is said of it stands in its lines, or
-/// in those of one that it is named together with.
-pub(super) fn verdict(known: &Known, lines: &[LineRange], names: &[Name], fits: bool) -> Verdict {
+/// Judges a citation of a file that was read.
+///
+/// `fits` tells that the lines of the citation, or of another one in its group, have a name that
+/// the sentence gives.
+pub(super) fn judge_lines(
+    known: &CitedFile,
+    lines: &[LineRange],
+    names: &[CitedName],
+    fits: bool,
+) -> DocumentVerdict {
     let content = &known.content;
     if lines.is_empty() {
-        return Verdict::Right;
+        return DocumentVerdict::Right;
     }
     match out_of_bounds(content, lines) {
-        // The lines that may be meant have nothing of what is said.
-        Some(Verdict::Moved(_, fixed))
+        // The corrected lines have none of the names.
+        Some(DocumentVerdict::Moved(_, fixed))
             if !names.is_empty() && !has_name(content, &fixed, names) =>
         {
-            let wrong = Verdict::Wrong(Fault::NoSuchLines { lines: content.lines() });
-            misplaced(content, names).unwrap_or(wrong)
+            let wrong =
+                DocumentVerdict::Wrong(CitationFault::NoSuchLines { lines: content.line_count() });
+            find_misplaced_name(content, names).unwrap_or(wrong)
         }
-        Some(Verdict::Wrong(fault)) => match misplaced(content, names) {
-            Some(moved @ Verdict::Moved(..)) => moved,
-            _ => Verdict::Wrong(fault),
+        Some(DocumentVerdict::Wrong(fault)) => match find_misplaced_name(content, names) {
+            Some(moved @ DocumentVerdict::Moved(..)) => moved,
+            _ => DocumentVerdict::Wrong(fault),
         },
         Some(verdict) => verdict,
-        None if fits => freshness(known, lines),
-        None => misplaced(content, names).unwrap_or_else(|| freshness(known, lines)),
+        None if fits => compare_with_indexed(known, lines),
+        None => find_misplaced_name(content, names)
+            .unwrap_or_else(|| compare_with_indexed(known, lines)),
     }
 }
 
-/// Says what is wrong with lines that the file does not have as they are written.
-fn out_of_bounds(content: &Content, lines: &[LineRange]) -> Option<Verdict> {
+/// Returns the fault of lines that the file does not have as written.
+fn out_of_bounds(content: &CitedFileText, lines: &[LineRange]) -> Option<DocumentVerdict> {
     let fault = |range: &LineRange| {
         let is_reversed = range.last < range.first;
-        if is_reversed { Fault::Reversed } else { Fault::NoSuchLines { lines: content.lines() } }
+        if is_reversed {
+            CitationFault::Reversed
+        } else {
+            CitationFault::NoSuchLines { lines: content.line_count() }
+        }
     };
-    let wrong = lines.iter().find(|range| !content.has(**range))?;
+    let wrong = lines.iter().find(|range| !content.has_lines(**range))?;
     let fixed: Vec<LineRange> = lines
         .iter()
         .map(|range| {
             let (first, last) = (range.first.min(range.last), range.first.max(range.last));
-            LineRange { first, last: last.min(content.lines()) }
+            LineRange { first, last: last.min(content.line_count()) }
         })
         .collect();
-    let is_right = fixed.iter().all(|range| content.has(*range));
+    let is_right = fixed.iter().all(|range| content.has_lines(*range));
     let fault = fault(wrong);
-    Some(if is_right { Verdict::Moved(fault, fixed) } else { Verdict::Wrong(fault) })
+    Some(if is_right {
+        DocumentVerdict::Moved(fault, fixed)
+    } else {
+        DocumentVerdict::Wrong(fault)
+    })
 }
 
-/// Returns the groups of citations of which one has a name that is given for them, or that are given none.
-/// `content` is that of the file which the citation at a place means.
-pub(super) fn fitting<'a>(
+/// Returns the groups with a citation whose lines have one of its names, or that has no names.
+///
+/// `content` returns the file that the citation at an index refers to.
+pub(super) fn find_fitting_groups<'a>(
     citations: &[Citation],
-    said: &[Said],
-    content: impl Fn(usize) -> Option<&'a Content>,
+    attributed: &[AttributedText],
+    content: impl Fn(usize) -> Option<&'a CitedFileText>,
 ) -> HashSet<usize> {
     let mut fits = HashSet::new();
-    for (at, (citation, said)) in citations.iter().zip(said).enumerate() {
-        let has_name = |content: &Content| has_name(content, &citation.lines, &said.names);
-        if said.names.is_empty() || content(at).is_some_and(has_name) {
-            fits.insert(said.group);
+    for (at, (citation, own)) in citations.iter().zip(attributed).enumerate() {
+        let has_name = |content: &CitedFileText| has_name(content, &citation.lines, &own.names);
+        if own.names.is_empty() || content(at).is_some_and(has_name) {
+            fits.insert(own.group);
         }
     }
     fits
 }
 
-/// Whether one of the names stands in the lines.
-pub(super) fn has_name(content: &Content, lines: &[LineRange], names: &[Name]) -> bool {
-    let mut names = names.iter();
-    names.any(|name| lines.iter().any(|range| content.stands(&name.word, *range)))
+/// Returns whether one of the names occurs in the lines.
+pub(super) fn has_name(content: &CitedFileText, lines: &[LineRange], names: &[CitedName]) -> bool {
+    names.iter().any(|name| lines.iter().any(|range| content.mentions_word(&name.word, *range)))
 }
 
-/// Says where the names are that stand in no line of the citations they were given for; nothing if they
-/// may be plain words.
-fn misplaced(content: &Content, names: &[Name]) -> Option<Verdict> {
-    let elsewhere = |name: &Name, at: Vec<LineRange>| {
-        Verdict::Moved(Fault::Elsewhere { name: name.shown.clone(), at: at.clone() }, at)
+/// Finds the names that no cited line has; `None` if they may be ordinary words.
+fn find_misplaced_name(content: &CitedFileText, names: &[CitedName]) -> Option<DocumentVerdict> {
+    let elsewhere = |name: &CitedName, at: Vec<LineRange>| {
+        DocumentVerdict::Moved(
+            CitationFault::Elsewhere { name: name.shown.clone(), at: at.clone() },
+            at,
+        )
     };
-    let is_defined = |name: &&Name| !content.definitions_of(&name.word).is_empty();
-    let mut accusing = names.iter().filter(|name| name.weight != Weight::Hint);
+    let is_defined = |name: &&CitedName| !content.definitions_of(&name.word).is_empty();
+    let mut accusing = names.iter().filter(|name| name.weight != CitedNameWeight::Hint);
     if let Some(name) = accusing.find(is_defined) {
         return Some(elsewhere(name, content.definitions_of(&name.word).to_vec()));
     }
-    let sure = || names.iter().filter(|name| name.weight == Weight::Name);
+    let sure = || names.iter().filter(|name| name.weight == CitedNameWeight::Name);
     let used = sure().map(|name| (name, content.lines_with(&name.word)));
     if let Some((name, at)) = used.into_iter().find(|(_, at)| !at.is_empty()) {
         return Some(elsewhere(name, at));
     }
-    sure().next().map(|name| Verdict::Wrong(Fault::Absent { name: name.shown.clone() }))
+    sure()
+        .next()
+        .map(|name| DocumentVerdict::Wrong(CitationFault::Absent { name: name.shown.clone() }))
 }
 
-/// Compares the lines of a file that has changed since it was indexed.
-fn freshness(known: &Known, lines: &[LineRange]) -> Verdict {
-    let Some(indexed) = &known.indexed else { return Verdict::Right };
+/// Compares lines with their indexed chunks, if the file has changed since it was indexed.
+fn compare_with_indexed(known: &CitedFile, lines: &[LineRange]) -> DocumentVerdict {
+    let Some(indexed) = &known.indexed else { return DocumentVerdict::Right };
     let content = &known.content;
     let is_same = |range: &LineRange| content.is_as_indexed(indexed, *range) == Some(true);
     if !lines.is_empty() && lines.iter().all(is_same) {
-        return Verdict::Right;
+        return DocumentVerdict::Right;
     }
     let found: Option<Vec<LineRange>> =
-        lines.iter().map(|range| content.found(indexed, *range)).collect();
+        lines.iter().map(|range| content.find_indexed_lines(indexed, *range)).collect();
     match found {
-        Some(at) if !at.is_empty() => Verdict::Moved(Fault::Changed { at: at.clone() }, at),
-        _ => Verdict::Changed(Fault::Changed { at: Vec::new() }),
+        Some(at) if !at.is_empty() => {
+            DocumentVerdict::Moved(CitationFault::Changed { at: at.clone() }, at)
+        }
+        _ => DocumentVerdict::Changed(CitationFault::Changed { at: Vec::new() }),
     }
 }

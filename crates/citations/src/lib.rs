@@ -1,10 +1,12 @@
-//! Checks the citations of an answer: the file is there, the lines are in it, what is said of them stands
-//! there, and it is as it was indexed.
+//! Checks the citations of an answer against the indexed files.
 //!
-//! Mechanical, without a model, in milliseconds. Files are opened beneath their roots, never through a
-//! link, and only those that the index has a record of: what it leaves out may be a secret, so that no more
-//! is found out about it than whether it is there, and a citation of it is no fault.
-//! Deliberately absent: asking the model again, and striking out; those belong to the turn.
+//! The checks: the file exists, it has the lines, the sentence fits the lines, and the lines are
+//! unchanged since they were indexed. They run without a model call, in milliseconds.
+//!
+//! Files are opened beneath their roots, never through a link, and only if the index has a record
+//! of them. A file without a record may be a secret: only its existence is checked, and a citation
+//! of it is not a fault. Correction turns and struck-out citations belong to the turn, not to this
+//! crate.
 #![warn(missing_docs)]
 
 mod assess;
@@ -36,7 +38,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_core::{FileRecord, LineRange, PathMap, Root, Within};
+use codeinfo_core::{FileRecord, LineRange, PathMap, Root, RootFilter};
 use codeinfo_embed::{EmbedError, StaticModel};
 use codeinfo_store::Store;
 use serde::{Deserialize, Serialize};
@@ -47,247 +49,262 @@ use tokio::{
 };
 
 use self::{
-    assess::{About, CitedLines, Verdict},
-    judge::Known,
-    pieces::Pieces,
-    read::{File, Wanted},
-    resolve::{Asked, LookupOrder, Meaning, Named, Place, Roots},
-    said::Said,
+    assess::{CitationContext, CitationVerdict, CitedLines},
+    judge::CitedFile,
+    pieces::MarkdownPieces,
+    read::{CurrentFile, FileReadRequest},
+    resolve::{FilesByName, LookupOrder, LookupRoots, PathCandidates, PathMeaning, RootFilePath},
+    said::AttributedText,
     statement::CitedStatement,
 };
 
 pub use claims::find_words;
-pub use claims::{Claim, Excerpt};
-pub use documents::{DocumentError, Documents, Examined, Finding, OnChange, is_markdown};
+pub use claims::{CitedExcerpt, Claim};
+pub use documents::{
+    ChangedLinesPolicy, CheckedDocument, DocumentChecker, DocumentError, DocumentFinding,
+    is_markdown,
+};
 pub use error::CiteError;
-pub use fault::{Fault, join_lines};
-pub use html::{cited_html, found_html, html};
+pub use fault::{CitationFault, join_lines};
+pub use html::{render_cited_html, render_code_listing, render_html};
 pub use lock::LOCK_FILE;
-pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
+pub use parse::{Citation, CitationCertainty, MAX_CITATIONS, find_citations};
 pub use resolve::LookupScope;
-pub use state::{CitationState, State};
-pub use tree::{IsIgnored, Tree};
+pub use state::{CitationState, DocumentCitationState};
+pub use tree::{DocumentTree, IgnoreCheck};
 
-/// So many answers are checked at a time: each takes a thread, for ever if a folder hangs.
+/// Maximum answers checked at a time. Each takes a thread, which stays blocked if a folder hangs.
 const MAX_CHECKS: usize = 16;
-/// More files are not looked for outside of the index: a text may name many, and there may be many roots.
+/// Maximum files looked up outside of the index: a text may name many, and there may be many roots.
 const MAX_LOOKUPS: usize = 4096;
-/// So many citations of an answer are counted, and so many of them checked.
+/// Maximum citations of an answer that are counted, and that are checked.
 const MAX_FOUND: usize = 10_000;
 const MAX_CHECKED: usize = 1000;
-/// A check is given up after this; a folder on a network may hang.
+/// Timeout of a check; a folder on a network may hang.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Comparing stops after this; citations that are left are unchecked.
+/// Time after which comparing stops. The remaining citations are left unchecked.
 const COMPARING: Duration = Duration::from_secs(5);
 
-/// Citations before and after one that its lines are compared with.
+/// Number of citations before and after one whose lines are compared with its own.
 const NEIGHBOURS: usize = 2;
 
-/// The vectors of words, from the binary.
+/// Word vectors built into the binary.
 static MODEL: LazyLock<Result<StaticModel, EmbedError>> = LazyLock::new(StaticModel::load);
 
-/// A citation that was checked. Field names are a wire promise.
+/// A checked citation. Its field names are part of the wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Checked<S = CitationState> {
-    /// Absolute path as the client sees it; as it is written where no file is meant.
+pub struct CheckedCitation<S = CitationState> {
+    /// Absolute path as the client sees it, or the path as written if no file was found.
     pub path: String,
-    /// Path below the root.
+    /// Path relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rel_path: Option<String>,
     /// Name of the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// As they are written; none for a whole file.
+    /// Line ranges as written; empty for a whole file.
     pub lines: Vec<LineRange>,
-    /// What became of it.
+    /// Result of the check.
     pub state: S,
-    /// The right lines of what has moved.
+    /// Current line ranges of moved content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved_to: Vec<LineRange>,
-    /// Names what stands in these lines now, or in the file.
+    /// Hash of the current content of the lines, or of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Its bytes in the text.
+    /// Byte range in the text.
     #[serde(skip)]
     pub range: Range<usize>,
-    /// The same with the code span or link around it.
+    /// Byte range including the code span or link around it.
     #[serde(skip)]
     pub whole: Range<usize>,
-    /// What is wrong with it.
+    /// Fault found by the check.
     #[serde(skip)]
-    pub fault: Option<Fault>,
+    pub fault: Option<CitationFault>,
 }
 
-/// What was found out about the citations of a text.
+/// Result of checking the citations of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// In order of the text.
-    pub citations: Vec<Checked>,
-    /// How many were left out: their files are there and not in the index, or checking the others took all
-    /// that one answer may cost.
+pub struct CitationReport {
+    /// Citations in the order of the text.
+    pub citations: Vec<CheckedCitation>,
+    /// Number of citations left out: the file exists but is not indexed, or the limits of one
+    /// answer were reached.
     pub unchecked: usize,
 }
 
-/// Says for the model what is wrong with each faulty citation of `text`, one a line, such as
-/// "`app.py:1003-1128`: `handle_exception` is at 960-1001".
-pub fn faults(text: &str, report: &Report) -> Vec<String> {
-    let mut said = HashSet::new();
-    let wrong = report.citations.iter().filter_map(|one| {
-        let written = text.get(one.range.clone())?.replace('`', "");
-        Some(format!("`{written}`: {}", one.fault.as_ref()?))
+/// Describes each faulty citation of `text` for the model, one a line, without duplicates.
+///
+/// Example: "`app.py:1003-1128`: `handle_exception` is at 960-1001".
+pub fn describe_faults(text: &str, report: &CitationReport) -> Vec<String> {
+    let mut described = HashSet::new();
+    let wrong = report.citations.iter().filter_map(|citation| {
+        let written = text.get(citation.range.clone())?.replace('`', "");
+        Some(format!("`{written}`: {}", citation.fault.as_ref()?))
     });
-    wrong.filter(|line| said.insert(line.clone())).collect()
+    wrong.filter(|line| described.insert(line.clone())).collect()
 }
 
-/// Checks answers. Clones share how many are checked at a time.
+/// Checks answers. Clones share the limit on concurrent checks.
 #[derive(Clone)]
-pub struct Checker {
+pub struct CitationChecker {
     store: Store,
     paths: PathMap,
     room: Arc<Semaphore>,
 }
 
-/// A text whose citations have been read, before anything is looked up.
-struct Reading {
+/// A text with its parsed citations, before any lookup.
+struct ParsedCitations {
     citations: Vec<Citation>,
-    said: Vec<Said>,
+    attributed: Vec<AttributedText>,
     statements: Vec<CitedStatement>,
 }
 
-impl Checker {
-    /// Makes a checker of answers about what `store` holds.
+impl CitationChecker {
+    /// Creates a checker for answers about the contents of `store`.
     pub fn new(store: Store, paths: PathMap) -> Self {
         Self { store, paths, room: Arc::new(Semaphore::new(MAX_CHECKS)) }
     }
 
     /// Checks the citations of a text.
-    pub async fn check(&self, text: &str, scope: &LookupScope) -> Result<Report, CiteError> {
-        self.check_beside(text, scope, None).await
+    pub async fn check_text(
+        &self,
+        text: &str,
+        scope: &LookupScope,
+    ) -> Result<CitationReport, CiteError> {
+        self.check_text_with_claims(text, scope, None).await
     }
 
-    /// Checks them, and sends the claims of the text once its files are read, before they are judged.
-    pub async fn check_beside(
+    /// Checks the citations of a text and sends its claims before the citations are judged.
+    pub async fn check_text_with_claims(
         &self,
         text: &str,
         scope: &LookupScope,
         claims: Option<oneshot::Sender<Vec<Claim>>>,
-    ) -> Result<Report, CiteError> {
-        let whole = Pieces::of(text);
-        let mut citations = parse::found_in(text, &whole, MAX_FOUND);
+    ) -> Result<CitationReport, CiteError> {
+        let whole = MarkdownPieces::parse(text);
+        let mut citations = parse::find_citations_in_pieces(text, &whole, MAX_FOUND);
         let more = citations.split_off(citations.len().min(MAX_CHECKED)).len();
         if citations.is_empty() {
-            return Ok(Report::default());
+            return Ok(CitationReport::default());
         }
         let mut roots = self.store.roots().await?;
-        if let Within::Only(only) = scope.within {
+        if let RootFilter::Only(only) = scope.within {
             roots.retain(|root| root.id == only);
         }
-        let (meanings, records) = self.meanings(&citations, &roots, scope).await?;
-        // What is no citation may be a name.
-        let (citations, meanings): (Vec<Citation>, Vec<Meaning>) = citations
+        let (meanings, records) = self.resolve_citations(&citations, &roots, scope).await?;
+        // Paths that are not citations may be names.
+        let (citations, meanings): (Vec<Citation>, Vec<PathMeaning>) = citations
             .into_iter()
             .zip(meanings)
-            .filter(|(_, meaning)| *meaning != Meaning::Unmeant)
+            .filter(|(_, meaning)| *meaning != PathMeaning::Unmeant)
             .unzip();
         let model = MODEL.as_ref().map_err(|_| CiteError::Model)?;
-        let said = said::said(text, &whole, &citations);
-        let read = |said| CitedStatement::read(text, &whole, said, model);
-        let statements = said.iter().map(read).collect();
-        let reading = Reading { citations, said, statements };
-        let files = self.read(&meanings, &records, &roots).await?;
-        let known = self.known(files, &records, &roots).await?;
+        let attributed = said::attribute_text(text, &whole, &citations);
+        let read =
+            |attributed| CitedStatement::from_attributed_text(text, &whole, attributed, model);
+        let statements = attributed.iter().map(read).collect();
+        let reading = ParsedCitations { citations, attributed, statements };
+        let files = self.read_cited_files(&meanings, &records, &roots).await?;
+        let known = self.add_indexed_chunks(files, &records, &roots).await?;
         let paths = self.paths.clone();
         let text = claims.is_some().then(|| text.to_owned());
         let judge = move || {
             if let (Some(claims), Some(text)) = (claims, text) {
                 let content = |at: usize| {
-                    let place = meanings.get(at).and_then(Meaning::file)?;
+                    let place = meanings.get(at).and_then(PathMeaning::as_file)?;
                     Some(&known.get(place)?.as_ref()?.content)
                 };
                 let found = claims::find_claims(&text, &whole, &reading.citations, content);
-                // The caller may wait for the report alone by now.
+                // The caller may have stopped waiting for the claims.
                 drop(claims.send(found));
             }
-            report(reading, meanings, &known, &Roots::new(&roots, &paths), model)
+            build_report(reading, meanings, &known, &LookupRoots::new(&roots, &paths), model)
         };
-        let mut report = self.blocking(judge).await?;
+        let mut report = self.run_blocking(judge).await?;
         report.unchecked += more;
         Ok(report)
     }
 
-    /// Finds out which files are meant, and what the index has of them.
-    async fn meanings(
+    /// Resolves citations to files and loads the index records of these files.
+    async fn resolve_citations(
         &self,
         citations: &[Citation],
         roots: &[Root],
         scope: &LookupScope,
-    ) -> Result<(Vec<Meaning>, HashMap<Place, FileRecord>), CiteError> {
-        let known = Roots::new(roots, &self.paths);
+    ) -> Result<(Vec<PathMeaning>, HashMap<RootFilePath, FileRecord>), CiteError> {
+        let known = LookupRoots::new(roots, &self.paths);
         let order = LookupOrder::new(scope, &known);
-        let asked: Vec<Asked> = citations.iter().map(|one| known.asked(&one.path)).collect();
-        let places = asked.iter().flat_map(Asked::places).cloned();
-        let mut records = self.records(places.collect(), roots).await?;
-        let is_indexed = |place: &Place| records.contains_key(place);
+        let asked: Vec<PathCandidates> =
+            citations.iter().map(|citation| known.find_candidates(&citation.path)).collect();
+        let places = asked.iter().flat_map(PathCandidates::as_slice).cloned();
+        let mut records = self.load_file_records(places.collect(), roots).await?;
+        let is_indexed = |place: &RootFilePath| records.contains_key(place);
         let asking = || citations.iter().zip(&asked);
-        let shown: Vec<Option<Meaning>> = asking()
+        let shown: Vec<Option<PathMeaning>> = asking()
             .map(|(citation, asked)| order.find_shown(&citation.path, asked, is_indexed))
             .collect();
         let is_unknown: Vec<bool> = (asked.iter().zip(&shown))
-            .map(|(asked, shown)| shown.is_none() && asked.exact(is_indexed).is_none())
+            .map(|(asked, shown)| shown.is_none() && asked.resolve_exact(is_indexed).is_none())
             .collect();
-        let left_out = self.left_out(citations, &asked, &is_unknown, roots).await?;
-        let is_left_out = |asked: &Asked| asked.exact(|place| left_out.contains(place)).is_some();
+        let left_out = self.find_left_out_files(citations, &asked, &is_unknown, roots).await?;
+        let is_left_out = |asked: &PathCandidates| {
+            asked.resolve_exact(|place| left_out.contains(place)).is_some()
+        };
         let open = asking().zip(&shown).filter(|(_, shown)| shown.is_none());
-        let mut named = Named::new(open.map(|((citation, _), _)| citation.path.as_str()));
+        let mut named = FilesByName::new(open.map(|((citation, _), _)| citation.path.as_str()));
         if !named.is_empty() {
             for (at, root) in roots.iter().enumerate() {
-                named.add(at, &root.public(self.store.files(root.id).await?));
+                named.add_root_files(
+                    at,
+                    &root.retain_public_files(self.store.files(root.id).await?),
+                );
             }
         }
-        let mut meanings: Vec<Meaning> = (asking().zip(is_unknown).zip(shown))
+        let mut meanings: Vec<PathMeaning> = (asking().zip(is_unknown).zip(shown))
             .map(|(((citation, asked), is_unknown), shown)| match shown {
                 Some(meaning) => meaning,
-                None if is_unknown && is_left_out(asked) => Meaning::LeftOut,
-                None => named.meaning(citation, asked, &order, is_indexed),
+                None if is_unknown && is_left_out(asked) => PathMeaning::LeftOut,
+                None => named.resolve_citation(citation, asked, &order, is_indexed),
             })
             .collect();
-        resolve::narrow(&mut meanings, citations);
-        let missing = meanings.iter().filter_map(Meaning::file);
-        let missing = missing.filter(|place| !records.contains_key(*place)).cloned().collect();
-        records.extend(self.records(missing, roots).await?);
+        resolve::narrow_meanings(&mut meanings, citations);
+        let files = meanings.iter().filter_map(PathMeaning::as_file);
+        let missing = files.filter(|place| !records.contains_key(*place)).cloned().collect();
+        records.extend(self.load_file_records(missing, roots).await?);
         Ok((meanings, records))
     }
 
-    /// Returns the files that are there among those which citations mean, and the index has no record of.
-    async fn left_out(
+    /// Returns the cited files that exist but have no record in the index.
+    async fn find_left_out_files(
         &self,
         citations: &[Citation],
-        asked: &[Asked],
+        asked: &[PathCandidates],
         is_unknown: &[bool],
         roots: &[Root],
-    ) -> Result<HashSet<Place>, CiteError> {
-        let mut wanted: BTreeMap<usize, (Root, Vec<Place>)> = BTreeMap::new();
+    ) -> Result<HashSet<RootFilePath>, CiteError> {
+        let mut wanted: BTreeMap<usize, (Root, Vec<RootFilePath>)> = BTreeMap::new();
         let unknown = citations.iter().zip(asked).zip(is_unknown).filter(|(_, unknown)| **unknown);
         let named = unknown.filter(|((citation, _), _)| !citation.is_bare());
-        let places = named.flat_map(|((_, asked), _)| asked.places());
+        let places = named.flat_map(|((_, asked), _)| asked.as_slice());
         for place in places.take(MAX_LOOKUPS) {
             let Some(root) = roots.get(place.0) else { continue };
-            let of_root = wanted.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
-            of_root.1.push(place.clone());
+            let (_, root_places) =
+                wanted.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
+            root_places.push(place.clone());
         }
         if wanted.is_empty() {
             return Ok(HashSet::new());
         }
-        self.blocking(move || read::present(wanted.into_values())).await
+        self.run_blocking(move || read::find_existing_paths(wanted.into_values())).await
     }
 
-    /// Reads the records of files.
-    async fn records(
+    async fn load_file_records(
         &self,
-        places: HashSet<Place>,
+        places: HashSet<RootFilePath>,
         roots: &[Root],
-    ) -> Result<HashMap<Place, FileRecord>, CiteError> {
+    ) -> Result<HashMap<RootFilePath, FileRecord>, CiteError> {
         let mut by_root: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for (root, path) in places {
             by_root.entry(root).or_default().push(path);
@@ -295,39 +312,40 @@ impl Checker {
         let mut found = HashMap::new();
         for (at, paths) in by_root {
             let Some(root) = roots.get(at) else { continue };
-            for record in root.public(self.store.files_at(root.id, paths).await?) {
+            for record in root.retain_public_files(self.store.files_at(root.id, paths).await?) {
                 found.insert((at, record.path.clone()), record);
             }
         }
         Ok(found)
     }
 
-    async fn read(
+    async fn read_cited_files(
         &self,
-        meanings: &[Meaning],
-        records: &HashMap<Place, FileRecord>,
+        meanings: &[PathMeaning],
+        records: &HashMap<RootFilePath, FileRecord>,
         roots: &[Root],
-    ) -> Result<HashMap<Place, File>, CiteError> {
-        let mut places: BTreeMap<usize, (Root, Vec<Wanted>)> = BTreeMap::new();
+    ) -> Result<HashMap<RootFilePath, CurrentFile>, CiteError> {
+        let mut places: BTreeMap<usize, (Root, Vec<FileReadRequest>)> = BTreeMap::new();
         let mut seen = HashSet::new();
-        for place in meanings.iter().filter_map(Meaning::file) {
+        for place in meanings.iter().filter_map(PathMeaning::as_file) {
             if let (Some(root), Some(record)) = (roots.get(place.0), records.get(place))
                 && seen.insert(place.clone())
             {
-                let of_root = places.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
-                of_root.1.push(Wanted { place: place.clone(), record: record.clone() });
+                let (_, requests) =
+                    places.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
+                requests.push(FileReadRequest { place: place.clone(), record: record.clone() });
             }
         }
-        self.blocking(move || read::files(places.into_values())).await
+        self.run_blocking(move || read::read_files(places.into_values())).await
     }
 
-    /// Adds what was indexed of files that have changed since.
-    async fn known(
+    /// Adds the indexed chunks of files that have changed since.
+    async fn add_indexed_chunks(
         &self,
-        files: HashMap<Place, File>,
-        records: &HashMap<Place, FileRecord>,
+        files: HashMap<RootFilePath, CurrentFile>,
+        records: &HashMap<RootFilePath, FileRecord>,
         roots: &[Root],
-    ) -> Result<HashMap<Place, Option<Known>>, CiteError> {
+    ) -> Result<HashMap<RootFilePath, Option<CitedFile>>, CiteError> {
         let mut known = HashMap::new();
         for (place, file) in files {
             let Some(content) = file.content else {
@@ -338,85 +356,86 @@ impl Checker {
             if file.is_changed
                 && let (Some(record), Some(root)) = (records.get(&place), roots.get(place.0))
             {
-                let ids = record.chunk_ids(root.owner(), 0..record.chunks).collect();
+                let ids = record.chunk_ids(root.chunk_owner(), 0..record.chunks).collect();
                 let chunks = self.store.chunks_by_id(ids).await?;
                 indexed = Some(chunks.into_iter().map(|chunk| chunk.record).collect());
             }
-            known.insert(place, Some(Known { content, indexed }));
+            known.insert(place, Some(CitedFile { content, indexed }));
         }
         Ok(known)
     }
 
-    async fn blocking<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, CiteError> {
         let room = Arc::clone(&self.room);
         let working = async {
-            let room = room.acquire_owned().await.map_err(|_| CiteError::Stalled)?;
-            let held = move || {
-                let done = work();
-                drop(room);
-                done
+            let permit = room.acquire_owned().await.map_err(|_| CiteError::Stalled)?;
+            let work_with_permit = move || {
+                let result = work();
+                drop(permit);
+                result
             };
-            spawn_blocking(held).await.map_err(|_| CiteError::Stalled)
+            spawn_blocking(work_with_permit).await.map_err(|_| CiteError::Stalled)
         };
         timeout(TIMEOUT, working).await.map_err(|_| CiteError::Stalled)?
     }
 }
 
-/// Judges every citation, in order.
-fn report(
-    reading: Reading,
-    meanings: Vec<Meaning>,
-    known: &HashMap<Place, Option<Known>>,
-    roots: &Roots<'_>,
+fn build_report(
+    reading: ParsedCitations,
+    meanings: Vec<PathMeaning>,
+    known: &HashMap<RootFilePath, Option<CitedFile>>,
+    roots: &LookupRoots<'_>,
     model: &StaticModel,
-) -> Report {
+) -> CitationReport {
     let until = Instant::now() + COMPARING;
     let is_late = || Instant::now() > until;
-    let Reading { citations, said, statements } = reading;
+    let ParsedCitations { citations, attributed, statements } = reading;
     let cited: Vec<Option<CitedLines<'_>>> = (citations.iter().zip(&meanings))
-        .zip(said.iter().zip(&statements))
-        .map(|((citation, meaning), (said, statement))| {
-            let known = known.get(meaning.file()?)?.as_ref()?;
-            let about = About { said, statement };
-            (!is_late()).then(|| CitedLines::read(known, &citation.lines, about, model))
+        .zip(attributed.iter().zip(&statements))
+        .map(|((citation, meaning), (attributed, statement))| {
+            let file = known.get(meaning.as_file()?)?.as_ref()?;
+            let about = CitationContext { attributed, statement };
+            (!is_late()).then(|| CitedLines::new(file, &citation.lines, about, model))
         })
         .collect();
-    let mut report = Report::default();
+    let mut report = CitationReport::default();
     for (at, (citation, meaning)) in citations.into_iter().zip(meanings).enumerate() {
         let place = match meaning {
-            Meaning::Unmeant => continue,
-            Meaning::File(_) if is_late() => {
+            PathMeaning::Unmeant => continue,
+            PathMeaning::File(_) if is_late() => {
                 report.unchecked += 1;
                 continue;
             }
-            Meaning::LeftOut => {
+            PathMeaning::LeftOut => {
                 report.unchecked += 1;
                 continue;
             }
-            Meaning::Nothing(fault) => {
-                report.citations.push(unknown(citation, fault));
+            PathMeaning::Nothing(fault) => {
+                report.citations.push(build_wrong_citation(citation, fault));
                 continue;
             }
-            Meaning::Several(files) => {
-                let fault = roots.ambiguous(&files);
+            PathMeaning::Several(files) => {
+                let fault = roots.build_ambiguous_fault(&files);
                 let state = CitationState::Unconfirmed;
-                report.citations.push(Checked { state, ..unknown(citation, fault) });
+                report
+                    .citations
+                    .push(CheckedCitation { state, ..build_wrong_citation(citation, fault) });
                 continue;
             }
-            Meaning::File(place) => place,
+            PathMeaning::File(place) => place,
         };
-        let mut checked = Checked {
-            path: roots.shown(&place).to_string_lossy().into_owned(),
+        let mut checked = CheckedCitation {
+            path: roots.display_path(&place).to_string_lossy().into_owned(),
             repo: roots.known.get(place.0).map(|root| root.name.clone()),
-            ..unknown(citation, Fault::Gone)
+            ..build_wrong_citation(citation, CitationFault::Gone)
         };
         match (known.get(&place), cited.get(at).and_then(Option::as_ref)) {
             (Some(None), _) => {}
             (Some(Some(known)), Some(lines)) => {
-                checked.take(lines.judge(&neighbours(&cited, at)), known);
+                checked.apply_verdict(lines.judge_citation(&find_neighbours(&cited, at)), known);
             }
             _ => {
                 report.unchecked += 1;
@@ -429,17 +448,20 @@ fn report(
     report
 }
 
-/// Returns the citations before and after the one at a place.
-fn neighbours<'a, 'b>(cited: &'a [Option<CitedLines<'b>>], at: usize) -> Vec<&'a CitedLines<'b>> {
+/// Returns the citations before and after the one at index `at`.
+fn find_neighbours<'a, 'b>(
+    cited: &'a [Option<CitedLines<'b>>],
+    at: usize,
+) -> Vec<&'a CitedLines<'b>> {
     let from = at.saturating_sub(NEIGHBOURS);
     let near =
         cited.iter().enumerate().skip(from).take_while(|(other, _)| *other <= at + NEIGHBOURS);
     near.filter(|(other, _)| *other != at).filter_map(|(_, lines)| lines.as_ref()).collect()
 }
 
-fn unknown(citation: Citation, fault: Fault) -> Checked {
+fn build_wrong_citation(citation: Citation, fault: CitationFault) -> CheckedCitation {
     let Citation { range, whole, path, lines, .. } = citation;
-    Checked {
+    CheckedCitation {
         path,
         rel_path: None,
         repo: None,
@@ -453,15 +475,15 @@ fn unknown(citation: Citation, fault: Fault) -> Checked {
     }
 }
 
-impl Checked {
-    fn take(&mut self, verdict: Verdict, known: &Known) {
+impl CheckedCitation {
+    fn apply_verdict(&mut self, verdict: CitationVerdict, known: &CitedFile) {
         let (state, fault, moved_to) = match verdict {
-            Verdict::Confirmed => (CitationState::Confirmed, None, Vec::new()),
-            Verdict::Unconfirmed => (CitationState::Unconfirmed, None, Vec::new()),
-            Verdict::Wrong(fault, to) => (CitationState::Wrong, Some(fault), to),
-            Verdict::Changed(fault, to) => (CitationState::Unconfirmed, Some(fault), to),
+            CitationVerdict::Confirmed => (CitationState::Confirmed, None, Vec::new()),
+            CitationVerdict::Unconfirmed => (CitationState::Unconfirmed, None, Vec::new()),
+            CitationVerdict::Wrong(fault, to) => (CitationState::Wrong, Some(fault), to),
+            CitationVerdict::Changed(fault, to) => (CitationState::Unconfirmed, Some(fault), to),
         };
-        self.hash = known.content.hash(&self.lines);
+        self.hash = known.content.hash_lines(&self.lines);
         (self.state, self.fault, self.moved_to) = (state, fault, moved_to);
     }
 }

@@ -1,5 +1,6 @@
-//! What the citations of documents stood for when people last agreed with them: a small file of a line for
-//! each, in order, so that changes of it are small and merge. Pure.
+//! Lock file with the fingerprint of each citation as people last accepted it. Does no I/O.
+//!
+//! It has one line for each citation, in order, so that changes of it are small and merge.
 
 use std::{
     collections::BTreeMap,
@@ -8,48 +9,48 @@ use std::{
 
 use codeinfo_core::LineRange;
 
-/// The name of the file, at the root of a work tree.
+/// Name of the lock file, at the root of a work tree.
 pub const LOCK_FILE: &str = "citations.lock";
 const HEAD: &str =
     "# Written by `codeinfo check --fix`: what each citation of a document stands for.\n";
 
-/// Lines of a file that a document cites. Paths are below the root.
+/// Key of a lock entry: lines of a file that a document cites. Paths are relative to the root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct CitationLockKey {
     pub(super) document: String,
     pub(super) path: String,
     pub(super) lines: LineRange,
 }
 
-/// The fingerprint of what each citation stands for.
+/// The accepted fingerprint of each citation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Lock {
-    pub(super) entries: BTreeMap<Key, String>,
+pub(super) struct CitationLock {
+    pub(super) entries: BTreeMap<CitationLockKey, String>,
     /// Documents that were about to be rewritten.
-    pub(super) pending: BTreeMap<String, Pending>,
+    pub(super) pending: BTreeMap<String, PendingRewrite>,
 }
 
-/// What a document is to stand for once it is rewritten.
+/// Lock entries of a document once it is rewritten.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Pending {
-    /// Names its text before that.
+pub(super) struct PendingRewrite {
+    /// Hash of its text before.
     pub(super) before: String,
-    /// Names its text after that.
+    /// Hash of its text after.
     pub(super) after: String,
-    pub(super) entries: BTreeMap<Key, String>,
+    pub(super) entries: BTreeMap<CitationLockKey, String>,
 }
 
-/// The fingerprint of no lines: people have to look at those that have it.
+/// Fingerprint that matches no lines, so that people have to review them.
 const UNKNOWN: &str = "0";
 
-impl Lock {
-    /// Reads a lock file. Fails with the number of the first line that is none of it.
-    pub(super) fn read(text: &str) -> Result<Self, usize> {
+impl CitationLock {
+    /// Parses a lock file. Fails with the number of the first invalid line.
+    pub(super) fn parse(text: &str) -> Result<Self, usize> {
         let mut lock = Self::default();
         for (number, line) in (1_usize..).zip(text.lines()) {
-            let line = line.trim();
-            if !line.is_empty() && !line.starts_with('#') {
-                let (key, fingerprint, texts) = entry(line).ok_or(number)?;
+            let entry = line.trim();
+            if !entry.is_empty() && !entry.starts_with('#') {
+                let (key, fingerprint, texts) = parse_entry(entry).ok_or(number)?;
                 let Some((before, after)) = texts else {
                     lock.entries.insert(key, fingerprint);
                     continue;
@@ -62,9 +63,11 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Finds out whether a document that was about to be rewritten was, by the name of its text. Where that
-    /// is neither of the two, lines that stand for one thing before and another after are unknown.
-    pub(super) fn settle(&mut self, document: &str, text: &str) {
+    /// Decides from the hash `text` of a document whether its pending rewrite took place.
+    ///
+    /// If the hash is neither the one before nor the one after, lines with two different
+    /// fingerprints become [`UNKNOWN`].
+    pub(super) fn settle_pending_rewrite(&mut self, document: &str, text: &str) {
         let Some(pending) = self.pending.remove(document) else { return };
         if text == pending.before {
             return;
@@ -82,14 +85,19 @@ impl Lock {
         }
     }
 
-    /// Returns what was cited of a file's lines.
+    /// Returns the fingerprint of lines of a file that a document cites.
     pub(super) fn get(&self, document: &str, path: &str, lines: LineRange) -> Option<&str> {
-        let (document, path) = (document.to_owned(), path.to_owned());
-        self.entries.get(&Key { document, path, lines }).map(String::as_str)
+        let key = CitationLockKey { document: document.to_owned(), path: path.to_owned(), lines };
+        self.entries.get(&key).map(String::as_str)
     }
 
-    /// Returns the path that a document cited all of these lines of, and that has this end.
-    pub(super) fn ending(&self, document: &str, end: &str, lines: &[LineRange]) -> Option<String> {
+    /// Returns the only path with this suffix of which the document cites all these lines.
+    pub(super) fn find_path_with_suffix(
+        &self,
+        document: &str,
+        end: &str,
+        lines: &[LineRange],
+    ) -> Option<String> {
         let first = *lines.first()?;
         let keys = self.entries.keys().filter(|key| key.document == document && key.lines == first);
         let mut paths = keys.map(|key| &key.path).filter(|path| {
@@ -101,15 +109,16 @@ impl Lock {
     }
 }
 
-impl fmt::Display for Lock {
+impl fmt::Display for CitationLock {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(HEAD)?;
-        let place =
-            |key: &Key| format!("{} {}:{}", escaped(&key.document), escaped(&key.path), key.lines);
+        let place = |key: &CitationLockKey| {
+            format!("{} {}:{}", escape_path(&key.document), escape_path(&key.path), key.lines)
+        };
         for (key, fingerprint) in &self.entries {
             writeln!(out, "{} {fingerprint}", place(key))?;
         }
-        for Pending { before, after, entries } in self.pending.values() {
+        for PendingRewrite { before, after, entries } in self.pending.values() {
             for (key, fingerprint) in entries {
                 writeln!(out, "{} {fingerprint} {before} {after}", place(key))?;
             }
@@ -118,25 +127,26 @@ impl fmt::Display for Lock {
     }
 }
 
-/// A line of the file; one of a document that is to be rewritten also has the names of its two texts.
-type Entry = (Key, String, Option<(String, String)>);
+/// A line of the lock file. A pending one also has the hashes of the document before and after.
+type CitationLockEntry = (CitationLockKey, String, Option<(String, String)>);
 
-fn entry(line: &str) -> Option<Entry> {
+fn parse_entry(line: &str) -> Option<CitationLockEntry> {
     let mut words = line.split(' ');
     let (document, place, fingerprint) = (words.next()?, words.next()?, words.next()?);
     let (before, after) = (words.next(), words.next());
     let (path, lines) = place.rsplit_once(':')?;
     let lines = LineRange::try_from(lines.to_owned()).ok()?;
     let is_hex = |word: &str| word.len() < 100 && word.chars().all(|c| c.is_ascii_hexdigit());
-    let key = Key { document: plain(document)?, path: plain(path)?, lines };
+    let key =
+        CitationLockKey { document: unescape_path(document)?, path: unescape_path(path)?, lines };
     let texts = before.zip(after).map(|(before, after)| (before.to_owned(), after.to_owned()));
     let is_whole = texts.is_some() || before.is_none();
     let are_hex = [Some(fingerprint), before, after].into_iter().flatten().all(is_hex);
     (is_whole && are_hex && words.next().is_none()).then(|| (key, fingerprint.to_owned(), texts))
 }
 
-/// Writes a path without what parts the words of a line.
-fn escaped(path: &str) -> String {
+/// Escapes the characters of a path that would split a line into words.
+fn escape_path(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for c in path.chars() {
         if c.is_whitespace() || c.is_control() || matches!(c, '%' | '#') {
@@ -149,7 +159,7 @@ fn escaped(path: &str) -> String {
     escaped
 }
 
-fn plain(escaped: &str) -> Option<String> {
+fn unescape_path(escaped: &str) -> Option<String> {
     let mut parts = escaped.split('%');
     let mut path = parts.next()?.to_owned();
     for part in parts {
@@ -166,19 +176,19 @@ mod tests {
 
     #[test]
     fn a_lock_is_read_as_it_was_written() {
-        let key = |document: &str, path: &str, first| Key {
+        let key = |document: &str, path: &str, first| CitationLockKey {
             document: document.to_owned(),
             path: path.to_owned(),
             lines: LineRange { first, last: 40 },
         };
-        let mut lock = Lock::default();
+        let mut lock = CitationLock::default();
         lock.entries.insert(key("b.md", "src/a.rs", 12), "0a".to_owned());
         lock.entries.insert(key("a b%.md", "#x/c\u{3000}:d.rs", 9), "ff".to_owned());
         let text = lock.to_string();
         let expected =
             "a%20;b%25;.md %23;x/c%3000;:d.rs:9-40 ff\nb.md src/a.rs:12-40 0a\n".to_owned();
         assert_eq!(text, HEAD.to_owned() + &expected);
-        assert_eq!(Lock::read(&text.replace('\n', "\r\n")), Ok(lock));
+        assert_eq!(CitationLock::parse(&text.replace('\n', "\r\n")), Ok(lock));
         for bad in [
             "a.md b.rs:1-2",
             "a.md b.rs:1-2 zz",
@@ -188,34 +198,38 @@ mod tests {
             "a.md b.rs:1-2 ff aa bb cc",
             "<<<<<<< ours",
         ] {
-            assert_eq!(Lock::read(&format!("# x\n\n{bad}")), Err(3), "{bad}");
+            assert_eq!(CitationLock::parse(&format!("# x\n\n{bad}")), Err(3), "{bad}");
         }
     }
 
     #[test]
     fn a_document_that_was_about_to_be_rewritten_has_the_entries_of_its_text() {
-        let key = |first| Key {
+        let key = |first| CitationLockKey {
             document: "a.md".to_owned(),
             path: "b.rs".to_owned(),
             lines: LineRange { first, last: first + 4 },
         };
-        let entries = |list: &[(u32, &str)]| -> BTreeMap<Key, String> {
+        let entries = |list: &[(u32, &str)]| -> BTreeMap<CitationLockKey, String> {
             list.iter().map(|(first, print)| (key(*first), (*print).to_owned())).collect()
         };
         let old = entries(&[(6, "aa"), (11, "bb")]);
         let new = entries(&[(11, "aa"), (16, "bb")]);
         let (before, after) = ("01".to_owned(), "02".to_owned());
-        let mut lock = Lock { entries: old.clone(), ..Lock::default() };
-        let pending = Pending { before, after, entries: new.clone() };
+        let mut lock = CitationLock { entries: old.clone(), ..CitationLock::default() };
+        let pending = PendingRewrite { before, after, entries: new.clone() };
         lock.pending.insert("a.md".to_owned(), pending);
-        let lock = Lock::read(&lock.to_string()).unwrap();
+        let lock = CitationLock::parse(&lock.to_string()).unwrap();
         let neither = entries(&[(6, "aa"), (11, UNKNOWN), (16, "bb")]);
         for (text, expected) in [("01", old), ("02", new), ("03", neither)] {
-            let mut lock = lock.clone();
-            lock.settle("b.md", text);
-            assert_eq!(lock.pending.len(), 1);
-            lock.settle("a.md", text);
-            assert_eq!(lock, Lock { entries: expected, ..Lock::default() }, "{text}");
+            let mut settled = lock.clone();
+            settled.settle_pending_rewrite("b.md", text);
+            assert_eq!(settled.pending.len(), 1);
+            settled.settle_pending_rewrite("a.md", text);
+            assert_eq!(
+                settled,
+                CitationLock { entries: expected, ..CitationLock::default() },
+                "{text}"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads what a Markdown document links to, what can be linked to in it, and what of it is not checked. Pure.
+//! Finds the links, the anchors and the unchecked parts of a Markdown document. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,70 +7,69 @@ use std::{
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-/// Has what stands on its line, or in the block after it, left unchecked.
+/// Comment that excludes its line, or the block after it, from checks.
 const IGNORE: &str = "<!-- codeinfo: ignore -->";
-/// Has the whole document left unchecked.
+/// Comment that excludes the whole document from checks.
 const IGNORE_ALL: &str = "<!-- codeinfo: ignore all -->";
 
-/// A document in Markdown.
 #[derive(Debug, Default)]
-pub(super) struct Page {
-    /// In order of the text.
-    pub(super) links: Vec<Link>,
-    /// What can stand after `#` in a link to it.
+pub(super) struct MarkdownPage {
+    /// Links in the order of the text.
+    pub(super) links: Vec<MarkdownLink>,
+    /// Fragments that can follow `#` in a link to the document.
     pub(super) anchors: HashSet<String>,
-    /// Code blocks and what is asked to be left unchecked, in order and apart.
+    /// Ranges of code blocks and excluded parts, in order and without overlap.
     left_out: Vec<Range<usize>>,
 }
 
 /// A link, an image or the definition of one.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct MarkdownLink {
     pub(super) range: Range<usize>,
-    /// Where it leads, without escapes.
+    /// Target without escapes.
     pub(super) target: String,
 }
 
-impl Page {
-    pub(super) fn of(text: &str) -> Self {
+impl MarkdownPage {
+    pub(super) fn parse(text: &str) -> Self {
         let mut page = Self::default();
-        let mut headings = Headings::default();
+        let mut headings = HeadingAnchors::default();
         let options = Options::ENABLE_TABLES
             | Options::ENABLE_FOOTNOTES
             | Options::ENABLE_GFM
             | Options::ENABLE_HEADING_ATTRIBUTES;
         for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-            headings.take(&event, &mut page.anchors);
+            headings.process_event(&event, &mut page.anchors);
             match event {
                 Event::Start(Tag::CodeBlock(_)) => page.left_out.push(range),
                 Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => {}
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    page.links.push(Link { range, target: dest_url.into_string() });
+                    page.links.push(MarkdownLink { range, target: dest_url.into_string() });
                 }
                 Event::Html(html) | Event::InlineHtml(html) => page.take_html(&html, &range),
                 _ => {}
             }
         }
-        let marked = page.marked(text);
-        page.left_out = merged(page.left_out, marked);
+        let marked = page.find_ignored_ranges(text);
+        page.left_out = merge_ranges(page.left_out, marked);
         page
     }
 
-    /// Whether what stands at a place is left unchecked.
+    /// Returns whether a position is excluded from checks.
     pub(super) fn leaves_out(&self, at: usize) -> bool {
         let next = self.left_out.partition_point(|range| range.end <= at);
         self.left_out.get(next).is_some_and(|range| range.contains(&at))
     }
 
-    /// Takes the links and the anchors of HTML tags.
+    /// Adds the links and the anchors of HTML tags.
     fn take_html(&mut self, html: &str, range: &Range<usize>) {
         for (name, is_link) in [("href", true), ("src", true), ("id", false), ("name", false)] {
             for (at, _) in html.match_indices(&format!(" {name}=\"")) {
-                let value = html.get(at + name.len() + 3..).and_then(|rest| rest.split('"').next());
-                let value = value.unwrap_or_default().to_owned();
+                let rest = html.get(at + name.len() + 3..).unwrap_or_default();
+                let value = rest.split('"').next().unwrap_or_default().to_owned();
                 if is_link {
                     let start = range.start + at + 1;
-                    self.links.push(Link { range: start..range.end, target: value });
+                    self.links.push(MarkdownLink { range: start..range.end, target: value });
                 } else {
                     self.anchors.insert(value);
                 }
@@ -78,8 +77,8 @@ impl Page {
         }
     }
 
-    /// Returns the lines that have the mark, with the blocks after lines that have nothing else.
-    fn marked(&self, text: &str) -> Vec<Range<usize>> {
+    /// Returns the lines with the mark. If a line has nothing else, the block after it is included.
+    fn find_ignored_ranges(&self, text: &str) -> Vec<Range<usize>> {
         if self.is_marked(text, IGNORE_ALL) {
             return std::iter::once(0..text.len()).collect();
         }
@@ -94,12 +93,12 @@ impl Page {
             let mut lines = rest.split_inclusive('\n');
             let mut end = start + lines.next().map_or(0, str::len);
             if text.get(start..end).is_some_and(|line| line.trim() == IGNORE) {
-                let mut lines = lines.skip_while(|line| {
+                let mut block = lines.skip_while(|line| {
                     let is_blank = line.trim().is_empty();
                     end += if is_blank { line.len() } else { 0 };
                     is_blank
                 });
-                end += lines
+                end += block
                     .by_ref()
                     .take_while(|line| !line.trim().is_empty())
                     .map(str::len)
@@ -110,7 +109,7 @@ impl Page {
         marked
     }
 
-    /// Whether a mark stands in a text, and not in a code block.
+    /// Returns whether a text has a mark outside of code.
     fn is_marked(&self, text: &str, mark: &str) -> bool {
         let mut marks = text.match_indices(mark);
         marks.any(|(at, _)| {
@@ -119,8 +118,8 @@ impl Page {
     }
 }
 
-/// Returns ranges in order, those that meet as one.
-fn merged(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<usize>> {
+/// Returns the ranges in order, with touching ones merged.
+fn merge_ranges(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.extend(more);
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
@@ -133,17 +132,17 @@ fn merged(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<u
     merged
 }
 
-/// Makes the anchors of headings, as GitHub does.
+/// Builds the anchors of headings as GitHub does.
 #[derive(Debug, Default)]
-struct Headings {
-    /// The words of the heading that is being read.
+struct HeadingAnchors {
+    /// Text of the heading being read.
     title: Option<String>,
-    /// How often each anchor was made.
+    /// Number of headings per anchor.
     made: HashMap<String, u32>,
 }
 
-impl Headings {
-    fn take(&mut self, event: &Event<'_>, anchors: &mut HashSet<String>) {
+impl HeadingAnchors {
+    fn process_event(&mut self, event: &Event<'_>, anchors: &mut HashSet<String>) {
         match (event, &mut self.title) {
             (Event::Start(Tag::Heading { id, .. }), _) => {
                 self.title = Some(String::new());
@@ -153,7 +152,7 @@ impl Headings {
             (Event::SoftBreak | Event::HardBreak, Some(title)) => title.push(' '),
             (Event::End(TagEnd::Heading(_)), title) => {
                 let Some(title) = title.take() else { return };
-                let anchor = anchor(&title);
+                let anchor = make_heading_anchor(&title);
                 let count = self.made.entry(anchor.clone()).or_default();
                 *count += 1;
                 anchors.insert(match *count {
@@ -166,9 +165,9 @@ impl Headings {
     }
 }
 
-fn anchor(title: &str) -> String {
-    let title = title.trim().to_lowercase().replace(' ', "-");
-    title.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+fn make_heading_anchor(title: &str) -> String {
+    let lower = title.trim().to_lowercase().replace(' ', "-");
+    lower.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
 }
 
 #[cfg(test)]
@@ -202,7 +201,7 @@ Title é
 
 [j](j.md)
 ";
-        let page = Page::of(text);
+        let page = MarkdownPage::parse(text);
         let all = page.links.iter();
         let checked = all.filter(|link| !page.leaves_out(link.range.start));
         let mut targets: Vec<&str> = checked.map(|link| link.target.as_str()).collect();
@@ -212,9 +211,12 @@ Title é
         let mut anchors: Vec<&String> = page.anchors.iter().collect();
         anchors.sort();
         assert_eq!(anchors, ["again", "again-1", "mine", "one-two-three-four", "own", "title-é"]);
-        // In time proportional to the text.
-        assert!(Page::of(&"<!-- codeinfo: ignore -->\n".repeat(40_000)).leaves_out(1_000_000));
-        assert!(Page::of("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").leaves_out(0));
-        assert!(!Page::of("`<!-- codeinfo: ignore all -->`").leaves_out(0));
+        // Takes linear time.
+        assert!(
+            MarkdownPage::parse(&"<!-- codeinfo: ignore -->\n".repeat(40_000))
+                .leaves_out(1_000_000)
+        );
+        assert!(MarkdownPage::parse("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").leaves_out(0));
+        assert!(!MarkdownPage::parse("`<!-- codeinfo: ignore all -->`").leaves_out(0));
     }
 }

@@ -1,12 +1,12 @@
-//! Reads the names of code that words and code spans are. Pure.
+//! Recognises names of code in words and code spans. Does no I/O.
 
 use std::ops::Range;
 
-/// More names of one code span, or of one citation, are not looked for.
+/// Maximum names of one code span or one citation.
 pub(super) const MAX_NAMES: usize = 16;
-/// Shorter words, and those longer, are no names.
+/// Lengths of names in bytes.
 const LENGTHS: Range<usize> = 3..121;
-/// Words in backticks that are in most files, whatever is said.
+/// Words in backticks that occur in most files.
 const PLAIN: [&str; 26] = [
     "true",
     "false",
@@ -35,30 +35,29 @@ const PLAIN: [&str; 26] = [
     "import",
     "use",
 ];
-/// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
-    /// One of several words of a command or an expression: it counts where it stands, and nowhere else.
+pub(super) enum CitedNameWeight {
+    /// One of several words of a command or an expression. It counts in the cited lines, but never
+    /// against them.
     Hint,
-    /// It may be a word like another: it counts where it stands, and where it is defined.
+    /// A name that may be an ordinary word. It counts in the cited lines and at its definition.
     Word,
-    /// It is a name of code and nothing else.
+    /// A word that can only be a name of code.
     Name,
 }
 
-/// A name that a sentence gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
-    /// As people read it.
+pub(super) struct CitedName {
+    /// Name as displayed.
     pub(super) shown: String,
-    /// What is looked for as a whole word: the last part of a path of names.
+    /// Word to search for: the last segment of a qualified name.
     pub(super) word: String,
-    pub(super) weight: Weight,
+    pub(super) weight: CitedNameWeight,
 }
 
-/// Returns what a code span names. One that is more than a name is words.
-pub(super) fn names_in_code(code: &str) -> Vec<Name> {
-    let code = code.trim();
+/// Returns the names in a code span. A span that is more than one name is split into words.
+pub(super) fn names_in_code(span: &str) -> Vec<CitedName> {
+    let code = span.trim();
     let head = code.split('(').next().unwrap_or(code).trim_end_matches('!');
     let is_part = |c: char| {
         c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '#' | '>' | '-' | '&' | '@' | '$')
@@ -74,8 +73,9 @@ pub(super) fn names_in_code(code: &str) -> Vec<Name> {
     }
     if !is_name {
         let name = |word: String| {
-            let weight = if is_spelled(&word) { Weight::Word } else { Weight::Hint };
-            Name { shown: word.clone(), word, weight }
+            let weight =
+                if is_spelled(&word) { CitedNameWeight::Word } else { CitedNameWeight::Hint };
+            CitedName { shown: word.clone(), word, weight }
         };
         return words(code).into_iter().map(name).collect();
     }
@@ -83,28 +83,28 @@ pub(super) fn names_in_code(code: &str) -> Vec<Name> {
     let is_path =
         head.contains("::") || head.contains("->") || head.contains('#') || head.contains('.');
     let weight = if !is_call && codeinfo_lang::detect::by_path(head).is_some() {
-        // A file: its ending is no name of code.
-        Weight::Hint
+        // A file name: its extension is not a name of code.
+        CitedNameWeight::Hint
     } else if is_call || is_path || is_spelled(&word) {
-        Weight::Name
+        CitedNameWeight::Name
     } else {
-        Weight::Word
+        CitedNameWeight::Word
     };
-    vec![Name { shown: head.to_owned(), word, weight }]
+    vec![CitedName { shown: head.to_owned(), word, weight }]
 }
 
-/// Returns the name that a word outside of backticks is.
-pub(super) fn name_in_prose(word: &str) -> Option<Name> {
-    let (head, is_call) = word.strip_suffix("()").map_or((word, false), |head| (head, true));
-    let head = head.trim_end_matches([')', '(']);
+/// Returns the name of code that a word outside of backticks is, if any.
+pub(super) fn name_in_prose(word: &str) -> Option<CitedName> {
+    let head = word.trim_end_matches([')', '(']);
+    let is_call = word.ends_with("()");
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
     let inner = head.split([':', '.']).next_back().unwrap_or(head);
     if !head.chars().all(is_part) || !is_word(inner) {
         return None;
     }
     let is_sure = is_call || inner.trim_matches('_').contains('_') || head.contains("::");
-    let weight = if is_sure { Weight::Name } else { Weight::Word };
-    (is_sure || is_humped(inner)).then(|| Name {
+    let weight = if is_sure { CitedNameWeight::Name } else { CitedNameWeight::Word };
+    (is_sure || is_humped(inner)).then(|| CitedName {
         shown: head.to_owned(),
         word: inner.to_owned(),
         weight,
@@ -118,13 +118,13 @@ fn is_word(word: &str) -> bool {
         && !PLAIN.contains(&word.to_lowercase().as_str())
 }
 
-/// Whether a word in backticks is spelled as names of code are, and words are not.
+/// Returns whether a word in backticks is spelled like a name of code, unlike ordinary words.
 fn is_spelled(word: &str) -> bool {
     let is_titled = word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase);
     word.trim_matches('_').contains('_') || is_humped(word) || is_titled
 }
 
-/// Whether a word has a capital after a small letter, as in `camelCase`.
+/// Returns whether a word has a capital after a small letter, as in `camelCase`.
 fn is_humped(word: &str) -> bool {
     let letters = word.chars().zip(word.chars().skip(1));
     letters.into_iter().any(|(a, b)| a.is_lowercase() && b.is_uppercase())

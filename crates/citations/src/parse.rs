@@ -1,4 +1,5 @@
-//! Finds the citations of a Markdown text: paths of files, most of them with lines. Pure, in linear time.
+//! Finds the citations of a Markdown text: paths of files, most of them with lines.
+//! Does no I/O and takes linear time.
 
 use std::ops::Range;
 
@@ -6,66 +7,71 @@ use codeinfo_core::LineRange;
 use codeinfo_lang::detect;
 
 use super::{
-    lines::{Numbers, lines},
-    pieces::{Kind, Piece, Pieces},
+    lines::{NumberSpans, parse_line_reference},
+    pieces::{MarkdownPiece, MarkdownPieceKind, MarkdownPieces},
 };
 
-/// Further citations of a text are not read: a model decides how many there are.
+/// Maximum citations read from a text, whose number a model decides.
 pub const MAX_CITATIONS: usize = 200;
-/// Longer paths are none.
+/// Maximum bytes of a path.
 const MAX_PATH_BYTES: usize = 1024;
-/// A link's text is looked for so far before its target.
+/// Maximum bytes before a link's target that are searched for the start of the link.
 const MAX_LINK_BYTES: usize = 512;
 
-/// How sure it is that a file of a repository is meant.
+/// Certainty that a path refers to a file of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Certainty {
-    /// Only if there is such a file: a name in backticks, a path that no language has, or one in a fenced
-    /// block.
+pub enum CitationCertainty {
+    /// Certain only if the file exists: a name in backticks, a path without the extension of a
+    /// language, or a path in a fenced block.
     IfFound,
-    /// Without lines: also if its name or its folder is known.
+    /// A path without lines; certain if its file name or its folder is known.
     Path,
-    /// With lines.
+    /// A path with lines.
     Location,
 }
 
-/// A place that a text names.
+/// A place in a file that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation {
-    /// Path and lines in the text.
+    /// Byte range of path and lines in the text.
     pub range: Range<usize>,
-    /// The same with the code span or the link around it that holds nothing else: what is struck out.
+    /// Byte range including the code span or link around it that holds nothing else; this range is
+    /// struck out.
     pub whole: Range<usize>,
-    /// As it is written, without escapes.
+    /// Path as written, without escapes.
     pub path: String,
-    /// As they are written: one may end before it starts. None for a whole file.
+    /// Line ranges as written, of which one may end before it starts; empty for a whole file.
     pub lines: Vec<LineRange>,
-    /// How sure it is that this is a citation.
-    pub certainty: Certainty,
-    /// The path alone in the text.
+    /// Certainty that this is a citation.
+    pub certainty: CitationCertainty,
+    /// Byte range of the path alone.
     pub(super) written: Range<usize>,
-    /// Where the numbers of its lines stand in the text.
-    pub(super) numbers: Vec<Numbers>,
+    /// Byte ranges of the line numbers.
+    pub(super) numbers: Vec<NumberSpans>,
 }
 
 impl Citation {
-    /// Whether it is only a name that a file may have.
+    /// Returns whether it is only a name that a file may have.
     pub(super) fn is_bare(&self) -> bool {
-        self.certainty == Certainty::IfFound && self.lines.is_empty()
+        self.certainty == CitationCertainty::IfFound && self.lines.is_empty()
     }
 }
 
-/// Returns the citations of a text in their order, at most [`MAX_CITATIONS`].
-pub fn citations(text: &str) -> Vec<Citation> {
-    found_in(text, &Pieces::of(text), MAX_CITATIONS)
+/// Returns the citations of a text in order, at most [`MAX_CITATIONS`].
+pub fn find_citations(text: &str) -> Vec<Citation> {
+    find_citations_in_pieces(text, &MarkdownPieces::parse(text), MAX_CITATIONS)
 }
 
-pub(super) fn found_in(text: &str, whole: &Pieces, most: usize) -> Vec<Citation> {
+pub(super) fn find_citations_in_pieces(
+    text: &str,
+    whole: &MarkdownPieces,
+    most: usize,
+) -> Vec<Citation> {
     let mut found: Vec<Citation> = Vec::new();
     for piece in &whole.pieces {
         let done = found.last().map_or(0, |last| last.range.end);
         let at = piece.range.start.max(done);
-        let mut scan = Scan { text, piece, at, has_brackets: has_brackets(text, piece) };
+        let mut scan = CitationScanner { text, piece, at, has_brackets: has_brackets(text, piece) };
         while found.len() < most
             && let Some(citation) = scan.next_citation()
         {
@@ -75,23 +81,23 @@ pub(super) fn found_in(text: &str, whole: &Pieces, most: usize) -> Vec<Citation>
     found
 }
 
-struct Scan<'a> {
+struct CitationScanner<'a> {
     text: &'a str,
-    piece: &'a Piece,
+    piece: &'a MarkdownPiece,
     at: usize,
-    /// Whether brackets are part of paths here.
+    /// Set if brackets are part of paths in this piece.
     has_brackets: bool,
 }
 
-impl Scan<'_> {
+impl CitationScanner<'_> {
     fn next_citation(&mut self) -> Option<Citation> {
         while self.at < self.piece.range.end {
             let run = self.next_run()?;
             self.at = run.end;
-            if self.rest(run.end).starts_with("://") && self.skips_address(&run) {
+            if self.text_from(run.end).starts_with("://") && self.skips_address(&run) {
                 continue;
             }
-            if let Some(citation) = self.citation(run) {
+            if let Some(citation) = self.parse_citation(run) {
                 self.at = self.at.max(citation.range.end);
                 return Some(citation);
             }
@@ -99,7 +105,7 @@ impl Scan<'_> {
         None
     }
 
-    /// Returns the next run of characters that paths have.
+    /// Returns the next run of path characters.
     fn next_run(&self) -> Option<Range<usize>> {
         let rest = self.text.get(self.at..self.piece.range.end)?;
         let is_part = self.is_part();
@@ -108,10 +114,12 @@ impl Scan<'_> {
         Some(start..start + run.find(|c| !is_part(c)).unwrap_or(run.len()))
     }
 
-    /// Returns what tells the characters of paths: brackets are among them in code alone, and letters of
-    /// scripts that put no spaces between words.
+    /// Returns the predicate for path characters.
+    ///
+    /// Brackets and letters of scripts without spaces between words count only in code.
     fn is_part(&self) -> impl Fn(char) -> bool + use<> {
-        let (is_code, brackets) = (self.piece.kind == Kind::Code, self.has_brackets);
+        let is_code = self.piece.kind == MarkdownPieceKind::Code;
+        let brackets = self.has_brackets;
         move |c: char| match c {
             '_' | '-' | '.' | '/' | '~' | '@' | '+' | '%' | '$' | '\\' => true,
             '[' | ']' | '(' | ')' => brackets,
@@ -120,7 +128,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Skips the rest of a URL. A path that is written as one is read on.
+    /// Skips the rest of a URL. Of a `file://` URL only the scheme is skipped, so that its path is
+    /// read.
     fn skips_address(&mut self, scheme: &Range<usize>) -> bool {
         self.at += "://".len();
         if self.text.get(scheme.clone()) == Some("file") {
@@ -132,44 +141,51 @@ impl Scan<'_> {
         true
     }
 
-    fn citation(&self, run: Range<usize>) -> Option<Citation> {
-        let in_link = self.piece.kind == Kind::Prose && self.before(run.start).ends_with("](");
+    fn parse_citation(&self, run: Range<usize>) -> Option<Citation> {
+        let in_link = self.piece.kind == MarkdownPieceKind::Prose
+            && self.text_before(run.start).ends_with("](");
         let path = self.without_marks(&run, in_link);
         let end = path.end;
         if path.len() > MAX_PATH_BYTES || self.is_rest_of_pattern(&run) {
             return None;
         }
-        let ends_code = end == self.piece.range.end && self.piece.kind == Kind::Code;
+        let ends_code = end == self.piece.range.end && self.piece.kind == MarkdownPieceKind::Code;
         let ticks = if ends_code { self.piece.ticks } else { 0 };
-        let read = (end == run.end).then(|| lines(self.rest(end), ticks)).flatten();
-        // A fenced line and what stands on the next one are apart.
-        let read = read.filter(|read| ends_code || end + read.length <= self.piece.range.end);
-        let start = match &read {
-            Some(read) if !in_link => self.after_emphasis(&path, end + read.length),
+        let parsed =
+            (end == run.end).then(|| parse_line_reference(self.text_from(end), ticks)).flatten();
+        // Lines of a fenced block are read separately.
+        let reference =
+            parsed.filter(|lines| ends_code || end + lines.length <= self.piece.range.end);
+        let start = match &reference {
+            Some(lines) if !in_link => self.after_emphasis(&path, end + lines.length),
             _ => path.start,
         };
-        let path = plain(self.text.get(start..end)?, in_link)?;
-        let certainty = certainty(&path, read.is_some(), self.piece.kind, in_link)?;
-        let (written, mut range) = (start..end, start..end);
-        let (mut ranges, mut numbers) = (Vec::new(), Vec::new());
-        if let Some(read) = read {
-            range.end += read.length;
-            ranges = read.ranges;
-            numbers = read.numbers.into_iter().map(|read| read.after(end)).collect();
+        let path = unescape_path(self.text.get(start..end)?, in_link)?;
+        let certainty = rate_certainty(&path, reference.is_some(), self.piece.kind, in_link)?;
+        let written = start..end;
+        let mut range = written.clone();
+        let mut ranges = Vec::new();
+        let mut numbers = Vec::new();
+        if let Some(reference) = reference {
+            range.end += reference.length;
+            ranges = reference.ranges;
+            numbers = reference.numbers.into_iter().map(|spans| spans.offset_by(end)).collect();
         }
         if range.end > self.piece.range.end {
-            range.start = self.opening(start);
+            range.start = self.find_span_start(start);
         }
-        let whole = self.whole(&range, in_link);
+        let whole = self.find_enclosing_range(&range, in_link);
         Some(Citation { range, whole, path, lines: ranges, certainty, written, numbers })
     }
 
-    /// Returns where the path of a run stands: without full stops after it, and without the marks of Markdown
-    /// around it in prose, such as those that strike it out. `~/` at its start is a folder.
+    /// Returns the range of the path in a run.
+    ///
+    /// Drops trailing full stops and, in prose, the Markdown marks around the path, such as those
+    /// of strikethrough. `~/` at its start is the home folder.
     fn without_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
         let written = self.text.get(run.clone()).unwrap_or_default();
         let trimmed = written.trim_end_matches(['.', '-', '+', '~', '\\']);
-        if self.piece.kind != Kind::Prose || in_link {
+        if self.piece.kind != MarkdownPieceKind::Prose || in_link {
             return run.start..run.start + trimmed.len();
         }
         let after = trimmed.trim_start_matches('~');
@@ -188,43 +204,43 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns where a path starts after the underscores of emphasis that ends after its lines.
+    /// Returns the start of a path after opening underscores of emphasis that closes after the
+    /// lines.
     fn after_emphasis(&self, path: &Range<usize>, end: usize) -> usize {
         let written = self.text.get(path.clone()).unwrap_or_default();
         let opening = written.len() - written.trim_start_matches('_').len();
-        let after = self.rest(end);
+        let after = self.text_from(end);
         let closing = after.len() - after.trim_start_matches('_').len();
-        let is_prose = self.piece.kind == Kind::Prose;
+        let is_prose = self.piece.kind == MarkdownPieceKind::Prose;
         path.start + if is_prose { opening.min(closing) } else { 0 }
     }
 
-    /// Whether a run is what stands after or before the star of a pattern or the bracket of a
-    /// placeholder: `src/*.rs`.
+    /// Returns whether a run is the remainder of a pattern or a placeholder, such as `src/*.rs`.
     fn is_rest_of_pattern(&self, run: &Range<usize>) -> bool {
         let written = self.text.get(run.clone()).unwrap_or_default();
-        let after_mark = self.before(run.start).ends_with(['*', '>', '}', '{']);
+        let after_mark = self.text_before(run.start).ends_with(['*', '>', '}', '{']);
         after_mark && written.starts_with(['.', '/'])
             || written.ends_with('/')
             || written.ends_with(['/', '-', '_', '.'])
-                && self.rest(run.end).starts_with(['*', '{', '<'])
+                && self.text_from(run.end).starts_with(['*', '{', '<'])
     }
 
-    fn rest(&self, from: usize) -> &str {
+    fn text_from(&self, from: usize) -> &str {
         self.text.get(from..).unwrap_or_default()
     }
 
-    fn before(&self, to: usize) -> &str {
+    fn text_before(&self, to: usize) -> &str {
         self.text.get(..to).unwrap_or_default()
     }
 
-    /// Returns where the code span starts whose end is passed.
-    fn opening(&self, start: usize) -> usize {
+    /// Returns the start of the code span that ends before the line numbers.
+    fn find_span_start(&self, start: usize) -> usize {
         let is_alone = start == self.piece.range.start;
         if is_alone { start.saturating_sub(self.piece.ticks) } else { start }
     }
 
-    fn whole(&self, range: &Range<usize>, in_link: bool) -> Range<usize> {
-        if *range == self.piece.range && self.piece.kind == Kind::Code {
+    fn find_enclosing_range(&self, range: &Range<usize>, in_link: bool) -> Range<usize> {
+        if *range == self.piece.range && self.piece.kind == MarkdownPieceKind::Code {
             return range.start - self.piece.ticks..range.end + self.piece.ticks;
         }
         let link = || {
@@ -232,7 +248,7 @@ impl Scan<'_> {
             let from = close.saturating_sub(MAX_LINK_BYTES).max(self.line_start(close));
             let from = self.text.ceil_char_boundary(from);
             let open = from + self.text.get(from..close)?.rfind('[')?;
-            self.rest(range.end).starts_with(')').then_some(open..range.end + 1)
+            self.text_from(range.end).starts_with(')').then_some(open..range.end + 1)
         };
         in_link.then(link).flatten().unwrap_or_else(|| range.clone())
     }
@@ -244,16 +260,16 @@ impl Scan<'_> {
     }
 }
 
-/// Whether a code span is a path that has brackets, such as `app/[id]/page.tsx`.
-fn has_brackets(text: &str, piece: &Piece) -> bool {
+/// Returns whether a code span is a path with brackets, such as `app/[id]/page.tsx`.
+fn has_brackets(text: &str, piece: &MarkdownPiece) -> bool {
     let own = text.get(piece.range.clone()).unwrap_or_default();
-    piece.kind == Kind::Code
+    piece.kind == MarkdownPieceKind::Code
         && (own.contains("/[") || own.contains("/("))
         && !own.contains(char::is_whitespace)
 }
 
-/// Returns a path without escapes of Markdown, or those of a link's target.
-fn plain(written: &str, in_link: bool) -> Option<String> {
+/// Removes the Markdown escapes of a path, or the percent escapes of a link target.
+fn unescape_path(written: &str, in_link: bool) -> Option<String> {
     let mut path = String::with_capacity(written.len());
     let mut rest = written.chars();
     while let Some(c) = rest.next() {
@@ -261,8 +277,8 @@ fn plain(written: &str, in_link: bool) -> Option<String> {
             '\\' => path.push(rest.next().filter(char::is_ascii_punctuation)?),
             '%' if in_link => {
                 let code = rest.as_str().get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-                let code = code.filter(|code| (b' '..0x7f).contains(code))?;
-                path.push(char::from(code));
+                let byte = code.filter(|code| (b' '..0x7f).contains(code))?;
+                path.push(char::from(byte));
                 rest.nth(1);
             }
             c => path.push(c),
@@ -271,11 +287,15 @@ fn plain(written: &str, in_link: bool) -> Option<String> {
     Some(path)
 }
 
-/// Returns how sure it is that a path is one, or `None` where it is something else.
-fn certainty(path: &str, has_lines: bool, kind: Kind, in_link: bool) -> Option<Certainty> {
-    let (folder, name) =
-        path.rsplit_once('/').map_or((None, path), |(folder, name)| (Some(folder), name));
-    let is_path = folder.is_some();
+/// Rates how certainly a path refers to a file; `None` if it is something else.
+fn rate_certainty(
+    path: &str,
+    has_lines: bool,
+    kind: MarkdownPieceKind,
+    in_link: bool,
+) -> Option<CitationCertainty> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_path = path.contains('/');
     let is_odd = path.starts_with(['$', '-', '%'])
         || path.split('/').skip(1).any(str::is_empty)
         || path.starts_with("www.");
@@ -289,17 +309,23 @@ fn certainty(path: &str, has_lines: bool, kind: Kind, in_link: bool) -> Option<C
             && extension.chars().all(char::is_alphanumeric)
     });
     match (kind, has_lines) {
-        // What a program printed may be of other files.
-        (Kind::Fenced, true) if is_known || is_path || has_extension => Some(Certainty::IfFound),
+        // Output of programs may name files of other projects.
+        (MarkdownPieceKind::Fenced, true) if is_known || is_path || has_extension => {
+            Some(CitationCertainty::IfFound)
+        }
         (_, true) if is_known || has_extension && (is_path || name.starts_with('.')) => {
-            Some(Certainty::Location)
+            Some(CitationCertainty::Location)
         }
-        (_, true) if is_path || has_extension => Some(Certainty::IfFound),
-        (Kind::Prose, false) if is_path && is_known || in_link && has_extension => {
-            Some(Certainty::Path)
+        (_, true) if is_path || has_extension => Some(CitationCertainty::IfFound),
+        (MarkdownPieceKind::Prose, false) if is_path && is_known || in_link && has_extension => {
+            Some(CitationCertainty::Path)
         }
-        (Kind::Code, false) if is_path && (is_known || has_extension) => Some(Certainty::Path),
-        (Kind::Code, false) if is_known || has_extension => Some(Certainty::IfFound),
+        (MarkdownPieceKind::Code, false) if is_path && (is_known || has_extension) => {
+            Some(CitationCertainty::Path)
+        }
+        (MarkdownPieceKind::Code, false) if is_known || has_extension => {
+            Some(CitationCertainty::IfFound)
+        }
         _ => None,
     }
 }
@@ -313,9 +339,9 @@ mod tests {
     use super::*;
     use crate::fault::join_lines;
 
-    /// Returns path, lines and what is struck out of each citation.
+    /// Returns path, lines and struck-out text of each citation.
     fn read(text: &str) -> Vec<(String, String, &str)> {
-        let read = citations(text).into_iter();
+        let read = find_citations(text).into_iter();
         read.map(|one| (one.path, join_lines(&one.lines), text.get(one.whole).unwrap())).collect()
     }
 
@@ -400,15 +426,16 @@ mod tests {
 
     #[test]
     fn a_text_has_so_many_citations_and_takes_so_much_time() {
-        assert_eq!(citations(&"`a.rs:1` ".repeat(1000)).len(), MAX_CITATIONS);
+        assert_eq!(find_citations(&"`a.rs:1` ".repeat(1000)).len(), MAX_CITATIONS);
         for hostile in [
             "a", "`", "[", "](", "a/", ":1", "a.rs:1,", "`` ` ", ".", " \n", "\\_", "a.rs.", "://",
             "1-",
         ] {
             let text = hostile.repeat((1 << 20) / hostile.len());
             let begun = Instant::now();
-            citations(&text);
-            // Linear, also without optimisation; a square of a million would take an hour.
+            find_citations(&text);
+            // Linear time, also without optimisation; quadratic time for a million bytes would be
+            // an hour.
             assert!(begun.elapsed().as_secs() < 20, "{hostile}");
         }
     }
@@ -421,9 +448,9 @@ mod tests {
             text in "([a-z]{1,3}|[/.:`#\\[\\]()\\\\~%L,é–見 \n-]|[0-9]{1,3}|\\.rs|```|src/a\\.rs:1){0,60}"
         ) {
             let mut done = 0;
-            for one in citations(&text) {
-                let (own, whole) = (text.get(one.range.clone()), text.get(one.whole.clone()));
-                let (own, whole) = (own.unwrap(), whole.unwrap());
+            for one in find_citations(&text) {
+                let own = text.get(one.range.clone()).unwrap();
+                let whole = text.get(one.whole.clone()).unwrap();
                 prop_assert!(whole.contains(own));
                 prop_assert!(done <= one.range.start, "{text:?}");
                 let is_written = own.trim_start_matches('`').starts_with(&one.path);
@@ -442,7 +469,7 @@ mod tests {
         ) {
             let written = format!("{folder}/{name}.rs:{first}-{last}");
             let text = format!("{before}{written}{after}");
-            let found = citations(&text);
+            let found = find_citations(&text);
             prop_assert_eq!(found.len(), 1);
             prop_assert_eq!(text.get(found[0].range.clone()), Some(written.as_str()));
             prop_assert_eq!(&found[0].lines, &[LineRange { first, last }]);

@@ -1,39 +1,39 @@
-//! Cuts Markdown into prose, code spans and fenced lines, and into blocks. Pure, in linear time.
+//! Splits Markdown into prose, code spans and fenced lines, and into blocks. Does no I/O and takes linear time.
 
 use std::{collections::HashMap, ops::Range};
 
-/// What a run of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MarkdownPieceKind {
     Prose,
-    /// What stands between backticks.
+    /// Text between backticks.
     Code,
     /// A line of a fenced block.
     Fenced,
 }
 
-/// A run of a text within one line. Backticks are in none.
+/// A run of text within one line, without backticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct MarkdownPiece {
     pub(super) range: Range<usize>,
-    pub(super) kind: Kind,
-    /// How many backticks stand on either side.
+    pub(super) kind: MarkdownPieceKind,
+    /// Number of backticks on either side.
     pub(super) ticks: usize,
 }
 
-/// A text in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
-    /// In order, without those of no length.
-    pub(super) pieces: Vec<Piece>,
-    /// Where paragraphs, items of lists, headings and rows of tables start, in order.
+pub(super) struct MarkdownPieces {
+    /// Non-empty pieces in order.
+    pub(super) pieces: Vec<MarkdownPiece>,
+    /// Start offsets of paragraphs, list items, headings and table rows, in order.
     pub(super) blocks: Vec<usize>,
 }
 
-impl Pieces {
-    pub(super) fn of(text: &str) -> Self {
+impl MarkdownPieces {
+    pub(super) fn parse(text: &str) -> Self {
         let mut whole = Self::default();
-        let (mut at, mut fence, mut was_blank) = (0, None, true);
+        let mut at = 0;
+        let mut fence = None;
+        let mut was_blank = true;
         for line in text.split_inclusive('\n') {
             let content = line.trim_end_matches(['\n', '\r']);
             let mark = fence_mark(content);
@@ -44,8 +44,10 @@ impl Pieces {
             was_blank = content.trim().is_empty() || mark.is_some() || content.starts_with('#');
             match (fence, mark) {
                 (None, Some(opening)) => fence = Some(opening),
-                (Some(opening), Some(closing)) if closes(content, opening, closing) => fence = None,
-                (Some(_), _) => whole.push(at..at + content.len(), Kind::Fenced, 0),
+                (Some(opening), Some(closing)) if closes_fence(content, opening, closing) => {
+                    fence = None;
+                }
+                (Some(_), _) => whole.push(at..at + content.len(), MarkdownPieceKind::Fenced, 0),
                 (None, None) => whole.push_line(content, at),
             }
             at += line.len();
@@ -53,18 +55,21 @@ impl Pieces {
         whole
     }
 
-    /// Returns the runs of prose and code that meet a range.
-    pub(super) fn within(&self, range: &Range<usize>) -> impl Iterator<Item = &Piece> {
+    /// Returns the pieces of prose and code that overlap a range.
+    pub(super) fn pieces_within(
+        &self,
+        range: &Range<usize>,
+    ) -> impl Iterator<Item = &MarkdownPiece> {
         let first = self.pieces.partition_point(|piece| piece.range.end <= range.start);
         let end = range.end;
         let meeting =
             self.pieces.iter().skip(first).take_while(move |piece| piece.range.start < end);
-        meeting.filter(|piece| piece.kind != Kind::Fenced)
+        meeting.filter(|piece| piece.kind != MarkdownPieceKind::Fenced)
     }
 
-    fn push(&mut self, range: Range<usize>, kind: Kind, ticks: usize) {
+    fn push(&mut self, range: Range<usize>, kind: MarkdownPieceKind, ticks: usize) {
         if !range.is_empty() {
-            self.pieces.push(Piece { range, kind, ticks });
+            self.pieces.push(MarkdownPiece { range, kind, ticks });
         }
     }
 
@@ -77,16 +82,15 @@ impl Pieces {
                 next += 1;
                 continue;
             };
-            self.push(start + done..start + run.start, Kind::Prose, 0);
-            self.push(start + run.end..start + close_run.start, Kind::Code, run.len());
+            self.push(start + done..start + run.start, MarkdownPieceKind::Prose, 0);
+            self.push(start + run.end..start + close_run.start, MarkdownPieceKind::Code, run.len());
             done = close_run.end;
             next = close_at + 1;
         }
-        self.push(start + done..start + line.len(), Kind::Prose, 0);
+        self.push(start + done..start + line.len(), MarkdownPieceKind::Prose, 0);
     }
 }
 
-/// Returns the runs of backticks of a line.
 fn tick_runs(line: &str) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, _) in line.match_indices('`') {
@@ -98,7 +102,7 @@ fn tick_runs(line: &str) -> Vec<Range<usize>> {
     runs
 }
 
-/// Returns for each run the next one that is as long.
+/// Returns for each run the index of the next one of the same length.
 fn closing_runs(runs: &[Range<usize>]) -> Vec<Option<usize>> {
     let mut later = HashMap::new();
     let mut closing: Vec<Option<usize>> =
@@ -109,22 +113,23 @@ fn closing_runs(runs: &[Range<usize>]) -> Vec<Option<usize>> {
 
 /// Returns the character and the length of the fence that a line opens or closes.
 fn fence_mark(line: &str) -> Option<(char, usize)> {
-    let line = line.trim_start();
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = line.chars().take_while(|c| *c == mark).count();
-    let info = line.get(length..)?;
+    let content = line.trim_start();
+    let mark = content.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = content.chars().take_while(|c| *c == mark).count();
+    let info = content.get(length..)?;
     (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length))
 }
 
-fn closes(line: &str, opening: (char, usize), closing: (char, usize)) -> bool {
+fn closes_fence(line: &str, opening: (char, usize), closing: (char, usize)) -> bool {
     opening.0 == closing.0 && closing.1 >= opening.1 && line.trim().len() == closing.1
 }
 
-/// Whether a line starts a block without a blank line before it.
+/// Returns whether a line starts a block without a blank line before it.
 fn starts_block(line: &str) -> bool {
-    let line = line.trim_start();
-    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_item = ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
-        || number.len() < line.len() && (number.starts_with(". ") || number.starts_with(") "));
-    is_item || line.starts_with(['#', '|', '>']) || line.trim().is_empty()
+    let content = line.trim_start();
+    let after_number = content.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = after_number.len() < content.len()
+        && (after_number.starts_with(". ") || after_number.starts_with(") "));
+    let is_item = ["- ", "* ", "+ "].iter().any(|mark| content.starts_with(mark)) || is_numbered;
+    is_item || content.starts_with(['#', '|', '>']) || content.trim().is_empty()
 }

@@ -1,4 +1,4 @@
-//! Reads the files that are cited, beneath their roots; runs on blocking threads.
+//! Reads cited files beneath their roots, on blocking threads.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,44 +8,44 @@ use std::{
 
 use codeinfo_core::{FileRecord, Root, hash};
 use codeinfo_worktree::{
-    beneath::{self, Beneath},
+    beneath::{self, RootDir},
     decode,
 };
 
-use super::{content::Content, resolve::Place};
+use super::{content::CitedFileText, resolve::RootFilePath};
 
-/// Larger files are not read.
+/// Maximum bytes of a file that is read.
 pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
-/// The files of one answer are read up to this, and then no more.
+/// Maximum bytes read for one answer.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// A file to read.
 #[derive(Debug)]
-pub(super) struct Wanted {
-    pub(super) place: Place,
+pub(super) struct FileReadRequest {
+    pub(super) place: RootFilePath,
     pub(super) record: FileRecord,
 }
 
-/// A file as it is now.
 #[derive(Debug)]
-pub(super) struct File {
-    /// `None` where it is no regular file with text any more.
-    pub(super) content: Option<Content>,
+pub(super) struct CurrentFile {
+    /// `None` if it is not a regular text file any more.
+    pub(super) content: Option<CitedFileText>,
     pub(super) is_changed: bool,
 }
 
-/// Reads the files of each root. Those that may not be read, or would be too much, are not in the result.
-pub(super) fn files(roots: impl Iterator<Item = (Root, Vec<Wanted>)>) -> HashMap<Place, File> {
+/// Reads the files of each root. Omits files that may not be read or would exceed the limits.
+pub(super) fn read_files(
+    roots: impl Iterator<Item = (Root, Vec<FileReadRequest>)>,
+) -> HashMap<RootFilePath, CurrentFile> {
     let mut files = HashMap::new();
     let mut room = MAX_BYTES;
     for (root, wanted) in roots {
-        let Ok(folder) = Beneath::of(&root) else { continue };
-        for Wanted { place, record } in wanted {
+        let Ok(folder) = RootDir::open_root(&root) else { continue };
+        for FileReadRequest { place, record } in wanted {
             if room < record.size {
                 continue;
             }
-            let Some(file) = read(&folder, &record) else { continue };
-            let bytes = file.content.as_ref().map_or(0, Content::bytes);
+            let Some(file) = read_file(&folder, &record) else { continue };
+            let bytes = file.content.as_ref().map_or(0, CitedFileText::byte_len);
             room = room.saturating_sub(bytes);
             files.insert(place, file);
         }
@@ -53,27 +53,30 @@ pub(super) fn files(roots: impl Iterator<Item = (Root, Vec<Wanted>)>) -> HashMap
     files
 }
 
-/// Returns which of some places below each root are there, whatever they are. No content is read.
-pub(super) fn present(roots: impl Iterator<Item = (Root, Vec<Place>)>) -> HashSet<Place> {
+/// Returns the places below each root that exist, of any file type. Reads no content.
+pub(super) fn find_existing_paths(
+    roots: impl Iterator<Item = (Root, Vec<RootFilePath>)>,
+) -> HashSet<RootFilePath> {
     let mut found = HashSet::new();
     for (root, places) in roots {
-        if let Ok(folder) = Beneath::of(&root) {
-            found.extend(places.into_iter().filter(|(_, path)| folder.holds(Path::new(path))));
+        if let Ok(folder) = RootDir::open_root(&root) {
+            found
+                .extend(places.into_iter().filter(|(_, path)| folder.may_contain(Path::new(path))));
         }
     }
     found
 }
 
-/// Reads one file; `None` if it may not be read, or is too large.
-fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
-    const GONE: File = File { content: None, is_changed: true };
-    let (opened, facts) = match folder.file(Path::new(&record.path)) {
+/// Reads one file; `None` if it may not be read or is too large.
+fn read_file(folder: &RootDir, record: &FileRecord) -> Option<CurrentFile> {
+    const GONE: CurrentFile = CurrentFile { content: None, is_changed: true };
+    let (opened, facts) = match folder.open_file(Path::new(&record.path)) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
-        // It is gone, or became a link.
+        // The file is gone or became a link.
         Err(_) => return Some(GONE),
     };
-    let bytes = beneath::read(opened, MAX_FILE_BYTES + 1, || ()).ok()?;
+    let bytes = beneath::read_to_limit(opened, MAX_FILE_BYTES + 1, || ()).ok()?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return None;
     }
@@ -81,7 +84,7 @@ fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
         && record.modified_ns == facts.modified_ns
         && record.size == bytes.len() as u64;
     let is_changed = !is_settled && !hash::is_of(&record.version, &bytes);
-    let Some(decoded) = decode::decode(&bytes) else { return Some(GONE) };
-    let content = Content::new(record.path.clone(), decoded.text.into_owned());
-    Some(File { content: Some(content), is_changed })
+    let Some(decoded) = decode::decode_text(&bytes) else { return Some(GONE) };
+    let content = CitedFileText::new(record.path.clone(), decoded.text.into_owned());
+    Some(CurrentFile { content: Some(content), is_changed })
 }

@@ -1,4 +1,4 @@
-//! Finds the indexed file that a citation means. Pure.
+//! Resolves the path of a citation to an indexed file. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -6,62 +6,59 @@ use std::{
 };
 
 use codeinfo_core::{
-    FileRecord, PathMap, Root, Within,
-    paths::{clean, ends_with},
+    FileRecord, PathMap, Root, RootFilter,
+    paths::{ends_with, normalize_path},
 };
 
 use super::{
-    fault::Fault,
-    parse::{Certainty, Citation},
+    fault::CitationFault,
+    parse::{Citation, CitationCertainty},
 };
 
-/// So many files are named where a path may mean several, or another.
+/// Maximum files named in a fault.
 const MAX_NAMED: usize = 3;
 
-/// A file of a root.
-pub(super) type Place = (usize, String);
+/// A file by the index of its root and its path.
+pub(super) type RootFilePath = (usize, String);
 
-/// What a path means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meaning {
-    /// This file.
-    File(Place),
-    /// One of these.
-    Several(Vec<Place>),
-    Nothing(Fault),
-    /// A file that is there, and that the index leaves out: it may be a secret, and is not read.
+pub(super) enum PathMeaning {
+    File(RootFilePath),
+    /// One of several files.
+    Several(Vec<RootFilePath>),
+    Nothing(CitationFault),
+    /// The file exists but is not indexed. It may be a secret and is not read.
     LeftOut,
-    /// It is no citation.
+    /// The path is not a citation.
     Unmeant,
 }
 
-/// The roots in which files are looked for.
-pub(super) struct Roots<'a> {
+pub(super) struct LookupRoots<'a> {
     pub(super) known: &'a [Root],
-    /// The folder of each root as clients see it.
+    /// Folder of each root as clients see it.
     shown: Vec<PathBuf>,
     paths: &'a PathMap,
 }
 
-/// What a citation's path is, without `.`, `..` and `~`.
+/// Files that a cited path may refer to, without `.`, `..` and `~`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// Below a root, or, for a relative path, below each of them.
-    Below(Vec<Place>),
+pub(super) enum PathCandidates {
+    /// Files below one root, or, for a relative path, below each of them.
+    Below(Vec<RootFilePath>),
     /// An absolute path outside of all roots, or one that leads out.
     Outside,
 }
 
-impl Meaning {
-    pub(super) fn file(&self) -> Option<&Place> {
+impl PathMeaning {
+    pub(super) fn as_file(&self) -> Option<&RootFilePath> {
         match self {
             Self::File(place) => Some(place),
             Self::Several(_) | Self::Nothing(_) | Self::LeftOut | Self::Unmeant => None,
         }
     }
 
-    /// Returns what a path means that these files have; `None` if there are none.
-    fn one_of(mut files: Vec<Place>) -> Option<Self> {
+    /// Returns the meaning of a path that matches these files; `None` if there are none.
+    fn from_files(mut files: Vec<RootFilePath>) -> Option<Self> {
         let last = files.pop()?;
         if files.is_empty() {
             return Some(Self::File(last));
@@ -71,123 +68,138 @@ impl Meaning {
     }
 }
 
-/// Where the files that citations mean are looked for.
+/// Files and repositories among which cited files are looked up.
 #[derive(Debug, Clone, Default)]
 pub struct LookupScope {
-    /// The only repository that may be meant, or the tree in which the client stands.
-    pub within: Within,
-    /// Absolute paths, as clients see them, of the files that the model was shown.
+    /// The only repository to search, or the work tree of the client.
+    pub within: RootFilter,
+    /// Absolute paths, as clients see them, of the files that the model has read.
     pub shown: HashSet<String>,
 }
 
-/// The files and trees among which a path is looked for first, since the model was shown them.
+/// Files and trees that are searched first, because the model has read them.
 #[derive(Debug, Default)]
 pub(super) struct LookupOrder {
-    shown: HashSet<Place>,
+    shown: HashSet<RootFilePath>,
     shown_roots: HashSet<usize>,
-    /// The tree in which the client stands.
+    /// Work tree of the client.
     tree: Option<usize>,
 }
 
 impl LookupOrder {
-    pub(super) fn new(scope: &LookupScope, roots: &Roots<'_>) -> Self {
-        let asked: Vec<Asked> = scope.shown.iter().map(|path| roots.asked(path)).collect();
-        let shown: HashSet<Place> = asked.iter().flat_map(Asked::places).cloned().collect();
+    pub(super) fn new(scope: &LookupScope, roots: &LookupRoots<'_>) -> Self {
+        let asked: Vec<PathCandidates> =
+            scope.shown.iter().map(|path| roots.find_candidates(path)).collect();
+        let shown: HashSet<RootFilePath> =
+            asked.iter().flat_map(PathCandidates::as_slice).cloned().collect();
         let shown_roots = shown.iter().map(|(root, _)| *root).collect();
-        let is_tree = |root: &Root| scope.within == Within::Tree(root.id);
+        let is_tree = |root: &Root| scope.within == RootFilter::Tree(root.id);
         Self { shown, shown_roots, tree: roots.known.iter().position(is_tree) }
     }
 
-    /// Returns what a path means among the files that the model was shown, or by its whole length in
-    /// their trees.
+    /// Resolves a path among the files that the model has read, or exactly in their trees.
     pub(super) fn find_shown(
         &self,
         path: &str,
-        asked: &Asked,
-        is_indexed: impl Fn(&Place) -> bool,
-    ) -> Option<Meaning> {
-        let exact = asked.exact(|place| self.shown.contains(place));
-        let found = exact.or_else(|| Meaning::one_of(asked.ending(path, self.shown.iter())));
-        let in_trees =
-            || asked.exact(|place| self.shown_roots.contains(&place.0) && is_indexed(place));
-        found.or_else(in_trees).filter(|meaning| meaning.file().is_some())
+        asked: &PathCandidates,
+        is_indexed: impl Fn(&RootFilePath) -> bool,
+    ) -> Option<PathMeaning> {
+        let exact = asked.resolve_exact(|place| self.shown.contains(place));
+        let found = exact
+            .or_else(|| PathMeaning::from_files(asked.filter_by_suffix(path, self.shown.iter())));
+        let in_trees = || {
+            asked.resolve_exact(|place| self.shown_roots.contains(&place.0) && is_indexed(place))
+        };
+        found.or_else(in_trees).filter(|meaning| meaning.as_file().is_some())
     }
 
-    /// Returns what is found in the trees that the model was shown, else in that of the client, else
-    /// anywhere: one file if one of these has only that.
-    fn find(&self, look: impl Fn(&dyn Fn(usize) -> bool) -> Option<Meaning>) -> Option<Meaning> {
+    /// Searches the trees that the model has read, then that of the client, then all.
+    ///
+    /// Returns the first result with a single file, or else the first result.
+    fn find_in_order(
+        &self,
+        look: impl Fn(&dyn Fn(usize) -> bool) -> Option<PathMeaning>,
+    ) -> Option<PathMeaning> {
         let is_shown = |root| self.shown_roots.contains(&root);
         let is_tree = |root| self.tree == Some(root);
-        let found = [look(&is_shown), look(&is_tree), look(&|_| true)];
-        let mut found: Vec<Meaning> = found.into_iter().flatten().collect();
-        let one = found.iter().position(|meaning| meaning.file().is_some());
-        (!found.is_empty()).then(|| found.swap_remove(one.unwrap_or_default()))
+        let results = [look(&is_shown), look(&is_tree), look(&|_| true)];
+        let mut found: Vec<PathMeaning> = results.into_iter().flatten().collect();
+        let single_file = found.iter().position(|meaning| meaning.as_file().is_some());
+        (!found.is_empty()).then(|| found.swap_remove(single_file.unwrap_or_default()))
     }
 }
 
-impl Asked {
-    pub(super) fn places(&self) -> &[Place] {
+impl PathCandidates {
+    pub(super) fn as_slice(&self) -> &[RootFilePath] {
         match self {
             Self::Below(places) => places,
             Self::Outside => &[],
         }
     }
 
-    /// Returns what is meant if a file has the very path. A path below a root counts before one that
-    /// starts with folders above it.
-    pub(super) fn exact(&self, is_indexed: impl Fn(&Place) -> bool) -> Option<Meaning> {
-        let whole = self.places().first().map(|(_, path)| path.clone())?;
-        let found: Vec<&Place> = self.places().iter().filter(|place| is_indexed(place)).collect();
-        let of_whole: Vec<&Place> =
+    /// Resolves a path that files match exactly. A path below a root is preferred to one that
+    /// starts with folders above the root.
+    pub(super) fn resolve_exact(
+        &self,
+        is_indexed: impl Fn(&RootFilePath) -> bool,
+    ) -> Option<PathMeaning> {
+        let whole = self.as_slice().first().map(|(_, path)| path.clone())?;
+        let found: Vec<&RootFilePath> =
+            self.as_slice().iter().filter(|place| is_indexed(place)).collect();
+        let below_root: Vec<&RootFilePath> =
             found.iter().copied().filter(|(_, path)| *path == whole).collect();
-        let mut best = if of_whole.is_empty() { found } else { of_whole };
+        let mut best = if below_root.is_empty() { found } else { below_root };
         best.dedup();
-        Meaning::one_of(best.into_iter().cloned().collect())
+        PathMeaning::from_files(best.into_iter().cloned().collect())
     }
 
-    /// Returns those of `places` whose path ends with this one, if it is relative.
-    fn ending<'p>(&self, path: &str, places: impl Iterator<Item = &'p Place>) -> Vec<Place> {
-        let end = self.places().first().filter(|_| !Path::new(path).is_absolute());
+    /// Returns the files whose path ends with this one, if it is relative.
+    fn filter_by_suffix<'p>(
+        &self,
+        path: &str,
+        places: impl Iterator<Item = &'p RootFilePath>,
+    ) -> Vec<RootFilePath> {
+        let end = self.as_slice().first().filter(|_| !Path::new(path).is_absolute());
         let Some((_, end)) = end else { return Vec::new() };
         places.filter(|(_, known)| ends_with(known, end)).cloned().collect()
     }
 }
 
-impl<'a> Roots<'a> {
+impl<'a> LookupRoots<'a> {
     pub(super) fn new(roots: &'a [Root], paths: &'a PathMap) -> Self {
         Self {
             known: roots,
-            shown: roots.iter().map(|root| paths.shown(&root.path)).collect(),
+            shown: roots.iter().map(|root| paths.to_client_path(&root.path)).collect(),
             paths,
         }
     }
 
-    /// Returns the files that are to be looked up for a path.
-    pub(super) fn asked(&self, path: &str) -> Asked {
+    pub(super) fn find_candidates(&self, path: &str) -> PathCandidates {
         let below_home = path.strip_prefix("~/");
-        let Some(clean) = clean(Path::new(below_home.unwrap_or(path))) else {
-            return Asked::Outside;
+        let Some(clean) = normalize_path(Path::new(below_home.unwrap_or(path))) else {
+            return PathCandidates::Outside;
         };
         if !clean.is_absolute() {
-            let Some(clean) = clean.to_str() else { return Asked::Outside };
-            return Asked::Below(self.relative(clean));
+            let Some(clean) = clean.to_str() else { return PathCandidates::Outside };
+            return PathCandidates::Below(self.expand_relative_path(clean));
         }
-        let meant = self.paths.meant(&clean);
-        let mut below: Vec<((bool, usize), Place)> = Vec::new();
+        let server_path = self.paths.to_server_path(&clean);
+        let mut below: Vec<((bool, usize), RootFilePath)> = Vec::new();
         for (at, root) in self.known.iter().enumerate() {
-            let rest = meant.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
+            let rest =
+                server_path.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
             if let Some(rest) = rest.ok().and_then(Path::to_str) {
                 let nearness = (root.host.is_none(), root.path.as_os_str().len());
                 below.push((nearness, (at, rest.to_owned())));
             }
         }
-        // Of roots within one another, the inner one; of hosts, this one.
+        // Of nested roots, takes the inner one; of several hosts, this one.
         let inner = below.into_iter().max_by_key(|(nearness, _)| *nearness);
-        inner.map_or(Asked::Outside, |(_, place)| Asked::Below(vec![place]))
+        inner.map_or(PathCandidates::Outside, |(_, place)| PathCandidates::Below(vec![place]))
     }
 
-    /// A relative path may start with the folders above its root.
-    fn relative(&self, path: &str) -> Vec<Place> {
+    /// Expands a relative path below each root. The path may start with the folders above a root.
+    fn expand_relative_path(&self, path: &str) -> Vec<RootFilePath> {
         let mut asked = Vec::new();
         for (at, shown) in self.shown.iter().enumerate() {
             asked.push((at, path.to_owned()));
@@ -195,11 +207,11 @@ impl<'a> Roots<'a> {
             for (end, _) in path.match_indices('/') {
                 let (above, below) = (path.get(..end), path.get(end + 1..));
                 let (Some(above), Some(below)) = (above, below) else { continue };
-                let above: Vec<&str> = above.split('/').collect();
-                if above.len() >= folders.len() {
+                let prefix: Vec<&str> = above.split('/').collect();
+                if prefix.len() >= folders.len() {
                     break;
                 }
-                if folders.ends_with(&above) || above == [self.name(at)] {
+                if folders.ends_with(&prefix) || prefix == [self.root_name(at)] {
                     asked.push((at, below.to_owned()));
                 }
             }
@@ -207,42 +219,41 @@ impl<'a> Roots<'a> {
         asked
     }
 
-    /// Says which files a path may mean, each with the name of its tree where there are several.
-    pub(super) fn ambiguous(&self, several: &[Place]) -> Fault {
+    /// Builds the fault for a path that several files match. Names the trees if there are several.
+    pub(super) fn build_ambiguous_fault(&self, several: &[RootFilePath]) -> CitationFault {
         let roots: HashSet<usize> = several.iter().map(|(root, _)| *root).collect();
-        let shown = |(root, path): &Place| match roots.len() {
+        let shown = |(root, path): &RootFilePath| match roots.len() {
             1 => path.clone(),
-            _ => format!("{}/{path}", self.name(*root)),
+            _ => format!("{}/{path}", self.root_name(*root)),
         };
         let mut files: Vec<String> = several.iter().map(shown).collect();
         files.sort_unstable();
         files.truncate(MAX_NAMED);
-        Fault::Ambiguous { files, count: several.len() }
+        CitationFault::Ambiguous { files, count: several.len() }
     }
 
-    fn name(&self, at: usize) -> &str {
+    fn root_name(&self, at: usize) -> &str {
         self.known.get(at).map_or("", |root| &root.name)
     }
 
     /// Returns a file's absolute path as clients see it.
-    pub(super) fn shown(&self, (at, path): &Place) -> PathBuf {
+    pub(super) fn display_path(&self, (at, path): &RootFilePath) -> PathBuf {
         self.shown.get(*at).map(|root| root.join(path)).unwrap_or_default()
     }
 }
 
-/// The indexed files that have the names which citations end with.
+/// Indexed files that have the file name of a citation.
 #[derive(Debug, Default)]
-pub(super) struct Named {
-    /// Files by the last part of their path.
-    files: HashMap<String, Vec<Place>>,
-    /// The first folders of all paths.
+pub(super) struct FilesByName {
+    files: HashMap<String, Vec<RootFilePath>>,
+    /// Top-level folders of all paths.
     folders: HashSet<String>,
 }
 
-impl Named {
-    /// Keeps the names to be looked for.
+impl FilesByName {
+    /// Creates the table for the file names of `paths`.
     pub(super) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
-        let files = paths.map(|path| (name(path).to_owned(), Vec::new())).collect();
+        let files = paths.map(|path| (file_name(path).to_owned(), Vec::new())).collect();
         Self { files, folders: HashSet::new() }
     }
 
@@ -250,10 +261,10 @@ impl Named {
         self.files.is_empty()
     }
 
-    /// Takes what is of use of the files of a root.
-    pub(super) fn add(&mut self, root: usize, records: &[FileRecord]) {
+    /// Adds the files of a root that have one of the names.
+    pub(super) fn add_root_files(&mut self, root: usize, records: &[FileRecord]) {
         for FileRecord { path, .. } in records {
-            if let Some(files) = self.files.get_mut(name(path)) {
+            if let Some(files) = self.files.get_mut(file_name(path)) {
                 files.push((root, path.clone()));
             }
             if let Some((folder, _)) = path.split_once('/')
@@ -264,67 +275,75 @@ impl Named {
         }
     }
 
-    /// Returns what the path of a citation means that is not that of a file which the model was shown.
-    pub(super) fn meaning(
+    /// Resolves the path of a citation that matches no file which the model has read.
+    pub(super) fn resolve_citation(
         &self,
         citation: &Citation,
-        asked: &Asked,
+        asked: &PathCandidates,
         order: &LookupOrder,
-        is_indexed: impl Fn(&Place) -> bool,
-    ) -> Meaning {
+        is_indexed: impl Fn(&RootFilePath) -> bool,
+    ) -> PathMeaning {
         let path = citation.path.as_str();
-        let same_name = self.files.get(name(path)).map(Vec::as_slice).unwrap_or_default();
-        let found = order.find(|is_in| {
-            let exact = asked.exact(|place| is_in(place.0) && is_indexed(place));
+        let same_name = self.files.get(file_name(path)).map(Vec::as_slice).unwrap_or_default();
+        let found = order.find_in_order(|is_in| {
+            let exact = asked.resolve_exact(|place| is_in(place.0) && is_indexed(place));
             let near = same_name.iter().filter(|place| is_in(place.0));
-            exact.or_else(|| Meaning::one_of(asked.ending(path, near)))
+            exact.or_else(|| PathMeaning::from_files(asked.filter_by_suffix(path, near)))
         });
         found.unwrap_or_else(|| {
-            if *asked == Asked::Outside {
-                return self.unknown(citation, same_name, Fault::Outside);
+            if *asked == PathCandidates::Outside {
+                return self.classify_unknown_path(citation, same_name, CitationFault::Outside);
             }
             let mut similar: Vec<String> = same_name.iter().map(|(_, path)| path.clone()).collect();
             similar.sort_unstable();
             similar.truncate(MAX_NAMED);
-            self.unknown(citation, same_name, Fault::NotFound { similar })
+            self.classify_unknown_path(citation, same_name, CitationFault::NotFound { similar })
         })
     }
 
-    /// What only looks like a path is no citation.
-    fn unknown(&self, citation: &Citation, same_name: &[Place], fault: Fault) -> Meaning {
+    /// Decides whether an unknown path is a faulty citation or no citation.
+    fn classify_unknown_path(
+        &self,
+        citation: &Citation,
+        same_name: &[RootFilePath],
+        fault: CitationFault,
+    ) -> PathMeaning {
         let path = citation.path.trim_start_matches("./");
         let folder = path.split_once('/').map(|(folder, _)| folder);
         let is_near = folder.is_some_and(|folder| self.folders.contains(folder))
             || folder.is_some() && !same_name.is_empty();
         match citation.certainty {
-            Certainty::Location => Meaning::Nothing(fault),
-            Certainty::Path if is_near => Meaning::Nothing(fault),
-            Certainty::Path | Certainty::IfFound => Meaning::Unmeant,
+            CitationCertainty::Location => PathMeaning::Nothing(fault),
+            CitationCertainty::Path if is_near => PathMeaning::Nothing(fault),
+            CitationCertainty::Path | CitationCertainty::IfFound => PathMeaning::Unmeant,
         }
     }
 }
 
-/// Of several files that a path may mean, takes the one that is cited elsewhere, or that is of a repository
-/// which is. A name alone that is that of several files is none of them in particular.
-pub(super) fn narrow(meanings: &mut [Meaning], citations: &[Citation]) {
-    let cited: HashSet<Place> = meanings.iter().filter_map(Meaning::file).cloned().collect();
+/// Narrows a path with several matches to the file that is also cited elsewhere, or that is in a
+/// cited repository.
+///
+/// A bare name that still matches several files is not a citation.
+pub(super) fn narrow_meanings(meanings: &mut [PathMeaning], citations: &[Citation]) {
+    let cited: HashSet<RootFilePath> =
+        meanings.iter().filter_map(PathMeaning::as_file).cloned().collect();
     let roots: HashSet<usize> = cited.iter().map(|(root, _)| *root).collect();
     for (meaning, citation) in meanings.iter_mut().zip(citations) {
-        let Meaning::Several(several) = &*meaning else { continue };
-        let only = |is_meant: &dyn Fn(&Place) -> bool| {
-            let mut meant = several.iter().filter(|place| is_meant(place));
-            meant.next().filter(|_| meant.next().is_none()).cloned()
+        let PathMeaning::Several(several) = &*meaning else { continue };
+        let only = |is_match: &dyn Fn(&RootFilePath) -> bool| {
+            let mut matches = several.iter().filter(|place| is_match(place));
+            matches.next().filter(|_| matches.next().is_none()).cloned()
         };
         let known = only(&|place| cited.contains(place))
             .or_else(|| only(&|(root, _)| roots.contains(root)));
         if let Some(place) = known {
-            *meaning = Meaning::File(place);
-        } else if citation.certainty == Certainty::IfFound {
-            *meaning = Meaning::Unmeant;
+            *meaning = PathMeaning::File(place);
+        } else if citation.certainty == CitationCertainty::IfFound {
+            *meaning = PathMeaning::Unmeant;
         }
     }
 }
 
-fn name(path: &str) -> &str {
+fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

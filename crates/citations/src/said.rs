@@ -1,66 +1,71 @@
-//! Finds what the sentence around a citation says of it: which names are given for which citation. Pure.
+//! Finds the names and the text in a sentence that belong to each of its citations. Does no I/O.
 //!
-//! A name belongs to the citation that follows it. It belongs to the one before it where that starts the
-//! sentence, or where it stands right after that in brackets or after a colon. A citation in the flow of its
-//! sentence, neither in brackets nor right after a name, may have the names on either side. Citations with
-//! nothing but punctuation between them are a group, and have their names in common.
+//! A name belongs to the citation after it. It belongs to the citation before it if that one starts
+//! the sentence, or if the name follows it directly in brackets or after a colon. A citation in the
+//! flow of its sentence, neither in brackets nor right after a name, may have the names on either
+//! side. Citations with nothing but punctuation between them form a group and share their names.
 
 use std::ops::Range;
 
 use super::{
-    names::{MAX_NAMES, Name, name_in_prose, names_in_code},
+    names::{CitedName, MAX_NAMES, name_in_prose, names_in_code},
     parse::Citation,
-    pieces::{Kind, Pieces},
+    pieces::{MarkdownPieceKind, MarkdownPieces},
 };
 
-/// So many words may stand before a citation that starts its sentence: "In `a.rs:1-9`, …".
+/// Maximum words before a citation that starts its sentence: "In `a.rs:1-9`, …".
 const OPENING_WORDS: usize = 2;
-/// An open bracket is looked for so far before a citation.
+/// Maximum bytes before a citation that are searched for an open bracket.
 const MAX_BRACKET_BYTES: usize = 400;
-/// Words that stand between the citations of a group, or between a name and its citation.
+/// Words between the citations of a group, or between a name and its citation.
 const JOINING: [&str; 17] = [
     "and", "or", "see", "at", "in", "lines", "line", "und", "oder", "siehe", "bei", "zeilen",
     "zeile", "et", "ou", "と", "や",
 ];
-/// Those of them that add something else.
+/// Joining words that add something else.
 const ADDING: [&str; 6] = ["and", "or", "und", "oder", "et", "ou"];
-/// Words before a citation that is for comparison, of which the sentence says something else.
+/// Words before a citation that is only compared with; the sentence is about something else.
 const ASIDE: [&str; 10] =
     ["also", "cf", "compare", "similar", "similarly", "like", "unlike", "auch", "vgl", "ähnlich"];
-/// What a full stop ends without ending the sentence.
+/// Abbreviations whose full stop does not end a sentence.
 const SHORTENED: [&str; 11] =
     ["e.g", "i.e", "cf", "vs", "etc", "approx", "resp", "z.b", "d.h", "vgl", "bzw"];
 
-/// What is said of one citation.
+/// Names and texts that belong to one citation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Said {
-    pub(super) names: Vec<Name>,
-    /// The place of its group's first citation.
+pub(super) struct AttributedText {
+    pub(super) names: Vec<CitedName>,
+    /// Index of the first citation of its group.
     pub(super) group: usize,
-    /// Parts of the text that may speak of it, each with how much it counts: 1 for its own clause.
+    /// Parts of the text that may be about the citation, each with its weight: 1 for its own
+    /// clause.
     pub(super) texts: Vec<(Range<usize>, f32)>,
 }
 
-/// Weight of what stands after a citation in the flow of its sentence.
+/// Weight of the text after a citation in the flow of its sentence.
 const FLOW_WEIGHT: f32 = 0.6;
-/// Weight of what stands after the last citation of a sentence.
+/// Weight of the text after the last citation of a sentence.
 const TAIL_WEIGHT: f32 = 0.25;
 /// Weight of other clauses of the sentence, and of the sentences before it.
 const CONTEXT_WEIGHT: f32 = 0.3;
-/// Least weight of a text that speaks of the citation itself.
+/// Minimum weight of a text that is about the citation itself.
 pub(super) const OWN_WEIGHT: f32 = FLOW_WEIGHT;
 
-/// Returns what is said of each of the citations of a text.
-pub(super) fn said(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Said> {
-    let marks = marks(text, whole, citations);
-    let mut all: Vec<Said> = Vec::with_capacity(citations.len());
+/// Returns the names and texts of each citation of a text.
+pub(super) fn attribute_text(
+    text: &str,
+    whole: &MarkdownPieces,
+    citations: &[Citation],
+) -> Vec<AttributedText> {
+    let marks = tokenize_text(text, whole, citations);
+    let mut all: Vec<AttributedText> = Vec::with_capacity(citations.len());
     let mut context: Vec<Range<usize>> = Vec::new();
-    for range in sentences(text, whole, &marks) {
-        let marks = part(&marks, &range);
+    for range in split_sentences(text, whole, &marks) {
+        let marks = tokens_in_range(&marks, &range);
         if whole.blocks.binary_search(&range.start).is_ok() {
             context.clear();
         }
-        let gaps = Sentence { text, range, marks }.say(&context, &mut all);
+        let gaps = TokenizedSentence { text, range, marks }.attribute_citations(&context, &mut all);
         if gaps.len() > 1 {
             context.clear();
         }
@@ -69,68 +74,77 @@ pub(super) fn said(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Sa
     all
 }
 
-/// Returns the sentences of a text: they end with a full stop or with their block. Citations after the
-/// full stop belong to the sentence before them.
+/// Returns the sentences of a text. A sentence ends with a full stop or with its block; citations
+/// after the full stop belong to it.
 pub(super) fn sentence_ranges(
     text: &str,
-    whole: &Pieces,
+    whole: &MarkdownPieces,
     citations: &[Citation],
 ) -> Vec<Range<usize>> {
-    sentences(text, whole, &marks(text, whole, citations))
+    split_sentences(text, whole, &tokenize_text(text, whole, citations))
 }
 
-/// What stands in a text, in order.
+/// A word, a citation or a mark of a text.
 #[derive(Debug, Clone)]
-struct Mark {
+struct SentenceToken {
     range: Range<usize>,
-    what: What,
+    kind: SentenceTokenKind,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum SentenceTokenKind {
     Citation {
-        /// Where its code span or link begins.
+        /// Start of its code span or link.
         begins: usize,
     },
-    Names(Vec<Name>),
-    /// A word that is no name.
+    Names(Vec<CitedName>),
+    /// A word that is not a name.
     Other,
     /// One of [`JOINING`].
     Joining,
     /// One of [`ASIDE`].
     Aside,
-    /// Ends a sentence.
     Stop,
 }
 
-impl Mark {
+impl SentenceToken {
     fn is_citation(&self) -> bool {
-        matches!(self.what, What::Citation { .. })
+        matches!(self.kind, SentenceTokenKind::Citation { .. })
     }
 
-    /// Whether it parts the citations before it from those after it.
-    fn breaks(&self) -> bool {
-        matches!(self.what, What::Names(_) | What::Other | What::Aside)
+    /// Returns whether the token separates the citations before it from those after it.
+    fn separates_citations(&self) -> bool {
+        matches!(
+            self.kind,
+            SentenceTokenKind::Names(_) | SentenceTokenKind::Other | SentenceTokenKind::Aside
+        )
     }
 }
 
-struct Sentence<'a> {
+struct TokenizedSentence<'a> {
     text: &'a str,
     range: Range<usize>,
-    marks: &'a [Mark],
+    marks: &'a [SentenceToken],
 }
 
-impl Sentence<'_> {
-    /// Adds what is said of each citation. Returns the texts between the citations.
-    fn say(&self, context: &[Range<usize>], all: &mut Vec<Said>) -> Vec<Range<usize>> {
+impl TokenizedSentence<'_> {
+    /// Adds the names and texts of each citation. Returns the texts between the citations.
+    fn attribute_citations(
+        &self,
+        context: &[Range<usize>],
+        all: &mut Vec<AttributedText>,
+    ) -> Vec<Range<usize>> {
         let begin = all.len();
         let mut gaps: Vec<Range<usize>> = Vec::new();
         let mut gap_start = self.range.start;
         let (mut at, mut opened, mut is_claimed) = (0, true, false);
-        while let Some(first) = self.position(at, Mark::is_citation) {
+        while let Some(first) = self.find_position(at, SentenceToken::is_citation) {
             let lead = self.marks.get(at..first).unwrap_or_default();
-            let end = self.position(first, Mark::breaks).unwrap_or(self.marks.len());
-            let next = self.position(end, Mark::is_citation).unwrap_or(self.marks.len());
+            let end = self
+                .find_position(first, SentenceToken::separates_citations)
+                .unwrap_or(self.marks.len());
+            let next =
+                self.find_position(end, SentenceToken::is_citation).unwrap_or(self.marks.len());
             let tail = self.marks.get(end..next).unwrap_or_default();
             let cited = self.marks.get(first..end).unwrap_or_default();
             let is_adjacent = self.is_adjacent(lead, cited.first());
@@ -141,26 +155,27 @@ impl Sentence<'_> {
                 Some(_) if !is_claimed && !is_aside(lead) => names_of(lead),
                 _ => Vec::new(),
             };
-            let is_first =
-                at > 0 || lead.iter().filter(|mark| mark.breaks()).count() <= OPENING_WORDS;
-            let own = self.own(cited, tail, self.marks.get(next));
+            let is_first = at > 0
+                || lead.iter().filter(|mark| mark.separates_citations()).count() <= OPENING_WORDS;
+            let own = self.find_own_tokens(cited, tail, self.marks.get(next));
             opened &= names.is_empty() && is_first && (tail.is_empty() || !own.is_empty());
             is_claimed = opened || self.is_attached(cited, tail);
             let is_in_flow = || !is_adjacent && !self.is_in_brackets(cited.first());
             if is_claimed || !names.is_empty() && is_in_flow() {
-                add(&mut names, names_of(own));
+                add_names(&mut names, names_of(own));
             }
-            let (group, count) =
-                (all.len(), cited.iter().filter(|mark| mark.is_citation()).count());
+            let group = all.len();
+            let count = cited.iter().filter(|mark| mark.is_citation()).count();
             let place = gaps.len();
-            if let (Some(What::Citation { begins }), Some(last)) = (
-                cited.first().map(|mark| &mark.what),
+            if let (Some(SentenceTokenKind::Citation { begins }), Some(last)) = (
+                cited.first().map(|mark| &mark.kind),
                 cited.iter().rfind(|mark| mark.is_citation()),
             ) {
                 gaps.push(gap_start..(*begins).max(gap_start));
                 gap_start = last.range.end;
             }
-            let leads = lead.iter().filter(|mark| mark.breaks()).count() > OPENING_WORDS;
+            let leads =
+                lead.iter().filter(|mark| mark.separates_citations()).count() > OPENING_WORDS;
             let after = match cited.first() {
                 _ if !leads => 1.0,
                 first if self.is_in_brackets(first) => TAIL_WEIGHT,
@@ -168,7 +183,7 @@ impl Sentence<'_> {
                 _ => FLOW_WEIGHT,
             };
             let texts = vec![(place..place + 1, 1.0), (place + 1..place + 2, after)];
-            all.extend((0..count).map(|_| Said {
+            all.extend((0..count).map(|_| AttributedText {
                 names: names.clone(),
                 group,
                 texts: texts.clone(),
@@ -176,42 +191,47 @@ impl Sentence<'_> {
             at = end;
         }
         gaps.push(gap_start..self.range.end.max(gap_start));
-        for said in all.get_mut(begin..).unwrap_or_default() {
-            said.texts = weigh_texts(&said.texts, &gaps, context);
+        for attributed in all.get_mut(begin..).unwrap_or_default() {
+            attributed.texts = weigh_texts(&attributed.texts, &gaps, context);
         }
         gaps
     }
 
-    fn position(&self, from: usize, is: impl Fn(&Mark) -> bool) -> Option<usize> {
+    fn find_position(&self, from: usize, is: impl Fn(&SentenceToken) -> bool) -> Option<usize> {
         self.marks.get(from..)?.iter().position(is).map(|at| from + at)
     }
 
-    /// Whether a citation comes right after the last name before it, as in `` `open` (a.rs:3)`` and
-    /// `` `open` in a.rs:3``.
-    fn is_adjacent(&self, lead: &[Mark], citation: Option<&Mark>) -> bool {
-        let last = lead.iter().rfind(|mark| mark.breaks());
+    /// Returns whether a citation directly follows the last name before it, as in `` `open`
+    /// (a.rs:3)`` and `` `open` in a.rs:3``.
+    fn is_adjacent(&self, lead: &[SentenceToken], citation: Option<&SentenceToken>) -> bool {
+        let last = lead.iter().rfind(|mark| mark.separates_citations());
         let (Some(name), Some(citation)) = (last, citation) else { return false };
         let between = self.text.get(name.range.end..citation.range.start).unwrap_or_default();
-        let between = between.strip_prefix("()").unwrap_or(between);
-        let is_apart = between.contains([',', ';', '、', ')', '）'])
-            || between.split_whitespace().any(|word| ADDING.contains(&word));
-        matches!(name.what, What::Names(_)) && !is_apart
+        let separator = between.strip_prefix("()").unwrap_or(between);
+        let is_apart = separator.contains([',', ';', '、', ')', '）'])
+            || separator.split_whitespace().any(|word| ADDING.contains(&word));
+        matches!(name.kind, SentenceTokenKind::Names(_)) && !is_apart
     }
 
-    /// Whether the first name after a group of citations stands in brackets or after a colon.
-    fn is_attached(&self, cited: &[Mark], tail: &[Mark]) -> bool {
+    /// Returns whether the first name after a group of citations is in brackets or after a colon.
+    fn is_attached(&self, cited: &[SentenceToken], tail: &[SentenceToken]) -> bool {
         let last = cited.iter().rfind(|mark| mark.is_citation());
         let (Some(last), Some(name)) = (last, tail.first()) else { return false };
         let between = self.text.get(last.range.end..name.range.start).unwrap_or_default();
         let mark = between.trim_matches(|c: char| c.is_whitespace() || "`*_".contains(c));
-        matches!(name.what, What::Names(_))
+        matches!(name.kind, SentenceTokenKind::Names(_))
             && ["(", "[", ":", "–", "—", "-", "=", "→", "->", "（", "：", "|"].contains(&mark)
     }
 
-    /// Returns what stands after a group of citations and may be said of it: nothing after a semicolon, and no
-    /// name that is right before the next citation.
-    fn own<'m>(&self, cited: &[Mark], tail: &'m [Mark], next: Option<&Mark>) -> &'m [Mark] {
-        let is_name = |mark: &Mark| matches!(mark.what, What::Names(_));
+    /// Returns the tokens after a group of citations that may belong to it: none after a semicolon,
+    /// and no name directly before the next citation.
+    fn find_own_tokens<'m>(
+        &self,
+        cited: &[SentenceToken],
+        tail: &'m [SentenceToken],
+        next: Option<&SentenceToken>,
+    ) -> &'m [SentenceToken] {
+        let is_name = |mark: &SentenceToken| matches!(mark.kind, SentenceTokenKind::Names(_));
         let last = cited.iter().rfind(|mark| mark.is_citation());
         if let (Some(last), Some(name)) = (last, tail.iter().find(|mark| is_name(mark)))
             && self
@@ -221,13 +241,17 @@ impl Sentence<'_> {
         {
             return &[];
         }
-        let is_taken = |next: &&Mark| next.is_citation() && self.is_adjacent(tail, Some(next));
+        let is_taken =
+            |next: &&SentenceToken| next.is_citation() && self.is_adjacent(tail, Some(next));
         let last = next.filter(is_taken).and_then(|_| tail.iter().rposition(is_name));
         last.and_then(|last| tail.get(..last)).unwrap_or(tail)
     }
 
-    fn is_in_brackets(&self, citation: Option<&Mark>) -> bool {
-        let Some(Mark { what: What::Citation { begins }, .. }) = citation else { return false };
+    fn is_in_brackets(&self, citation: Option<&SentenceToken>) -> bool {
+        let Some(SentenceToken { kind: SentenceTokenKind::Citation { begins }, .. }) = citation
+        else {
+            return false;
+        };
         let far = begins.saturating_sub(MAX_BRACKET_BYTES).max(self.range.start);
         let before = self.text.get(self.text.ceil_char_boundary(far)..*begins);
         let mut open = 0_i32;
@@ -242,8 +266,9 @@ impl Sentence<'_> {
     }
 }
 
-/// Weighs the texts of a sentence, and those before it, for one of its citations. `own` are the places of the
-/// texts before and after it, each with its weight.
+/// Weighs the texts of a sentence and the texts before it for one of its citations.
+///
+/// `own` has the indexes of the gaps before and after the citation, each with its weight.
 fn weigh_texts(
     own: &[(Range<usize>, f32)],
     gaps: &[Range<usize>],
@@ -253,7 +278,7 @@ fn weigh_texts(
         let given =
             own.iter().find(|(places, _)| places.contains(&place)).map(|(_, weight)| *weight);
         match given {
-            // What stands before the next citation is said of that.
+            // Text before the next citation belongs to that one.
             Some(TAIL_WEIGHT) if place + 1 < gaps.len() => 0.0,
             given => given.unwrap_or(CONTEXT_WEIGHT),
         }
@@ -263,33 +288,34 @@ fn weigh_texts(
     sentence.chain(before).filter(|(_, weight)| *weight > 0.0).collect()
 }
 
-/// Whether a text begins with a mark that ends a clause.
+/// Returns whether a text begins with a mark that ends a clause.
 fn is_pause(text: &str) -> bool {
     text.trim_start_matches(['`', ' ', '*', '_']).starts_with([';', ',', '.'])
 }
 
-fn last_names(marks: &[Mark]) -> Option<&Mark> {
-    marks.iter().rfind(|mark| matches!(mark.what, What::Names(_)))
+fn last_names(marks: &[SentenceToken]) -> Option<&SentenceToken> {
+    marks.iter().rfind(|mark| matches!(mark.kind, SentenceTokenKind::Names(_)))
 }
 
-/// Whether the last words say that a citation is for comparison.
-fn is_aside(lead: &[Mark]) -> bool {
-    let words = lead.iter().rev().take_while(|mark| !matches!(mark.what, What::Names(_)));
-    words.take(2).any(|mark| matches!(mark.what, What::Aside))
+/// Returns whether the last words mark a citation as a comparison.
+fn is_aside(lead: &[SentenceToken]) -> bool {
+    let words =
+        lead.iter().rev().take_while(|mark| !matches!(mark.kind, SentenceTokenKind::Names(_)));
+    words.take(2).any(|mark| matches!(mark.kind, SentenceTokenKind::Aside))
 }
 
-/// Returns the names among marks, each once, those nearest to the end first.
-fn names_of(marks: &[Mark]) -> Vec<Name> {
+/// Returns the names among tokens without duplicates, those nearest to the end first.
+fn names_of(marks: &[SentenceToken]) -> Vec<CitedName> {
     let mut found = Vec::new();
     for mark in marks.iter().rev() {
-        if let What::Names(names) = &mark.what {
-            add(&mut found, names.clone());
+        if let SentenceTokenKind::Names(names) = &mark.kind {
+            add_names(&mut found, names.clone());
         }
     }
     found
 }
 
-fn add(names: &mut Vec<Name>, more: Vec<Name>) {
+fn add_names(names: &mut Vec<CitedName>, more: Vec<CitedName>) {
     for name in more {
         if names.len() < MAX_NAMES && !names.iter().any(|known| known.word == name.word) {
             names.push(name);
@@ -297,17 +323,23 @@ fn add(names: &mut Vec<Name>, more: Vec<Name>) {
     }
 }
 
-fn part<'a>(marks: &'a [Mark], range: &Range<usize>) -> &'a [Mark] {
+fn tokens_in_range<'a>(marks: &'a [SentenceToken], range: &Range<usize>) -> &'a [SentenceToken] {
     let first = marks.partition_point(|mark| mark.range.start < range.start);
     let end = marks.partition_point(|mark| mark.range.start < range.end);
     marks.get(first..end).unwrap_or_default()
 }
 
-/// Returns the sentences of a text: they end with a full stop or with their block. Citations after the
-/// full stop belong to the sentence before them.
-fn sentences(text: &str, whole: &Pieces, marks: &[Mark]) -> Vec<Range<usize>> {
-    let stops =
-        marks.iter().filter(|mark| matches!(mark.what, What::Stop)).map(|mark| mark.range.end);
+/// Splits a text into sentences. A sentence ends with a full stop or with its block; citations
+/// after the full stop belong to it.
+fn split_sentences(
+    text: &str,
+    whole: &MarkdownPieces,
+    marks: &[SentenceToken],
+) -> Vec<Range<usize>> {
+    let stops = marks
+        .iter()
+        .filter(|mark| matches!(mark.kind, SentenceTokenKind::Stop))
+        .map(|mark| mark.range.end);
     let mut ends: Vec<usize> = whole.blocks.iter().copied().chain(stops).collect();
     ends.push(text.len());
     ends.sort_unstable();
@@ -317,8 +349,9 @@ fn sentences(text: &str, whole: &Pieces, marks: &[Mark]) -> Vec<Range<usize>> {
         if start >= end {
             continue;
         }
-        let own = part(marks, &(start..end));
-        let is_citation_alone = own.iter().any(Mark::is_citation) && !own.iter().any(Mark::breaks);
+        let own = tokens_in_range(marks, &(start..end));
+        let is_citation_alone = own.iter().any(SentenceToken::is_citation)
+            && !own.iter().any(SentenceToken::separates_citations);
         match sentences.last_mut() {
             // `It waits. (a.rs:3)`: the citation belongs to the sentence before it.
             Some(before) if is_citation_alone && whole.blocks.binary_search(&start).is_err() => {
@@ -331,39 +364,44 @@ fn sentences(text: &str, whole: &Pieces, marks: &[Mark]) -> Vec<Range<usize>> {
     sentences
 }
 
-fn marks(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Mark> {
+fn tokenize_text(text: &str, whole: &MarkdownPieces, citations: &[Citation]) -> Vec<SentenceToken> {
     let mut marks = Vec::new();
     let mut cited = citations.iter().peekable();
     // A citation may end after its code span.
     let mut done = 0;
     for piece in &whole.pieces {
-        let is_prose = piece.kind == Kind::Prose;
+        let is_prose = piece.kind == MarkdownPieceKind::Prose;
         let mut has_citation = false;
-        while let Some(citation) = cited.next_if(|one| one.range.start < piece.range.end) {
+        while let Some(citation) = cited.next_if(|citation| citation.range.start < piece.range.end)
+        {
             let start = citation.range.start.max(piece.range.start);
             if is_prose {
                 read_prose(text, piece.range.start.max(done)..start, &mut marks);
             }
-            let what = What::Citation { begins: citation.whole.start };
-            marks.push(Mark { range: start..citation.whole.end.max(start), what });
+            let kind = SentenceTokenKind::Citation { begins: citation.whole.start };
+            marks.push(SentenceToken { range: start..citation.whole.end.max(start), kind });
             done = citation.range.end;
             has_citation = true;
         }
         let rest = piece.range.start.max(done)..piece.range.end;
         match piece.kind {
-            Kind::Prose => read_prose(text, rest, &mut marks),
-            Kind::Code if !has_citation => {
+            MarkdownPieceKind::Prose => read_prose(text, rest, &mut marks),
+            MarkdownPieceKind::Code if !has_citation => {
                 let names = names_in_code(text.get(rest).unwrap_or_default());
-                let what = if names.is_empty() { What::Other } else { What::Names(names) };
-                marks.push(Mark { range: piece.range.clone(), what });
+                let kind = if names.is_empty() {
+                    SentenceTokenKind::Other
+                } else {
+                    SentenceTokenKind::Names(names)
+                };
+                marks.push(SentenceToken { range: piece.range.clone(), kind });
             }
-            Kind::Code | Kind::Fenced => {}
+            MarkdownPieceKind::Code | MarkdownPieceKind::Fenced => {}
         }
     }
     marks
 }
 
-fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
+fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<SentenceToken>) {
     let Some(prose) = text.get(range.clone()) else { return };
     let mut at = range.start;
     for word in prose.split_inclusive(char::is_whitespace) {
@@ -372,29 +410,32 @@ fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
         let bare = inner.trim_matches(['(', ')']);
         if bare.contains(char::is_alphanumeric) && !bare.contains("://") {
             let name = name_in_prose(inner.trim_start_matches('('));
-            let what = name.map_or_else(|| other(bare), |name| What::Names(vec![name]));
+            let kind = name
+                .map_or_else(|| classify_word(bare), |name| SentenceTokenKind::Names(vec![name]));
             let start = at + word.find(bare).unwrap_or_default();
-            marks.push(Mark { range: start..start + bare.len(), what });
+            marks.push(SentenceToken { range: start..start + bare.len(), kind });
         }
         let tail = word.trim_end();
         if is_last(tail, bare, text.get(at + word.len()..).unwrap_or_default()) {
             let end = at + tail.len();
-            marks.push(Mark { range: end.saturating_sub(1)..end, what: What::Stop });
+            marks.push(SentenceToken {
+                range: end.saturating_sub(1)..end,
+                kind: SentenceTokenKind::Stop,
+            });
         }
         at += word.len();
     }
 }
 
-fn other(word: &str) -> What {
-    let word = word.to_lowercase();
-    match word.as_str() {
-        word if JOINING.contains(&word) => What::Joining,
-        word if ASIDE.contains(&word) => What::Aside,
-        _ => What::Other,
+fn classify_word(word: &str) -> SentenceTokenKind {
+    match word.to_lowercase().as_str() {
+        word if JOINING.contains(&word) => SentenceTokenKind::Joining,
+        word if ASIDE.contains(&word) => SentenceTokenKind::Aside,
+        _ => SentenceTokenKind::Other,
     }
 }
 
-/// Whether a word ends its sentence; `after` is the text after it.
+/// Returns whether a word ends its sentence; `after` is the text after it.
 fn is_last(word: &str, bare: &str, after: &str) -> bool {
     let closed = word.trim_end_matches(['"', '\'', ')', '*', '_', ']']);
     closed.ends_with(['.', '!', '?', '。', '！', '？'])
@@ -405,24 +446,23 @@ fn is_last(word: &str, bare: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{names::Weight, parse::found_in};
+    use crate::{names::CitedNameWeight, parse::find_citations_in_pieces};
 
-    /// Returns for each citation the names that are given for it.
     fn given(text: &str) -> Vec<String> {
-        let whole = Pieces::of(text);
-        let mut citations = found_in(text, &whole, 100);
+        let whole = MarkdownPieces::parse(text);
+        let mut citations = find_citations_in_pieces(text, &whole, 100);
         citations.retain(|citation| !citation.is_bare());
-        let said = said(text, &whole, &citations);
-        assert_eq!(said.len(), citations.len());
-        let names = |said: &Said| {
-            let names = said.names.iter().map(|name| match name.weight {
-                Weight::Name => name.word.clone(),
-                Weight::Word => format!("{}?", name.word),
-                Weight::Hint => format!("{}~", name.word),
+        let attributed = attribute_text(text, &whole, &citations);
+        assert_eq!(attributed.len(), citations.len());
+        let names = |attributed: &AttributedText| {
+            let names = attributed.names.iter().map(|name| match name.weight {
+                CitedNameWeight::Name => name.word.clone(),
+                CitedNameWeight::Word => format!("{}?", name.word),
+                CitedNameWeight::Hint => format!("{}~", name.word),
             });
             names.collect::<Vec<String>>().join(" ")
         };
-        said.iter().map(names).collect()
+        attributed.iter().map(names).collect()
     }
 
     #[test]
@@ -439,7 +479,7 @@ mod tests {
             ("The limits are far away in a.rs:1, and `Slots` has them (b.rs:2).", &["", "Slots"]),
             ("| `a_b` | a.rs:1 |\n| `c_d` | b.rs:2 |", &["a_b", "c_d"]),
             ("`true` if `error` or `x`, e.g. in GitHub (a.rs:1).", &["GitHub? error?"]),
-            // One that is first in its sentence has what comes after it.
+            // A citation that starts its sentence has the names after it.
             ("a.rs:1 has `a_b` and b.rs:2 has `c_d`.", &["a_b", "c_d"]),
             ("a.rs:1 has `a_b`, while b.rs:2 does not.", &["a_b", ""]),
             ("a.rs:1 (`a_b`), b.rs:2 (`c_d`)", &["a_b", "c_d"]),

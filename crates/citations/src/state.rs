@@ -1,23 +1,25 @@
-//! The states of checked citations: of answers, and of documents.
+//! States of checked citations of answers and of documents.
 
 use serde::{Deserialize, Serialize};
 
-/// What the check of a citation of an answer came to. The former names are read from kept conversations.
+/// Result of checking a citation of an answer. Stored conversations may have the former names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CitationState {
-    /// The place exists, and something ties what is said to these very lines.
+    /// The place exists, and the sentence fits these lines.
     Confirmed,
-    /// The place exists, and nothing ties what is said to these lines; or it could not be compared.
+    /// The place exists, but nothing ties the sentence to these lines, or they could not be
+    /// compared.
     #[serde(alias = "verified", alias = "moved", alias = "changed")]
     Unconfirmed,
-    /// There is no such file or line, or what is said of it is nowhere, or certainly elsewhere.
+    /// The file or the line is missing, or what the sentence names is missing or certainly
+    /// elsewhere.
     #[serde(alias = "missing")]
     Wrong,
 }
 
 impl CitationState {
-    /// Returns its name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Confirmed => "confirmed",
@@ -27,16 +29,16 @@ impl CitationState {
     }
 }
 
-/// What became of a citation of a document.
+/// Result of checking a citation of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
-    /// The lines are there, and have what is said of them.
+pub enum DocumentCitationState {
+    /// The lines exist and match the document.
     Verified,
-    /// What is said of the lines is in others of the file, which are known.
+    /// The cited content is at other, known lines.
     Moved,
-    /// The lines are not as they were indexed.
+    /// The lines have changed since they were cited.
     Changed,
-    /// There is no such file, no such line, or nothing of what is said of it.
+    /// The file, the line or what the sentence names is missing.
     Missing,
 }

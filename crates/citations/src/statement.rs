@@ -1,42 +1,47 @@
-//! Reads the statement that a text makes about a citation. Pure.
+//! Builds the statement that a text makes about a citation. Does no I/O.
 
 use codeinfo_embed::StaticModel;
 
 use super::{
-    fit::{Statement, WeightedText},
-    pieces::{Kind, Pieces},
-    said::{OWN_WEIGHT, Said},
+    fit::{StatementTerms, WeightedText},
+    pieces::{MarkdownPieceKind, MarkdownPieces},
+    said::{AttributedText, OWN_WEIGHT},
 };
 
-/// Shorter code spans tie a sentence to no lines.
+/// Minimum bytes of a code span that can tie a sentence to lines.
 const MIN_SPAN_BYTES: usize = 3;
-/// Words by which a sentence speaks of a file as a whole.
+/// Words that mark a sentence about a whole file.
 const WHOLE_WORDS: [&str; 5] = ["whole", "entire", "entirely", "throughout", "overall"];
 
-/// The statement about a citation: with its surroundings, and its own clause alone.
+/// Statement about a citation: its own clause with its surroundings, and alone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CitedStatement {
-    pub(super) whole: Statement,
-    pub(super) clause: Statement,
+    pub(super) whole: StatementTerms,
+    pub(super) clause: StatementTerms,
     /// Its own clause without code spans.
-    pub(super) prose: Statement,
-    /// Whether it is about a file as a whole.
+    pub(super) prose: StatementTerms,
+    /// Set if the statement is about a whole file.
     pub(super) speaks_of_whole: bool,
 }
 
 impl CitedStatement {
-    /// Reads what `text`, cut into `pieces`, says of a citation.
-    pub(super) fn read(text: &str, pieces: &Pieces, said: &Said, model: &StaticModel) -> Self {
+    /// Builds the statement about a citation from its texts. `text` is cut into `pieces`.
+    pub(super) fn from_attributed_text(
+        text: &str,
+        pieces: &MarkdownPieces,
+        attributed: &AttributedText,
+        model: &StaticModel,
+    ) -> Self {
         let mut spans = Vec::new();
         let mut whole = Vec::new();
-        for (range, weight) in &said.texts {
-            for piece in pieces.within(range) {
-                let (start, end) =
-                    (piece.range.start.max(range.start), piece.range.end.min(range.end));
+        for (range, weight) in &attributed.texts {
+            for piece in pieces.pieces_within(range) {
+                let start = piece.range.start.max(range.start);
+                let end = piece.range.end.min(range.end);
                 let Some(part) = text.get(start..end) else { continue };
-                let is_code = piece.kind == Kind::Code;
+                let is_code = piece.kind == MarkdownPieceKind::Code;
                 if is_code && *weight >= OWN_WEIGHT {
-                    spans.extend(span(part));
+                    spans.extend(normalize_code_span(part));
                 }
                 whole.push(WeightedText { text: part, weight: *weight, is_code });
             }
@@ -46,16 +51,16 @@ impl CitedStatement {
         let clause = whole.iter().filter(|part| part.weight >= OWN_WEIGHT).cloned();
         let prose = clause.clone().filter(|part| !part.is_code);
         Self {
-            prose: Statement::new(prose, Vec::new(), model),
-            clause: Statement::new(clause, spans.clone(), model),
-            whole: Statement::new(whole, spans, model),
+            prose: StatementTerms::new(prose, Vec::new(), model),
+            clause: StatementTerms::new(clause, spans.clone(), model),
+            whole: StatementTerms::new(whole, spans, model),
             speaks_of_whole,
         }
     }
 }
 
-/// Returns a code span without white space and arguments, as it is looked for in lines.
-fn span(code: &str) -> Option<String> {
+/// Returns a code span without white space and arguments, for a search in lines.
+fn normalize_code_span(code: &str) -> Option<String> {
     let head = code.split('(').next().unwrap_or(code).trim_matches('.');
     let span: String = head.chars().filter(|c| !c.is_whitespace()).collect();
     (span.len() >= MIN_SPAN_BYTES).then_some(span)

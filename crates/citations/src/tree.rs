@@ -1,5 +1,6 @@
-//! A work tree whose documents are checked: which files it has, and their text. Files are opened beneath its
-//! root, never through a link, and only those that are listed are read.
+//! Work tree whose documents are checked: its files and their text.
+//!
+//! Files are opened beneath its root, never through a link, and only listed ones are read.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,48 +12,49 @@ use std::{
 
 use codeinfo_core::LineRange;
 use codeinfo_worktree::{
-    beneath::{self, Beneath},
+    beneath::{self, RootDir},
     decode,
 };
 
 use super::{
-    content::Content,
-    judge::Known,
+    content::CitedFileText,
+    judge::CitedFile,
     read::{MAX_BYTES, MAX_FILE_BYTES},
 };
 
-/// A search through all files leaves so much room to those that are cited.
+/// Bytes that a search through all files leaves for cited files.
 const RESERVE: u64 = MAX_BYTES / 2;
 
-/// Cited lines are compared up to so many bytes in all: citations may be many, and of the same lines.
+/// Maximum bytes of cited lines hashed in all: a text may cite the same lines many times.
 const MAX_HASHED_BYTES: u64 = MAX_BYTES;
 
-/// Says of a path that is not there whether the repository's ignore files leave it out.
-pub type IsIgnored = Box<dyn Fn(&str) -> bool>;
+/// Predicate that tells whether ignore files of the repository exclude a missing path.
+pub type IgnoreCheck = Box<dyn Fn(&str) -> bool>;
 
 /// The files of a repository as they are on disk.
-pub struct Tree {
+pub struct DocumentTree {
     pub(super) root: PathBuf,
-    folder: Beneath,
-    /// Files that are read, by their paths below the root, in order.
+    folder: RootDir,
+    /// Paths of readable files relative to the root, sorted.
     files: Vec<String>,
-    /// All folders that those are in.
+    /// All folders of `files`.
     folders: HashSet<String>,
-    /// Places in `files` by the last part of the path.
+    /// Indexes into `files` by file name.
     by_name: HashMap<String, Vec<usize>>,
-    is_ignored: IsIgnored,
-    read: RefCell<HashMap<String, Option<Arc<Known>>>>,
-    /// How many more bytes are read.
+    is_ignored: IgnoreCheck,
+    read: RefCell<HashMap<String, Option<Arc<CitedFile>>>>,
+    /// Bytes that may still be read.
     room: Cell<u64>,
-    /// How many more bytes are hashed.
+    /// Bytes that may still be hashed.
     unhashed: Cell<u64>,
 }
 
-impl Tree {
-    /// Opens a root, of which `files` may be read.
-    pub fn open(root: &Path, mut files: Vec<String>, is_ignored: IsIgnored) -> io::Result<Self> {
+impl DocumentTree {
+    /// Opens a root whose `files` may be read.
+    pub fn open(root: &Path, mut files: Vec<String>, is_ignored: IgnoreCheck) -> io::Result<Self> {
         files.sort_unstable();
-        let (mut folders, mut by_name) = (HashSet::new(), HashMap::<String, Vec<usize>>::new());
+        let mut folders = HashSet::new();
+        let mut by_name = HashMap::<String, Vec<usize>>::new();
         for (at, file) in files.iter().enumerate() {
             let name = file.rsplit('/').next().unwrap_or(file);
             by_name.entry(name.to_owned()).or_default().push(at);
@@ -62,7 +64,7 @@ impl Tree {
         }
         Ok(Self {
             root: root.to_owned(),
-            folder: Beneath::open(root)?,
+            folder: RootDir::open(root)?,
             files,
             folders,
             by_name,
@@ -73,22 +75,20 @@ impl Tree {
         })
     }
 
-    /// The name of its folder.
-    pub(super) fn name(&self) -> Option<String> {
+    pub(super) fn folder_name(&self) -> Option<String> {
         self.root.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Whether a file is listed.
-    pub(super) fn has(&self, path: &str) -> bool {
+    /// Returns whether a file is listed.
+    pub(super) fn has_file(&self, path: &str) -> bool {
         self.files.binary_search_by(|file| file.as_str().cmp(path)).is_ok()
     }
 
-    /// Whether anything is there, listed or not.
-    pub(super) fn holds(&self, path: &str) -> bool {
-        self.folder.holds(Path::new(path))
+    pub(super) fn path_exists(&self, path: &str) -> bool {
+        self.folder.may_contain(Path::new(path))
     }
 
-    /// Whether a listed file is in this folder, or in one below it.
+    /// Returns whether a folder contains a listed file, directly or below it.
     pub(super) fn has_folder(&self, path: &str) -> bool {
         self.folders.contains(path)
     }
@@ -97,21 +97,25 @@ impl Tree {
         (self.is_ignored)(path)
     }
 
-    /// Returns the listed files with the last part of a path.
-    pub(super) fn named_like<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    /// Returns the listed files with the file name of a path.
+    pub(super) fn files_named_like<'a>(
+        &'a self,
+        path: &str,
+    ) -> impl Iterator<Item = &'a str> + use<'a> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let places = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         places.iter().filter_map(|at| self.files.get(*at)).map(String::as_str)
     }
 
-    /// Reads any file, up to a bound; for documents, which are named by who asks.
-    pub(super) fn text(&self, path: &str) -> io::Result<String> {
-        String::from_utf8(self.bytes(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
+    /// Reads any text file up to [`MAX_FILE_BYTES`]. Documents are named by the caller and need not
+    /// be listed.
+    pub(super) fn read_text(&self, path: &str) -> io::Result<String> {
+        String::from_utf8(self.read_bytes(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
     }
 
-    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
-        let (file, _) = self.folder.file(Path::new(path))?;
-        let bytes = beneath::read(file, MAX_FILE_BYTES + 1, || ())?;
+    fn read_bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        let (file, _) = self.folder.open_file(Path::new(path))?;
+        let bytes = beneath::read_to_limit(file, MAX_FILE_BYTES + 1, || ())?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
             let reason = format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
@@ -119,47 +123,52 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// Whether so many bytes more may be hashed; they count as hashed then.
-    pub(super) fn may_hash(&self, bytes: u64) -> bool {
+    /// Reserves bytes to be hashed. Returns `false` if they exceed the limit.
+    pub(super) fn reserve_hash_bytes(&self, bytes: u64) -> bool {
         let left = self.unhashed.get().checked_sub(bytes);
         self.unhashed.set(left.unwrap_or_default());
         left.is_some()
     }
 
-    /// Returns a file that is listed, read once; `None` if it is no text of a size that is read.
-    pub(super) fn known(&self, path: &str) -> Option<Arc<Known>> {
+    /// Returns a listed file, which is read once; `None` if it is not text or exceeds the limits.
+    pub(super) fn load_file(&self, path: &str) -> Option<Arc<CitedFile>> {
         if let Some(known) = self.read.borrow().get(path) {
             return known.clone();
         }
-        let bytes = (self.room.get() > 0).then(|| self.bytes(path).ok()).flatten();
+        let bytes = (self.room.get() > 0).then(|| self.read_bytes(path).ok()).flatten();
         let read = bytes.as_ref().map_or(0, Vec::len) as u64;
         self.room.set(self.room.get().saturating_sub(read));
-        let known = bytes.as_deref().and_then(decode::decode).map(|decoded| {
+        let known = bytes.as_deref().and_then(decode::decode_text).map(|decoded| {
             let text = decoded.text.into_owned();
-            Arc::new(Known { content: Content::new(path.to_owned(), text), indexed: None })
+            Arc::new(CitedFile {
+                content: CitedFileText::new(path.to_owned(), text),
+                indexed: None,
+            })
         });
         self.read.borrow_mut().insert(path.to_owned(), known.clone());
         known
     }
 
-    /// Returns the only place among all listed files that has a fingerprint; those of the same name come
-    /// first. There is none where not all can be read: a place may then not be the only one.
-    pub(super) fn found(
+    /// Returns the only place among all listed files with a fingerprint, first among files of the
+    /// same name.
+    ///
+    /// Returns `None` if not all files can be read, because another place may then exist.
+    pub(super) fn find_by_fingerprint(
         &self,
         path: &str,
         fingerprint: &str,
         count: u32,
     ) -> Option<(String, LineRange)> {
         let places = |file: &str| -> Vec<(String, LineRange)> {
-            let known = self.known(file);
-            let places = known.map(|known| known.content.places_of(fingerprint, count));
+            let known = self.load_file(file);
+            let places = known.map(|known| known.content.find_by_fingerprint(fingerprint, count));
             places.into_iter().flatten().map(|range| (file.to_owned(), range)).collect()
         };
         let only = |mut found: Vec<(String, LineRange)>| match found.len() {
             1 => found.pop(),
             _ => None,
         };
-        let same_name: Vec<_> = self.named_like(path).flat_map(places).take(2).collect();
+        let same_name: Vec<_> = self.files_named_like(path).flat_map(places).take(2).collect();
         if !same_name.is_empty() {
             return only(same_name);
         }

@@ -1,8 +1,8 @@
-//! The program that Codex runs as its sandbox on Linux: a script around `bwrap` that binds copies without
-//! credentials over those settings of git that the fence denies, and bounds file systems in memory.
+//! Wraps `bwrap`, the sandbox of Codex on Linux, in a script that adds mounts and bounds memory.
 //!
-//! A profile of Codex can deny a file, and git then refuses the whole repository. Where the script is not used,
-//! or has no copy, the file stays denied.
+//! A Codex profile can deny a file of git's settings, and git then refuses the whole repository. The script
+//! binds a copy without credentials over the denied file, and limits the size of in-memory file systems.
+//! Without the script or a copy, the file stays denied.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -15,16 +15,17 @@ use codeinfo_core::{atomic, program};
 use tracing::warn;
 use uuid::Uuid;
 
-/// Folder of the script and its copies below the data folder.
+/// Folder of the script and its copies, below the data folder.
 const FOLDER: &str = "sandbox";
 const COPIES: &str = "copies";
 const NAME: &str = "bwrap";
-/// The program where Codex brings it, below its own folder.
+/// Path of the bundled `bwrap`, below the folder of Codex.
 const BUNDLED: &str = "codex-resources/bwrap";
-/// Maximum bytes of each file system in memory, such as the one that `/tmp` is in: half of all memory otherwise.
+/// Maximum bytes of each in-memory file system, such as `/tmp`; the kernel's default is half of all memory.
 const MAX_MOUNT_BYTES: u64 = 1 << 30;
-/// Rewrites arguments up to `--`: the denied file is a mount with no rights, which becomes one of its copy. File
-/// systems in memory get a size; so has `/dev/shm`, and nothing else of `/dev` can be written.
+/// Shell script that rewrites the arguments before `--`. It replaces the mount without rights of a denied file
+/// by a mount of its copy, and gives each in-memory file system a size. `/dev/shm` gets a size as well; the
+/// rest of `/dev` becomes read-only.
 const SCRIPT: &str = r#"left=$#
 while [ "$left" -gt 0 ] && [ "$1" != -- ]; do
   taken=1
@@ -51,11 +52,13 @@ done
 exec "$bwrap" "$@"
 "#;
 
-/// Writes the script, and returns the search path on which Codex finds it first: that of `settings` where there
-/// is nothing to wrap. `codex` are the files of Codex.
-pub(super) fn install(settings: &crate::CodexSettings, codex: &[PathBuf]) -> OsString {
+/// Writes the script and returns a search path on which Codex finds it first. Returns the path of `settings` if
+/// there is nothing to wrap. `codex` lists the files of Codex.
+pub(super) fn install_wrapper(settings: &crate::CodexSettings, codex: &[PathBuf]) -> OsString {
     let folder = settings.data_dir.join(FOLDER);
-    let Some(text) = script(&settings.path, codex, &folder) else { return settings.path.clone() };
+    let Some(text) = build_script(&settings.path, codex, &folder) else {
+        return settings.path.clone();
+    };
     if let Err(error) = write_script(&folder, &text) {
         warn!(%error, "git does not work in repositories whose settings hold credentials");
         return settings.path.clone();
@@ -73,7 +76,7 @@ pub(super) fn save_copies(data_dir: &Path, copies: &[(PathBuf, String)]) {
         let is_saved = fs::read_to_string(&copy).is_ok_and(|saved| saved == *text);
         let save = || {
             copy.parent().map_or(Ok(()), fs::create_dir_all)?;
-            replace(&copy, text, 0o600)
+            replace_file(&copy, text, 0o600)
         };
         if !is_saved && let Err(error) = save() {
             warn!(%error, file.path = %file.display(), "git does not work in this repository");
@@ -81,20 +84,21 @@ pub(super) fn save_copies(data_dir: &Path, copies: &[(PathBuf, String)]) {
     }
 }
 
-fn script(path: &OsStr, codex: &[PathBuf], folder: &Path) -> Option<String> {
+fn build_script(path: &OsStr, codex: &[PathBuf], folder: &Path) -> Option<String> {
     if !cfg!(target_os = "linux") {
         return None;
     }
-    let installed = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    let installed = installed.map(|folder| folder.join(NAME));
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let installed = folders.map(|folder| folder.join(NAME));
     let mut candidates = installed.chain(codex.iter().map(|folder| folder.join(BUNDLED)));
     let bwrap =
         candidates.find(|path| path.metadata().is_ok_and(|found| program::is_program(&found)))?;
-    let (bwrap, copies) = (quoted(&bwrap)?, quoted(&folder.join(COPIES))?);
+    let bwrap = quote_for_shell(&bwrap)?;
+    let copies = quote_for_shell(&folder.join(COPIES))?;
     Some(format!("#!/bin/sh\nbwrap={bwrap}\ncopies={copies}\nbytes={MAX_MOUNT_BYTES}\n{SCRIPT}"))
 }
 
-fn quoted(path: &Path) -> Option<String> {
+fn quote_for_shell(path: &Path) -> Option<String> {
     Some(format!("'{}'", path.to_str()?.replace('\'', r"'\''")))
 }
 
@@ -104,11 +108,11 @@ fn write_script(folder: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(&file).is_ok_and(|written| written == text) {
         return Ok(());
     }
-    replace(&file, text, 0o700)
+    replace_file(&file, text, 0o700)
 }
 
-/// Replaces a file that several starts may write at the same time.
-fn replace(file: &Path, text: &str, mode: u32) -> io::Result<()> {
+/// Replaces a file atomically, since several processes may write it at the same time.
+fn replace_file(file: &Path, text: &str, mode: u32) -> io::Result<()> {
     let temporary = file.with_file_name(Uuid::new_v4().to_string());
     let mut options = fs::File::options();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! How the model's shell is confined, and what each loaded thread has of its own for that.
+//! Confinement of the model's shell, and the resources that each loaded thread has for it.
 
 use std::{fmt, io, sync::Arc};
 
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    presence::Unavailable,
-    scratch::{Scratch, Scratches},
+    presence::UnavailableReason,
+    scratch::{ScratchFolder, ScratchFolders},
 };
 use crate::SandboxMode;
 
-/// How the model's shell is confined.
+/// Confinement of the model's shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confinement {
+pub struct ShellConfinement {
     pub sandbox: SandboxMode,
-    pub network: Network,
-    /// Why no command can run, if none can.
-    pub error: Option<Unavailable>,
+    pub network: ShellNetwork,
+    /// Reason why no command can run; `None` if commands work.
+    pub error: Option<UnavailableReason>,
 }
 
-/// The network of the model's shell.
+/// Network access of the model's shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Network {
-    /// None, as it is set.
+pub enum ShellNetwork {
+    /// No network, by the settings.
     Off,
-    /// None, though one is wanted: this Codex has no proxy that would keep it from this machine.
+    /// No network, although the settings ask for it: this Codex has no proxy that protects this machine.
     Unavailable,
-    /// Through a proxy that refuses this machine and its surroundings.
+    /// Network through a proxy that refuses this machine and its local network.
     Proxied,
-    /// Any, with the sandbox switched off.
+    /// Unrestricted network, with the sandbox switched off.
     Open,
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for ShellNetwork {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Off => "off",
@@ -45,17 +45,17 @@ impl fmt::Display for Network {
     }
 }
 
-/// What one loaded thread has of its own: a scratch folder, and the name of its permissions. The name
-/// is in nobody's configuration, and Codex repeats it when the permissions hold.
+/// Scratch folder and permission profile name of one loaded thread. The name is unique, so no user
+/// configuration contains it. Codex repeats the name once the permissions are in force.
 #[derive(Debug, Clone)]
-pub(super) struct Cell {
-    pub(super) scratch: Arc<Scratch>,
+pub(super) struct ThreadSandbox {
+    pub(super) scratch: Arc<ScratchFolder>,
     pub(super) profile: String,
 }
 
-impl Cell {
-    pub(super) fn new(scratches: &Scratches) -> io::Result<Self> {
-        Ok(Self { scratch: Arc::new(scratches.make()?), profile: profile_name() })
+impl ThreadSandbox {
+    pub(super) fn new(scratches: &ScratchFolders) -> io::Result<Self> {
+        Ok(Self { scratch: Arc::new(scratches.create_folder()?), profile: profile_name() })
     }
 }
 

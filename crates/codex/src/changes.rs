@@ -1,4 +1,4 @@
-//! Notices that Codex comes and goes, as long as somebody wants to know.
+//! Reports when Codex becomes usable or unusable, while a listener waits for it.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use futures_util::{
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Codex;
-use super::presence::Presence;
+use super::presence::CodexAvailability;
 
-/// How often Codex is checked while somebody listens and it cannot be used.
+/// Interval between checks while a listener waits and Codex is unusable.
 const PERIOD: Duration = Duration::from_secs(10);
-/// How long a running process is believed meanwhile that nobody is signed in. A sign-in that writes a
-/// file is seen sooner: a changed file has the process replaced.
+/// Age up to which the answer "signed out" of a running process is trusted by background checks. A sign-in that
+/// writes a file is noticed earlier, because a changed file replaces the process.
 const BELIEVED: Duration = Duration::from_mins(5);
 
 impl Codex {
-    /// Returns the moments at which Codex becomes usable, or no longer is, from now on. While the stream
-    /// is polled, Codex is checked now and then, once for all streams.
-    pub fn changes(&self) -> BoxStream<'static, ()> {
+    /// Returns a stream with one item for each change of usability from now on. While the stream is polled,
+    /// Codex is checked periodically, once for all streams.
+    pub fn watch_availability(&self) -> BoxStream<'static, ()> {
         let period = PERIOD.min(self.0.settings.presence_ttl).max(Duration::from_millis(100));
         let mut ticks = interval(period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -30,19 +30,19 @@ impl Codex {
                 tokio::select! {
                     biased;
                     changed = usable.changed() => return Some(((), (codex, changed.ok().map(|()| usable)?, ticks))),
-                    _ = ticks.tick() => codex.look(period),
+                    _ = ticks.tick() => codex.refresh_if_stale(period),
                 }
             }
         });
         changes.boxed()
     }
 
-    /// Starts a check in the background, unless one has been made within `period`.
-    fn look(&self, period: Duration) {
-        match self.0.known.latest() {
-            Some((Presence::Unavailable(_), age)) if age < period => {}
-            Some((Presence::Unavailable(_), _)) => self.refresh(BELIEVED),
-            Some((Presence::Available { .. }, _)) | None => drop(self.presence()),
+    /// Starts a background check unless the last one is younger than `period`.
+    fn refresh_if_stale(&self, period: Duration) {
+        match self.0.known.latest_result() {
+            Some((CodexAvailability::Unavailable(_), age)) if age < period => {}
+            Some((CodexAvailability::Unavailable(_), _)) => self.refresh_in_background(BELIEVED),
+            Some((CodexAvailability::Available { .. }, _)) | None => drop(self.availability()),
         }
     }
 }

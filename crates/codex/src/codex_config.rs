@@ -1,45 +1,46 @@
-//! Our settings in Codex's words: arguments of the process, and what each thread is given.
+//! Translates the settings into arguments of the Codex process and parameters of each thread.
 //!
-//! Everything static is an argument of the process. A table that a thread is given replaces the
-//! arguments of the same table, so each thread is given all of `mcp_servers` and of its
-//! permissions.
+//! Static settings are process arguments. A table in a thread's parameters replaces the same table of the
+//! arguments, so each thread gets all of `mcp_servers` and all of its permissions.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    cell::{Cell, Network},
-    extra::Extra,
-    fence::Fence,
+    cell::{ShellNetwork, ThreadSandbox},
+    extra::ExtraEndpoint,
+    fence::SandboxRules,
     protocol::ThreadSettings,
 };
 use crate::{NetworkAccess, SandboxMode, WebSearchMode};
 
-/// The model that is asked for while Codex offers it and the user names none.
+/// Model to request while Codex offers it and the user names none.
 pub(super) const PREFERRED_MODEL: &str = "gpt-5.1-codex-max";
 
-/// Names for our search inside Codex; the first that the user's own configuration leaves free is
-/// taken, since Codex would merge the two entries. `codeinfo` is what people call the server on
-/// port 5011 that calls us, so it is never ours.
+/// Names of the search server inside Codex, in order of preference. The first name that is absent from the
+/// user's configuration is used, because Codex merges entries of the same name. `codeinfo` is not among them:
+/// users give it to the server on port 5011.
 const SEARCH_NAMES: [&str; 2] = ["codeinfo_search", "codeinfo_vector_search"];
 
-/// The sandbox of a thread that has none.
+/// Sandbox mode of a thread without a sandbox.
 pub(super) const NO_SANDBOX: &str = "danger-full-access";
 
-/// Longest call of a search tool, in seconds.
+/// Maximum duration of a search tool call, in seconds.
 const SEARCH_TIMEOUT_SECS: u64 = 60;
-/// Longest wait for the search to answer its first request, in seconds.
+/// Maximum wait for the first answer of the search server, in seconds.
 const SEARCH_STARTUP_SECS: u64 = 20;
 
-/// Longest wait for a further endpoint to answer its first request, and how much longer than the longest
-/// call of one Codex waits, so that the endpoint is the one to say that it took too long.
+/// Maximum wait for the first answer of an extra endpoint (`EXTRA_STARTUP`), and the time added to its longest
+/// call (`EXTRA_MARGIN`). The margin lets the endpoint report the timeout before Codex does.
 const EXTRA_STARTUP: Duration = Duration::from_secs(20);
 const EXTRA_MARGIN: Duration = Duration::from_secs(15);
 
-/// What never depends on settings: no retry without end, no calls home, no instructions, programs or
-/// tools of the user's that would act inside our turns, no tools that start work of their own, which
-/// no segment would show and which would outlive the answer, and no sandbox but the present one.
+/// Arguments that do not depend on settings.
+///
+/// They switch off unbounded retries, telemetry, and the user's own instructions, programs and tools, which
+/// would act inside our turns. They also switch off tools that start background work, because no segment would
+/// show it and it would outlive the answer, and all sandboxes but the current one.
 const FIXED: [(&str, &str); 27] = [
     ("features.unbounded_connection_retries", "false"),
     ("features.plugins", "false"),
@@ -53,47 +54,53 @@ const FIXED: [(&str, &str); 27] = [
     ("features.memories", "false"),
     ("features.use_legacy_landlock", "false"),
     ("features.image_generation", "false"),
-    // Nobody is there to answer, and its schema would be in every request.
+    // There is no user to answer, and its schema would be in every request.
     ("tools.experimental_request_user_input.enabled", "false"),
-    // They list every secret file, twice, in each request; the fence holds without them.
+    // They list every secret file twice in each request; the sandbox holds without them.
     ("include_permissions_instructions", "false"),
     ("include_environment_context", "false"),
-    // Nobody switches to another mode.
+    // The mode never changes.
     ("include_collaboration_mode_instructions", "false"),
-    // Neither is of use for reading code, and each would be in every request.
+    // Neither helps to read code, and each would be in every request.
     ("features.view_image", "false"),
     ("features.unified_exec_tty", "false"),
-    // Both run the shell profile of the user and give the model's shell what that exports, keys
-    // included; the first also costs each conversation a shell.
+    // Both run the user's shell profile and pass its exported variables, keys included, to the model's shell.
+    // The first also costs each conversation a shell.
     ("features.shell_snapshot", "false"),
     ("allow_login_shell", "false"),
     ("skills.include_instructions", "false"),
     ("project_doc_max_bytes", "0"),
     ("notify", "[]"),
-    // A thread that is let go of can be opened by another process at once.
+    // Lets another process open a released thread at once.
     ("thread_unload_delay_secs", "0"),
     ("check_for_update_on_startup", "false"),
     ("analytics.enabled", "false"),
     ("shell_environment_policy.ignore_default_excludes", "false"),
 ];
 
-/// Returns the arguments of `codex`. They come from settings alone: nothing a caller sends can
-/// become an option. `base` is what a command may do that no thread says otherwise of.
-pub(super) fn arguments(settings: &crate::CodexSettings, base: &Base) -> Vec<String> {
-    let namespaces = SEARCH_NAMES.map(namespace);
+/// Returns the arguments of `codex`. They depend on settings only: nothing that a caller sends can become an
+/// option. `base` holds the permissions of commands without a thread profile.
+pub(super) fn build_arguments(
+    settings: &crate::CodexSettings,
+    base: &BasePermissions,
+) -> Vec<String> {
+    let namespaces = SEARCH_NAMES.map(tool_namespace);
     let mut overrides: Vec<(String, String)> =
         FIXED.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let mut set = |key: &str, value: String| overrides.push((key.to_owned(), value));
-    set("web_search", quoted(web_search(settings.web_search)));
-    set("shell_environment_policy.inherit", quoted("core"));
+    set("web_search", quote_toml(web_search(settings.web_search)));
+    set("shell_environment_policy.inherit", quote_toml("core"));
     set("features.code_mode.direct_only_tool_namespaces", json!(namespaces).to_string());
     set("features.network_proxy", settings.network.to_string());
     set("features.shell_tool", settings.shell.to_string());
     if settings.sandbox != SandboxMode::DangerFullAccess {
         let profile = format!("permissions.{}", base.profile);
-        set(&format!("{profile}.filesystem"), toml(&Value::Object(base.fence.with_scratch(None))));
-        set(&format!("{profile}.network"), toml(&network(base.network)));
-        set("default_permissions", quoted(&base.profile));
+        set(
+            &format!("{profile}.filesystem"),
+            to_inline_toml(&Value::Object(base.fence.with_scratch(None))),
+        );
+        set(&format!("{profile}.network"), to_inline_toml(&build_network_rules(base.network)));
+        set("default_permissions", quote_toml(&base.profile));
     }
     let mut arguments = vec!["app-server".to_owned()];
     for (key, value) in overrides {
@@ -102,28 +109,30 @@ pub(super) fn arguments(settings: &crate::CodexSettings, base: &Base) -> Vec<Str
     arguments
 }
 
-/// The permissions of a process: none but to run programs of the system. A thread that is opened
-/// without any of its own has these, and so has the command that tries the sandbox.
-pub(super) struct Base {
-    /// A name that is in nobody's configuration, since Codex would merge the two.
+/// Permissions of a process: running the system's programs and nothing else. They apply to a thread opened
+/// without its own permissions and to the command that tests the sandbox.
+pub(super) struct BasePermissions {
+    /// Unique name, absent from the user's configuration, because Codex would merge the two.
     pub(super) profile: String,
-    pub(super) fence: Fence,
-    /// As far as Codex has the proxy.
-    pub(super) network: Network,
+    pub(super) fence: SandboxRules,
+    /// Network access, effective only if Codex has the proxy.
+    pub(super) network: ShellNetwork,
 }
 
-/// JSON's strings and arrays of strings are also TOML's.
-fn quoted(text: &str) -> String {
+/// Quotes a TOML string; JSON strings, and arrays of them, are valid TOML.
+fn quote_toml(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-pub(super) fn toml(value: &Value) -> String {
+pub(super) fn to_inline_toml(value: &Value) -> String {
     let Value::Object(members) = value else { return value.to_string() };
-    let members = members.iter().map(|(name, value)| format!("{}={}", quoted(name), toml(value)));
+    let members = members
+        .iter()
+        .map(|(name, value)| format!("{}={}", quote_toml(name), to_inline_toml(value)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
-fn namespace(server: &str) -> String {
+fn tool_namespace(server: &str) -> String {
     format!("mcp__{server}")
 }
 
@@ -135,27 +144,26 @@ fn web_search(wish: WebSearchMode) -> &'static str {
     }
 }
 
-/// The name under which a thread knows our search, or `None` when the user's configuration takes
-/// every name.
+/// Returns the first free name for the search server, or `None` if the user's configuration has all of them.
 pub(super) fn search_name(theirs: &BTreeMap<String, Value>) -> Option<&'static str> {
     SEARCH_NAMES.into_iter().find(|name| !theirs.contains_key(*name))
 }
 
-/// Whether `server` is a name of our search inside Codex.
+/// Returns true if `server` is a name of the search server inside Codex.
 pub fn is_search(server: &str) -> bool {
     SEARCH_NAMES.contains(&server)
 }
 
-/// What a thread is given: the fence around its shell, our search as a required server, and none of
-/// the user's own servers, one of which may well be our own port 5011 and would ask us again without
-/// end.
-pub(super) fn thread(
+/// Builds the parameters of a thread: the sandbox of its shell, the search as a required server, and the user's
+/// own servers switched off. One of the user's servers may be our port 5011, which would call us recursively
+/// without end.
+pub(super) fn build_thread_settings(
     settings: &crate::CodexSettings,
-    given: &Given,
-    cell: &Cell,
+    given: &ThreadInputs,
+    cell: &ThreadSandbox,
 ) -> ThreadSettings {
     let (name, url) = &given.search;
-    // One nested table, because a dotted key cannot name a server whose name holds a dot.
+    // One nested table, because a dotted key cannot name a server whose name contains a dot.
     let mut servers: Map<String, Value> =
         given.theirs.iter().map(|name| (name.clone(), json!({ "enabled": false }))).collect();
     let mut search = Map::from_iter(
@@ -172,46 +180,46 @@ pub(super) fn thread(
         search.insert("http_headers".to_owned(), json!({ "Authorization": bearer }));
     }
     servers.insert((*name).to_owned(), search.into());
-    let extras: Vec<(String, &Extra)> = given.extras().collect();
-    servers.extend(extras.iter().map(|(name, extra)| (name.clone(), server(extra))));
+    let extras: Vec<(String, &ExtraEndpoint)> = given.named_endpoints().collect();
+    servers.extend(extras.iter().map(|(name, extra)| (name.clone(), build_endpoint_entry(extra))));
     let mut config = Map::from_iter([("mcp_servers".to_owned(), json!(servers))]);
     let mut set = |key: &str, value: Value| drop(config.insert(key.to_owned(), value));
     if !extras.is_empty() {
-        let names = extras.iter().map(|(name, _)| namespace(name));
+        let names = extras.iter().map(|(name, _)| tool_namespace(name));
         let namespaces: Vec<String> =
-            SEARCH_NAMES.map(namespace).into_iter().chain(names).collect();
+            SEARCH_NAMES.map(tool_namespace).into_iter().chain(names).collect();
         set("features.code_mode.direct_only_tool_namespaces", json!(namespaces));
-        // One that answers later is left out without a word.
+        // Codex silently leaves out an endpoint that answers later.
         set("mcp_optional_startup_grace_ms", json!(EXTRA_STARTUP.as_millis()));
     }
     let scratch =
         (settings.sandbox != SandboxMode::ReadOnly).then_some(cell.scratch.path.as_path());
-    // Where nothing is written, the shell has no folder of its own: one that may be read in a folder
-    // that is denied cannot be made.
+    // A read-only shell has no folder of its own: the sandbox cannot create a readable folder inside a denied
+    // one.
     let folder = scratch.unwrap_or(Path::new("/"));
     if let Some(scratch) = scratch {
-        // The system's folder for temporary files is outside the fence.
+        // The system's folder for temporary files is outside the sandbox.
         set("shell_environment_policy.set.TMPDIR", json!(scratch));
     }
-    // Unless told, Codex writes into the user's configuration that it trusts the folder, or the
-    // repository that this is in.
+    // Without this entry, Codex marks the folder, or the repository around it, as trusted in the user's
+    // configuration.
     set("projects", json!({ folder.to_string_lossy(): { "trust_level": "untrusted" } }));
     let sandbox = match settings.sandbox {
         SandboxMode::DangerFullAccess => Some(NO_SANDBOX),
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite => {
             let profile = json!({
                 "filesystem": given.fence.with_scratch(scratch),
-                "network": network(given.network),
+                "network": build_network_rules(given.network),
             });
             set("permissions", json!({ &cell.profile: profile }));
             if given.sets_permissions {
-                // Takes the place of the profile until that is set, before anything runs. Under the profile,
-                // Codex 0.169 has a sandboxed process look for skills: once for a thread that is started,
-                // twice for one that is resumed, 40 ms each.
+                // Applies until the profile is set, before anything runs. With the profile at the start, Codex
+                // 0.169 looks for skills in a sandboxed process: once for a new thread, twice for a resumed
+                // one, 40 ms each.
                 Some("read-only")
             } else {
                 set("default_permissions", json!(cell.profile));
-                // Any would silently take the place of the profile.
+                // Any value would silently replace the profile.
                 None
             }
         }
@@ -219,18 +227,18 @@ pub(super) fn thread(
     ThreadSettings {
         cwd: folder.to_owned(),
         sandbox,
-        approval_policy: approval(settings),
+        approval_policy: approval_policy(settings),
         model: given.model.clone(),
         base_instructions: given.prompt.clone(),
-        // Empty, not absent: the user's own developer instructions are for other work.
+        // Empty rather than absent: the user's own developer instructions are for other work.
         developer_instructions: "",
         config: config.into(),
     }
 }
 
-/// Returns an endpoint in Codex's words. Whether a tool may be called is decided by the endpoint, so
-/// Codex, which would ask somebody, need not.
-fn server(extra: &Extra) -> Value {
+/// Builds the configuration entry of an extra endpoint. The endpoint itself decides which tools may be called,
+/// so Codex does not ask for approval.
+fn build_endpoint_entry(extra: &ExtraEndpoint) -> Value {
     json!({
         "url": extra.url,
         "required": false,
@@ -242,27 +250,27 @@ fn server(extra: &Extra) -> Value {
     })
 }
 
-/// What a thread is given that is not in the settings.
-pub(super) struct Given {
+/// Inputs of a thread that do not come from the settings.
+pub(super) struct ThreadInputs {
     /// Names of the user's own MCP servers.
     pub(super) theirs: Vec<String>,
-    /// Name and address of our search.
+    /// Name and URL of the search server.
     pub(super) search: (&'static str, String),
-    pub(super) extras: Vec<Extra>,
+    pub(super) extras: Vec<ExtraEndpoint>,
     pub(super) search_key: Option<codeinfo_core::Secret>,
     pub(super) model: Option<String>,
     pub(super) prompt: String,
-    pub(super) fence: Fence,
-    pub(super) network: Network,
-    /// Whether its permissions are set once it is open.
+    pub(super) fence: SandboxRules,
+    pub(super) network: ShellNetwork,
+    /// Set if the permissions are applied after the thread is open.
     pub(super) sets_permissions: bool,
 }
 
-impl Given {
-    /// Returns the further endpoints with their names in this thread: Codex would merge one of a name
-    /// of the user's own configuration with what that says.
-    fn extras(&self) -> impl Iterator<Item = (String, &Extra)> {
-        // To Codex `a-b` and `a_b` are the same.
+impl ThreadInputs {
+    /// Returns the extra endpoints with their names in this thread. A name that the user's configuration
+    /// contains gets a number, because Codex would merge the two entries.
+    fn named_endpoints(&self) -> impl Iterator<Item = (String, &ExtraEndpoint)> {
+        // Codex treats `a-b` and `a_b` as equal.
         let plain = |name: &str| name.replace('-', "_");
         let mut taken: Vec<String> = self.theirs.iter().map(|name| plain(name)).collect();
         taken.push(plain(self.search.0));
@@ -275,23 +283,23 @@ impl Given {
         })
     }
 
-    /// Returns what each further endpoint is called in this thread, with the name that was asked for.
+    /// Maps the name of each extra endpoint in this thread to its requested name.
     pub(super) fn extra_names(&self) -> BTreeMap<String, String> {
-        self.extras().map(|(name, extra)| (name, extra.name.clone())).collect()
+        self.named_endpoints().map(|(name, extra)| (name, extra.name.clone())).collect()
     }
 }
 
-/// Addresses that stand for IPv4 ones, those of this machine and its surroundings included: NAT64
-/// (`64:ff9b::/96`, `64:ff9b:1::/48`), 6to4 (`2002::/16`), and translated ones. Codex's proxy knows only
-/// mapped and compatible ones for what they are; what is denied, it compares with what names resolve to.
+/// Domain patterns of IPv6 addresses that embed IPv4 ones, including local ones: NAT64 (`64:ff9b::/96`,
+/// `64:ff9b:1::/48`), 6to4 (`2002::/16`) and translated addresses. Codex's proxy recognises only mapped and
+/// compatible addresses by itself, but compares the addresses that names resolve to with the denied patterns.
 const EMBEDDING: [&str; 3] = ["64:ff9b:*:*", "2002:*:*", "::ffff:0:*"];
 
-/// The network of the shell. Domains alone keep nothing out: only the proxy, which Codex starts where
-/// its feature is on, refuses this machine's own addresses and those of its surroundings.
-fn network(network: Network) -> Value {
+/// Builds the network rules of the shell. Domains alone keep nothing out. Only the proxy, which Codex starts if
+/// its feature is on, refuses the addresses of this machine and its local network.
+fn build_network_rules(network: ShellNetwork) -> Value {
     match network {
-        Network::Off | Network::Unavailable => json!({ "enabled": false }),
-        Network::Proxied | Network::Open => {
+        ShellNetwork::Off | ShellNetwork::Unavailable => json!({ "enabled": false }),
+        ShellNetwork::Proxied | ShellNetwork::Open => {
             let denied = EMBEDDING.map(|addresses| (addresses.to_owned(), json!("deny")));
             let mut domains = Map::from_iter(denied);
             domains.insert("*".to_owned(), json!("allow"));
@@ -305,12 +313,13 @@ fn network(network: Network) -> Value {
     }
 }
 
-/// The network of a command that is no model's. Without any, it has the proxy, too, which then refuses everything:
-/// where Codex grants none, it forbids the calls by which Python wakes its own threads.
+/// Builds the network rules of a command that is not the model's. A command without network still gets the
+/// proxy, which then refuses everything: without any network access Codex forbids system calls that Python
+/// needs to wake its threads.
 pub(super) fn command_network(access: NetworkAccess) -> Value {
     match access {
         NetworkAccess::Open => json!({ "enabled": true }),
-        NetworkAccess::Proxied => network(Network::Proxied),
+        NetworkAccess::Proxied => build_network_rules(ShellNetwork::Proxied),
         NetworkAccess::None => json!({
             "enabled": true,
             "mode": "full",
@@ -320,15 +329,15 @@ pub(super) fn command_network(access: NetworkAccess) -> Value {
     }
 }
 
-/// Both wishes are `never` on the wire, see [`config::Approval`].
-pub(super) fn approval(settings: &crate::CodexSettings) -> &'static str {
+/// Returns the approval policy for Codex; both settings are `never`, see [`crate::ApprovalPolicy`].
+pub(super) fn approval_policy(settings: &crate::CodexSettings) -> &'static str {
     match settings.approval {
         crate::ApprovalPolicy::OnFailure | crate::ApprovalPolicy::Never => "never",
     }
 }
 
-/// The sandbox as `turn/start` takes it: only where there is no fence, since it would take the place
-/// of one. A resumed thread does not get its sandbox back, so each turn says it again.
+/// Returns the sandbox for `turn/start`, or `None` with a permission profile, which it would replace. A resumed
+/// thread does not restore its sandbox, so each turn sends it.
 pub(super) fn sandbox_policy(settings: &crate::CodexSettings) -> Option<Value> {
     match settings.sandbox {
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite => None,

@@ -1,51 +1,52 @@
-//! Whether the model's shell is confined: what a running Codex can do, tried once for each process.
+//! Tests once per process if a running Codex confines the model's shell.
 
 use std::{path::Path, sync::atomic::Ordering};
 
 use codeinfo_core::ConversationId;
-use codeinfo_secrets::foreign::redact;
+use codeinfo_secrets::foreign::redact_message;
 use serde_json::{Value, json};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::{
-    cell::{Cell, Confinement, Network},
+    cell::{ShellConfinement, ShellNetwork, ThreadSandbox},
     codex_config::NO_SANDBOX,
     error::CodexError,
-    presence::Unavailable,
-    protocol::{CommandEnded, FeatureList, ThreadOpened, ThreadSettings},
-    server::Server,
+    presence::UnavailableReason,
+    protocol::{CommandExecResult, FeatureList, ThreadOpenResult, ThreadSettings},
+    server::CodexServer,
 };
 use crate::SandboxMode;
 
-/// Exit status of the command that tries the sandbox where it read what it must not.
+/// Exit status of the test command when it could read a forbidden folder.
 const READS_ALL: i32 = 77;
-/// Lists the folder that is named, which must fail.
+/// Shell script that lists a folder; the listing must fail.
 const TRY: &str = "if ls \"$1\" >/dev/null 2>&1; then exit 77; fi";
-/// Longest wait for that command; it takes 30 ms.
+/// Maximum run time of the test command in milliseconds; it takes 30 ms.
 const TRY_MS: u64 = 10_000;
-/// What Codex says of a thread that is not there.
+/// Part of Codex's message for an unknown thread.
 const NO_THREAD: &str = "thread not found";
-/// Most features that are read; Codex 0.169 has 215.
+/// Maximum number of features to read; Codex 0.169 has 215.
 const MAX_FEATURES: u32 = 1000;
 
-impl Server {
-    /// Returns how the shell is confined; tried once for each process, and after a while again where
-    /// it does not work.
-    pub(super) async fn confinement(&self) -> Result<Confinement, CodexError> {
-        let is_fresh =
-            |known: &Confinement, age| known.error.is_none() || age < self.settings.presence_ttl;
-        self.confinement.try_get(is_fresh, || find_out(self, &self.settings)).await
+impl CodexServer {
+    /// Returns the confinement of the shell. It is tested once per process, and repeated after `presence_ttl`
+    /// if the sandbox does not work.
+    pub(super) async fn probe_confinement(&self) -> Result<ShellConfinement, CodexError> {
+        let is_fresh = |known: &ShellConfinement, age| {
+            known.error.is_none() || age < self.settings.presence_ttl
+        };
+        self.confinement.try_get(is_fresh, || detect_confinement(self, &self.settings)).await
     }
 
-    /// Has the shell of `thread`, in which nothing runs, confined as it was asked to. Believes Codex that it
-    /// is only when it says so.
-    pub(super) async fn confine(
+    /// Applies the permission profile to the shell of an idle `thread`. Fails with [`CodexError::Unconfined`]
+    /// unless Codex confirms the profile.
+    pub(super) async fn confine_shell(
         &self,
         thread: ConversationId,
         asked: &ThreadSettings,
-        cell: &Cell,
-        opened: &ThreadOpened,
+        cell: &ThreadSandbox,
+        opened: &ThreadOpenResult,
     ) -> Result<(), CodexError> {
         let held = opened.active_permission_profile.as_ref();
         if asked.sandbox == Some(NO_SANDBOX) || held.is_some_and(|held| held.id == cell.profile) {
@@ -63,90 +64,95 @@ impl Server {
     }
 }
 
-/// Finds out what `server` can do. A Codex that does not know permissions is refused: it would let
+/// Detects the confinement that `server` supports. Refuses a Codex without permission profiles, which would let
 /// the shell read everything.
-async fn find_out(
-    server: &Server,
+async fn detect_confinement(
+    server: &CodexServer,
     settings: &crate::CodexSettings,
-) -> Result<Confinement, CodexError> {
+) -> Result<ShellConfinement, CodexError> {
     let sandbox = settings.sandbox;
     if sandbox == SandboxMode::DangerFullAccess {
         warn!("CODEX_SANDBOX is danger-full-access: the model's shell is not confined");
         if !settings.network {
             warn!("CODEX_NETWORK=off has no effect with CODEX_SANDBOX=danger-full-access");
         }
-        return Ok(Confinement { sandbox, network: Network::Open, error: None });
+        return Ok(ShellConfinement { sandbox, network: ShellNetwork::Open, error: None });
     }
-    if server.program().is_none() {
+    if server.program_files().is_none() {
         return Err(CodexError::NoNative);
     }
     let network = match settings.network {
-        false => Network::Off,
-        true if has_proxy(server).await? => Network::Proxied,
-        true => Network::Unavailable,
+        false => ShellNetwork::Off,
+        true if has_proxy(server).await? => ShellNetwork::Proxied,
+        true => ShellNetwork::Unavailable,
     };
-    if network == Network::Unavailable {
+    if network == ShellNetwork::Unavailable {
         warn!("this Codex has no proxy for the network of the model's shell, which gets none");
     }
     let sets_permissions = knows_settings(server).await?;
     server.sets_permissions.store(sets_permissions, Ordering::Relaxed);
-    let error = error(server, &settings.data_dir).await?;
+    let error = try_sandbox(server, &settings.data_dir).await?;
     if let Some(error) = &error {
         warn!(error.reason, error.hint, "the model's shell runs no command");
     }
-    Ok(Confinement { sandbox, network, error })
+    Ok(ShellConfinement { sandbox, network, error })
 }
 
-async fn has_proxy(server: &Server) -> Result<bool, CodexError> {
+async fn has_proxy(server: &CodexServer) -> Result<bool, CodexError> {
     let asked = json!({ "limit": MAX_FEATURES });
-    match server.call::<FeatureList>("experimentalFeature/list", &asked).await {
+    match server.call_method::<FeatureList>("experimentalFeature/list", &asked).await {
         Ok(list) => {
             let mut features = list.data.iter();
             Ok(features.any(|feature| feature.name == "network_proxy" && feature.enabled))
         }
-        // One that does not know the question does not have the answer.
+        // A Codex that does not know the request has no proxy.
         Err(CodexError::Refused { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Finds out whether Codex knows how to change the settings of an open thread, by one that is not there.
-async fn knows_settings(server: &Server) -> Result<bool, CodexError> {
+/// Tests if Codex can change the settings of an open thread, by naming a thread that does not exist.
+async fn knows_settings(server: &CodexServer) -> Result<bool, CodexError> {
     let nowhere = json!({ "threadId": Uuid::nil() });
-    match server.call::<Value>("thread/settings/update", &nowhere).await {
+    match server.call_method::<Value>("thread/settings/update", &nowhere).await {
         Err(CodexError::Refused { message, .. }) => Ok(message.contains(NO_THREAD)),
         Err(error) => Err(error),
         Ok(_) => Ok(false),
     }
 }
 
-/// Runs one command under the permissions of the process, which let it see nothing of the user's. Returns
-/// why none can run, if so.
-async fn error(server: &Server, hidden: &Path) -> Result<Option<Unavailable>, CodexError> {
+/// Runs a command under the permissions of the process, which hide all files of the user. Returns the reason if
+/// no command can run.
+async fn try_sandbox(
+    server: &CodexServer,
+    hidden: &Path,
+) -> Result<Option<UnavailableReason>, CodexError> {
     let asked = json!({
         "command": ["/bin/sh", "-c", TRY, "sh", hidden],
         "cwd": "/",
         "timeoutMs": TRY_MS,
     });
-    let ended = match server.call::<CommandEnded>("command/exec", &asked).await {
+    let ended = match server.call_method::<CommandExecResult>("command/exec", &asked).await {
         Ok(ended) => ended,
-        Err(CodexError::Refused { message, .. }) => return Ok(Some(broken(&message))),
+        Err(CodexError::Refused { message, .. }) => {
+            return Ok(Some(describe_sandbox_failure(&message)));
+        }
         Err(error) => return Err(error),
     };
     match ended.exit_code {
         0 => Ok(None),
         READS_ALL => Err(CodexError::Unconfined { version: server.version.clone() }),
-        _ => Ok(Some(broken(&ended.stderr))),
+        _ => Ok(Some(describe_sandbox_failure(&ended.stderr))),
     }
 }
 
-fn broken(words: &str) -> Unavailable {
-    let reason = match redact(words) {
+fn describe_sandbox_failure(words: &str) -> UnavailableReason {
+    let reason = match redact_message(words) {
         words if words.is_empty() => "the sandbox of the model's shell does not work".to_owned(),
         words => format!("the sandbox of the model's shell does not work: {words}"),
     };
     let hint = "every command of the model fails, so it answers from search results alone; allow \
                 user namespaces on this machine (`codeinfo docs containers` says how), or, where a \
                 container is the fence, set CODEX_SANDBOX=danger-full-access";
-    Unavailable { reason, hint: hint.to_owned() }
+    UnavailableReason { reason, hint: hint.to_owned() }
 }

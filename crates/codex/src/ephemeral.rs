@@ -1,8 +1,8 @@
-//! A thread for one question outside of every conversation: kept nowhere, without tools, files or network.
+//! Runs one question in a thread that is never stored and has no tools, files or network.
 //!
-//! It is opened before its question is known, and a task owns it until Codex has let go of it, whatever
-//! becomes of the one who asks. No permission profile is sent: opening a thread with one takes Codex ten
-//! times as long, and without a shell the sandbox that refuses all writes leaves nothing to confine.
+//! The thread is opened before the question is known. A task owns it until Codex has released it, even if the
+//! caller is gone. It has no permission profile: opening a thread with one takes ten times as long, and without
+//! a shell the read-only sandbox leaves nothing to confine.
 
 use std::sync::Arc;
 
@@ -16,47 +16,42 @@ use tracing::debug;
 use super::{
     Codex,
     error::CodexError,
-    event::{Ending, Event, Usage},
-    protocol::{ThreadInfo, TurnStarted},
-    server::{Server, ThreadEvent},
+    event::{CodexEvent, CodexTurnEnd, TokenUsage},
+    protocol::{ThreadInfo, TurnStartResult},
+    server::{CodexServer, ThreadEvent},
 };
 
 /// Maximum bytes of a reply.
 const MAX_REPLY_BYTES: usize = 32 << 10;
-/// The folder of a thread that has no files.
+/// Working folder of a thread without files.
 const FOLDER: &str = "/";
-/// The sandbox that is asked for, and what Codex calls it when it holds.
+/// Requested sandbox, and Codex's name for it when it is in force.
 const SANDBOX: (&str, &str) = ("read-only", "readOnly");
 
-/// What an ephemeral thread is opened with.
+/// Options for opening an ephemeral thread.
 #[derive(Debug, Clone)]
-pub struct EphemeralOpening {
-    /// The model that answers.
+pub struct EphemeralThreadOptions {
     pub(super) model: String,
-    /// All of its instructions.
+    /// Complete instructions.
     pub(super) instructions: &'static str,
-    /// MCP servers of the user's own configuration, which are switched off.
+    /// MCP servers of the user's own configuration, to be switched off.
     pub(super) servers: Vec<String>,
 }
 
-/// The one question of an ephemeral thread.
+/// Question of an ephemeral thread.
 #[derive(Debug)]
 pub struct EphemeralQuestion {
-    /// What the model reads.
     pub text: String,
-    /// The schema of its reply.
     pub schema: Value,
-    /// The reasoning effort.
     pub effort: &'static str,
 }
 
-/// What the model replied.
+/// Reply of the model.
 #[derive(Debug)]
 pub struct EphemeralReply {
-    /// Its last message.
     pub text: String,
-    /// Tokens spent, where Codex counted them.
-    pub usage: Option<Usage>,
+    /// Tokens spent, if Codex counted them.
+    pub usage: Option<TokenUsage>,
 }
 
 /// Errors of an ephemeral thread.
@@ -67,20 +62,17 @@ pub enum EphemeralError {
     Codex(#[from] CodexError),
     /// The turn ended without success.
     #[error("the turn ended: {0:?}")]
-    Ended(Ending),
-    /// The model called a tool.
+    Ended(CodexTurnEnd),
     #[error("the model called a tool")]
     ToolCall,
-    /// The model finished its response without a message.
     #[error("the model gave no reply")]
     NoReply,
-    /// The reply has more than the maximum of bytes.
     #[error("the reply is longer than {MAX_REPLY_BYTES} bytes")]
     LongReply,
 }
 
-/// A thread that is being opened. Dropping it, or the future of [`EphemeralThread::ask`], interrupts the
-/// model and unloads the thread.
+/// Ephemeral thread that is being opened. Dropping it, or the future of [`EphemeralThread::ask_question`],
+/// interrupts the model and unloads the thread.
 #[derive(Debug)]
 pub struct EphemeralThread {
     question: oneshot::Sender<EphemeralQuestion>,
@@ -89,27 +81,27 @@ pub struct EphemeralThread {
 }
 
 #[derive(Deserialize)]
-struct EphemeralOpened {
+struct EphemeralStartResult {
     thread: ThreadInfo,
     sandbox: Value,
 }
 
 impl Codex {
-    /// Begins to open an ephemeral thread.
-    pub fn open_ephemeral(&self, opening: EphemeralOpening) -> EphemeralThread {
+    /// Starts to open an ephemeral thread.
+    pub fn open_ephemeral(&self, opening: EphemeralThreadOptions) -> EphemeralThread {
         let (question, questions) = oneshot::channel();
         let (replies, reply) = oneshot::channel();
-        let cancelled = self.0.tasks.stopping().child_token();
+        let cancelled = self.0.tasks.stop_token().child_token();
         let guard = cancelled.clone().drop_guard();
         let codex = self.clone();
         self.0.tasks.spawn(async move {
-            let opened = match codex.0.slot.server_in_time().await {
-                Ok(server) => OpenThread::start(server, opening).await,
+            let opened = match codex.0.slot.acquire_server_in_time().await {
+                Ok(server) => LoadedEphemeralThread::start_thread(server, opening).await,
                 Err(error) => Err(error),
             };
             match opened {
-                Ok(thread) => thread.serve(questions, replies, cancelled).await,
-                // The one who asks may be gone.
+                Ok(thread) => thread.serve_question(questions, replies, cancelled).await,
+                // The caller may be gone.
                 Err(error) => drop(replies.send(Err(error.into()))),
             }
         });
@@ -118,64 +110,70 @@ impl Codex {
 }
 
 impl EphemeralThread {
-    /// Asks the question and waits for the reply.
-    pub async fn ask(self, question: EphemeralQuestion) -> Result<EphemeralReply, EphemeralError> {
-        // If the thread could not be opened, the reply says why.
+    /// Sends the question and waits for the reply.
+    pub async fn ask_question(
+        self,
+        question: EphemeralQuestion,
+    ) -> Result<EphemeralReply, EphemeralError> {
+        // If the thread could not be opened, the reply carries the error.
         drop(self.question.send(question));
         self.reply.await.unwrap_or(Err(EphemeralError::Codex(CodexError::Stopping)))
     }
 }
 
-type Replied = Result<EphemeralReply, EphemeralError>;
+type EphemeralResult = Result<EphemeralReply, EphemeralError>;
 
-/// A thread that Codex has loaded.
-struct OpenThread {
-    server: Arc<Server>,
-    opening: EphemeralOpening,
+/// Thread that Codex has loaded.
+struct LoadedEphemeralThread {
+    server: Arc<CodexServer>,
+    opening: EphemeralThreadOptions,
     id: ConversationId,
-    /// The turn that runs.
     turn: Option<String>,
     events: mpsc::Receiver<ThreadEvent>,
 }
 
-impl OpenThread {
-    async fn start(server: Arc<Server>, opening: EphemeralOpening) -> Result<Self, CodexError> {
+impl LoadedEphemeralThread {
+    async fn start_thread(
+        server: Arc<CodexServer>,
+        opening: EphemeralThreadOptions,
+    ) -> Result<Self, CodexError> {
         const METHOD: &str = "thread/start";
-        let opened: EphemeralOpened = server.call(METHOD, &start_parameters(&opening)).await?;
+        let opened: EphemeralStartResult =
+            server.call_method(METHOD, &start_parameters(&opening)).await?;
         let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
             method: METHOD,
             code: 0,
             message: "the thread's id is not a UUID".to_owned(),
         })?;
         if opened.sandbox.get("type").and_then(Value::as_str) != Some(SANDBOX.1) {
-            server.leave(id).await;
+            server.release_thread(id).await;
             return Err(CodexError::Unconfined { version: server.version.clone() });
         }
         let events = server.subscribe(id);
         Ok(Self { server, opening, id, turn: None, events })
     }
 
-    /// Answers the question if it comes, and lets go of the thread.
-    async fn serve(
+    /// Answers the question, if there is one, and releases the thread.
+    async fn serve_question(
         mut self,
         question: oneshot::Receiver<EphemeralQuestion>,
-        replies: oneshot::Sender<Replied>,
+        replies: oneshot::Sender<EphemeralResult>,
         cancelled: CancellationToken,
     ) {
         if let Some(Ok(question)) = cancelled.run_until_cancelled(question).await {
-            let outcome = match self.begin(question).await {
-                Ok(()) => cancelled.run_until_cancelled(self.hear()).await,
+            let outcome = match self.start_turn(question).await {
+                Ok(()) => cancelled.run_until_cancelled(self.await_reply()).await,
                 Err(error) => Some(Err(error.into())),
             };
             if let Some(outcome) = outcome {
-                // Before the thread is unloaded, so that nobody waits for that.
+                // Before the thread is unloaded, so that the caller does not wait for that.
                 drop(replies.send(outcome));
             }
         }
-        self.close().await;
+        self.close_thread().await;
     }
 
-    async fn begin(&mut self, question: EphemeralQuestion) -> Result<(), CodexError> {
+    async fn start_turn(&mut self, question: EphemeralQuestion) -> Result<(), CodexError> {
         let EphemeralQuestion { text, schema, effort } = question;
         let start = json!({
             "threadId": self.id.to_string(),
@@ -186,49 +184,53 @@ impl OpenThread {
             "approvalPolicy": "never",
             "outputSchema": schema,
         });
-        let started: TurnStarted = self.server.call("turn/start", &start).await?;
+        let started: TurnStartResult = self.server.call_method("turn/start", &start).await?;
         self.turn = Some(started.turn.id);
         Ok(())
     }
 
-    /// Waits for the end of the turn. A second request to the model is not waited for.
-    async fn hear(&mut self) -> Replied {
-        let (mut reply, mut bytes, mut spent) = (None, 0, None);
+    /// Waits for the end of the turn. Fails if the model's first response has no message.
+    async fn await_reply(&mut self) -> EphemeralResult {
+        let mut reply = None;
+        let mut bytes = 0;
+        let mut spent = None;
         while let Some(ThreadEvent { event, .. }) = self.events.recv().await {
             match event {
-                Event::Answer { text, .. } => reply = Some(text),
-                Event::AnswerDelta { text, .. } => bytes += text.len(),
-                Event::ToolStarted(_) | Event::ToolEnded(_) | Event::Unseen { .. } => {
+                CodexEvent::Answer { text, .. } => reply = Some(text),
+                CodexEvent::AnswerDelta { text, .. } => bytes += text.len(),
+                CodexEvent::ToolStarted(_)
+                | CodexEvent::ToolEnded(_)
+                | CodexEvent::Unseen { .. } => {
                     return Err(EphemeralError::ToolCall);
                 }
-                Event::Counted { thread_total, .. } if thread_total > 0 && reply.is_none() => {
+                CodexEvent::Counted { thread_total, .. } if thread_total > 0 && reply.is_none() => {
                     return Err(EphemeralError::NoReply);
                 }
-                Event::Counted { last, .. } => spent = Some(last),
-                Event::Ended(ending) => {
+                CodexEvent::Counted { last, .. } => spent = Some(last),
+                CodexEvent::Ended(ending) => {
                     self.turn = None;
                     return match (ending, reply) {
-                        (Ending::Completed, Some(text)) => {
+                        (CodexTurnEnd::Completed, Some(text)) => {
                             Ok(EphemeralReply { text, usage: spent })
                         }
-                        (Ending::Completed, None) => Err(EphemeralError::NoReply),
+                        (CodexTurnEnd::Completed, None) => Err(EphemeralError::NoReply),
                         (ending, _) => Err(EphemeralError::Ended(ending)),
                     };
                 }
-                Event::Thinking { .. }
-                | Event::ThinkingDelta { .. }
-                | Event::Rerouted { .. }
-                | Event::Retrying => {}
+                CodexEvent::Thinking { .. }
+                | CodexEvent::ThinkingDelta { .. }
+                | CodexEvent::Rerouted { .. }
+                | CodexEvent::Retrying => {}
             }
             if bytes.max(reply.as_ref().map_or(0, String::len)) > MAX_REPLY_BYTES {
                 return Err(EphemeralError::LongReply);
             }
         }
-        let reason = self.server.end().unwrap_or_else(|| "its events were lost".to_owned());
-        Err(EphemeralError::Ended(Ending::Lost(reason)))
+        let reason = self.server.end_reason().unwrap_or_else(|| "its events were lost".to_owned());
+        Err(EphemeralError::Ended(CodexTurnEnd::Lost(reason)))
     }
 
-    async fn close(self) {
+    async fn close_thread(self) {
         self.server.unsubscribe(self.id);
         if !self.server.is_running() {
             return;
@@ -236,17 +238,17 @@ impl OpenThread {
         if let Some(turn) = &self.turn {
             let turn = json!({ "threadId": self.id.to_string(), "turnId": turn });
             let stopped: Result<Value, CodexError> =
-                self.server.call("turn/interrupt", &turn).await;
+                self.server.call_method("turn/interrupt", &turn).await;
             if let Err(error) = stopped {
-                // It may have ended by itself meanwhile.
+                // The turn may have ended in the meantime.
                 debug!(%error, "ephemeral turn not interrupted");
             }
         }
-        self.server.leave(self.id).await;
+        self.server.release_thread(self.id).await;
     }
 }
 
-fn start_parameters(opening: &EphemeralOpening) -> Value {
+fn start_parameters(opening: &EphemeralThreadOptions) -> Value {
     let off = opening.servers.iter().map(|name| (name.clone(), json!({ "enabled": false })));
     let servers: Map<String, Value> = off.collect();
     json!({
@@ -256,7 +258,7 @@ fn start_parameters(opening: &EphemeralOpening) -> Value {
         "model": opening.model,
         "ephemeral": true,
         "baseInstructions": opening.instructions,
-        // Empty, not absent: the user's own developer instructions are for other work.
+        // Empty rather than absent: the user's own developer instructions are for other work.
         "developerInstructions": "",
         "config": {
             "mcp_servers": servers,
@@ -265,7 +267,7 @@ fn start_parameters(opening: &EphemeralOpening) -> Value {
             "features.view_image": false,
             "include_permissions_instructions": false,
             "include_environment_context": false,
-            // Unless told, Codex writes into the user's configuration that it trusts the folder.
+            // Without this entry, Codex marks the folder as trusted in the user's configuration.
             "projects": { FOLDER: { "trust_level": "untrusted" } },
         },
     })

@@ -1,11 +1,11 @@
-//! Why Codex could not be used.
+//! Errors of the Codex process.
 
 use std::{io, path::PathBuf};
 
-use codeinfo_core::error::Code;
-use codeinfo_secrets::foreign::redact;
+use codeinfo_core::error::ErrorCode;
+use codeinfo_secrets::foreign::redact_message;
 
-use super::presence::Unavailable;
+use super::presence::UnavailableReason;
 
 const CHECK_VERSION: &str = "see that `codex --version` prints 0.169, which this server was made for, or later (`npm install -g \
      @openai/codex@latest`), and what `codex doctor` finds as the user who runs the server; then ask again";
@@ -16,76 +16,68 @@ const NAME_NATIVE: &str =
 const INSTALL_INTERPRETER: &str = "install it (`node` is Node.js) so that it is on the server's PATH, or set CODEX_BIN to the native binary of \
      Codex, which needs none";
 
-/// A failure of the Codex process or of what it needs.
+/// Failure of the Codex process or of a resource that it needs.
 #[derive(Debug, thiserror::Error)]
 pub enum CodexError {
-    /// No binary.
     #[error("no Codex binary: {0}")]
     NotFound(String),
-    /// The binary cannot be run.
     #[error("`{path}` cannot be started")]
     Start {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The binary is a script, and the program that runs it is missing.
+    /// The binary is a script whose interpreter is missing.
     #[error("`{0}`, which runs the script `codex`, is missing")]
     NoInterpreter(String),
-    /// The process ended; how, in a sentence that is safe to show.
+    /// The process ended; the text says how and is safe to show.
     #[error("{0}")]
     Gone(String),
-    /// It ended again and again, the last time like this; the next start waits.
+    /// The process ended `ends` times in a row, at last for this reason; the next start waits.
     #[error("{}, and {ends} times in a row", .last.reason)]
-    Unstable { ends: u32, last: Unavailable },
-    /// The server is stopping.
+    Unstable { ends: u32, last: UnavailableReason },
     #[error("the server is stopping")]
     Stopping,
-    /// No answer in time.
     #[error("Codex did not answer `{0}` in time")]
     TimedOut(&'static str),
-    /// Codex refused a request.
-    #[error("Codex refused `{method}` ({code}): {}", redact(.message))]
+    #[error("Codex refused `{method}` ({code}): {}", redact_message(.message))]
     Refused { method: &'static str, code: i64, message: String },
-    /// Codex's answer, or our request, is not in the known form.
+    /// The answer of Codex, or our request, does not have the known form.
     #[error("`{method}` of Codex is not in the known form")]
     Form {
         method: &'static str,
         #[source]
         source: serde_json::Error,
     },
-    /// Codex cannot read its configuration.
-    #[error("Codex's configuration cannot be used: {}", redact(.0))]
+    #[error("Codex's configuration cannot be used: {}", redact_message(.0))]
     Configuration(String),
-    /// Nobody is signed in.
+    /// Codex has no sign-in.
     #[error("nobody is signed in to Codex")]
     SignedOut,
-    /// The key that the model provider names is not set.
     #[error("`{variable}`, the key of model provider `{provider}`, is not set")]
     MissingKey { provider: String, variable: String },
-    /// It does not keep the model's shell from anything.
+    /// Codex does not confine the model's shell.
     #[error("Codex {version} does not confine the model's shell")]
     Unconfined { version: String },
-    /// The native binary is not found, without which no command starts in the sandbox.
+    /// The native binary is missing, which the sandbox needs to start commands.
     #[error("the native binary of Codex is not found")]
     NoNative,
-    /// The scratch folder cannot be made.
     #[error("the scratch folder `{path}` cannot be made")]
     Workdir {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// Codex takes the path for a pattern, and grants nothing by patterns.
+    /// The path contains a pattern character; Codex grants nothing by patterns.
     #[error("`{}` has one of `*?[` in it, and cannot be granted", .path.display())]
     Pattern { path: PathBuf },
-    /// The thread does not exist, or is not one of ours.
+    /// The thread does not exist or has another originator.
     #[error("Codex has no thread of ours with that id")]
     UnknownThread,
 }
 
 impl CodexError {
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound(_)
             | Self::Start { .. }
@@ -99,15 +91,15 @@ impl CodexError {
             | Self::Unconfined { .. }
             | Self::NoNative
             | Self::Pattern { .. }
-            | Self::Workdir { .. } => Code::LlmUnavailable,
-            Self::Stopping => Code::Cancelled,
-            Self::Refused { .. } | Self::Form { .. } => Code::TurnFailed,
-            Self::UnknownThread => Code::ConversationNotFound,
+            | Self::Workdir { .. } => ErrorCode::LlmUnavailable,
+            Self::Stopping => ErrorCode::Cancelled,
+            Self::Refused { .. } | Self::Form { .. } => ErrorCode::TurnFailed,
+            Self::UnknownThread => ErrorCode::ConversationNotFound,
         }
     }
 
-    /// Says what is wrong and what to do, in words that are safe to show.
-    pub fn unavailable(&self) -> Unavailable {
+    /// Returns the reason and the hint for the user, both safe to show.
+    pub fn unavailable_reason(&self) -> UnavailableReason {
         let (reason, hint) = match self {
             Self::NotFound(looked) => (
                 format!("the Codex command line is not found: {looked}"),
@@ -126,7 +118,7 @@ impl CodexError {
             Self::Gone(last) => (last.clone(), CHECK_VERSION),
             Self::TimedOut(_) => ("Codex does not answer".to_owned(), CHECK_SPEED),
             Self::Configuration(reason) => (
-                format!("Codex cannot use its configuration: {}", redact(reason)),
+                format!("Codex cannot use its configuration: {}", redact_message(reason)),
                 "repair config.toml in CODEX_HOME; `codex doctor` checks it",
             ),
             Self::SignedOut => (
@@ -163,7 +155,7 @@ impl CodexError {
             ),
             Self::Stopping => ("the server is stopping".to_owned(), "ask again when it is back"),
             Self::Refused { method, message, .. } => {
-                (format!("Codex refused `{method}`: {}", redact(message)), CHECK_VERSION)
+                (format!("Codex refused `{method}`: {}", redact_message(message)), CHECK_VERSION)
             }
             Self::Form { method, .. } => (
                 format!("the installed Codex answers `{method}` in an unknown form"),
@@ -171,6 +163,6 @@ impl CodexError {
             ),
             Self::UnknownThread => (self.to_string(), "start a new conversation"),
         };
-        Unavailable { reason, hint: hint.to_owned() }
+        UnavailableReason { reason, hint: hint.to_owned() }
     }
 }

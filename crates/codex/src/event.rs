@@ -1,4 +1,4 @@
-//! Codex's notifications as events of a turn. Nothing here knows what becomes of them.
+//! Parses notifications of Codex into events of a turn.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod bound;
@@ -11,60 +11,60 @@ use serde_json::Value;
 pub use self::bound::MAX_TEXT_BYTES;
 use super::turn_error::TurnError;
 
-/// What happened in a turn.
+/// Event of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum CodexEvent {
     /// A tool call began.
-    ToolStarted(Tool),
+    ToolStarted(CodexToolCall),
     /// A tool call ended.
-    ToolEnded(Tool),
-    /// A piece of a reasoning summary, or of raw reasoning where there is no summary.
+    ToolEnded(CodexToolCall),
+    /// Part of a reasoning summary, or of raw reasoning if there is no summary.
     ThinkingDelta { item: String, part: u64, text: String },
-    /// A reasoning item is whole; its text may be blank.
+    /// A reasoning item is complete; its text may be blank.
     Thinking { item: String, text: String },
-    /// A piece of a message.
+    /// Part of a message.
     AnswerDelta { item: String, text: String },
-    /// A message is whole.
+    /// A message is complete.
     Answer { item: String, text: String },
-    /// The model began work that no segment shows: that of another agent, or a pause.
+    /// The model began work that no segment shows: a subagent or a pause.
     Unseen { kind: String },
     /// Tokens were counted. Codex repeats the last count when a response fails.
-    Counted { thread_total: u64, last: Usage },
-    /// Another model than the one asked for answers from here on.
+    Counted { thread_total: u64, last: TokenUsage },
+    /// Another model answers from now on.
     Rerouted { model: String },
-    /// The response failed and is asked for again.
+    /// The response failed and is requested again.
     Retrying,
-    /// The turn is over.
-    Ended(Ending),
+    /// The turn ended.
+    Ended(CodexTurnEnd),
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum CodexTurnEnd {
     Completed,
     Interrupted,
     Failed(TurnError),
-    /// The Codex process is gone, or its events came faster than they were taken: which, in words
-    /// that are safe to show.
+    /// The Codex process is gone, or its events came faster than they were read. The text says which and is
+    /// safe to show.
     Lost(String),
 }
 
-/// A call of a tool by the model.
+/// Tool call by the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct CodexToolCall {
     pub call_id: String,
-    /// The MCP server, or `codex` for Codex's own tools.
+    /// Name of the MCP server, or `codex` for Codex's own tools.
     pub source: String,
     pub name: String,
     pub parameters: Value,
-    /// What came out; `None` while it runs.
+    /// Result or error; `None` while the call runs.
     pub outcome: Option<Result<Value, String>>,
 }
 
-/// Tokens spent, as Codex counts them. Field names are a wire promise of `POST /chat`.
+/// Tokens spent, as counted by Codex. The field names are part of the `POST /chat` contract.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct TokenUsage {
     pub input_tokens: u64,
     pub cached_input_tokens: u64,
     pub output_tokens: u64,
@@ -72,7 +72,7 @@ pub struct Usage {
     pub total_tokens: u64,
 }
 
-impl std::ops::AddAssign for Usage {
+impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens += other.input_tokens;
         self.cached_input_tokens += other.cached_input_tokens;
@@ -82,53 +82,57 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// An event and where it belongs.
+/// Event with its thread and turn.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Notice {
+pub(super) struct CodexNotification {
     pub(super) thread: ConversationId,
-    /// The turn, where Codex names one.
+    /// Turn of the event, if Codex names one.
     pub(super) turn: Option<String>,
-    pub(super) event: Event,
+    pub(super) event: CodexEvent,
 }
 
-/// The notification, or the kind of its item, is not known, or not in the known form: Codex is newer
-/// than this program.
+/// Error for a notification or item of unknown kind or form, sent by a newer Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unknown;
+pub(super) struct UnknownNotification;
 
-/// Reads the notification `method` with its `params`; `None` if it is of no interest.
-pub(super) fn read(method: &str, params: &Value) -> Result<Option<Notice>, Unknown> {
+/// Parses the notification `method` with its `params`; returns `None` for ignored ones.
+pub(super) fn parse_notification(
+    method: &str,
+    params: &Value,
+) -> Result<Option<CodexNotification>, UnknownNotification> {
     let event = match method {
         "item/started" => {
-            item::read(params)?.filter(|event| is_tool_start(event) || is_unseen(event))
+            item::parse_item(params)?.filter(|event| is_tool_start(event) || is_unseen(event))
         }
-        "item/completed" => item::read(params)?.filter(|event| !is_tool_start(event)),
+        "item/completed" => item::parse_item(params)?.filter(|event| !is_tool_start(event)),
         "item/reasoning/summaryTextDelta" => Some(thinking_delta(params, "summaryIndex")?),
         "item/reasoning/textDelta" => Some(thinking_delta(params, "contentIndex")?),
         "item/agentMessage/delta" => Some(answer_delta(params)?),
-        "thread/tokenUsage/updated" => Some(counted(params)?),
-        "model/rerouted" => Some(Event::Rerouted { model: text(params, "/toModel")? }),
-        // An error that ends the turn is reported again by `turn/completed`.
-        "error" if params.get("willRetry") == Some(&Value::Bool(true)) => Some(Event::Retrying),
+        "thread/tokenUsage/updated" => Some(parse_token_count(params)?),
+        "model/rerouted" => Some(CodexEvent::Rerouted { model: require_text(params, "/toModel")? }),
+        // `turn/completed` reports an error that ends the turn.
+        "error" if params.get("willRetry") == Some(&Value::Bool(true)) => {
+            Some(CodexEvent::Retrying)
+        }
         "error" => None,
-        "turn/completed" => Some(ended(params)?),
+        "turn/completed" => Some(parse_turn_end(params)?),
         _ if is_ignored(method) => None,
-        _ => return Err(Unknown),
+        _ => return Err(UnknownNotification),
     };
     let Some(event) = event else { return Ok(None) };
-    let thread = text(params, "/threadId")?.parse().map_err(|_| Unknown)?;
-    let turn = find(params, "/turnId").or_else(|| find(params, "/turn/id"));
-    Ok(Some(Notice { thread, turn, event }))
+    let thread = require_text(params, "/threadId")?.parse().map_err(|_| UnknownNotification)?;
+    let turn = find_text(params, "/turnId").or_else(|| find_text(params, "/turn/id"));
+    Ok(Some(CodexNotification { thread, turn, event }))
 }
 
-/// Reads the name of the permissions that hold in a thread from now on.
+/// Parses the name of the permission profile that is now in force in a thread.
 pub(super) fn read_permissions(method: &str, params: &Value) -> Option<(ConversationId, String)> {
     let settings = params.get("threadSettings").filter(|_| method == "thread/settings/updated")?;
-    let profile = find(settings, "/activePermissionProfile/id")?;
-    Some((find(params, "/threadId")?.parse().ok()?, profile))
+    let profile = find_text(settings, "/activePermissionProfile/id")?;
+    Some((find_text(params, "/threadId")?.parse().ok()?, profile))
 }
 
-/// Notifications that are known to say nothing about what the model did.
+/// Returns true for known notifications that do not concern the model's work.
 fn is_ignored(method: &str) -> bool {
     const FAMILIES: [&str; 22] = [
         "account/",
@@ -159,53 +163,53 @@ fn is_ignored(method: &str) -> bool {
         || FAMILIES.iter().any(|family| method.starts_with(family))
 }
 
-fn is_tool_start(event: &Event) -> bool {
-    matches!(event, Event::ToolStarted(_))
+fn is_tool_start(event: &CodexEvent) -> bool {
+    matches!(event, CodexEvent::ToolStarted(_))
 }
 
-fn is_unseen(event: &Event) -> bool {
-    matches!(event, Event::Unseen { .. })
+fn is_unseen(event: &CodexEvent) -> bool {
+    matches!(event, CodexEvent::Unseen { .. })
 }
 
-fn thinking_delta(params: &Value, index: &str) -> Result<Event, Unknown> {
-    Ok(Event::ThinkingDelta {
-        item: text(params, "/itemId")?,
-        part: params.get(index).and_then(Value::as_u64).ok_or(Unknown)?,
-        text: bound::text(text(params, "/delta")?),
+fn thinking_delta(params: &Value, index: &str) -> Result<CodexEvent, UnknownNotification> {
+    Ok(CodexEvent::ThinkingDelta {
+        item: require_text(params, "/itemId")?,
+        part: params.get(index).and_then(Value::as_u64).ok_or(UnknownNotification)?,
+        text: bound::truncate_text(require_text(params, "/delta")?),
     })
 }
 
-fn answer_delta(params: &Value) -> Result<Event, Unknown> {
-    let delta = bound::text(text(params, "/delta")?);
-    Ok(Event::AnswerDelta { item: text(params, "/itemId")?, text: delta })
+fn answer_delta(params: &Value) -> Result<CodexEvent, UnknownNotification> {
+    let delta = bound::truncate_text(require_text(params, "/delta")?);
+    Ok(CodexEvent::AnswerDelta { item: require_text(params, "/itemId")?, text: delta })
 }
 
-fn counted(params: &Value) -> Result<Event, Unknown> {
+fn parse_token_count(params: &Value) -> Result<CodexEvent, UnknownNotification> {
     let total = params.pointer("/tokenUsage/total/totalTokens").and_then(Value::as_u64);
-    let last = params.pointer("/tokenUsage/last").ok_or(Unknown)?;
-    Ok(Event::Counted {
-        thread_total: total.ok_or(Unknown)?,
-        last: Usage::deserialize(last).map_err(|_| Unknown)?,
+    let last = params.pointer("/tokenUsage/last").ok_or(UnknownNotification)?;
+    Ok(CodexEvent::Counted {
+        thread_total: total.ok_or(UnknownNotification)?,
+        last: TokenUsage::deserialize(last).map_err(|_| UnknownNotification)?,
     })
 }
 
-fn ended(params: &Value) -> Result<Event, Unknown> {
-    let ending = match text(params, "/turn/status")?.as_str() {
-        "completed" => Ending::Completed,
-        "interrupted" => Ending::Interrupted,
-        "failed" => {
-            Ending::Failed(TurnError::read(params.pointer("/turn/error").unwrap_or(&Value::Null)))
-        }
-        _ => return Err(Unknown),
+fn parse_turn_end(params: &Value) -> Result<CodexEvent, UnknownNotification> {
+    let ending = match require_text(params, "/turn/status")?.as_str() {
+        "completed" => CodexTurnEnd::Completed,
+        "interrupted" => CodexTurnEnd::Interrupted,
+        "failed" => CodexTurnEnd::Failed(TurnError::from_json(
+            params.pointer("/turn/error").unwrap_or(&Value::Null),
+        )),
+        _ => return Err(UnknownNotification),
     };
-    Ok(Event::Ended(ending))
+    Ok(CodexEvent::Ended(ending))
 }
 
-fn text(value: &Value, pointer: &str) -> Result<String, Unknown> {
-    find(value, pointer).ok_or(Unknown)
+fn require_text(value: &Value, pointer: &str) -> Result<String, UnknownNotification> {
+    find_text(value, pointer).ok_or(UnknownNotification)
 }
 
-fn find(value: &Value, pointer: &str) -> Option<String> {
+fn find_text(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
 }
 
@@ -217,22 +221,25 @@ mod tests {
 
     const THREAD: &str = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17";
 
-    fn completed(item: &Value) -> Result<Option<Event>, Unknown> {
+    fn completed(item: &Value) -> Result<Option<CodexEvent>, UnknownNotification> {
         let params = json!({ "threadId": THREAD, "turnId": "t", "item": item });
-        Ok(read("item/completed", &params)?.map(|notice| notice.event))
+        Ok(parse_notification("item/completed", &params)?.map(|notice| notice.event))
     }
 
     #[test]
     fn what_is_not_known_is_told_from_what_is_of_no_interest() {
         assert_eq!(completed(&json!({ "type": "plan", "id": "i" })), Ok(None));
         for kind in ["collabAgentToolCall", "subAgentActivity", "sleep"] {
-            let unseen = Ok(Some(Event::Unseen { kind: kind.to_owned() }));
+            let unseen = Ok(Some(CodexEvent::Unseen { kind: kind.to_owned() }));
             assert_eq!(completed(&json!({ "type": kind, "id": "i" })), unseen);
         }
-        assert_eq!(completed(&json!({ "type": "dream", "id": "i" })), Err(Unknown));
-        assert_eq!(read("thread/moved", &json!({})), Ok(None));
-        assert_eq!(read("brandNew/thing", &json!({})), Err(Unknown));
-        assert_eq!(read("turn/completed", &json!({ "threadId": THREAD })), Err(Unknown));
+        assert_eq!(completed(&json!({ "type": "dream", "id": "i" })), Err(UnknownNotification));
+        assert_eq!(parse_notification("thread/moved", &json!({})), Ok(None));
+        assert_eq!(parse_notification("brandNew/thing", &json!({})), Err(UnknownNotification));
+        assert_eq!(
+            parse_notification("turn/completed", &json!({ "threadId": THREAD })),
+            Err(UnknownNotification)
+        );
     }
 
     #[test]
@@ -242,15 +249,16 @@ mod tests {
                 json!({ "type": "reasoning", "id": "r", "summary": summary, "content": content });
             completed(&item)
         };
-        let expected =
-            |text: &str| Ok(Some(Event::Thinking { item: "r".to_owned(), text: text.to_owned() }));
+        let expected = |text: &str| {
+            Ok(Some(CodexEvent::Thinking { item: "r".to_owned(), text: text.to_owned() }))
+        };
         assert_eq!(thinking(json!(["a", " ", "b"]), json!(["raw"])), expected("a\n\nb"));
         assert_eq!(thinking(json!([]), json!(["raw"])), expected("raw"));
     }
 
     #[test]
     fn usage_has_its_wire_form() {
-        let usage = Usage { input_tokens: 3, total_tokens: 5, ..Usage::default() };
+        let usage = TokenUsage { input_tokens: 3, total_tokens: 5, ..TokenUsage::default() };
         assert_eq!(
             json!(usage).to_string(),
             r#"{"inputTokens":3,"cachedInputTokens":0,"outputTokens":0,"reasoningOutputTokens":0,"totalTokens":5}"#

@@ -1,19 +1,19 @@
-//! MCP endpoints of ours that a thread may use beside the search.
+//! Extra MCP endpoints of a thread.
 
 use std::time::Duration;
 
 use codeinfo_core::Secret;
 
-/// An MCP endpoint of ours that a thread may use beside the search.
+/// MCP endpoint of ours that a thread may use in addition to the search.
 #[derive(Debug, Clone)]
-pub struct Extra {
-    /// What Codex should call it. It has another name where the user's configuration takes this one.
+pub struct ExtraEndpoint {
+    /// Requested name. Codex knows the endpoint by another name if the user's configuration has this one.
     pub name: String,
     pub url: String,
-    /// What Codex shows to be let in.
+    /// Secret that Codex presents to the endpoint.
     pub grant: Secret,
-    /// Longest call.
+    /// Maximum duration of a call.
     pub timeout: Duration,
-    /// Whether its calls may run at the same time.
+    /// Permits concurrent calls.
     pub parallel: bool,
 }

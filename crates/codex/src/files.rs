@@ -1,7 +1,7 @@
-//! Finds the binary, and sees when sign-in or configuration changed on disk.
+//! Finds the Codex binary and detects changes of sign-in and configuration on disk.
 //!
-//! Codex reads both only at its start, so the process is replaced when they change, and after a
-//! refusal by the model service.
+//! Codex reads both only at its start. A change replaces the process, and so does a refusal by the model
+//! service.
 
 use std::{
     collections::BTreeSet,
@@ -10,23 +10,23 @@ use std::{
 };
 
 use codeinfo_core::program;
-use codeinfo_secrets::foreign::redact;
+use codeinfo_secrets::foreign::redact_message;
 use tokio::{fs, io::AsyncReadExt};
 
 use super::error::CodexError;
 
-/// Files in `CODEX_HOME` that Codex reads at its start only, and the system's settings: what is asked once
-/// of a process depends on them.
+/// Files in `CODEX_HOME`, and the system's configuration, that Codex reads only at its start. Answers cached
+/// per process depend on them.
 const READ_AT_START: [&str; 4] = ["auth.json", "config.toml", ".env", SYSTEM_CONFIG];
-/// Where Codex reads its configuration beside its own folder.
+/// System-wide configuration of Codex.
 pub(super) const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
 
-/// When and how large those files were; two equal stamps mean that nothing changed.
+/// Modification times and sizes of those files; equal stamps mean that nothing changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Stamp([Option<(SystemTime, u64)>; 4]);
+pub(super) struct CodexConfigStamp([Option<(SystemTime, u64)>; 4]);
 
-impl Stamp {
-    pub(super) async fn of(home: &Path) -> Self {
+impl CodexConfigStamp {
+    pub(super) async fn from_home(home: &Path) -> Self {
         let mut stamp = Self::default();
         for (seen, name) in stamp.0.iter_mut().zip(READ_AT_START) {
             // A file that cannot be inspected counts as absent: Codex cannot read it either.
@@ -38,9 +38,8 @@ impl Stamp {
     }
 }
 
-/// Finds the Codex binary: the one that is set, as a path or as a name on the search path, else
-/// `codex` on the search path.
-pub(super) async fn binary(settings: &crate::CodexSettings) -> Result<PathBuf, CodexError> {
+/// Finds the Codex binary: the path or name of the settings, else `codex` on the search path.
+pub(super) async fn find_binary(settings: &crate::CodexSettings) -> Result<PathBuf, CodexError> {
     let missing = |reason: &str| Err(CodexError::NotFound(reason.to_owned()));
     match &settings.bin {
         Some(set) if set.is_relative() => match on_path(settings, set).await {
@@ -59,14 +58,14 @@ pub(super) async fn binary(settings: &crate::CodexSettings) -> Result<PathBuf, C
 /// Maximum bytes read of a script's first line.
 const MAX_FIRST_LINE_BYTES: u64 = 256;
 
-/// Fails where the binary is a script and the program that its first line names is missing.
+/// Fails if the binary is a script whose interpreter is missing.
 pub(super) async fn require_interpreter(
     settings: &crate::CodexSettings,
     binary: &Path,
 ) -> Result<(), CodexError> {
     let mut start = Vec::new();
     if let Ok(file) = fs::File::open(binary).await {
-        // What cannot be read is reported by the start.
+        // The start reports files that cannot be read.
         drop(file.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).await);
     }
     let start = String::from_utf8_lossy(&start);
@@ -81,10 +80,10 @@ pub(super) async fn require_interpreter(
         None => (program, is_program(program).await),
     };
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    if is_there { Ok(()) } else { Err(CodexError::NoInterpreter(redact(&name))) }
+    if is_there { Ok(()) } else { Err(CodexError::NoInterpreter(redact_message(&name))) }
 }
 
-/// What names of programs end with where a name says nothing: on Windows npm installs scripts.
+/// Extensions to try for names without one; on Windows npm installs scripts.
 const EXTENSIONS: &[&str] = if cfg!(windows) { &["exe", "cmd"] } else { &[""] };
 
 async fn on_path(settings: &crate::CodexSettings, name: &Path) -> Option<PathBuf> {
@@ -106,13 +105,13 @@ async fn is_program(path: &Path) -> bool {
     fs::metadata(path).await.is_ok_and(|found| program::is_program(&found))
 }
 
-/// Returns the names of the variables that `.env` in `home` sets; Codex reads that file too.
+/// Returns the names of the variables that `.env` in `home` sets, which Codex reads as well.
 pub(super) async fn env_file_names(home: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(home.join(".env")).await.unwrap_or_default();
     let lines = text.lines().filter_map(|line| {
         let (name, value) = line.split_once('=')?;
-        let name = name.trim().trim_start_matches("export ").trim();
-        (!value.trim().is_empty()).then(|| name.to_owned())
+        let variable = name.trim().trim_start_matches("export ").trim();
+        (!value.trim().is_empty()).then(|| variable.to_owned())
     });
     lines.collect()
 }

@@ -1,4 +1,4 @@
-//! The threads between two turns: what they were opened with, and their scratch folders.
+//! Keeps threads between two turns, with their settings and scratch folders.
 
 use std::{
     collections::VecDeque,
@@ -7,48 +7,48 @@ use std::{
 
 use codeinfo_core::ConversationId;
 
-use super::{cell::Cell, protocol::ThreadSettings};
+use super::{cell::ThreadSandbox, protocol::ThreadSettings};
 
-/// Most idle threads kept; each has a scratch folder, and one that had no turn yet is loaded, which costs
-/// Codex about 4 MB and a connection to our search.
+/// Maximum idle threads. Each has a scratch folder. One that had no turn yet is loaded, which costs Codex about
+/// 4 MB and a connection to our search.
 const MAX_IDLE: usize = 16;
 
-/// A thread without a turn, loaded if it had none yet.
+/// Thread without a turn; it is loaded if it never had one.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct IdleThread {
     pub(super) thread: ConversationId,
-    /// What it was opened with, and keeps until it is unloaded.
+    /// Settings of the thread, fixed until it is unloaded.
     pub(super) settings: ThreadSettings,
-    pub(super) cell: Cell,
-    /// Tokens that it has spent, where known.
+    pub(super) cell: ThreadSandbox,
+    /// Tokens that it has spent, if known.
     pub(super) tokens: Option<u64>,
 }
 
-/// Threads without a turn, oldest first.
+/// Idle threads, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Idle(Mutex<VecDeque<Loaded>>);
+pub(super) struct IdleThreads(Mutex<VecDeque<IdleThread>>);
 
-impl Idle {
-    /// Takes `thread` for a turn, if it is one of these.
-    pub(super) fn take(&self, thread: ConversationId) -> Option<Loaded> {
-        let mut idle = self.lock();
+impl IdleThreads {
+    /// Removes and returns `thread`, if it is idle.
+    pub(super) fn take_thread(&self, thread: ConversationId) -> Option<IdleThread> {
+        let mut idle = self.lock_threads();
         let at = idle.iter().position(|loaded| loaded.thread == thread)?;
         idle.remove(at)
     }
 
-    /// Puts a thread back after a turn. Returns the thread that has to go for it.
-    pub(super) fn put(&self, loaded: Loaded) -> Option<ConversationId> {
-        let mut idle = self.lock();
+    /// Adds a thread after its turn. Returns the thread to unload if there are too many.
+    pub(super) fn put_thread(&self, loaded: IdleThread) -> Option<ConversationId> {
+        let mut idle = self.lock_threads();
         idle.push_back(loaded);
         (idle.len() > MAX_IDLE).then(|| idle.pop_front()).flatten().map(|gone| gone.thread)
     }
 
-    /// Takes all of them.
+    /// Removes and returns all threads.
     pub(super) fn take_all(&self) -> Vec<ConversationId> {
-        self.lock().drain(..).map(|loaded| loaded.thread).collect()
+        self.lock_threads().drain(..).map(|loaded| loaded.thread).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Loaded>> {
+    fn lock_threads(&self) -> MutexGuard<'_, VecDeque<IdleThread>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Which variables of our environment Codex is given: what it needs to run, and the keys that its own
+//! Selects the environment variables that Codex inherits: those that it needs to run, and the keys that its
 //! configuration names.
 
 use std::{
@@ -12,7 +12,7 @@ use tokio::fs;
 
 use super::files::SYSTEM_CONFIG;
 
-/// What programs need to run, to find their user's files and to reach the network.
+/// Variables that programs need to run, to find the user's files and to use the network.
 const PASSED: [&str; 40] = [
     "PATH",
     "HOME",
@@ -31,7 +31,7 @@ const PASSED: [&str; 40] = [
     "http_proxy",
     "https_proxy",
     "all_proxy",
-    // Where the sign-in is kept in a keyring.
+    // Needed if a keyring holds the sign-in.
     "DBUS_SESSION_BUS_ADDRESS",
     "CODEX_HOME",
     "CODEX_SQLITE_HOME",
@@ -57,19 +57,21 @@ const PASSED: [&str; 40] = [
     "TEMP",
     "TMP",
 ];
-/// What the names of further ones begin with.
+/// Prefixes of further inherited variables.
 const PASSED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
-/// Returns what Codex is started with. Everything else of our environment, keys above all, stays here.
-pub(super) async fn variables(settings: &crate::CodexSettings) -> BTreeMap<String, String> {
-    let mut configuration = UserFile::default();
-    for file in [home(settings).map(|home| home.join("config.toml")), Some(SYSTEM_CONFIG.into())] {
+/// Returns the variables for Codex. Codex inherits no others, so our keys stay here.
+pub(super) async fn collect_variables(settings: &crate::CodexSettings) -> BTreeMap<String, String> {
+    let mut configuration = ProviderConfig::default();
+    for file in
+        [codex_home(settings).map(|home| home.join("config.toml")), Some(SYSTEM_CONFIG.into())]
+    {
         let Some(file) = file else { continue };
-        // One that cannot be read, or parsed, is reported by Codex itself.
+        // Codex itself reports a file that cannot be read or parsed.
         let text = fs::read_to_string(file).await.unwrap_or_default();
-        configuration = configuration.over(toml::from_str(&text).unwrap_or_default());
+        configuration = configuration.merge_over(toml::from_str(&text).unwrap_or_default());
     }
-    let named: BTreeSet<String> = configuration.keys().into_iter().collect();
+    let named: BTreeSet<String> = configuration.variable_names().into_iter().collect();
     let is_passed = |name: &str| {
         PASSED.contains(&name)
             || PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
@@ -79,40 +81,40 @@ pub(super) async fn variables(settings: &crate::CodexSettings) -> BTreeMap<Strin
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Returns Codex's own folder, as far as it is known before Codex runs.
-pub(super) fn home(settings: &crate::CodexSettings) -> Option<PathBuf> {
+/// Returns Codex's own folder, if it can be determined before Codex runs.
+pub(super) fn codex_home(settings: &crate::CodexSettings) -> Option<PathBuf> {
     let default = || settings.environment.get("HOME").map(|home| Path::new(home).join(".codex"));
     settings.home.clone().or_else(default)
 }
 
-/// Returns the places of the user, those of the product, and `own`, which no command reads.
+/// Returns the places that no command may read: the user's, the product's and `own`.
 pub(super) fn private_places(
     settings: &crate::CodexSettings,
     own: impl IntoIterator<Item = PathBuf>,
 ) -> PrivatePlaces {
     let home = settings.environment.get("HOME").map(PathBuf::from);
-    let own = own.into_iter().chain([settings.data_dir.clone()]);
-    PrivatePlaces::new(home, own.collect())
+    let own_places = own.into_iter().chain([settings.data_dir.clone()]);
+    PrivatePlaces::new(home, own_places.collect())
 }
 
-/// The part of Codex's configuration that names variables.
+/// Part of Codex's configuration that names variables.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct UserFile {
+struct ProviderConfig {
     model_provider: Option<String>,
-    model_providers: BTreeMap<String, Provider>,
+    model_providers: BTreeMap<String, ProviderVariables>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Provider {
+struct ProviderVariables {
     env_key: Option<String>,
     env_http_headers: BTreeMap<String, String>,
 }
 
-impl UserFile {
-    /// Returns what holds where both this and `system`, which counts less, are read.
-    fn over(mut self, system: Self) -> Self {
+impl ProviderConfig {
+    /// Merges both files; values of `system` have the lower priority.
+    fn merge_over(mut self, system: Self) -> Self {
         self.model_provider = self.model_provider.or(system.model_provider);
         for (id, provider) in system.model_providers {
             let ours = self.model_providers.entry(id).or_default();
@@ -125,7 +127,7 @@ impl UserFile {
     }
 
     /// Returns the names of the variables that the model provider in use reads.
-    fn keys(self) -> Vec<String> {
+    fn variable_names(self) -> Vec<String> {
         let used = self.model_provider.as_deref().unwrap_or("openai").to_owned();
         let providers = self.model_providers.into_iter().filter(|(id, _)| *id == used);
         let mut names: Vec<String> = providers
@@ -169,7 +171,7 @@ mod tests {
             [mcp_servers.x]
             bearer_token_env_var = "MCP_KEY"
         "#;
-        let names = toml::from_str::<UserFile>(text).unwrap().keys();
+        let names = toml::from_str::<ProviderConfig>(text).unwrap().variable_names();
         assert_eq!(names, ["OUR_KEY", "OUR_TEAM"]);
     }
 
@@ -178,8 +180,11 @@ mod tests {
         let user = "model_provider = \"ours\"\n[model_providers.ours]\nname = \"Ours\"\n";
         let system = "model_provider = \"theirs\"\n[model_providers.ours]\nenv_key = \"OUR_KEY\"\n\
                       [model_providers.theirs]\nenv_key = \"THEIR_KEY\"\n";
-        let read = |text| toml::from_str::<UserFile>(text).unwrap();
-        assert_eq!(read(user).over(read(system)).keys(), ["OUR_KEY"]);
-        assert_eq!(UserFile::default().over(read(system)).keys(), ["THEIR_KEY"]);
+        let read = |text| toml::from_str::<ProviderConfig>(text).unwrap();
+        assert_eq!(read(user).merge_over(read(system)).variable_names(), ["OUR_KEY"]);
+        assert_eq!(
+            ProviderConfig::default().merge_over(read(system)).variable_names(),
+            ["THEIR_KEY"]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Drives one long-lived `codex app-server` over its standard streams.
+//! Drives one long-lived `codex app-server` process over its standard streams.
 
 mod bubblewrap;
 mod cell;
@@ -35,7 +35,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_core::task::{Probe, Tasks};
+use codeinfo_core::task::{CachedProbe, Tasks};
 use tokio::{
     sync::{OnceCell, watch},
     time::timeout,
@@ -43,213 +43,225 @@ use tokio::{
 use tracing::{info, warn};
 
 pub use self::{
-    cell::{Confinement, Network},
+    cell::{ShellConfinement, ShellNetwork},
     codex_config::is_search,
     ephemeral::{
-        EphemeralError, EphemeralOpening, EphemeralQuestion, EphemeralReply, EphemeralThread,
+        EphemeralError, EphemeralQuestion, EphemeralReply, EphemeralThread, EphemeralThreadOptions,
     },
     error::CodexError,
-    event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
-    extra::Extra,
-    fence::{Readable, Unread},
+    event::{CodexEvent, CodexToolCall, CodexTurnEnd, MAX_TEXT_BYTES, TokenUsage},
+    extra::ExtraEndpoint,
+    fence::{ExcludedRoot, ReadableRoot},
     other_variables::OtherVariables,
-    presence::{Presence, Unavailable},
-    protocol::Model,
-    sandbox::{Boxed, Sandboxed},
+    presence::{CodexAvailability, UnavailableReason},
+    protocol::CodexModel,
+    sandbox::{CommandPermissions, SandboxedCommand},
     settings::{ApprovalPolicy, CodexSettings, EFFORTS, NetworkAccess, SandboxMode, WebSearchMode},
-    thread::{Opening, Running, Thread},
+    thread::{RunningTurn, Thread, ThreadOptions},
     turn_error::{TurnError, TurnErrorKind},
 };
 use self::{
-    fence::Sight,
-    scratch::Scratches,
-    server::{Counters, Server},
-    slot::{Need, Slot},
-    thread::Place,
+    fence::SecretLocator,
+    scratch::ScratchFolders,
+    server::{CodexCounters, CodexServer},
+    slot::{ServerRequirement, ServerSlot},
+    thread::ThreadOpener,
 };
 
-/// Longest check whether Codex is usable.
+/// Maximum duration of an availability check.
 const MAX_PROBE: Duration = Duration::from_secs(15);
-/// A process younger than this is believed that Codex cannot be used. Signing in through a file is
-/// seen sooner than that: a changed file has the process replaced.
+/// Age up to which a process that reports a missing sign-in or key is trusted. An older one is restarted and
+/// asked again. A sign-in that writes a file is noticed earlier, because a changed file replaces the process.
 const BELIEVED: Duration = Duration::from_secs(5);
 
-/// Codex as this program uses it. Clones share the process, which is started on first need, started
-/// again when it died, and ends with `tasks`.
+/// Handle on Codex. Clones share the process, which starts on first use, restarts after a crash and ends with
+/// `tasks`.
 #[derive(Clone)]
 pub struct Codex(Arc<Inner>);
 
 struct Inner {
     settings: CodexSettings,
     tasks: Tasks,
-    counters: Arc<Counters>,
-    slot: Slot,
-    known: Probe<Presence>,
-    /// How the latest process confines the shell.
-    confinement: std::sync::Mutex<Option<Confinement>>,
-    /// Made on first need.
-    scratches: OnceCell<Scratches>,
-    sight: Sight,
-    /// What was asked last of what the shell does not read.
-    unread: Probe<Asked>,
-    /// Whether Codex can be used, for who waits for a change; `None` before the first probe.
+    counters: Arc<CodexCounters>,
+    slot: ServerSlot,
+    known: CachedProbe<CodexAvailability>,
+    /// Shell confinement of the latest process.
+    confinement: std::sync::Mutex<Option<ShellConfinement>>,
+    /// Created on first use.
+    scratches: OnceCell<ScratchFolders>,
+    sight: SecretLocator,
+    /// Latest result of the check for roots that the shell cannot read.
+    unread: CachedProbe<RootAccessCheck>,
+    /// True while Codex is usable, for listeners; `None` before the first probe.
     usable: watch::Sender<Option<bool>>,
-    /// Whether a probe in the background is under way.
+    /// Set while a background probe runs.
     refreshing: AtomicBool,
 }
 
-/// What was given to be read, and what of it is not.
-type Asked = (Vec<Readable>, Vec<Unread>);
+/// Readable roots of a check, and those that were excluded.
+type RootAccessCheck = (Vec<ReadableRoot>, Vec<ExcludedRoot>);
 
-/// What was counted since the start, for `/metrics`.
+/// Counters since the start, for `/metrics`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    /// Processes started.
+pub struct CodexCounts {
     pub starts: u64,
     /// Lines of Codex that were too long or not JSON.
     pub malformed_lines: u64,
     /// Notifications and item kinds that this program does not know.
     pub unknown_notifications: u64,
-    /// Requests of Codex for approval or input, each declined.
+    /// Requests of Codex for approval or input; all were declined.
     pub refused_requests: u64,
 }
 
 impl Codex {
     pub fn new(settings: CodexSettings, tasks: Tasks) -> Self {
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(CodexCounters::default());
         Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
             let inner = Weak::clone(inner);
             let on_end = Arc::new(move |end| {
                 if let Some(inner) = inner.upgrade() {
-                    Self(inner).ended(end);
+                    Self(inner).handle_process_end(end);
                 }
             });
-            let slot = Slot::new(settings.clone(), tasks.clone(), Arc::clone(&counters), on_end);
+            let slot =
+                ServerSlot::new(settings.clone(), tasks.clone(), Arc::clone(&counters), on_end);
             Inner {
                 settings,
                 tasks,
                 counters,
                 slot,
-                known: Probe::default(),
+                known: CachedProbe::default(),
                 confinement: std::sync::Mutex::default(),
                 scratches: OnceCell::new(),
-                sight: Sight::default(),
-                unread: Probe::default(),
+                sight: SecretLocator::default(),
+                unread: CachedProbe::default(),
                 usable: watch::Sender::new(None),
                 refreshing: AtomicBool::new(false),
             }
         }))
     }
 
-    /// Returns what is known, at once; starts a probe in the background when that is old.
-    pub fn presence(&self) -> Presence {
-        let latest = self.0.known.latest();
+    /// Returns the last known availability at once, and starts a background probe if it is outdated.
+    pub fn availability(&self) -> CodexAvailability {
+        let latest = self.0.known.latest_result();
         if latest.as_ref().is_none_or(|(_, age)| *age >= self.0.settings.presence_ttl) {
-            self.refresh(BELIEVED);
+            self.refresh_in_background(BELIEVED);
         }
-        latest.map_or_else(presence::unknown, |(presence, _)| presence)
+        latest.map_or_else(presence::unknown_availability, |(presence, _)| presence)
     }
 
-    /// Returns what is known, if anything is.
-    pub fn known(&self) -> Option<Presence> {
-        self.0.known.latest().map(|(presence, _)| presence)
+    /// Returns the last known availability, or `None` before the first probe.
+    pub fn known_availability(&self) -> Option<CodexAvailability> {
+        self.0.known.latest_result().map(|(presence, _)| presence)
     }
 
-    /// Checks now whether Codex is usable. Callers at the same time share one probe.
-    pub async fn check(&self) -> Presence {
+    /// Checks availability now. Concurrent callers share one probe.
+    pub async fn check_availability(&self) -> CodexAvailability {
         self.check_believing(BELIEVED).await
     }
 
-    /// Does the same, and believes a process younger than `believed` that Codex cannot be used.
-    async fn check_believing(&self, believed: Duration) -> Presence {
+    /// Checks availability now, and trusts a process younger than `believed` that reports a missing sign-in or
+    /// key.
+    async fn check_believing(&self, believed: Duration) -> CodexAvailability {
         let asked = Instant::now();
         let probe = || async {
-            let presence = match timeout(MAX_PROBE, self.probe(believed)).await {
+            let presence = match timeout(MAX_PROBE, self.probe_availability(believed)).await {
                 Ok(Ok(presence)) => presence,
-                Ok(Err(error)) => Presence::Unavailable(error.unavailable()),
-                Err(_) => Presence::Unavailable(CodexError::TimedOut("a check").unavailable()),
+                Ok(Err(error)) => CodexAvailability::Unavailable(error.unavailable_reason()),
+                Err(_) => CodexAvailability::Unavailable(
+                    CodexError::TimedOut("a check").unavailable_reason(),
+                ),
             };
-            self.changed(&presence);
+            self.announce_change(&presence);
             presence
         };
         self.0.known.get(|_, age| age < asked.elapsed(), probe).await
     }
 
-    /// Returns the presence to decide by: what is known while it says that Codex can be used, else
-    /// the result of a probe. So Codex coming back is seen by the next question. Where it ended again
-    /// and again, this waits for the next start.
-    pub async fn usable(&self) -> Presence {
-        if let available @ Presence::Available { .. } = self.presence() {
+    /// Returns the availability to decide by: the known one while Codex is usable, else the result of a probe.
+    /// A question therefore notices at once that Codex is back. If Codex crashed repeatedly, this waits for the
+    /// next start.
+    pub async fn current_availability(&self) -> CodexAvailability {
+        if let available @ CodexAvailability::Available { .. } = self.availability() {
             return available;
         }
-        // Why there is no process is for the probe to say.
-        drop(self.0.slot.server_in_time().await);
-        self.check().await
+        // The probe reports why there is no process.
+        drop(self.0.slot.acquire_server_in_time().await);
+        self.check_availability().await
     }
 
     /// Returns the models that Codex offers.
-    pub async fn models(&self) -> Result<Vec<Model>, CodexError> {
-        let server = self.0.slot.server(Need::Any).await?;
-        Ok(server.models().await?.to_vec())
+    pub async fn list_models(&self) -> Result<Vec<CodexModel>, CodexError> {
+        let server = self.0.slot.acquire_server(ServerRequirement::Any).await?;
+        Ok(server.load_models().await?.to_vec())
     }
 
-    /// Opens a thread.
-    pub async fn open(&self, opening: Opening) -> Result<Thread, CodexError> {
-        let server = self.0.slot.server_in_time().await?;
-        let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
-        let (settings, sight) = (&self.0.settings, &self.0.sight);
-        Thread::open(Place { server, settings, scratches, sight }, opening).await
+    pub async fn open_thread(&self, opening: ThreadOptions) -> Result<Thread, CodexError> {
+        let server = self.0.slot.acquire_server_in_time().await?;
+        let scratches = self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
+        let opener =
+            ThreadOpener { server, settings: &self.0.settings, scratches, sight: &self.0.sight };
+        Thread::open(opener, opening).await
     }
 
-    /// Returns how the model's shell is confined, once a process was asked.
-    pub fn confinement(&self) -> Option<Confinement> {
+    /// Returns the confinement of the model's shell, or `None` before the first probe.
+    pub fn confinement(&self) -> Option<ShellConfinement> {
         self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns which of `readable` the model's shell does not read. To be asked while Codex can be used.
-    pub async fn unread(&self, readable: Vec<Readable>) -> Result<Vec<Unread>, CodexError> {
+    /// Returns the roots of `readable` that the model's shell cannot read. Call it while Codex is usable.
+    pub async fn find_excluded_roots(
+        &self,
+        readable: Vec<ReadableRoot>,
+    ) -> Result<Vec<ExcludedRoot>, CodexError> {
         let settings = &self.0.settings;
         if settings.sandbox == SandboxMode::DangerFullAccess {
             return Ok(Vec::new());
         }
-        let is_fresh = |(of, _): &Asked, age| *of == readable && age < settings.presence_ttl;
-        let find_out = || async {
-            let server = self.0.slot.server(Need::Any).await?;
-            let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
-            let place = Place { server, settings, scratches, sight: &self.0.sight };
-            let (_, unread) = place.fence(readable.clone()).await?;
+        let is_fresh =
+            |(roots, _): &RootAccessCheck, age| *roots == readable && age < settings.presence_ttl;
+        let check_roots = || async {
+            let server = self.0.slot.acquire_server(ServerRequirement::Any).await?;
+            let scratches =
+                self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
+            let place = ThreadOpener { server, settings, scratches, sight: &self.0.sight };
+            let (_, unread) = place.build_sandbox_rules(readable.clone()).await?;
             Ok((readable.clone(), unread))
         };
-        self.0.unread.try_get(is_fresh, find_out).await.map(|(_, unread)| unread)
+        self.0.unread.try_get(is_fresh, check_roots).await.map(|(_, unread)| unread)
     }
 
-    async fn scratches(&self) -> Result<Scratches, CodexError> {
-        let (workdir, tasks) = (self.0.settings.workdir.clone(), self.0.tasks.clone());
-        let made = self.0.tasks.spawn_blocking(move || Scratches::new(&workdir, &tasks)).await;
-        let made = made.map_err(|_| CodexError::Stopping)?;
+    async fn create_scratch_folders(&self) -> Result<ScratchFolders, CodexError> {
+        let workdir = self.0.settings.workdir.clone();
+        let tasks = self.0.tasks.clone();
+        let creation =
+            self.0.tasks.spawn_blocking(move || ScratchFolders::new(&workdir, &tasks)).await;
         let path = || self.0.settings.workdir.clone();
-        made.map_err(|source| CodexError::Workdir { path: path(), source })
+        creation
+            .map_err(|_| CodexError::Stopping)?
+            .map_err(|source| CodexError::Workdir { path: path(), source })
     }
 
-    /// Records that a turn failed because Codex or its model service cannot be reached; probes again
-    /// in the background. When the sign-in was not accepted, the process is replaced before it is used
-    /// again, because a running Codex does not see that somebody signed in meanwhile.
-    pub async fn lost(&self, kind: Option<TurnErrorKind>) {
+    /// Records that a turn failed because Codex or its model service was unreachable, and probes again in the
+    /// background. If the sign-in was refused, the process is replaced before its next use: a running Codex
+    /// does not notice a new sign-in.
+    pub async fn record_turn_failure(&self, kind: Option<TurnErrorKind>) {
         if kind == Some(TurnErrorKind::Unauthorized) {
             self.0.slot.invalidate().await;
         }
-        self.refresh(BELIEVED);
+        self.refresh_in_background(BELIEVED);
     }
 
-    /// Has the process replaced, and with it ended whatever it still does.
-    pub async fn replace(&self) {
+    /// Replaces the process before its next use and starts a background probe; replacing it ends its remaining
+    /// work.
+    pub async fn replace_process(&self) {
         self.0.slot.invalidate().await;
-        self.refresh(BELIEVED);
+        self.refresh_in_background(BELIEVED);
     }
 
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> CodexCounts {
         let counters = &self.0.counters;
-        Counts {
+        CodexCounts {
             starts: counters.starts.load(Ordering::Relaxed),
             malformed_lines: counters.malformed_lines.load(Ordering::Relaxed),
             unknown_notifications: counters.unknown_notifications.load(Ordering::Relaxed),
@@ -257,80 +269,89 @@ impl Codex {
         }
     }
 
-    /// Takes note that the process ended by itself, and checks whether the next one is usable.
-    fn ended(&self, end: String) {
-        if self.0.tasks.stopping().is_cancelled() {
+    /// Records an unexpected end of the process, and checks if the next one is usable.
+    fn handle_process_end(&self, end: String) {
+        if self.0.tasks.stop_token().is_cancelled() {
             return;
         }
-        let presence = Presence::Unavailable(CodexError::Gone(end).unavailable());
-        self.changed(&presence);
-        self.0.known.note(presence, Instant::now());
+        let presence = CodexAvailability::Unavailable(CodexError::Gone(end).unavailable_reason());
+        self.announce_change(&presence);
+        self.0.known.record_result(presence, Instant::now());
         let codex = self.clone();
         self.0.tasks.spawn(async move {
             tokio::select! {
-                () = codex.0.tasks.stopping().cancelled() => {}
-                _ = codex.check() => {}
+                () = codex.0.tasks.stop_token().cancelled() => {}
+                _ = codex.check_availability() => {}
             }
         });
     }
 
-    async fn probe(&self, believed: Duration) -> Result<Presence, CodexError> {
+    async fn probe_availability(
+        &self,
+        believed: Duration,
+    ) -> Result<CodexAvailability, CodexError> {
         let asked = Instant::now();
-        let server = self.0.slot.server(Need::Any).await?;
+        let server = self.0.slot.acquire_server(ServerRequirement::Any).await?;
         let is_young = asked.saturating_duration_since(server.started) < believed;
         match self.probe_with(&server).await {
             Err(error @ (CodexError::SignedOut | CodexError::MissingKey { .. })) if is_young => {
                 Err(error)
             }
-            // A running Codex knows only what it read at its start; ask one that starts now.
+            // A running Codex knows only the files that it read at its start; ask a new one.
             Err(_) if server.started < asked => {
                 drop(server);
-                self.probe_with(&*self.0.slot.server(Need::StartedNow).await?).await
+                self.probe_with(&*self.0.slot.acquire_server(ServerRequirement::StartedNow).await?)
+                    .await
             }
             known => known,
         }
     }
 
-    async fn probe_with(&self, server: &Server) -> Result<Presence, CodexError> {
-        let presence = probe::probe(server, &self.0.settings).await?;
-        // Made now, so that what a former process left is gone, and an error is known.
-        self.0.scratches.get_or_try_init(|| self.scratches()).await?;
-        let confinement = server.confinement().await?;
+    async fn probe_with(&self, server: &CodexServer) -> Result<CodexAvailability, CodexError> {
+        let presence = probe::probe_server(server, &self.0.settings).await?;
+        // Created here to remove the leftovers of former processes and to report errors early.
+        self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
+        let confinement = server.probe_confinement().await?;
         *self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner) = Some(confinement);
         Ok(presence)
     }
 
-    /// Starts a probe in the background, one at a time, which believes a process younger than `believed`.
-    fn refresh(&self, believed: Duration) {
+    /// Starts a background probe unless one runs. It trusts a process younger than `believed`, see
+    /// [`BELIEVED`].
+    fn refresh_in_background(&self, believed: Duration) {
         if self.0.refreshing.swap(true, Ordering::AcqRel) {
             return;
         }
         let codex = self.clone();
         self.0.tasks.spawn(async move {
             tokio::select! {
-                () = codex.0.tasks.stopping().cancelled() => {}
+                () = codex.0.tasks.stop_token().cancelled() => {}
                 _ = codex.check_believing(believed) => {}
             }
             codex.0.refreshing.store(false, Ordering::Release);
         });
     }
 
-    /// Announces and logs a change of presence, once.
-    fn changed(&self, presence: &Presence) {
-        let is_usable = Some(matches!(presence, Presence::Available { .. }));
+    /// Announces and logs a change of availability once.
+    fn announce_change(&self, presence: &CodexAvailability) {
+        let is_usable = Some(matches!(presence, CodexAvailability::Available { .. }));
         self.0.usable.send_if_modified(|known| {
-            // The first probe changes nothing: who asked before it waited for it.
+            // The first probe is no change: callers before it waited for its result.
             let is_change = known.is_some() && *known != is_usable;
             *known = is_usable;
             is_change
         });
-        let before = self.0.known.latest().map_or_else(presence::unknown, |(before, _)| before);
+        let before = self
+            .0
+            .known
+            .latest_result()
+            .map_or_else(presence::unknown_availability, |(before, _)| before);
         match presence {
             same if *same == before => {}
-            Presence::Available { version, model } => {
+            CodexAvailability::Available { version, model } => {
                 info!(codex.version = version, codex.model = model, "codex can be used");
             }
-            Presence::Unavailable(unavailable) => {
+            CodexAvailability::Unavailable(unavailable) => {
                 warn!(unavailable.reason, unavailable.hint, "codex cannot be used");
             }
         }

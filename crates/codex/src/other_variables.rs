@@ -1,11 +1,11 @@
-//! The variables of this process that are no settings of ours, from which Codex is given what it needs.
+//! Environment variables that are not our settings; Codex inherits some of them.
 
 use std::{collections::BTreeMap, fmt};
 
-/// Keys of ours, which no other program is given.
+/// Our own keys, which no other program may see.
 const OWN_KEYS: [&str; 3] = ["EMBEDDING_API_KEY", "QDRANT_API_KEY", "SECRET_KEY"];
 
-/// Variables by name, without the keys of ours. Values may be keys of others and are not shown.
+/// Variables by name, without our own keys. `Debug` hides the values, which may be keys of others.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct OtherVariables(BTreeMap<String, String>);
 

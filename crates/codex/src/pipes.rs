@@ -1,14 +1,14 @@
-//! The three pipes of the Codex process, each with an owned task, and its end.
+//! Serves the three pipes of the Codex process with one task each, and waits for its end.
 
 use std::{
     collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration,
 };
 
 use codeinfo_core::{
-    lines::{Line, Lines},
+    lines::{BoundedLine, BoundedLineReader},
     task::Tasks,
 };
-use codeinfo_secrets::foreign::redact;
+use codeinfo_secrets::foreign::redact_message;
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
@@ -18,43 +18,41 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-use super::{error::CodexError, server::Shared};
+use super::{error::CodexError, server::CodexConnection};
 
-/// Longest line of standard output: Codex cuts a tool's result at 1 MiB, and JSON may write each
-/// byte as six.
+/// Maximum bytes of a line of standard output. Codex cuts a tool's result at 1 MiB, and JSON may need six bytes
+/// for each one.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Longest line of standard error that is kept.
+/// Maximum bytes of a line of standard error; longer lines are dropped.
 const MAX_WORDS_BYTES: usize = 16 * 1024;
-/// How long the process may take to end after its input is closed; it takes 0.1 s.
+/// Maximum wait for the process to end after its input is closed; it takes 0.1 s.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long what it said last may take to be read.
+/// Maximum wait for the rest of standard error.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
-/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C does not reach it.
+/// `CREATE_NEW_PROCESS_GROUP`: keeps Ctrl-C from the process.
 #[cfg(windows)]
 const OWN_GROUP: u32 = 0x200;
 
-/// The queue of lines to write: a handle for replies that does not keep the process alive, and the
-/// queue's end.
-pub(super) type Queue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
-
-/// What the process is started as.
-pub(super) struct Start<'a> {
+/// Program, arguments and environment of the process.
+pub(super) struct CodexProcessSpec<'a> {
     pub(super) binary: &'a Path,
     pub(super) arguments: Vec<String>,
-    /// All that it gets of our environment.
+    /// Inherited environment; `PATH` and a few fixed variables are added.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) path: OsString,
     pub(super) settings: &'a crate::CodexSettings,
 }
 
-/// Starts the process and the tasks that serve its pipes.
-pub(super) fn start(
-    start: &Start<'_>,
+/// Starts the process and the tasks that serve its pipes. `queue` receives the lines to write. `replies` sends
+/// to it without keeping the process alive.
+pub(super) fn start_process(
+    start: &CodexProcessSpec<'_>,
     tasks: &Tasks,
-    (replies, queue): Queue,
-    shared: &Arc<Shared>,
+    replies: mpsc::WeakSender<Vec<u8>>,
+    queue: mpsc::Receiver<Vec<u8>>,
+    shared: &Arc<CodexConnection>,
 ) -> Result<(), CodexError> {
-    let Start { binary, settings, .. } = start;
+    let CodexProcessSpec { binary, settings, .. } = start;
     let mut command = Command::new(binary);
     command
         .args(&start.arguments)
@@ -66,7 +64,7 @@ pub(super) fn start(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    // Ctrl-C in a terminal must reach us only: we interrupt turns first, then close the input.
+    // Ctrl-C in a terminal must reach this process only: it interrupts turns first, then closes the input.
     #[cfg(unix)]
     command.process_group(0);
     #[cfg(windows)]
@@ -74,7 +72,7 @@ pub(super) fn start(
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }
-    // A proxy of the environment must not stand between Codex and our search.
+    // Keeps a proxy of the environment from the connection between Codex and our search.
     for name in ["NO_PROXY", "no_proxy"] {
         command.env(name, &settings.no_proxy);
     }
@@ -85,22 +83,26 @@ pub(super) fn start(
         return Err(failed(std::io::Error::other("a pipe is missing")));
     };
     debug!(process.id = child.id(), "Codex started");
-    tasks.spawn(write(stdin, queue, Arc::clone(shared)));
+    tasks.spawn(write_lines(stdin, queue, Arc::clone(shared)));
     let words = tasks.spawn_handle(read_words(stderr, Arc::clone(shared)));
-    tasks.spawn(read(child, (stdout, words), replies, Arc::clone(shared)));
+    tasks.spawn(read_output(child, stdout, words, replies, Arc::clone(shared)));
     Ok(())
 }
 
-/// Writes queued lines until nobody can queue any more, or the process is to end. Ending closes the
-/// process's input, which makes it end.
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared: Arc<Shared>) {
+/// Writes queued lines until all senders are gone or shutdown begins. Returning closes the input of the
+/// process, which makes it end.
+async fn write_lines(
+    mut stdin: ChildStdin,
+    mut queue: mpsc::Receiver<Vec<u8>>,
+    shared: Arc<CodexConnection>,
+) {
     loop {
         let line = tokio::select! {
             () = shared.closing.cancelled() => break,
             line = queue.recv() => line,
         };
         let Some(line) = line else {
-            shared.dismiss();
+            shared.begin_shutdown();
             break;
         };
         let written = tokio::select! {
@@ -115,14 +117,15 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared
     shared.closing.cancel();
 }
 
-/// Reads the process's lines until it ends, then waits for it.
-async fn read(
+/// Reads the lines of the process until it ends, then waits for it.
+async fn read_output(
     mut child: Child,
-    (stdout, words): (ChildStdout, JoinHandle<()>),
+    stdout: ChildStdout,
+    words: JoinHandle<()>,
     replies: mpsc::WeakSender<Vec<u8>>,
-    shared: Arc<Shared>,
+    shared: Arc<CodexConnection>,
 ) {
-    let mut lines = Lines::new(stdout, MAX_LINE_BYTES);
+    let mut lines = BoundedLineReader::new(stdout, MAX_LINE_BYTES);
     tokio::select! {
         () = read_lines(&mut lines, &replies, &shared) => {}
         () = async { shared.closing.cancelled().await; tokio::time::sleep(GRACE).await } => {
@@ -145,41 +148,41 @@ async fn read(
             None
         }
     };
-    // What it said last may still be in the pipe, which a program that it started may hold open.
+    // The last words may still be in the pipe, which a child process may hold open.
     drop(timeout(STDERR_TIMEOUT, words).await);
-    shared.end(status);
+    shared.mark_ended(status);
     shared.gone.cancel();
 }
 
 async fn read_lines(
-    lines: &mut Lines<ChildStdout>,
+    lines: &mut BoundedLineReader<ChildStdout>,
     replies: &mpsc::WeakSender<Vec<u8>>,
-    shared: &Shared,
+    shared: &CodexConnection,
 ) {
     loop {
-        let reply = match lines.next().await {
-            Ok(Some(Line::Whole(line))) => shared.take(&line),
-            // Not JSON either, so it is counted as such.
-            Ok(Some(Line::TooLong { .. })) => shared.take(b""),
+        let reply = match lines.next_line().await {
+            Ok(Some(BoundedLine::Whole(line))) => shared.handle_line(&line),
+            // Counts as a malformed line.
+            Ok(Some(BoundedLine::TooLong { .. })) => shared.handle_line(b""),
             Ok(None) => return,
             Err(error) => {
                 warn!(%error, "the output of Codex cannot be read");
                 return;
             }
         };
-        // A full queue means that Codex does not read; its request then goes without an answer.
+        // A full queue means that Codex does not read; its request then gets no answer.
         if let (Some(reply), Some(queue)) = (reply, replies.upgrade()) {
             drop(queue.try_send(reply));
         }
     }
 }
 
-/// Drains standard error, so that the process never blocks on it, and keeps what it said last.
-async fn read_words(stderr: ChildStderr, shared: Arc<Shared>) {
-    let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
-    while let Ok(Some(line)) = lines.next().await {
-        let Line::Whole(line) = line else { continue };
-        let words = redact(&String::from_utf8_lossy(&line));
+/// Drains standard error so that the process never blocks on it, and records the relevant lines.
+async fn read_words(stderr: ChildStderr, shared: Arc<CodexConnection>) {
+    let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next_line().await {
+        let BoundedLine::Whole(line) = line else { continue };
+        let words = redact_message(&String::from_utf8_lossy(&line));
         if !words.is_empty() {
             debug!(codex.stderr = words, "Codex says");
             shared.note_stderr(words);

@@ -1,29 +1,29 @@
-//! Whether Codex can be used, and if not, what to do.
+//! Availability of Codex, with the reason and a hint if it is unavailable.
 
-/// Whether Codex can be used.
+/// Availability of Codex.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Presence {
+pub enum CodexAvailability {
     Available {
         /// Version of Codex, such as `0.169.0`.
         version: String,
-        /// The model that will be asked for; `None` leaves it to Codex.
+        /// Model that will be requested; `None` leaves the choice to Codex.
         model: Option<String>,
     },
-    Unavailable(Unavailable),
+    Unavailable(UnavailableReason),
 }
 
-/// Why Codex cannot be used, in sentences that are safe to show.
+/// Reason why Codex is unavailable, in sentences that are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unavailable {
-    /// What is wrong.
+pub struct UnavailableReason {
+    /// Description of the failure.
     pub reason: String,
-    /// What to do.
+    /// Advice for the user.
     pub hint: String,
 }
 
-/// What is said before the first probe.
-pub(super) fn unknown() -> Presence {
-    Presence::Unavailable(Unavailable {
+/// Returns the availability before the first probe.
+pub(super) fn unknown_availability() -> CodexAvailability {
+    CodexAvailability::Unavailable(UnavailableReason {
         reason: "Codex has not been looked for yet".to_owned(),
         hint: "ask again in a moment".to_owned(),
     })

@@ -1,13 +1,13 @@
-//! The wire of `codex app-server`: envelopes, parameters and results, as far as they are used.
+//! Wire format of `codex app-server`: the envelopes, parameters and results in use.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Any line that Codex writes; the fields that are set show what it is.
+/// Line that Codex writes; the fields that are set determine its kind.
 #[derive(Debug, Deserialize)]
-pub(super) struct Incoming {
+pub(super) struct CodexMessage {
     pub(super) id: Option<Value>,
     pub(super) method: Option<String>,
     #[serde(default)]
@@ -16,21 +16,20 @@ pub(super) struct Incoming {
     pub(super) error: Option<RpcError>,
 }
 
-/// Why Codex refused a request.
+/// Error that Codex returned for a request.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct RpcError {
     pub(super) code: i64,
     pub(super) message: String,
 }
 
-/// The name that Codex records with each thread it makes for us. A thread of another originator is
-/// not a conversation of ours.
+/// Client name that Codex records with our threads. Threads of other originators are not our conversations.
 pub(super) const ORIGINATOR: &str = "codeinfo";
 
-/// Codex's code for a request that it does not accept, an unknown thread among them.
+/// Error code of Codex for an invalid request, such as an unknown thread.
 pub(super) const INVALID_REQUEST: i64 = -32600;
 
-pub(super) fn initialize() -> Value {
+pub(super) fn build_initialize_params() -> Value {
     json!({
         "clientInfo": {
             "name": ORIGINATOR,
@@ -42,9 +41,9 @@ pub(super) fn initialize() -> Value {
     })
 }
 
-/// Answers what Codex asks of its client. Nobody is there to approve or to type: every approval is
-/// declined, and anything else is not supported (`None`).
-pub(super) fn refusal(method: &str) -> Option<Value> {
+/// Builds the answer to a request of Codex. There is no user to approve or to type, so every approval is
+/// declined. Returns `None` for unsupported requests.
+pub(super) fn build_refusal(method: &str) -> Option<Value> {
     match method {
         "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
             Some(json!({ "decision": "decline" }))
@@ -59,7 +58,7 @@ pub(super) fn refusal(method: &str) -> Option<Value> {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Initialized {
+pub(super) struct InitializeResult {
     /// `codeinfo/0.169.0 (…)`.
     pub(super) user_agent: String,
     pub(super) codex_home: PathBuf,
@@ -67,17 +66,17 @@ pub(super) struct Initialized {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct AccountRead {
+pub(super) struct AccountReadResult {
     pub(super) account: Option<Value>,
     pub(super) requires_openai_auth: bool,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ConfigRead {
+pub(super) struct ConfigReadResult {
     pub(super) config: UserConfig,
 }
 
-/// What the user's own configuration says, as far as it concerns us.
+/// Part of the user's own configuration that this crate reads.
 #[derive(Debug, Deserialize)]
 pub(super) struct UserConfig {
     pub(super) model: Option<String>,
@@ -89,19 +88,19 @@ pub(super) struct UserConfig {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProviderList {
-    pub(super) data: Vec<Provider>,
+    pub(super) data: Vec<ModelProvider>,
     pub(super) default_provider_id: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Provider {
+pub(super) struct ModelProvider {
     pub(super) id: String,
     #[serde(default)]
     pub(super) settings: Value,
 }
 
-impl Provider {
-    /// The environment variable that holds the provider's key, if it needs one.
+impl ModelProvider {
+    /// Returns the environment variable of the provider's key, if it needs one.
     pub(super) fn env_key(&self) -> Option<&str> {
         self.settings.pointer("/auth/envKey").and_then(Value::as_str)
     }
@@ -110,15 +109,15 @@ impl Provider {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ModelList {
-    pub(super) data: Vec<Model>,
+    pub(super) data: Vec<CodexModel>,
     pub(super) next_cursor: Option<String>,
 }
 
-/// A model that Codex offers.
+/// Model that Codex offers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Model {
-    /// What `CODEX_MODEL` and a question's `model` take.
+pub struct CodexModel {
+    /// Identifier for `CODEX_MODEL` and for a question's `model`.
     pub id: String,
     pub display_name: String,
     #[serde(default)]
@@ -126,8 +125,8 @@ pub struct Model {
     pub is_default: bool,
 }
 
-/// Parameters of `thread/start`; `thread/resume` takes the same, because Codex restores only part. A
-/// loaded thread keeps those it was opened with, so they are compared before it is used again.
+/// Parameters of `thread/start` and `thread/resume`; Codex restores only part of them on resume. A loaded
+/// thread keeps the parameters of its opening, so they are compared before it is used again.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadSettings {
@@ -142,7 +141,7 @@ pub(super) struct ThreadSettings {
     pub(super) config: Value,
 }
 
-/// Without the configuration, which holds keys of our endpoints.
+/// Omits the configuration, which holds keys of our endpoints.
 impl fmt::Debug for ThreadSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("ThreadSettings").field("cwd", &self.cwd).finish_non_exhaustive()
@@ -151,7 +150,7 @@ impl fmt::Debug for ThreadSettings {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ThreadResume {
+pub(super) struct ThreadResumeParams {
     pub(super) thread_id: String,
     pub(super) exclude_turns: bool,
     #[serde(flatten)]
@@ -160,10 +159,10 @@ pub(super) struct ThreadResume {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ThreadOpened {
+pub(super) struct ThreadOpenResult {
     pub(super) thread: ThreadInfo,
     pub(super) model: String,
-    /// The permissions that hold; absent from a Codex that does not know them.
+    /// Active permission profile; absent if Codex does not support profiles.
     pub(super) active_permission_profile: Option<PermissionProfile>,
 }
 
@@ -175,25 +174,25 @@ pub(super) struct PermissionProfile {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FeatureList {
-    pub(super) data: Vec<Feature>,
+    pub(super) data: Vec<CodexFeature>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Feature {
+pub(super) struct CodexFeature {
     pub(super) name: String,
     pub(super) enabled: bool,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct CommandEnded {
+pub(super) struct CommandExecResult {
     pub(super) exit_code: i32,
     #[serde(default)]
     pub(super) stderr: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ThreadRead {
+pub(super) struct ThreadReadResult {
     pub(super) thread: ThreadInfo,
 }
 
@@ -206,7 +205,7 @@ pub(super) struct ThreadInfo {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct TurnStart {
+pub(super) struct TurnStartParams {
     pub(super) thread_id: String,
     pub(super) input: [Value; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,7 +218,7 @@ pub(super) struct TurnStart {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct TurnStarted {
+pub(super) struct TurnStartResult {
     pub(super) turn: TurnInfo,
 }
 

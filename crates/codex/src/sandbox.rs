@@ -1,5 +1,4 @@
-//! One command in the sandbox of Codex, for programs of others beside the model's shell: they read
-//! what they are given, write what they are given, and see nothing else.
+//! Runs a command of another program in Codex's sandbox, with access to its permitted files only.
 
 use std::{
     collections::BTreeMap,
@@ -10,73 +9,73 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Codex, CodexError, Readable, bubblewrap, cell,
-    codex_config::{command_network, toml},
-    fence::{Fence, Surroundings, is_plain},
+    Codex, CodexError, ReadableRoot, bubblewrap, cell,
+    codex_config::{command_network, to_inline_toml},
+    fence::{SandboxContext, SandboxRules, is_plain},
     files, inherit,
-    server::program,
+    server::find_program_files,
 };
 use crate::NetworkAccess;
 
-/// What a command may do.
+/// Permissions of a sandboxed command.
 #[derive(Debug, Clone)]
-pub struct Sandboxed {
-    /// Indexed folders, without their secrets.
-    pub readable: Vec<Readable>,
-    /// Files and folders of the command itself, which it reads.
+pub struct CommandPermissions {
+    /// Indexed folders that it may read, without their secrets.
+    pub readable: Vec<ReadableRoot>,
+    /// Files and folders of the command itself, which it may read.
     pub programs: Vec<PathBuf>,
-    /// Folders that it writes.
     pub writable: Vec<PathBuf>,
-    /// Its working folder.
     pub dir: PathBuf,
     pub network: NetworkAccess,
-    /// Folders that nothing of the above opens to it.
+    /// Folders that stay hidden even inside granted ones.
     pub hidden: Vec<PathBuf>,
-    /// The folder of Codex for this: the user's own has settings and keys.
+    /// Codex home for this command; the user's own has settings and keys.
     pub home: PathBuf,
 }
 
-/// What is run in place of the command.
+/// Command line that runs the command in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Boxed {
+pub struct SandboxedCommand {
     pub program: PathBuf,
     pub args: Vec<OsString>,
-    /// Variables of Codex, beside those of the command.
+    /// Variables for Codex, in addition to those of the command.
     pub env: BTreeMap<String, String>,
 }
 
 impl Codex {
-    /// Returns what runs `command` with `args` in the sandbox. No variable of the command shows in it.
-    pub async fn boxed(
+    /// Returns the command line that runs `command` with `args` in the sandbox. The command line does not
+    /// contain the command's variables.
+    pub async fn sandbox_command(
         &self,
-        sandboxed: Sandboxed,
+        sandboxed: CommandPermissions,
         command: &Path,
         args: &[OsString],
-    ) -> Result<Boxed, CodexError> {
+    ) -> Result<SandboxedCommand, CodexError> {
         let inner = &self.0;
-        let binary = files::binary(&inner.settings).await?;
-        let codex = program(&binary, &inner.tasks).await.ok_or(CodexError::NoNative)?;
-        let Sandboxed { readable, programs, writable, dir, network, hidden, home } = sandboxed;
+        let binary = files::find_binary(&inner.settings).await?;
+        let codex = find_program_files(&binary, &inner.tasks).await.ok_or(CodexError::NoNative)?;
+        let CommandPermissions { readable, programs, writable, dir, network, hidden, home } =
+            sandboxed;
         let paths = programs.iter().chain(&writable).chain([&dir, &home]);
         if let Some(path) = paths.into_iter().find(|path| !is_plain(path)) {
             return Err(CodexError::Pattern { path: path.clone() });
         }
-        // What is written is outside of what is denied around it.
+        // Writable folders may lie inside denied ones, so the denied paths are split around them.
         let own = codex.iter().chain(&programs).chain(&writable).chain([&home]).cloned();
-        let hidden = inherit::home(&inner.settings).into_iter().chain(hidden);
-        let surroundings = Surroundings {
+        let hidden = inherit::codex_home(&inner.settings).into_iter().chain(hidden);
+        let surroundings = SandboxContext {
             program: own.collect(),
             private: inherit::private_places(&inner.settings, hidden),
         };
-        let (readable, _) = inner.sight.of(readable, &inner.tasks).await;
+        let (readable, _) = inner.sight.locate_secrets(readable, &inner.tasks).await;
         let settings = inner.settings.clone();
         let built = inner.tasks.spawn_blocking(move || {
-            let (mut fence, _) = Fence::around(&readable, &surroundings);
+            let (mut fence, _) = SandboxRules::build(&readable, &surroundings);
             for path in &writable {
-                fence.write(path);
+                fence.allow_writing(path);
             }
-            let path = bubblewrap::install(&settings, &codex);
-            bubblewrap::save_copies(&settings.data_dir, &fence.copies());
+            let path = bubblewrap::install_wrapper(&settings, &codex);
+            bubblewrap::save_copies(&settings.data_dir, &fence.copy_git_settings());
             (fence, path)
         });
         let (fence, path) = built.await.map_err(|_| CodexError::Stopping)?;
@@ -91,7 +90,7 @@ impl Codex {
         boxed.push(format!("features.network_proxy={is_proxied}").into());
         for (key, value) in settings {
             boxed.push("-c".into());
-            boxed.push(format!("{profile}.{key}={}", toml(&value)).into());
+            boxed.push(format!("{profile}.{key}={}", to_inline_toml(&value)).into());
         }
         boxed.push("--".into());
         boxed.push(command.as_os_str().to_owned());
@@ -99,6 +98,6 @@ impl Codex {
         let text = |text: &OsStr| text.to_string_lossy().into_owned();
         let variables = [("CODEX_HOME", text(home.as_os_str())), ("PATH", text(&path))];
         let env = variables.map(|(name, value)| (name.to_owned(), value)).into();
-        Ok(Boxed { program: binary, args: boxed, env })
+        Ok(SandboxedCommand { program: binary, args: boxed, env })
     }
 }

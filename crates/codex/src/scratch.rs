@@ -1,4 +1,4 @@
-//! Scratch folders: one for each conversation that is loaded, seen by its shell alone, and removed with it.
+//! Scratch folders, one per loaded conversation, visible to its shell alone and removed with it.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -11,70 +11,71 @@ use codeinfo_core::task::Tasks;
 use tracing::debug;
 use uuid::Uuid;
 
-/// What the name of a process's folder begins with.
+/// Name prefix of a process's folder.
 const PREFIX: &str = "process-";
-/// The file that a process holds locked while its folder is in use.
+/// Name of the file that a process holds locked while it uses its folder.
 const LOCK: &str = "lock";
-/// How long removing may be tried again while commands that are being ended still write.
+/// Maximum time to retry a removal while ending commands still write.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The scratch folders of this process, in a folder of its own.
+/// Scratch folders of this process, in a folder of its own.
 #[derive(Debug)]
-pub(super) struct Scratches {
+pub(super) struct ScratchFolders {
     folder: PathBuf,
     tasks: Tasks,
 }
 
-/// The scratch folder of one conversation. Dropping it removes it.
+/// Scratch folder of one conversation; dropping it removes it.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(super) struct ScratchFolder {
     pub(super) path: PathBuf,
     tasks: Tasks,
 }
 
-impl Scratches {
-    /// Makes the folder below `workdir`, and removes those of processes that are gone. The folder is
-    /// removed when `tasks` stop.
+impl ScratchFolders {
+    /// Creates the folder below `workdir` and removes the folders of ended processes. The folder is removed
+    /// when `tasks` stop.
     pub(super) fn new(workdir: &Path, tasks: &Tasks) -> io::Result<Self> {
         make_private(workdir)?;
-        sweep(workdir);
+        remove_stale_folders(workdir);
         let folder = workdir.canonicalize()?.join(format!("{PREFIX}{}", Uuid::new_v4()));
         make_private(&folder)?;
         let lock = File::create(folder.join(LOCK))?;
         lock.try_lock().map_err(io::Error::from)?;
-        let (ours, stopping) = (folder.clone(), tasks.stopping().clone());
+        let own_folder = folder.clone();
+        let stopping = tasks.stop_token().clone();
         let owner = tasks.clone();
         tasks.spawn(async move {
             stopping.cancelled().await;
             drop(owner.spawn_blocking(move || {
-                remove(&ours);
+                remove_folder(&own_folder);
                 drop(lock);
             }));
         });
         Ok(Self { folder, tasks: tasks.clone() })
     }
 
-    /// Makes the scratch folder of one more conversation, under a name that nobody knows.
-    pub(super) fn make(&self) -> io::Result<Scratch> {
+    /// Creates a scratch folder under an unguessable name.
+    pub(super) fn create_folder(&self) -> io::Result<ScratchFolder> {
         let path = self.folder.join(Uuid::new_v4().to_string());
         make_private(&path)?;
-        Ok(Scratch { path, tasks: self.tasks.clone() })
+        Ok(ScratchFolder { path, tasks: self.tasks.clone() })
     }
 
-    /// The folder that holds them all.
+    /// Returns the folder that contains all scratch folders.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let path = std::mem::take(&mut self.path);
         match tokio::runtime::Handle::try_current() {
-            Ok(_) => drop(self.tasks.spawn_blocking(move || remove(&path))),
-            // The runtime is gone, and with it whatever would have to wait.
-            Err(_) => remove(&path),
+            Ok(_) => drop(self.tasks.spawn_blocking(move || remove_folder(&path))),
+            // Without a runtime, blocking here delays no task.
+            Err(_) => remove_folder(&path),
         }
     }
 }
@@ -87,8 +88,8 @@ fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes the folders of processes that are gone: their locks can be had.
-fn sweep(workdir: &Path) {
+/// Removes the folders of ended processes, whose locks are free.
+fn remove_stale_folders(workdir: &Path) {
     for entry in fs::read_dir(workdir).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -96,22 +97,23 @@ fn sweep(workdir: &Path) {
             continue;
         }
         let lock = entry.path().join(LOCK);
-        // A pipe in its place would be waited for.
+        // Opening a pipe in its place would block.
         if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
             continue;
         }
-        // Without a lock file the process ended, or is, between two lines of `Scratches::new`.
+        // A folder without a lock file belongs to a process that is, or was killed, inside
+        // `ScratchFolders::new`.
         let Ok(lock) = File::open(lock) else { continue };
         if lock.try_lock().is_ok() {
-            remove(&entry.path());
+            remove_folder(&entry.path());
         }
     }
 }
 
-/// Removes `folder`, whatever is in it, and whatever rights that was given.
-fn remove(folder: &Path) {
+/// Removes `folder` with its content, regardless of permissions.
+fn remove_folder(folder: &Path) {
     let deadline = Instant::now() + REMOVAL_TIMEOUT;
-    while let Err(error) = empty(folder).and_then(|()| fs::remove_dir(folder)) {
+    while let Err(error) = empty_folder(folder).and_then(|()| fs::remove_dir(folder)) {
         if error.kind() == io::ErrorKind::NotFound && folder.symlink_metadata().is_err() {
             return;
         }
@@ -124,9 +126,9 @@ fn remove(folder: &Path) {
     }
 }
 
-/// Removes what is in `folder`. Folders in folders are moved up first: a command can nest them deeper
-/// than a path is long, and deeper than a thread has stack for.
-fn empty(folder: &Path) -> io::Result<()> {
+/// Removes the content of `folder`. Nested folders are moved up first: a command can nest them deeper than the
+/// maximum path length, and deeper than recursion on a thread's stack allows.
+fn empty_folder(folder: &Path) -> io::Result<()> {
     loop {
         let mut is_flat = true;
         for entry in fs::read_dir(folder)? {
@@ -136,11 +138,11 @@ fn empty(folder: &Path) -> io::Result<()> {
                 continue;
             }
             is_flat = false;
-            own(&entry.path())?;
+            grant_owner_rights(&entry.path())?;
             for inner in fs::read_dir(entry.path())? {
                 let inner = inner?;
                 if inner.file_type()?.is_dir() {
-                    own(&inner.path())?;
+                    grant_owner_rights(&inner.path())?;
                     fs::rename(inner.path(), folder.join(Uuid::new_v4().to_string()))?;
                 } else {
                     fs::remove_file(inner.path())?;
@@ -154,15 +156,15 @@ fn empty(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives its owner all rights to `folder`.
+/// Grants the owner all rights to `folder`.
 #[cfg(unix)]
-fn own(folder: &Path) -> io::Result<()> {
+fn grant_owner_rights(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
 }
 
 #[cfg(not(unix))]
-fn own(_: &Path) -> io::Result<()> {
+fn grant_owner_rights(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -179,7 +181,7 @@ mod tests {
         let mut shell = std::process::Command::new("sh");
         let made = shell.args(["-c", nested]).current_dir(&folder).status().unwrap();
         assert!(made.success());
-        remove(&folder);
+        remove_folder(&folder);
         assert!(!folder.try_exists().unwrap());
     }
 }

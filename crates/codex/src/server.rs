@@ -1,4 +1,4 @@
-//! One `codex app-server` process: requests matched with answers, notifications handed to turns.
+//! Client of one `codex app-server` process: matches answers to requests and passes notifications to turns.
 
 mod shared;
 
@@ -15,7 +15,7 @@ use std::{
 
 use codeinfo_core::{
     ConversationId,
-    task::{Probe, Tasks},
+    task::{CachedProbe, Tasks},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -26,104 +26,103 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use self::shared::{Forget, Queue, line};
-pub(super) use self::shared::{OnEnd, Shared, ThreadEvent};
+pub(super) use self::shared::{CodexConnection, EndCallback, ThreadEvent};
+use self::shared::{PendingRequestGuard, ThreadEventQueue, encode_line};
 use super::{
     bubblewrap,
-    cell::{self, Confinement, Network},
-    codex_config::{self, Base},
+    cell::{self, ShellConfinement, ShellNetwork},
+    codex_config::{self, BasePermissions},
     error::CodexError,
-    fence::{Fence, Surroundings},
-    files::Stamp,
-    idle::Idle,
+    fence::{SandboxContext, SandboxRules},
+    files::CodexConfigStamp,
+    idle::IdleThreads,
     inherit, pipes,
-    protocol::{self, Initialized, Model, RpcError, UserConfig},
+    protocol::{self, CodexModel, InitializeResult, RpcError, UserConfig},
     vendor,
 };
 
-/// Lines that wait to be written; requests are small and few, so a full queue means that Codex no
-/// longer reads.
+/// Maximum queued lines. Requests are small and few, so a full queue means that Codex no longer reads.
 const QUEUED_LINES: usize = 256;
-/// Events that may wait for a turn; a turn with more is given up.
+/// Maximum queued events of a turn; a turn with more is abandoned.
 const QUEUED_EVENTS: usize = 4096;
-/// Longest wait for the word of Codex that permissions hold; it comes with the answer.
+/// Maximum wait for the confirmation of permissions, which Codex sends with the answer.
 const CONFIRMATION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is counted over all processes, for `/metrics`.
+/// Counters of all processes, for `/metrics`.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct CodexCounters {
     pub(super) starts: AtomicU64,
     pub(super) malformed_lines: AtomicU64,
     pub(super) unknown_notifications: AtomicU64,
     pub(super) refused_requests: AtomicU64,
 }
 
-/// A running process. Dropping the last handle stops it.
-pub(super) struct Server {
+/// Running Codex process; dropping the last handle stops it.
+pub(super) struct CodexServer {
     lines: mpsc::Sender<Vec<u8>>,
-    shared: Arc<Shared>,
+    shared: Arc<CodexConnection>,
     next_id: AtomicU64,
     pub(super) settings: crate::CodexSettings,
     pub(super) tasks: Tasks,
     /// Version of Codex, such as `0.169.0`.
     pub(super) version: String,
-    /// Its sign-in and configuration when it started: it reads them only then.
-    pub(super) stamp: Stamp,
+    /// Stamp of the sign-in and configuration that the process read at its start.
+    pub(super) stamp: CodexConfigStamp,
     pub(super) home: PathBuf,
-    /// Names of the variables that it was given.
+    /// Names of the environment variables that the process inherited.
     pub(super) variables: BTreeSet<String>,
     pub(super) started: Instant,
-    pub(super) models: OnceCell<Vec<Model>>,
-    /// The configuration of the user, as it was when this process started.
+    pub(super) models: OnceCell<Vec<CodexModel>>,
+    /// The user's configuration at the start of this process.
     pub(super) user_config: OnceCell<UserConfig>,
-    /// Whether permissions can be set for a thread that is open.
+    /// Set if permissions can be changed in an open thread.
     pub(super) sets_permissions: AtomicBool,
-    /// What was found out last, and when.
-    pub(super) confinement: Probe<Confinement>,
-    /// The files of Codex that its sandbox must let it read, where they were found.
+    /// Latest result of the confinement test.
+    pub(super) confinement: CachedProbe<ShellConfinement>,
+    /// Codex's own files, which the sandbox must let it read; `None` if they were not found.
     program: Option<Vec<PathBuf>>,
-    pub(super) idle: Idle,
-    /// Whether a request was left without an answer.
+    pub(super) idle: IdleThreads,
+    /// Set after a request timed out.
     silent: AtomicBool,
-    /// Whether another process takes the next turns.
+    /// Set once another process takes the next turns.
     retired: AtomicBool,
 }
 
-impl Server {
-    /// Starts `binary` and waits until it answers. `on_end` hears when it ends afterwards, unless it
-    /// was asked to.
+impl CodexServer {
+    /// Starts `binary` and waits until it answers. `on_end` is called when the process ends later without a
+    /// request to stop.
     pub(super) async fn start(
         binary: PathBuf,
         settings: &crate::CodexSettings,
-        counters: Arc<Counters>,
+        counters: Arc<CodexCounters>,
         tasks: &Tasks,
-        on_end: OnEnd,
+        on_end: EndCallback,
     ) -> Result<Self, CodexError> {
-        // Taken before the start, so that a change during the start is seen later.
+        // Before the start, so that a change during the start is detected later.
         let before = match &settings.home {
-            Some(home) => Some(Stamp::of(home).await),
+            Some(home) => Some(CodexConfigStamp::from_home(home).await),
             None => None,
         };
         counters.starts.fetch_add(1, Ordering::Relaxed);
         let (lines, queue) = mpsc::channel(QUEUED_LINES);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(CodexConnection {
             state: Mutex::default(),
             counters,
-            closing: tasks.stopping().child_token(),
+            closing: tasks.stop_token().child_token(),
             gone: CancellationToken::new(),
         });
-        let program = program(&binary, tasks).await;
-        let base = base(program.as_deref(), settings);
-        let variables = inherit::variables(settings).await;
+        let program = find_program_files(&binary, tasks).await;
+        let base = build_base_permissions(program.as_deref(), settings);
+        let variables = inherit::collect_variables(settings).await;
         let names = variables.keys().cloned().collect();
-        let start = pipes::Start {
+        let start = pipes::CodexProcessSpec {
             binary: &binary,
-            arguments: codex_config::arguments(settings, &base),
+            arguments: codex_config::build_arguments(settings, &base),
             variables,
-            path: path(program.as_deref(), settings, tasks).await,
+            path: build_search_path(program.as_deref(), settings, tasks).await,
             settings,
         };
-        pipes::start(&start, tasks, (lines.downgrade(), queue), &shared)?;
+        pipes::start_process(&start, tasks, lines.downgrade(), queue, &shared)?;
         let mut server = Self {
             lines,
             shared,
@@ -131,33 +130,34 @@ impl Server {
             settings: settings.clone(),
             tasks: tasks.clone(),
             version: String::new(),
-            stamp: Stamp::default(),
+            stamp: CodexConfigStamp::default(),
             home: PathBuf::new(),
             variables: names,
             started: Instant::now(),
             models: OnceCell::new(),
             user_config: OnceCell::new(),
             sets_permissions: AtomicBool::new(false),
-            confinement: Probe::default(),
+            confinement: CachedProbe::default(),
             program,
-            idle: Idle::default(),
+            idle: IdleThreads::default(),
             silent: AtomicBool::new(false),
             retired: AtomicBool::new(false),
         };
-        let greeting: Initialized = server.call("initialize", &protocol::initialize()).await?;
-        server.send(&json!({ "method": "initialized" })).await?;
+        let greeting: InitializeResult =
+            server.call_method("initialize", &protocol::build_initialize_params()).await?;
+        server.send_message(&json!({ "method": "initialized" })).await?;
         server.stamp = match before {
             Some(stamp) => stamp,
-            None => Stamp::of(&greeting.codex_home).await,
+            None => CodexConfigStamp::from_home(&greeting.codex_home).await,
         };
         server.home = greeting.codex_home;
-        server.version = version(&greeting.user_agent);
-        server.shared.started(on_end);
+        server.version = parse_version(&greeting.user_agent);
+        server.shared.mark_started(on_end);
         if server.is_running() { Ok(server) } else { Err(server.shared.gone_error()) }
     }
 
-    /// Asks for `method` and reads its answer.
-    pub(super) async fn call<T: DeserializeOwned>(
+    /// Calls `method` and parses its answer.
+    pub(super) async fn call_method<T: DeserializeOwned>(
         &self,
         method: &'static str,
         params: &(impl Serialize + Sync),
@@ -166,9 +166,9 @@ impl Server {
         let params =
             serde_json::to_value(params).map_err(|source| CodexError::Form { method, source })?;
         let (answer, answered) = oneshot::channel();
-        self.shared.expect(id, answer)?;
-        let _forget = Forget { shared: &self.shared, id };
-        self.send(&json!({ "id": id, "method": method, "params": params })).await?;
+        self.shared.register_request(id, answer)?;
+        let _forget = PendingRequestGuard { shared: &self.shared, id };
+        self.send_message(&json!({ "id": id, "method": method, "params": params })).await?;
         let answered = timeout(self.settings.request_timeout, answered).await;
         let value = match answered.map_err(|_| self.timed_out(method))? {
             Ok(Ok(value)) => value,
@@ -180,8 +180,8 @@ impl Server {
         T::deserialize(value).map_err(|source| CodexError::Form { method, source })
     }
 
-    async fn send(&self, message: &Value) -> Result<(), CodexError> {
-        let sent = self.lines.send(line(message));
+    async fn send_message(&self, message: &Value) -> Result<(), CodexError> {
+        let sent = self.lines.send(encode_line(message));
         match timeout(self.settings.request_timeout, sent).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(self.shared.gone_error()),
@@ -189,19 +189,18 @@ impl Server {
         }
     }
 
-    /// Notes that the process hangs. What it was asked may still happen in it, so that it must not
-    /// be asked again.
+    /// Records that the process hangs. It may still carry out the request, so the request must not be repeated.
     fn timed_out(&self, method: &'static str) -> CodexError {
         self.silent.store(true, Ordering::Relaxed);
         CodexError::TimedOut(method)
     }
 
-    /// Lets go of every thread without a turn, so that the next process can open them. Those with a
-    /// turn follow once it has ended.
+    /// Releases every idle thread, so that the next process can open it. Threads with a turn follow when the
+    /// turn ends.
     pub(super) async fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
         for thread in self.idle.take_all() {
-            self.leave(thread).await;
+            self.release_thread(thread).await;
         }
     }
 
@@ -209,105 +208,112 @@ impl Server {
         self.retired.load(Ordering::Relaxed)
     }
 
-    /// Lets go of `thread`; one that is not loaded is let go of, too.
-    pub(super) async fn unload(&self, thread: ConversationId) -> Result<(), CodexError> {
+    /// Unloads `thread`; succeeds if it is not loaded.
+    pub(super) async fn unload_thread(&self, thread: ConversationId) -> Result<(), CodexError> {
         let thread = json!({ "threadId": thread.to_string() });
-        self.call::<Value>("thread/unsubscribe", &thread).await.map(drop)
+        self.call_method::<Value>("thread/unsubscribe", &thread).await.map(drop)
     }
 
-    /// Lets go of `thread`, which nobody waits for.
-    pub(super) async fn leave(&self, thread: ConversationId) {
-        if let Err(error) = self.unload(thread).await {
+    /// Unloads `thread` and only logs a failure.
+    pub(super) async fn release_thread(&self, thread: ConversationId) {
+        if let Err(error) = self.unload_thread(thread).await {
             warn!(%error, "an idle thread stays loaded");
         }
     }
 
-    /// Gives `thread`, in which nothing runs, the permissions called `profile`. Returns whether Codex says
-    /// that they hold.
+    /// Applies the permission profile `profile` to the idle `thread`. Returns true if Codex confirms it.
     pub(super) async fn set_permissions(
         &self,
         thread: ConversationId,
         profile: &str,
     ) -> Result<bool, CodexError> {
         let (sender, confirmed) = oneshot::channel();
-        self.shared.state().confirmations.insert(thread, sender);
+        self.shared.lock_state().confirmations.insert(thread, sender);
         let asked = json!({ "threadId": thread.to_string(), "permissions": profile });
-        let updated = self.call::<Value>("thread/settings/update", &asked).await;
-        let held = match &updated {
+        let updated = self.call_method::<Value>("thread/settings/update", &asked).await;
+        let confirmed_profile = match &updated {
             Ok(_) => timeout(CONFIRMATION_TIMEOUT, confirmed).await.ok().and_then(Result::ok),
             Err(_) => None,
         };
-        self.shared.state().confirmations.remove(&thread);
-        updated.map(|_| held.as_deref() == Some(profile))
+        self.shared.lock_state().confirmations.remove(&thread);
+        updated.map(|_| confirmed_profile.as_deref() == Some(profile))
     }
 
-    /// The files of Codex that its sandbox must let it read, where they were found.
-    pub(super) fn program(&self) -> Option<&[PathBuf]> {
+    /// Returns Codex's own files, which the sandbox must let it read, if they were found.
+    pub(super) fn program_files(&self) -> Option<&[PathBuf]> {
         self.program.as_deref()
     }
 
-    /// Whether the process answered everything so far.
+    /// Returns true unless a request has timed out.
     pub(super) fn is_responsive(&self) -> bool {
         !self.silent.load(Ordering::Relaxed)
     }
 
-    /// Subscribes to what happens in `thread` from now on, until the receiver is dropped and
-    /// [`Server::unsubscribe`] is called.
+    /// Subscribes to events of `thread` from now on. To end the subscription, drop the receiver and call
+    /// [`CodexServer::unsubscribe`].
     pub(super) fn subscribe(&self, thread: ConversationId) -> mpsc::Receiver<ThreadEvent> {
         let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
-        let mut state = self.shared.state();
+        let mut state = self.shared.lock_state();
         if state.end.is_none() {
-            state.turns.insert(thread, Queue::new(sender));
+            state.turns.insert(thread, ThreadEventQueue::new(sender));
         }
         receiver
     }
 
     pub(super) fn unsubscribe(&self, thread: ConversationId) {
-        self.shared.state().turns.remove(&thread);
+        self.shared.lock_state().turns.remove(&thread);
     }
 
-    /// Ends the process and waits until it is gone, so that the next one finds its threads free.
+    /// Ends the process and waits until it is gone, so that the next one can open its threads.
     pub(super) async fn stop(self) {
-        self.shared.dismiss();
+        self.shared.begin_shutdown();
         self.shared.gone.cancelled().await;
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.shared.state().end.is_none() && !self.shared.closing.is_cancelled()
+        self.shared.lock_state().end.is_none() && !self.shared.closing.is_cancelled()
     }
 
-    /// Says how the process ended; `None` while it runs.
-    pub(super) fn end(&self) -> Option<String> {
-        self.shared.state().end.clone()
+    /// Returns how the process ended; `None` while it runs.
+    pub(super) fn end_reason(&self) -> Option<String> {
+        self.shared.lock_state().end.clone()
     }
 }
 
-/// Builds what a process may do that no thread says otherwise of.
-fn base(program: Option<&[PathBuf]>, settings: &crate::CodexSettings) -> Base {
-    let program = program.unwrap_or_default().to_owned();
-    let surroundings = Surroundings { program, ..Surroundings::default() };
-    let (mut fence, _) = Fence::around(&[], &surroundings);
-    fence.deny(&settings.data_dir);
-    // What turns have, as the sandbox is tried with it.
-    let network = if settings.network { Network::Proxied } else { Network::Off };
-    Base { profile: cell::profile_name(), fence, network }
+/// Builds the permissions of commands without a thread profile.
+fn build_base_permissions(
+    program: Option<&[PathBuf]>,
+    settings: &crate::CodexSettings,
+) -> BasePermissions {
+    let surroundings = SandboxContext {
+        program: program.unwrap_or_default().to_owned(),
+        ..SandboxContext::default()
+    };
+    let (mut fence, _) = SandboxRules::build(&[], &surroundings);
+    fence.deny_folder(&settings.data_dir);
+    // The network of turns, because the sandbox test uses it.
+    let network = if settings.network { ShellNetwork::Proxied } else { ShellNetwork::Off };
+    BasePermissions { profile: cell::profile_name(), fence, network }
 }
 
-/// Returns the search path of the process, on which it finds our wrapper of its sandbox.
-async fn path(
+/// Returns the search path of the process, which finds our sandbox wrapper first.
+async fn build_search_path(
     program: Option<&[PathBuf]>,
     settings: &crate::CodexSettings,
     tasks: &Tasks,
 ) -> OsString {
-    let (program, ours) = (program.unwrap_or_default().to_owned(), settings.clone());
-    let installed = tasks.spawn_blocking(move || bubblewrap::install(&ours, &program)).await;
+    let codex_files = program.unwrap_or_default().to_owned();
+    let our_settings = settings.clone();
+    let installed = tasks
+        .spawn_blocking(move || bubblewrap::install_wrapper(&our_settings, &codex_files))
+        .await;
     installed.unwrap_or_else(|_| settings.path.clone())
 }
 
-/// Finds the files of Codex beside `binary`.
-pub(super) async fn program(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
-    let binary = binary.to_owned();
-    let found = tasks.spawn_blocking(move || vendor::files(&binary)).await;
+/// Finds the files of Codex that belong to `binary`.
+pub(super) async fn find_program_files(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
+    let started_binary = binary.to_owned();
+    let found = tasks.spawn_blocking(move || vendor::find_codex_files(&started_binary)).await;
     match found {
         Ok(Ok(files)) => files,
         Ok(Err(error)) => {
@@ -318,8 +324,8 @@ pub(super) async fn program(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>
     }
 }
 
-/// `codeinfo/0.169.0 (Debian …)` → `0.169.0`.
-fn version(user_agent: &str) -> String {
+/// Parses the version: `codeinfo/0.169.0 (Debian …)` → `0.169.0`.
+fn parse_version(user_agent: &str) -> String {
     let after = user_agent.split_once('/').map_or(user_agent, |(_, after)| after);
     after.split_whitespace().next().unwrap_or_default().to_owned()
 }

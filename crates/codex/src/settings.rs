@@ -4,54 +4,54 @@ use std::{path::PathBuf, time::Duration};
 
 use super::OtherVariables;
 
-/// The reasoning efforts that Codex knows. It takes any other word, too, and leaves it to the model's
-/// service to refuse every turn.
+/// Reasoning efforts that Codex knows. Codex accepts other words, but the model service then refuses every
+/// turn.
 pub const EFFORTS: [&str; 8] =
     ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
 
-/// How Codex is found and driven.
+/// Settings for finding and driving Codex.
 #[derive(Debug, Clone)]
 pub struct CodexSettings {
-    /// The binary, or a bare name to look for on `path`; `None` looks for `codex` there.
+    /// Binary, or a bare name to find on `path`; `None` finds `codex` there.
     pub bin: Option<PathBuf>,
-    /// The process's `PATH`, to look for `codex` on.
+    /// `PATH` of this process, searched for `codex`.
     pub path: std::ffi::OsString,
-    /// The process's environment, of which Codex gets a part.
+    /// Environment of this process; Codex inherits a part.
     pub environment: OtherVariables,
     /// Hosts that Codex reaches without a proxy: those of the environment, and this machine.
     pub no_proxy: String,
     /// Codex's own folder (sign-in, sessions); `None` leaves it to Codex.
     pub home: Option<PathBuf>,
-    /// Folder of the scratch folders, one for each conversation.
+    /// Folder of the scratch folders, one per conversation.
     pub workdir: PathBuf,
-    /// The server's own folder, which the model's shell never sees.
+    /// Data folder of the server, hidden from the model's shell.
     pub data_dir: PathBuf,
-    /// The model asked for; `None` takes the product's default while Codex offers it, else Codex's.
+    /// Requested model; `None` takes the product's default while Codex offers it, else Codex's.
     pub model: Option<String>,
     /// Reasoning effort, one of [`EFFORTS`].
     pub effort: String,
-    /// Whether a second reader checks what answers claim.
+    /// Enables a second reader that checks the claims of answers.
     pub claim_check: bool,
     pub sandbox: SandboxMode,
     pub approval: ApprovalPolicy,
-    /// Whether the model has a shell, beside the tools of the search.
+    /// Gives the model a shell in addition to the search tools.
     pub shell: bool,
-    /// Whether the model's shell may use the network.
+    /// Gives the model's shell network access.
     pub network: bool,
     pub web_search: WebSearchMode,
-    /// Longest turn.
+    /// Maximum duration of a turn.
     pub turn_timeout: Duration,
-    /// Longest wait for any single answer of the Codex process, turns excepted.
+    /// Maximum wait for any single answer of the Codex process, except turns.
     pub request_timeout: Duration,
-    /// Age at which what is known of Codex's availability is refreshed.
+    /// Age at which the known availability of Codex is refreshed.
     pub presence_ttl: Duration,
-    /// Most turns that run at a time; further questions wait.
+    /// Maximum concurrent turns; further questions wait.
     pub max_turns: usize,
-    /// Most questions that wait, over all conversations; further ones are refused.
+    /// Maximum waiting questions over all conversations; further ones are refused.
     pub max_waiting: usize,
 }
 
-/// What the model's shell may touch.
+/// File access of the model's shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
@@ -70,19 +70,18 @@ impl std::fmt::Display for SandboxMode {
     }
 }
 
-/// What a program in the sandbox reaches over the network.
+/// Network access of a program in the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NetworkAccess {
-    /// Nothing.
     None,
-    /// The outside world, through a proxy that refuses this machine and its surroundings.
+    /// The outside world, through a proxy that refuses this machine and its local network.
     Proxied,
-    /// Whatever this machine reaches, services on it included.
+    /// Everything that this machine reaches, including its own services.
     Open,
 }
 
-/// The approval policy as wished. Codex no longer knows `on-failure` and nobody is there to
-/// approve, so each of them is `never` on the wire.
+/// Approval policy of the settings. Codex no longer knows `on-failure` and there is no user to approve, so both
+/// are sent as `never`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalPolicy {
@@ -90,7 +89,7 @@ pub enum ApprovalPolicy {
     Never,
 }
 
-/// Where the model's web search looks.
+/// Mode of the model's web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WebSearchMode {

@@ -1,10 +1,10 @@
-//! Threads of Codex: opened for a question, run for one turn, kept for a follow-up.
+//! Threads of Codex: opened for a question, used for one turn, kept for a follow-up.
 //!
-//! A loaded thread keeps its permissions and ignores what it is resumed with. What it was opened
-//! with is compared as a whole, and a thread that differs gets a new scratch folder. Neither the end
-//! of a turn nor its interruption ends a command that still runs, or a script of the model that calls
-//! its tools, and such a script goes on unseen in the next turn: so the thread is unloaded after each
-//! turn, which ends both. A thread of another originator is not a conversation of ours.
+//! A loaded thread keeps its permissions and ignores the parameters of a resume. Its opening parameters are
+//! compared as a whole, and a thread that differs gets a new scratch folder. Neither the end of a turn nor its
+//! interruption ends running commands or model scripts that call tools, and such a script would continue unseen
+//! in the next turn. The thread is therefore unloaded after each turn, which ends both. Threads of other
+//! originators are not our conversations.
 
 use std::{
     collections::BTreeMap,
@@ -23,104 +23,110 @@ use tracing::{debug, warn};
 
 use super::{
     bubblewrap,
-    cell::Cell,
-    codex_config::{self, Given},
-    ephemeral::EphemeralOpening,
+    cell::ThreadSandbox,
+    codex_config::{self, ThreadInputs},
+    ephemeral::EphemeralThreadOptions,
     error::CodexError,
-    event::{Ending, Event, Usage},
-    extra::Extra,
-    fence::{self, Fence, Readable, Sight, Surroundings, Unread},
-    idle::Loaded,
+    event::{CodexEvent, CodexTurnEnd, TokenUsage},
+    extra::ExtraEndpoint,
+    fence::{self, ExcludedRoot, ReadableRoot, SandboxContext, SandboxRules, SecretLocator},
+    idle::IdleThread,
     inherit,
     protocol::{
-        ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
-        ThreadSettings, TurnStart, TurnStarted, UserConfig,
+        ConfigReadResult, INVALID_REQUEST, ORIGINATOR, ThreadOpenResult, ThreadReadResult,
+        ThreadResumeParams, ThreadSettings, TurnStartParams, TurnStartResult, UserConfig,
     },
-    scratch::Scratches,
-    server::{Server, ThreadEvent},
+    scratch::ScratchFolders,
+    server::{CodexServer, ThreadEvent},
     turn_error::TurnErrorKind,
 };
 
-/// What Codex says of a thread that another process has open.
+/// Part of Codex's message for a thread that another process has open.
 const HELD: &str = "already has an active writer";
-/// What it says of a thread that it is letting go of.
+/// Part of Codex's message for a thread that is being released.
 const CLOSING: &str = "is closing; retry";
-/// Why a turn is lost whose process runs.
+/// Reason for a lost turn while the process still runs.
 const OVERTAKEN: &str = "events of Codex came faster than they were taken";
-/// How long a former process may take to let go of a thread; it takes a few milliseconds.
+/// Maximum wait for a former process to release a thread; it takes a few milliseconds.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Waits before it is tried again, each twice as long as the one before.
+/// First and longest wait between retries; each is twice the previous one.
 const FIRST_RETRY: Duration = Duration::from_millis(2);
 const LAST_RETRY: Duration = Duration::from_millis(50);
 
-/// What a thread is opened with.
+/// Options for opening a thread.
 #[derive(Debug, Clone)]
-pub struct Opening {
-    /// The thread to continue; `None` starts a new one.
+pub struct ThreadOptions {
+    /// Thread to continue; `None` starts a new one.
     pub thread: Option<ConversationId>,
-    /// The model asked for; `None` takes the one of the settings, or the default.
+    /// Requested model; `None` takes the one of the settings, or the default.
     pub model: Option<String>,
-    /// The instructions.
+    /// Base instructions.
     pub prompt: String,
-    /// Address of the MCP endpoint that searches.
+    /// URL of the MCP endpoint of the search.
     pub search_url: String,
-    /// What it wants to see as a bearer, where it wants one.
+    /// Bearer token of the search endpoint, if it requires one.
     pub search_key: Option<codeinfo_core::Secret>,
-    /// Further MCP endpoints of ours, which it can do without.
-    pub extras: Vec<Extra>,
-    /// What the model reads before the question.
+    /// Optional MCP endpoints of ours.
+    pub extras: Vec<ExtraEndpoint>,
+    /// Text that the model reads before the question.
     pub note: Option<String>,
-    /// What the model's shell may read. Nothing else of the user's is there for it.
-    pub readable: Vec<Readable>,
+    /// Folders that the model's shell may read. It can read no other files of the user.
+    pub readable: Vec<ReadableRoot>,
 }
 
-/// Where a thread is opened: on a process, with the scratch folders of ours.
-pub(super) struct Place<'a> {
-    pub(super) server: Arc<Server>,
+/// Context for opening a thread.
+pub(super) struct ThreadOpener<'a> {
+    pub(super) server: Arc<CodexServer>,
     pub(super) settings: &'a crate::CodexSettings,
-    pub(super) scratches: &'a Scratches,
-    pub(super) sight: &'a Sight,
+    pub(super) scratches: &'a ScratchFolders,
+    pub(super) sight: &'a SecretLocator,
 }
 
-/// A thread that is loaded and about to run a turn.
+/// Loaded thread that is ready for a turn.
 pub struct Thread {
-    server: Arc<Server>,
+    server: Arc<CodexServer>,
     settings: crate::CodexSettings,
     id: ConversationId,
     model: String,
-    /// What it was opened with.
+    /// Parameters of the opening.
     opened_with: ThreadSettings,
     note: Option<String>,
-    cell: Cell,
+    cell: ThreadSandbox,
     tokens: Option<u64>,
     events: mpsc::Receiver<ThreadEvent>,
-    /// What Codex calls each of [`Opening::extras`].
+    /// Maps the names of [`ThreadOptions::extras`] in Codex to the requested names.
     extras: BTreeMap<String, String>,
 }
 
 impl Thread {
-    /// Opens a thread.
-    pub(super) async fn open(place: Place<'_>, opening: Opening) -> Result<Self, CodexError> {
+    pub(super) async fn open(
+        place: ThreadOpener<'_>,
+        opening: ThreadOptions,
+    ) -> Result<Self, CodexError> {
         match opening.thread {
-            None => Self::start(place, opening).await,
+            None => Self::start_new(place, opening).await,
             Some(id) => Self::resume(place, opening, id).await,
         }
     }
 
-    async fn start(place: Place<'_>, mut opening: Opening) -> Result<Self, CodexError> {
+    async fn start_new(
+        place: ThreadOpener<'_>,
+        mut opening: ThreadOptions,
+    ) -> Result<Self, CodexError> {
         let note = opening.note.take();
-        let given = place.given(opening).await?;
-        let cell = place.cell()?;
-        let Place { server, settings, .. } = place;
-        let (asked, extras) = (codex_config::thread(settings, &given, &cell), given.extra_names());
-        let opened: ThreadOpened = server.call("thread/start", &asked).await?;
+        let inputs = place.prepare_inputs(opening).await?;
+        let cell = place.create_sandbox()?;
+        let ThreadOpener { server, settings, .. } = place;
+        let asked = codex_config::build_thread_settings(settings, &inputs, &cell);
+        let extras = inputs.extra_names();
+        let opened: ThreadOpenResult = server.call_method("thread/start", &asked).await?;
         let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
             method: "thread/start",
             code: 0,
             message: "the thread's id is not a UUID".to_owned(),
         })?;
-        if let Err(error) = server.confine(id, &asked, &cell, &opened).await {
-            server.leave(id).await;
+        if let Err(error) = server.confine_shell(id, &asked, &cell, &opened).await {
+            server.release_thread(id).await;
             return Err(error);
         }
         let events = server.subscribe(id);
@@ -139,15 +145,15 @@ impl Thread {
     }
 
     async fn resume(
-        place: Place<'_>,
-        mut opening: Opening,
+        place: ThreadOpener<'_>,
+        mut opening: ThreadOptions,
         id: ConversationId,
     ) -> Result<Self, CodexError> {
         let note = opening.note.take();
         let thread_id = id.to_string();
         let asked = json!({ "threadId": thread_id });
-        let read = place.server.call::<ThreadRead>("thread/read", &asked);
-        let (read, given) = tokio::join!(read, place.given(opening));
+        let read = place.server.call_method::<ThreadReadResult>("thread/read", &asked);
+        let (read, inputs) = tokio::join!(read, place.prepare_inputs(opening));
         let thread = match read {
             Ok(read) => read.thread,
             Err(CodexError::Refused { code: INVALID_REQUEST, message, .. }) => {
@@ -156,121 +162,141 @@ impl Thread {
             }
             Err(error) => return Err(error),
         };
-        // The user's own sessions are in the same place, and are not ours to open.
+        // The user's own sessions are stored in the same place and must not be opened.
         if thread.id != thread_id || thread.originator.as_deref() != Some(ORIGINATOR) {
             return Err(CodexError::UnknownThread);
         }
-        let given = given?;
-        let loaded = place.server.idle.take(id);
+        let inputs = inputs?;
+        let loaded = place.server.idle.take_thread(id);
         let tokens = loaded.as_ref().and_then(|loaded| loaded.tokens);
-        // A loaded thread ignores what it is resumed with.
+        // A loaded thread ignores the parameters of a resume.
         let kept = loaded.filter(|loaded| {
-            loaded.settings == codex_config::thread(place.settings, &given, &loaded.cell)
+            loaded.settings
+                == codex_config::build_thread_settings(place.settings, &inputs, &loaded.cell)
         });
         let cell = if let Some(kept) = kept {
             kept.cell
         } else {
-            place.server.unload(id).await?;
-            place.cell()?
+            place.server.unload_thread(id).await?;
+            place.create_sandbox()?
         };
-        let Place { server, settings, .. } = place;
-        let (asked, extras) = (codex_config::thread(settings, &given, &cell), given.extra_names());
+        let ThreadOpener { server, settings, .. } = place;
+        let asked = codex_config::build_thread_settings(settings, &inputs, &cell);
+        let extras = inputs.extra_names();
         let events = server.subscribe(id);
-        let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
+        let resume = ThreadResumeParams { thread_id, exclude_turns: true, settings: asked };
         let opening = async {
-            let opened = load(&server, &resume).await?;
-            server.confine(id, &resume.settings, &cell, &opened).await?;
+            let opened = load_thread(&server, &resume).await?;
+            server.confine_shell(id, &resume.settings, &cell, &opened).await?;
             Ok(opened)
         };
         let opened = match opening.await {
             Ok(opened) => opened,
             Err(error) => {
                 server.unsubscribe(id);
-                server.leave(id).await;
+                server.release_thread(id).await;
                 return Err(error);
             }
         };
         let opened_with = resume.settings;
         let model = opened_with.model.clone().unwrap_or(opened.model);
-        let settings = settings.clone();
-        Ok(Self { server, settings, id, model, opened_with, note, cell, tokens, events, extras })
+        Ok(Self {
+            server,
+            settings: settings.clone(),
+            id,
+            model,
+            opened_with,
+            note,
+            cell,
+            tokens,
+            events,
+            extras,
+        })
     }
 
     pub fn id(&self) -> ConversationId {
         self.id
     }
 
-    /// The model that answers.
+    /// Returns the model that answers.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Returns what Codex calls each of [`Opening::extras`], with the name that was asked for.
-    pub fn extras(&self) -> &BTreeMap<String, String> {
+    /// Maps the names of [`ThreadOptions::extras`] in Codex to the requested names.
+    pub fn endpoint_names(&self) -> &BTreeMap<String, String> {
         &self.extras
     }
 
-    /// Returns what an ephemeral thread beside this one is opened with: the same model, and none of the
-    /// user's own MCP servers.
-    pub fn ephemeral(&self, instructions: &'static str) -> EphemeralOpening {
+    /// Returns options for an ephemeral thread with the same model and without the user's own MCP servers.
+    pub fn ephemeral_options(&self, instructions: &'static str) -> EphemeralThreadOptions {
         let servers = self.opened_with.config.get("mcp_servers").and_then(Value::as_object);
         let is_off = |entry: &Value| entry.get("enabled") == Some(&Value::Bool(false));
         let theirs = servers.into_iter().flatten().filter(|(_, entry)| is_off(entry));
-        EphemeralOpening {
+        EphemeralThreadOptions {
             model: self.model.clone(),
             instructions,
             servers: theirs.map(|(name, _)| name.clone()).collect(),
         }
     }
 
-    /// Tokens that the thread has spent so far, where known.
-    pub fn tokens(&self) -> Option<u64> {
+    /// Returns the tokens that the thread has spent, if known.
+    pub fn tokens_spent(&self) -> Option<u64> {
         self.tokens
     }
 
     /// Starts a turn with `question`.
-    pub async fn run(self, question: &str, effort: Option<String>) -> Result<Running, CodexError> {
-        let start = TurnStart {
+    pub async fn run_turn(
+        self,
+        question: &str,
+        effort: Option<String>,
+    ) -> Result<RunningTurn, CodexError> {
+        let start = TurnStartParams {
             thread_id: self.id.to_string(),
             input: [json!({ "type": "text", "text": question })],
             model: self.opened_with.model.clone(),
             effort: effort.unwrap_or_else(|| self.settings.effort.clone()),
             summary: "auto",
-            approval_policy: codex_config::approval(&self.settings),
+            approval_policy: codex_config::approval_policy(&self.settings),
             sandbox_policy: codex_config::sandbox_policy(&self.settings),
         };
-        match self.begin(&start).await {
-            Ok(started) => Ok(Running { thread: self, turn: started.turn.id, retried: false }),
+        match self.start_turn(&start).await {
+            Ok(started) => Ok(RunningTurn { thread: self, turn: started.turn.id, retried: false }),
             Err(error) => {
                 // A process that did not answer is replaced, and its threads end with it.
                 if matches!(error, CodexError::Refused { .. }) {
-                    self.server.leave(self.id).await;
+                    self.server.release_thread(self.id).await;
                 }
                 Err(error)
             }
         }
     }
 
-    async fn begin(&self, start: &TurnStart) -> Result<TurnStarted, CodexError> {
+    async fn start_turn(&self, start: &TurnStartParams) -> Result<TurnStartResult, CodexError> {
         if let Some(note) = &self.note {
             let content = json!([{ "type": "input_text", "text": note }]);
             let message = json!({ "type": "message", "role": "developer", "content": content });
             let noted = json!({ "threadId": start.thread_id, "items": [message] });
-            self.server.call::<Value>("thread/inject_items", &noted).await?;
+            self.server.call_method::<Value>("thread/inject_items", &noted).await?;
         }
-        self.server.call("turn/start", start).await
+        self.server.call_method("turn/start", start).await
     }
 
-    /// Keeps the thread, loaded or not, for a follow-up. No turn of it may be under way.
-    pub async fn keep(self) {
+    /// Keeps the thread, loaded or not, for a follow-up. It must not have a running turn.
+    pub async fn keep_for_follow_up(self) {
         let server = Arc::clone(&self.server);
-        let (thread, tokens) = (self.id, self.tokens);
-        let (settings, cell) = (self.opened_with.clone(), self.cell.clone());
-        let loaded = Loaded { thread, settings, cell, tokens };
+        let thread = self.id;
+        let loaded = IdleThread {
+            thread,
+            settings: self.opened_with.clone(),
+            cell: self.cell.clone(),
+            tokens: self.tokens,
+        };
         drop(self);
-        let leaving = if server.is_retired() { Some(thread) } else { server.idle.put(loaded) };
+        let leaving =
+            if server.is_retired() { Some(thread) } else { server.idle.put_thread(loaded) };
         if let Some(leaving) = leaving {
-            server.leave(leaving).await;
+            server.release_thread(leaving).await;
         }
     }
 }
@@ -281,92 +307,97 @@ impl Drop for Thread {
     }
 }
 
-/// A turn that runs. Its holder must wait for its end, or interrupt it.
-pub struct Running {
+/// Running turn. Its owner must wait for its end or interrupt it.
+pub struct RunningTurn {
     thread: Thread,
     turn: String,
-    /// Whether the present response was asked for again.
+    /// Set if the current response was requested again.
     retried: bool,
 }
 
-impl Running {
-    /// Waits for the next event. After [`Event::Ended`] there is none.
-    pub async fn next(&mut self) -> Event {
+impl RunningTurn {
+    /// Waits for the next event. No event follows [`CodexEvent::Ended`].
+    pub async fn next(&mut self) -> CodexEvent {
         loop {
             let Some(ThreadEvent { turn, event, .. }) = self.thread.events.recv().await else {
-                let reason = self.thread.server.end();
-                let reason = reason.unwrap_or_else(|| OVERTAKEN.to_owned());
-                return Event::Ended(Ending::Lost(reason));
+                let end = self.thread.server.end_reason();
+                let reason = end.unwrap_or_else(|| OVERTAKEN.to_owned());
+                return CodexEvent::Ended(CodexTurnEnd::Lost(reason));
             };
             if turn.as_ref().is_some_and(|turn| *turn != self.turn) {
-                // Of an earlier turn only the count matters: it says where this turn begins.
-                if let Event::Counted { thread_total, .. } = event {
-                    return self.note(Event::Counted { thread_total, last: Usage::default() });
+                // Only the token count of an earlier turn matters: it is the baseline of this turn.
+                if let CodexEvent::Counted { thread_total, .. } = event {
+                    return self.track_event(CodexEvent::Counted {
+                        thread_total,
+                        last: TokenUsage::default(),
+                    });
                 }
                 continue;
             }
-            return self.note(event);
+            return self.track_event(event);
         }
     }
 
-    fn note(&mut self, event: Event) -> Event {
+    fn track_event(&mut self, event: CodexEvent) -> CodexEvent {
         match event {
-            Event::Retrying => self.retried = true,
-            Event::Counted { thread_total, .. } => {
+            CodexEvent::Retrying => self.retried = true,
+            CodexEvent::Counted { thread_total, .. } => {
                 self.retried &= self.thread.tokens == Some(thread_total);
                 self.thread.tokens = Some(thread_total);
             }
-            // Codex names no cause when its retries are used up by failures of the service.
-            Event::Ended(Ending::Failed(mut error))
+            // Codex names no cause when failures of the service use up its retries.
+            CodexEvent::Ended(CodexTurnEnd::Failed(mut error))
                 if self.retried && error.kind == TurnErrorKind::Other =>
             {
                 error.kind = TurnErrorKind::Overloaded;
-                return Event::Ended(Ending::Failed(error));
+                return CodexEvent::Ended(CodexTurnEnd::Failed(error));
             }
             _ => {}
         }
         event
     }
 
-    /// Asks Codex to stop the turn. The end still comes as an event.
+    /// Asks Codex to stop the turn. Its end still arrives as an event.
     pub async fn interrupt(&self) {
         let turn = json!({ "threadId": self.thread.id.to_string(), "turnId": self.turn });
         let stopped: Result<Value, CodexError> =
-            self.thread.server.call("turn/interrupt", &turn).await;
+            self.thread.server.call_method("turn/interrupt", &turn).await;
         if let Err(error) = stopped {
-            // It may have ended by itself meanwhile.
+            // The turn may have ended in the meantime.
             debug!(%error, "turn not interrupted");
         }
     }
 
-    /// Keeps what the thread has for a follow-up. To be called once the turn has ended.
-    pub async fn keep(self) {
-        self.end_work().await;
-        self.thread.keep().await;
+    /// Keeps the thread for a follow-up. Call it after the turn has ended.
+    pub async fn keep_for_follow_up(self) {
+        self.unload_thread().await;
+        self.thread.keep_for_follow_up().await;
     }
 
-    /// Lets go of the thread.
-    pub async fn leave(self) {
-        self.end_work().await;
+    /// Unloads the thread without keeping it.
+    pub async fn release_thread(self) {
+        self.unload_thread().await;
     }
 
-    /// Unloads the thread, and so ends its commands, and scripts of a model that calls its tools by
-    /// program. Neither the end of the turn nor an interruption ends them, and nothing says that such a
-    /// script still runs: in a later turn it would go on, unseen.
-    async fn end_work(&self) {
+    /// Unloads the thread, which ends its commands and model scripts. Neither the end of the turn nor an
+    /// interruption ends them, and Codex does not report that such a script still runs. It would continue
+    /// unseen in a later turn.
+    async fn unload_thread(&self) {
         if self.thread.server.is_running() {
-            self.thread.server.leave(self.thread.id).await;
+            self.thread.server.release_thread(self.thread.id).await;
         }
     }
 }
 
-/// Loads a thread. A former process may hold it for the moment that letting go takes, and so may this
-/// one.
-async fn load(server: &Server, resume: &ThreadResume) -> Result<ThreadOpened, CodexError> {
+/// Loads a thread. Retries while a former process, or this one, is still releasing it.
+async fn load_thread(
+    server: &CodexServer,
+    resume: &ThreadResumeParams,
+) -> Result<ThreadOpenResult, CodexError> {
     let deadline = Instant::now() + RELEASE_TIMEOUT;
     let mut wait = FIRST_RETRY;
     loop {
-        match server.call("thread/resume", resume).await {
+        match server.call_method("thread/resume", resume).await {
             Err(CodexError::Refused { message, .. })
                 if [HELD, CLOSING].iter().any(|words| message.contains(words))
                     && Instant::now() < deadline =>
@@ -379,12 +410,12 @@ async fn load(server: &Server, resume: &ThreadResume) -> Result<ThreadOpened, Co
     }
 }
 
-impl Place<'_> {
-    fn cell(&self) -> Result<Cell, CodexError> {
+impl ThreadOpener<'_> {
+    fn create_sandbox(&self) -> Result<ThreadSandbox, CodexError> {
         let cell = if fence::is_plain(self.scratches.folder()) {
-            Cell::new(self.scratches)
+            ThreadSandbox::new(self.scratches)
         } else {
-            // Codex would take it for a pattern, and patterns grant nothing.
+            // Codex would read the path as a pattern, and patterns grant nothing.
             Err(io::Error::other("its path has one of `*?[` in it"))
         };
         cell.map_err(|source| CodexError::Workdir {
@@ -393,25 +424,25 @@ impl Place<'_> {
         })
     }
 
-    /// Works out what the thread is given.
-    async fn given(&self, opening: Opening) -> Result<Given, CodexError> {
+    /// Collects the inputs of the thread.
+    async fn prepare_inputs(&self, opening: ThreadOptions) -> Result<ThreadInputs, CodexError> {
         let Self { server, settings, .. } = self;
-        let network = server.confinement().await?.network;
+        let network = server.probe_confinement().await?.network;
         let config = user_config(server, settings).await?;
         let model = match opening.model {
             Some(model) => Some(model),
-            None => model(server, settings, config).await?,
+            None => choose_model(server, settings, config).await?,
         };
         let theirs = config.mcp_servers.clone().unwrap_or_default();
         let name = codex_config::search_name(&theirs).ok_or_else(|| {
             let reason = "every name for the search server is taken in mcp_servers";
             CodexError::Configuration(reason.to_owned())
         })?;
-        let (fence, unread) = self.fence(opening.readable).await?;
-        for Unread { folder, reason } in unread {
+        let (fence, unread) = self.build_sandbox_rules(opening.readable).await?;
+        for ExcludedRoot { folder, reason } in unread {
             warn!(root.path = %folder.display(), reason, "a root is searched, but not read by the model's shell");
         }
-        Ok(Given {
+        Ok(ThreadInputs {
             theirs: theirs.into_keys().collect(),
             search: (name, opening.search_url),
             search_key: opening.search_key,
@@ -424,24 +455,24 @@ impl Place<'_> {
         })
     }
 
-    /// Builds the fence around `readable`; returns also what is left out of it.
-    pub(super) async fn fence(
+    /// Builds the sandbox rules for `readable`, and returns the roots that they exclude.
+    pub(super) async fn build_sandbox_rules(
         &self,
-        readable: Vec<Readable>,
-    ) -> Result<(Fence, Vec<Unread>), CodexError> {
+        readable: Vec<ReadableRoot>,
+    ) -> Result<(SandboxRules, Vec<ExcludedRoot>), CodexError> {
         let Self { server, settings, .. } = self;
-        let surroundings = Surroundings {
-            program: server.program().unwrap_or_default().to_owned(),
+        let surroundings = SandboxContext {
+            program: server.program_files().unwrap_or_default().to_owned(),
             private: inherit::private_places(
                 settings,
                 [server.home.clone(), self.scratches.folder().to_owned()],
             ),
         };
-        let (readable, mut unread) = self.sight.of(readable, &server.tasks).await;
+        let (readable, mut unread) = self.sight.locate_secrets(readable, &server.tasks).await;
         let data_dir = settings.data_dir.clone();
         let fence = server.tasks.spawn_blocking(move || {
-            let (fence, left_out) = Fence::around(&readable, &surroundings);
-            bubblewrap::save_copies(&data_dir, &fence.copies());
+            let (fence, left_out) = SandboxRules::build(&readable, &surroundings);
+            bubblewrap::save_copies(&data_dir, &fence.copy_git_settings());
             (fence, left_out)
         });
         let (fence, left_out) = fence.await.map_err(|_| CodexError::Stopping)?;
@@ -450,15 +481,15 @@ impl Place<'_> {
     }
 }
 
-/// Returns the configuration that applies in the scratch folder, read once for each process: one that
-/// changes has the process replaced.
+/// Returns the configuration that applies in the scratch folder. It is read once per process, because a changed
+/// configuration replaces the process.
 pub(super) async fn user_config<'a>(
-    server: &'a Server,
+    server: &'a CodexServer,
     settings: &crate::CodexSettings,
 ) -> Result<&'a UserConfig, CodexError> {
     let asked = json!({ "includeLayers": false, "cwd": settings.workdir });
     let read = || async {
-        match server.call::<ConfigRead>("config/read", &asked).await {
+        match server.call_method::<ConfigReadResult>("config/read", &asked).await {
             Ok(read) => Ok(read.config),
             Err(CodexError::Refused { message, .. }) => Err(CodexError::Configuration(message)),
             Err(error) => Err(error),
@@ -467,10 +498,10 @@ pub(super) async fn user_config<'a>(
     server.user_config.get_or_try_init(read).await
 }
 
-/// Chooses the model: the one that is set; else the preferred one while Codex offers it. `None`
-/// leaves it to Codex, which is right for a provider of the user's own: its models are its own.
-pub(super) async fn model(
-    server: &Server,
+/// Chooses the model: the one of the settings, else the preferred one while Codex offers it. `None` leaves the
+/// choice to Codex, as a user's own provider has its own models.
+pub(super) async fn choose_model(
+    server: &CodexServer,
     settings: &crate::CodexSettings,
     config: &UserConfig,
 ) -> Result<Option<String>, CodexError> {
@@ -482,6 +513,6 @@ pub(super) async fn model(
         return Ok(None);
     }
     let offered =
-        server.models().await?.iter().any(|model| model.id == codex_config::PREFERRED_MODEL);
+        server.load_models().await?.iter().any(|model| model.id == codex_config::PREFERRED_MODEL);
     Ok(offered.then(|| codex_config::PREFERRED_MODEL.to_owned()))
 }

@@ -1,29 +1,29 @@
-//! Why a turn failed, in words that are safe to show.
+//! Reasons why a turn failed, in words that are safe to show.
 
-use codeinfo_core::error::Code;
-use codeinfo_secrets::foreign::redact;
+use codeinfo_core::error::ErrorCode;
+use codeinfo_secrets::foreign::redact_message;
 use serde_json::Value;
 
-/// A failed turn.
+/// Failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnError {
     pub kind: TurnErrorKind,
-    /// Codex's own words, without keys, paths and addresses.
+    /// Codex's message, without keys, paths and addresses.
     detail: String,
 }
 
-/// The kinds of failure that are distinguished.
+/// Kinds of turn failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnErrorKind {
-    /// The model service cannot be reached, or answered with this HTTP status.
+    /// The model service is unreachable, or answered with this HTTP status.
     Unreachable(Option<u16>),
-    /// The sign-in or key is not accepted.
+    /// The sign-in or key was refused.
     Unauthorized,
-    /// Out of quota.
+    /// The quota is used up.
     UsageLimit,
-    /// The service is overloaded or fails by itself.
+    /// The service is overloaded or has an internal failure.
     Overloaded,
-    /// The answer broke off, again and again.
+    /// The answer broke off repeatedly.
     Disconnected,
     /// The conversation is too long for the model.
     ContextWindow,
@@ -32,35 +32,35 @@ pub enum TurnErrorKind {
 }
 
 impl TurnError {
-    /// Reads `turn.error`.
-    pub(super) fn read(error: &Value) -> Self {
+    /// Parses `turn.error`.
+    pub(super) fn from_json(error: &Value) -> Self {
         let detail = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
         let info = error.get("codexErrorInfo").unwrap_or(&Value::Null);
-        Self { kind: kind(info, &detail), detail: redact(&detail) }
+        Self { kind: classify_error(info, &detail), detail: redact_message(&detail) }
     }
 
-    /// Codex's own words, for the log.
+    /// Returns Codex's message, for the log.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self.kind {
             TurnErrorKind::Unreachable(_)
             | TurnErrorKind::Unauthorized
             | TurnErrorKind::UsageLimit
             | TurnErrorKind::Overloaded
-            | TurnErrorKind::Disconnected => Code::LlmUnavailable,
-            TurnErrorKind::ContextWindow => Code::ContextWindowExceeded,
-            TurnErrorKind::Other => Code::TurnFailed,
+            | TurnErrorKind::Disconnected => ErrorCode::LlmUnavailable,
+            TurnErrorKind::ContextWindow => ErrorCode::ContextWindowExceeded,
+            TurnErrorKind::Other => ErrorCode::TurnFailed,
         }
     }
 
-    /// What happened, without keys, paths or addresses.
+    /// Returns the reason, without keys, paths or addresses.
     pub fn reason(&self) -> String {
         match self.kind {
             TurnErrorKind::Unreachable(None) => "Codex cannot reach its model service".to_owned(),
-            // What it refuses it says why, such as an unknown model.
+            // The message of a client error says why, such as an unknown model.
             TurnErrorKind::Unreachable(Some(status @ 400..500)) if !self.detail.is_empty() => {
                 format!(
                     "the model service answered Codex with HTTP status {status}: {}",
@@ -90,7 +90,7 @@ impl TurnError {
         }
     }
 
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn hint(&self) -> &'static str {
         match self.kind {
             TurnErrorKind::Unreachable(Some(404)) | TurnErrorKind::Other
@@ -114,11 +114,11 @@ impl TurnError {
     }
 }
 
-fn kind(info: &Value, detail: &str) -> TurnErrorKind {
+fn classify_error(info: &Value, detail: &str) -> TurnErrorKind {
     if let Some(name) = info.as_str() {
-        return named(name, detail);
+        return classify_named_error(name, detail);
     }
-    // `{"httpConnectionFailed": {"httpStatusCode": 401}}` and its siblings.
+    // `{"httpConnectionFailed": {"httpStatusCode": 401}}` and similar objects.
     let Some((name, fields)) = info.as_object().and_then(|info| info.iter().next()) else {
         return TurnErrorKind::Other;
     };
@@ -133,7 +133,7 @@ fn kind(info: &Value, detail: &str) -> TurnErrorKind {
     }
 }
 
-fn named(name: &str, detail: &str) -> TurnErrorKind {
+fn classify_named_error(name: &str, detail: &str) -> TurnErrorKind {
     match name {
         "contextWindowExceeded" => TurnErrorKind::ContextWindow,
         "unauthorized" => TurnErrorKind::Unauthorized,
@@ -144,7 +144,7 @@ fn named(name: &str, detail: &str) -> TurnErrorKind {
         | "internalServerError"
         | "flexUnavailable"
         | "policyCapacityUnavailable" => TurnErrorKind::Overloaded,
-        // Codex 0.169 calls a stream that broke off for the last time `other`; only its words show it.
+        // Codex 0.169 reports a stream that broke off for the last time as `other`; only the message differs.
         "other" if detail.starts_with("stream disconnected") => TurnErrorKind::Disconnected,
         _ => TurnErrorKind::Other,
     }
@@ -156,8 +156,8 @@ mod tests {
 
     use super::*;
 
-    fn error(info: &Value, message: &str) -> (TurnErrorKind, Code) {
-        let error = TurnError::read(&json!({ "message": message, "codexErrorInfo": info }));
+    fn error(info: &Value, message: &str) -> (TurnErrorKind, ErrorCode) {
+        let error = TurnError::from_json(&json!({ "message": message, "codexErrorInfo": info }));
         (error.kind, error.code())
     }
 
@@ -168,17 +168,17 @@ mod tests {
         };
         let failed =
             |status: Value| json!({ "httpConnectionFailed": { "httpStatusCode": status } });
-        let away = Code::LlmUnavailable;
+        let away = ErrorCode::LlmUnavailable;
         assert_eq!(error(&failed(json!(null)), ""), (Unreachable(None), away));
         assert_eq!(error(&failed(json!(503)), ""), (Unreachable(Some(503)), away));
         assert_eq!(error(&failed(json!(401)), ""), (Unauthorized, away));
         assert_eq!(error(&json!("usageLimitExceeded"), ""), (UsageLimit, away));
         assert_eq!(error(&json!("internalServerError"), ""), (Overloaded, away));
         assert_eq!(error(&json!("other"), "stream disconnected before"), (Disconnected, away));
-        assert_eq!(error(&json!("other"), "bad request"), (Other, Code::TurnFailed));
-        assert_eq!(error(&json!("newKind"), ""), (Other, Code::TurnFailed));
-        assert_eq!(error(&json!(null), ""), (Other, Code::TurnFailed));
-        let full = Code::ContextWindowExceeded;
+        assert_eq!(error(&json!("other"), "bad request"), (Other, ErrorCode::TurnFailed));
+        assert_eq!(error(&json!("newKind"), ""), (Other, ErrorCode::TurnFailed));
+        assert_eq!(error(&json!(null), ""), (Other, ErrorCode::TurnFailed));
+        let full = ErrorCode::ContextWindowExceeded;
         assert_eq!(error(&json!("contextWindowExceeded"), ""), (ContextWindow, full));
     }
 }

@@ -1,26 +1,26 @@
-//! Finds the files of Codex itself that its sandbox must let it read, from the binary that is started.
+//! Finds the files of Codex that its sandbox must let it read, starting from the binary.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-/// Files that stand beside `bin` in a package of Codex.
+/// Files next to `bin` that identify a package of Codex.
 const MARKS: [&str; 2] = ["codex-package.json", "codex-resources"];
 
-/// Returns what must be readable for `program` to run commands in its sandbox: the folder two above
-/// the native binary where that is a package of Codex, with the search tool and the sandbox in it,
-/// else the binary alone. `None` if `program` is a script that does not lead to a native binary.
-pub(super) fn files(program: &Path) -> io::Result<Option<Vec<PathBuf>>> {
-    let program = program.canonicalize()?;
-    if !is_script(&program)? {
-        return Ok(Some(vec![package(&program).unwrap_or(program)]));
+/// Returns the paths that must be readable for `program` to run commands in its sandbox. This is the package
+/// folder, two levels above the native binary, with the search tool and the sandbox in it, else the binary
+/// alone. Returns `None` if `program` is a script that does not lead to a native binary.
+pub(super) fn find_codex_files(program: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+    let resolved = program.canonicalize()?;
+    if !is_script(&resolved)? {
+        return Ok(Some(vec![find_package(&resolved).unwrap_or(resolved)]));
     }
-    let mut packages: Vec<PathBuf> = program
+    let mut packages: Vec<PathBuf> = resolved
         .ancestors()
         .flat_map(|folder| [folder.to_owned(), folder.join("node_modules/@openai")])
-        .flat_map(|folder| natives(&folder))
-        .filter_map(|native| package(&native))
+        .flat_map(|folder| find_native_binaries(&folder))
+        .filter_map(|native| find_package(&native))
         .collect();
     packages.sort_unstable();
     packages.dedup();
@@ -34,35 +34,35 @@ fn is_script(program: &Path) -> io::Result<bool> {
     Ok(start == b"#!")
 }
 
-/// Returns the package that `native` is the binary of.
-fn package(native: &Path) -> Option<PathBuf> {
+/// Returns the package folder of the binary `native`.
+fn find_package(native: &Path) -> Option<PathBuf> {
     let folder = native.parent()?.parent()?;
-    MARKS.iter().any(|mark| is_there(&folder.join(mark))).then(|| folder.to_owned())
+    MARKS.iter().any(|mark| path_exists(&folder.join(mark))).then(|| folder.to_owned())
 }
 
-/// Returns the native binaries for this machine in the packages `codex-*` of `scope`.
-fn natives(scope: &Path) -> Vec<PathBuf> {
-    let packages = entries(scope).into_iter().filter(|entry| {
+/// Returns the native binaries for this machine in the `codex-*` packages of `scope`.
+fn find_native_binaries(scope: &Path) -> Vec<PathBuf> {
+    let packages = list_entries(scope).into_iter().filter(|entry| {
         let name = entry.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("codex-") && entry.parent().is_some_and(|scope| scope.ends_with("@openai"))
     });
     packages
-        .flat_map(|package| entries(&package.join("vendor")))
+        .flat_map(|package| list_entries(&package.join("vendor")))
         .filter(|triple| {
-            let triple = triple.file_name().unwrap_or_default().to_string_lossy();
-            triple.starts_with(std::env::consts::ARCH)
+            let name = triple.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(std::env::consts::ARCH)
         })
         .filter_map(|triple| triple.join("bin/codex").canonicalize().ok())
         .collect()
 }
 
-/// Returns what is in `folder`; nothing where it is none.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+/// Returns the entries of `folder`, or nothing if it cannot be read.
+fn list_entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-/// What cannot be read is of no use either.
-fn is_there(path: &Path) -> bool {
+/// Returns true if `path` exists; an unreadable path counts as absent.
+fn path_exists(path: &Path) -> bool {
     path.try_exists().unwrap_or(false)
 }

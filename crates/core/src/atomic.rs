@@ -15,7 +15,7 @@ const NO_FOLLOW: u32 = 0x0020_0000;
 
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readers {
+pub enum FileAccess {
     /// Those whom the system gives new files of this process to.
     AsUsual,
     /// The user of this process alone.
@@ -25,7 +25,7 @@ pub enum Readers {
 /// Makes a folder for nobody but its user, below one that is there. What is in its place already must be a
 /// folder, and no link to one.
 pub fn private_folder(path: &Path) -> io::Result<()> {
-    match folder_builder(Readers::Owner).create(path) {
+    match folder_builder(FileAccess::Owner).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(path).map(drop),
         Ok(()) => path.parent().map_or(Ok(()), sync_folder),
         Err(error) => Err(error),
@@ -46,7 +46,7 @@ pub fn real_folder(path: &Path) -> io::Result<bool> {
 }
 
 /// Writes `bytes` to `path` through a temporary neighbour, on disk before this returns.
-pub fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
+pub fn write_atomically(path: &Path, bytes: &[u8], readers: FileAccess) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     // Whatever an earlier process left of it.
     absent_is_fine(match temporary.symlink_metadata() {
@@ -56,7 +56,7 @@ pub fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
     })?;
     let mut options = File::options();
     options.write(true).create_new(true);
-    restrict(&mut options, readers);
+    restrict_access(&mut options, readers);
     let mut file = options.open(&temporary)?;
     give_to_folder_owner(&file, path)?;
     file.write_all(bytes)?;
@@ -66,7 +66,7 @@ pub fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
 }
 
 /// Makes a folder and those above it that are missing, for `readers`.
-pub fn create_folders(path: &Path, readers: Readers) -> io::Result<()> {
+pub fn create_folders(path: &Path, readers: FileAccess) -> io::Result<()> {
     let builder = folder_builder(readers);
     let is_missing =
         |folder: &&Path| !folder.as_os_str().is_empty() && fs::metadata(folder).is_err();
@@ -86,7 +86,7 @@ pub fn create_folders(path: &Path, readers: Readers) -> io::Result<()> {
 #[cfg(unix)]
 fn give_to_folder_owner(made: &File, path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    give(made, &fs::metadata(folder.unwrap_or(Path::new(".")))?)
+    copy_owner(made, &fs::metadata(folder.unwrap_or(Path::new(".")))?)
 }
 
 #[cfg(not(unix))]
@@ -96,7 +96,7 @@ fn give_to_folder_owner(_: &File, _: &Path) -> io::Result<()> {
 
 /// Gives what root made to the account and group that `like` belongs to.
 #[cfg(unix)]
-fn give(made: &File, like: &fs::Metadata) -> io::Result<()> {
+fn copy_owner(made: &File, like: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let own = made.metadata()?;
     let is_theirs = (own.uid(), own.gid()) == (like.uid(), like.gid());
@@ -107,7 +107,7 @@ fn give(made: &File, like: &fs::Metadata) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn give(_: &File, _: &fs::Metadata) -> io::Result<()> {
+fn copy_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
@@ -126,9 +126,9 @@ fn give_folder(_: &Path) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn folder_builder(readers: Readers) -> fs::DirBuilder {
+fn folder_builder(readers: FileAccess) -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
-    if readers == Readers::Owner {
+    if readers == FileAccess::Owner {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     }
     builder
@@ -136,7 +136,7 @@ fn folder_builder(readers: Readers) -> fs::DirBuilder {
 
 /// A new folder has the rights of the one above, which lies in the user's profile.
 #[cfg(not(unix))]
-fn folder_builder(_: Readers) -> fs::DirBuilder {
+fn folder_builder(_: FileAccess) -> fs::DirBuilder {
     fs::DirBuilder::new()
 }
 
@@ -168,28 +168,28 @@ pub fn close_folder(_: &Path) -> io::Result<Option<u32>> {
 
 /// Has a new file be for `readers`.
 #[cfg(unix)]
-fn restrict(options: &mut OpenOptions, readers: Readers) {
-    if readers == Readers::Owner {
+fn restrict_access(options: &mut OpenOptions, readers: FileAccess) {
+    if readers == FileAccess::Owner {
         std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     }
 }
 
 /// A new file has the rights of its folder, which lies in the user's profile.
 #[cfg(not(unix))]
-fn restrict(_: &mut OpenOptions, _: Readers) {}
+fn restrict_access(_: &mut OpenOptions, _: FileAccess) {}
 
 /// Replaces a file of a person, or makes it, through a temporary neighbour that cannot be one of theirs: on disk
 /// before this returns, and with the mode and the owner that the file had.
-pub fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = neighbour(path);
+pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = temporary_path(path);
     // Whatever an earlier process left of it.
-    remove(&temporary)?;
+    remove_file(&temporary)?;
     let written = (|| {
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
         match path.symlink_metadata() {
             Ok(old) => {
                 // A change of owner takes some rights away.
-                give(&file, &old)?;
+                copy_owner(&file, &old)?;
                 file.set_permissions(old.permissions())?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -203,14 +203,14 @@ pub fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })();
     if written.is_err() {
         // The failure to write is what counts.
-        drop(remove(&temporary));
+        drop(remove_file(&temporary));
     }
     written?;
     path.parent().map_or(Ok(()), sync_folder)
 }
 
 /// Returns where [`exchange`] writes. It is the same each time, so that what a stop leaves there is found again.
-pub fn neighbour(path: &Path) -> PathBuf {
+pub fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.codeinfo.tmp"))
 }
@@ -221,7 +221,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Removes a file; one that is not there counts as removed.
-pub fn remove(path: &Path) -> io::Result<()> {
+pub fn remove_file(path: &Path) -> io::Result<()> {
     absent_is_fine(fs::remove_file(path))
 }
 
@@ -232,7 +232,7 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
 
 /// Reads a file, `None` when it is not there. Fails where something else is in its place, where it is
 /// larger than [`MAX_BYTES`], and where others may read it who must not.
-pub fn read(path: &Path, readers: Readers) -> io::Result<Option<Vec<u8>>> {
+pub fn read_if_exists(path: &Path, readers: FileAccess) -> io::Result<Option<Vec<u8>>> {
     match read_file(path, readers) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -240,10 +240,10 @@ pub fn read(path: &Path, readers: Readers) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn read_file(path: &Path, readers: Readers) -> io::Result<Vec<u8>> {
+fn read_file(path: &Path, readers: FileAccess) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = open(path, File::options().read(true))?;
-    if readers == Readers::Owner {
+    let file = open_regular_file(path, File::options().read(true))?;
+    if readers == FileAccess::Owner {
         refuse_others(path, &file)?;
     }
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -258,7 +258,7 @@ fn read_file(path: &Path, readers: Readers) -> io::Result<Vec<u8>> {
 
 /// Opens a file; one that is made is for nobody but its user. Fails with [`io::ErrorKind::InvalidData`], without waiting, where a link, a pipe, a device or
 /// a folder is in its place.
-pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+pub fn open_regular_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_file = || {
         let reason = "it is not a regular file; move it away";
         io::Error::new(io::ErrorKind::InvalidData, reason)
@@ -268,7 +268,7 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         use rustix::fs::OFlags;
         let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
         std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
-        restrict(options, Readers::Owner);
+        restrict_access(options, FileAccess::Owner);
     }
     #[cfg(windows)]
     std::os::windows::fs::OpenOptionsExt::custom_flags(options, NO_FOLLOW);

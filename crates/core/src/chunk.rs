@@ -6,8 +6,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use codeinfo_chunk::Kind;
-use codeinfo_lang::role::Role;
+use codeinfo_chunk::ChunkKind;
+use codeinfo_lang::role::FileRole;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ pub struct ChunkRecord {
     pub symbol: Option<String>,
     /// What it is to the definition that `symbol` names.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: ChunkKind,
     /// Qualified symbols of the definitions that start in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defines: Vec<String>,
@@ -42,7 +42,7 @@ pub struct ChunkRecord {
     pub bases: Vec<String>,
     /// What its file is besides plain source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<Role>,
+    pub roles: Vec<FileRole>,
     /// Lower-case language name such as `rust`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
@@ -96,7 +96,7 @@ pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid 
 /// Returns when content or, where the platform says so, anything of a file last changed, in nanoseconds
 /// since the Unix epoch: copying and unpacking may keep the first. Returns 0 where there is no such time.
 pub fn modified_ns(metadata: &Metadata) -> u64 {
-    let content = metadata.modified().map_or(0, nanoseconds);
+    let content = metadata.modified().map_or(0, nanoseconds_since_epoch);
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -109,7 +109,7 @@ pub fn modified_ns(metadata: &Metadata) -> u64 {
 }
 
 /// Returns nanoseconds since the Unix epoch; 0 for times before it.
-pub fn nanoseconds(time: SystemTime) -> u64 {
+pub fn nanoseconds_since_epoch(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -117,14 +117,14 @@ pub fn nanoseconds(time: SystemTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::hash::{Cut, version},
+        super::hash::{ChunkingMethod, compute_file_version},
         *,
     };
 
     #[test]
     fn ids_of_all_owners_have_one_order_and_those_of_former_revisions_stay() {
-        let owners = ["/one", "/two"].map(|path| RootId::of(path.as_ref()));
-        let version = version(b"text", Cut::Planned);
+        let owners = ["/one", "/two"].map(|path| RootId::from_path(path.as_ref()));
+        let version = compute_file_version(b"text", ChunkingMethod::Planned);
         let by_id = |owner: RootId| {
             let mut places: Vec<usize> = (0..50).collect();
             places.sort_by_key(|place| chunk_id(owner, "a.rs", &version, *place));

@@ -6,7 +6,7 @@ use std::{error::Error, fmt};
 /// What kind of failure happened, in the words clients see. Each edge maps codes to HTTP status or
 /// JSON-RPC error once, in its `error.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Code {
+pub enum ErrorCode {
     /// An argument is missing, malformed or out of bounds.
     ValidationFailed,
     /// No indexed repository has that name, id or path.
@@ -61,7 +61,7 @@ pub enum Code {
     Internal,
 }
 
-impl Code {
+impl ErrorCode {
     /// Returns the wire form, for example `REPO_NOT_FOUND`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,14 +95,14 @@ impl Code {
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
 }
 
 /// Joins a failure and its causes into one line. A cause whose text its parent repeats stands once.
-pub fn chain(failure: &dyn Error) -> String {
+pub fn format_error_chain(failure: &dyn Error) -> String {
     let mut line = failure.to_string();
     let mut cause = failure.source();
     while let Some(error) = cause {
@@ -119,7 +119,7 @@ pub fn chain(failure: &dyn Error) -> String {
 mod tests {
     use std::io;
 
-    use super::chain;
+    use super::format_error_chain;
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot open `a`: {0}")]
@@ -132,6 +132,6 @@ mod tests {
     #[test]
     fn a_chain_tells_each_cause_once() {
         let failure = Names(Repeats(io::Error::other("disk full")));
-        assert_eq!(chain(&failure), "cannot start: cannot open `a`: disk full");
+        assert_eq!(format_error_chain(&failure), "cannot start: cannot open `a`: disk full");
     }
 }

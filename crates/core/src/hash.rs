@@ -12,7 +12,7 @@ use super::OmissionRule;
 /// How a file was cut into chunks. The same content cut in another way is another version, so that
 /// chunks of two cuts never mix under one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum ChunkingMethod {
     /// The way the current chunker cuts.
     Planned,
     /// By lines, because parsing took too long.
@@ -30,21 +30,21 @@ const VERSION_BYTES: usize = 16;
 
 /// Returns the version of a file: the revision, then the first half of SHA-256 over its bytes and the way it was
 /// cut, as 32 hex digits.
-pub fn version(content: &[u8], cut: Cut) -> String {
+pub fn compute_file_version(content: &[u8], cut: ChunkingMethod) -> String {
     let mut hasher = Sha256::new();
     hasher.update(content);
     // After the content and of fixed length, so no two inputs run together.
     hasher.update([cut as u8]);
     let digest = hasher.finalize();
-    REVISION.to_owned() + &hex(digest.get(..VERSION_BYTES).unwrap_or_default())
+    REVISION.to_owned() + &to_hex(digest.get(..VERSION_BYTES).unwrap_or_default())
 }
 
 /// Returns the SHA-256 of some bytes, as 64 hex digits.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    to_hex(&Sha256::digest(bytes))
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     let mut hex = String::new();
     for byte in bytes {
         // Writing to a `String` cannot fail.
@@ -55,7 +55,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Returns the version of a file that a rule about its content leaves out: the same, and a letter.
 pub fn omitted_version(version: &str, rule: OmissionRule) -> String {
-    version.chars().chain(rule.letter()).collect()
+    version.chars().chain(rule.to_letter()).collect()
 }
 
 /// Returns the version of the content, and the rule that leaves it out.
@@ -76,7 +76,9 @@ pub fn is_of(known: &str, content: &[u8]) -> bool {
         hash.chars().take(2 * VERSION_BYTES).collect()
     };
     let known = hash(known);
-    [Cut::Planned, Cut::Fallback].into_iter().any(|cut| hash(&version(content, cut)) == known)
+    [ChunkingMethod::Planned, ChunkingMethod::Fallback]
+        .into_iter()
+        .any(|cut| hash(&compute_file_version(content, cut)) == known)
 }
 
 /// Whether a version is of the revision that is written now.
@@ -97,17 +99,17 @@ mod tests {
     #[test]
     fn versions_differ_by_content_and_by_cut() {
         let versions = [
-            version(b"", Cut::Planned),
-            version(b"", Cut::Fallback),
-            version(b"a", Cut::Planned),
-            version(b"b", Cut::Planned),
+            compute_file_version(b"", ChunkingMethod::Planned),
+            compute_file_version(b"", ChunkingMethod::Fallback),
+            compute_file_version(b"a", ChunkingMethod::Planned),
+            compute_file_version(b"b", ChunkingMethod::Planned),
         ];
         for (at, version) in versions.iter().enumerate() {
             assert_eq!(version.len(), REVISION.len() + 2 * VERSION_BYTES);
             assert!(is_current(version));
             assert!(!versions[..at].contains(version));
         }
-        assert_eq!(versions[2], version(b"a", Cut::Planned));
+        assert_eq!(versions[2], compute_file_version(b"a", ChunkingMethod::Planned));
         // Former revisions had the whole of it.
         let former = versions[2].replace(REVISION, "1-") + &"0".repeat(32);
         assert!(is_of(&former, b"a") && !is_of(&former, b"b") && is_of(&versions[1], b""));
@@ -115,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_version_says_by_which_rule_its_content_is_left_out() {
-        let version = version(b"a", Cut::Planned);
+        let version = compute_file_version(b"a", ChunkingMethod::Planned);
         assert_eq!(split_omitted(&version), (version.as_str(), None));
         let rules = [OmissionRule::Minified, OmissionRule::Generated, OmissionRule::Drawing];
         for rule in rules.into_iter().chain([OmissionRule::Binary]) {

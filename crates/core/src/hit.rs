@@ -49,12 +49,12 @@ pub struct Hit {
     pub signature: Option<String>,
     /// What the score is made of. Only `POST /search` says so.
     #[serde(skip)]
-    pub parts: Parts,
+    pub parts: ScoreParts,
 }
 
 /// What a score is made of: shares of it, whose sum it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Parts {
+pub struct ScoreParts {
     /// The meaning of the query.
     pub meaning: f32,
     /// Its words, rare ones most.
@@ -73,9 +73,9 @@ pub struct Parts {
     pub others: f32,
 }
 
-impl Parts {
+impl ScoreParts {
     /// Returns each part with its name.
-    pub fn named(&self) -> [(&'static str, f32); 8] {
+    pub fn to_named_values(&self) -> [(&'static str, f32); 8] {
         let Self { meaning, words, definition, coverage, file, verbatim, role, others } = *self;
         [
             ("meaning", meaning),
@@ -91,7 +91,7 @@ impl Parts {
 
     /// Returns the sum.
     pub fn sum(&self) -> f32 {
-        self.named().iter().map(|(_, part)| part).sum()
+        self.to_named_values().iter().map(|(_, part)| part).sum()
     }
 }
 

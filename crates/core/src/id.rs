@@ -74,14 +74,14 @@ uuid_id! {
 
 impl RootId {
     /// Returns the id of the root at `canonical`, a path with links resolved.
-    pub fn of(canonical: &Path) -> Self {
+    pub fn from_path(canonical: &Path) -> Self {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, canonical.as_os_str().as_encoded_bytes()))
     }
 
     /// Returns the id of the root at `canonical` on a host, which is another one on each; without hosts, [`Self::of`].
-    pub fn on(host: Option<&Host>, canonical: &Path) -> Self {
+    pub fn from_host_path(host: Option<&Host>, canonical: &Path) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
-        host.map_or_else(|| Self::of(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
+        host.map_or_else(|| Self::from_path(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
     }
 
     /// Returns the id of a commit of the repository at `canonical` on a host, by what names it: that of no folder,
@@ -95,7 +95,7 @@ impl RootId {
 
     /// Returns the ids of the records of what the trees of a repository had before, each with one version of a path: no
     /// root has them.
-    pub fn former(owner: Self) -> [Self; 4] {
+    pub fn former_record_ids(owner: Self) -> [Self; 4] {
         [b"former", b"formr2", b"formr3", b"formr4"].map(|name| Self(Uuid::new_v5(&owner.0, name)))
     }
 }

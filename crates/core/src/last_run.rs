@@ -33,7 +33,7 @@ impl LastRun {
     }
 
     /// Returns what is wrong and what to do, for people; nothing where all is well.
-    pub fn error(&self) -> Option<&str> {
+    pub fn error_message(&self) -> Option<&str> {
         match self {
             Self::Completed => None,
             Self::Failed { reason, .. } => Some(reason),

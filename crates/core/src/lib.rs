@@ -30,8 +30,8 @@ pub mod unicode;
 mod within;
 
 pub use address::is_internal_address;
-pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
-pub use hit::{FileSummary, Hit, LineRange, Parts};
+pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds_since_epoch};
+pub use hit::{FileSummary, Hit, LineRange, ScoreParts};
 pub use host::Host;
 pub use id::{ConversationId, InvalidId, RootId, RunId, TurnId};
 pub use last_run::LastRun;
@@ -42,12 +42,12 @@ pub use path_map::PathMap;
 pub use plain::{count_things, plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
-pub use root::{Counts, Origin, Revision, Root, UnknownRoot};
+pub use root::{IndexCounts, IndexedCommit, Origin, Root, UnknownRoot};
 pub use secret::Secret;
-pub use segment::{CitationCounts, CitedRepository, ClaimCounts, DoubtfulPlace, Segment};
-pub use sparse::{Sparse, inverse_document_frequency};
+pub use segment::{CitationCounts, CitedRepository, ClaimCounts, Segment, UnconfirmedCitation};
+pub use sparse::{TermVector, inverse_document_frequency};
 pub use timestamp::Timestamp;
-pub use within::Within;
+pub use within::RootFilter;
 
 /// The tool by which Codex, or any agent, searches the index.
 pub const SEARCH_TOOL: &str = "VectorSearch";

@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// One line without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum BoundedLine {
     /// A whole line.
     Whole(Vec<u8>),
     /// The line was longer than allowed and has been skipped, except for its ends.
@@ -22,7 +22,7 @@ pub enum Line {
 const END_BYTES: usize = 256;
 
 /// Lines of at most `max` bytes. [`Lines::next`] may be cancelled without losing anything.
-pub struct Lines<R> {
+pub struct BoundedLineReader<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     max: usize,
@@ -30,7 +30,7 @@ pub struct Lines<R> {
     end: Option<Vec<u8>>,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
     /// Reads lines of at most `max` bytes from `reader`.
     pub fn new(reader: R, max: usize) -> Self {
         Self { reader: BufReader::new(reader), line: Vec::new(), max, end: None }
@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// Returns the next line, or `None` at the end. A last line without an end is dropped: its
     /// writer died in the middle.
-    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next_line(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             let available = self.reader.fill_buf().await?;
             if available.is_empty() {
@@ -67,8 +67,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if end.is_some() {
                 let line = std::mem::take(&mut self.line);
                 return Ok(Some(match self.end.take() {
-                    None => Line::Whole(line),
-                    Some(end) => Line::TooLong { start: line, end },
+                    None => BoundedLine::Whole(line),
+                    Some(end) => BoundedLine::TooLong { start: line, end },
                 }));
             }
         }
@@ -87,22 +87,22 @@ mod tests {
 
     #[tokio::test]
     async fn long_and_unfinished_lines_are_left_out() {
-        let mut lines = Lines::new(&b"one\n0123456789\n\ntwo\nhalf"[..], 5);
+        let mut lines = BoundedLineReader::new(&b"one\n0123456789\n\ntwo\nhalf"[..], 5);
         let mut seen = Vec::new();
-        while let Some(line) = lines.next().await.unwrap() {
+        while let Some(line) = lines.next_line().await.unwrap() {
             seen.push(line);
         }
-        let whole = |text: &[u8]| Line::Whole(text.to_vec());
+        let whole = |text: &[u8]| BoundedLine::Whole(text.to_vec());
         let long = b"0123456789".to_vec();
-        let long = Line::TooLong { start: long.clone(), end: long };
+        let long = BoundedLine::TooLong { start: long.clone(), end: long };
         assert_eq!(seen, [whole(b"one"), long, whole(b""), whole(b"two")]);
     }
 
     #[tokio::test]
     async fn of_a_line_that_is_too_long_both_ends_are_kept() {
         let text = format!("{}{}{}\n", "a".repeat(256), "-".repeat(100_000), "z".repeat(256));
-        let line = Lines::new(text.as_bytes(), 300).next().await.unwrap();
+        let line = BoundedLineReader::new(text.as_bytes(), 300).next_line().await.unwrap();
         let (start, end) = (vec![b'a'; 256], vec![b'z'; 256]);
-        assert_eq!(line, Some(Line::TooLong { start, end }));
+        assert_eq!(line, Some(BoundedLine::TooLong { start, end }));
     }
 }

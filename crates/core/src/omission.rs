@@ -143,7 +143,7 @@ impl OmissionRule {
     }
 
     /// Returns the letter that stands for a rule about content.
-    pub(super) fn letter(self) -> Option<char> {
+    pub(super) fn to_letter(self) -> Option<char> {
         Self::OF_CONTENT.iter().find(|(rule, _)| *rule == self).map(|(_, letter)| *letter)
     }
 
@@ -168,7 +168,7 @@ impl OmittedGroup {
     /// Maximum number of paths that are kept of one rule.
     const MAX_PATHS: usize = 40;
 
-    fn add(&mut self, path: String) {
+    fn add_path(&mut self, path: String) {
         if path.ends_with('/') {
             self.folders += 1;
         } else {
@@ -191,12 +191,12 @@ impl OmittedGroup {
     }
 
     /// Returns `3 folders and 1 file`.
-    pub fn counts(&self) -> String {
+    pub fn describe_counts(&self) -> String {
         count_paths(self.folders, self.files)
     }
 
     /// Returns the first paths, folders first, and `…` where there are more.
-    pub fn examples(&self, max_paths: usize) -> Vec<&str> {
+    pub fn example_paths(&self, max_paths: usize) -> Vec<&str> {
         let (folders, files): (Vec<&str>, Vec<&str>) =
             self.paths.iter().map(String::as_str).partition(|path| path.ends_with('/'));
         let more = (max_paths as u64) < self.total();
@@ -223,20 +223,20 @@ impl OmittedPaths {
 
     /// Adds a file.
     pub fn add_file(&mut self, rule: OmissionRule, path: &str) {
-        self.add(rule, path.to_owned());
+        self.add_path(rule, path.to_owned());
     }
 
     /// Adds a folder, of which nothing is walked.
     pub fn add_folder(&mut self, rule: OmissionRule, path: &str) {
-        self.add(rule, format!("{path}/"));
+        self.add_path(rule, format!("{path}/"));
     }
 
-    fn add(&mut self, rule: OmissionRule, path: String) {
+    fn add_path(&mut self, rule: OmissionRule, path: String) {
         let group = self.groups.entry(rule).or_default();
         if self.names_all {
             group.paths.insert(path);
         } else {
-            group.add(path);
+            group.add_path(path);
         }
     }
 
@@ -251,7 +251,7 @@ impl OmittedPaths {
             let own = self.groups.entry(*rule).or_default();
             let (files, folders) = (own.files + group.files, own.folders + group.folders);
             for path in &group.paths {
-                own.add(format!("{prefix}{path}"));
+                own.add_path(format!("{prefix}{path}"));
             }
             (own.files, own.folders) = (files, folders);
         }
@@ -263,8 +263,8 @@ impl OmittedPaths {
     }
 
     /// Says why a path is not in the index, and how it is brought in, if it is known to be left out.
-    pub fn explain(&self, path: &str) -> Option<String> {
-        let (rule, path) = self.find(path).or_else(|| self.find_ending(path))?;
+    pub fn explain_path(&self, path: &str) -> Option<String> {
+        let (rule, path) = self.find_omission(path).or_else(|| self.find_ending(path))?;
         Some(explain_omission(rule, path))
     }
 
@@ -277,21 +277,21 @@ impl OmittedPaths {
 
     /// Returns what is known by its path to be left out below a folder; of the root itself, all.
     #[must_use]
-    pub fn beneath(&self, folder: &str) -> Self {
+    pub fn filter_below(&self, folder: &str) -> Self {
         if folder.is_empty() {
             return self.clone();
         }
         let mut omitted = Self::default();
         for (rule, group) in &self.groups {
             for path in group.paths.iter().filter(|path| is_below(path, folder)) {
-                omitted.groups.entry(*rule).or_default().add(path.clone());
+                omitted.groups.entry(*rule).or_default().add_path(path.clone());
             }
         }
         omitted
     }
 
     /// Finds what was left out at a path or above it: the rule, and the file or folder.
-    pub fn find(&self, path: &str) -> Option<(OmissionRule, &str)> {
+    pub fn find_omission(&self, path: &str) -> Option<(OmissionRule, &str)> {
         let above = path.match_indices('/').filter_map(|(at, _)| path.get(..=at));
         let whole = format!("{path}/");
         let wanted: Vec<&str> = above.chain([path, whole.as_str()]).collect();
@@ -308,12 +308,12 @@ impl OmittedPaths {
             let now = self.groups.entry(*rule).or_default();
             let seen = std::mem::take(now);
             for path in group.paths.iter().filter(|path| !is_covered(path.trim_end_matches('/'))) {
-                now.add(path.clone());
+                now.add_path(path.clone());
             }
             let is_whole = group.total() == group.paths.len() as u64;
             for path in seen.paths {
                 if !now.paths.contains(&path) {
-                    now.add(path);
+                    now.add_path(path);
                 }
             }
             if !is_whole {
@@ -344,7 +344,7 @@ pub fn list_omissions<'a>(
 ) -> String {
     let describe = |(rule, group): (OmissionRule, &OmittedGroup)| {
         let is_meant = |path: &&&str| names.iter().any(|name| is_called(path, name));
-        let examples = group.examples(OmittedGroup::MAX_PATHS);
+        let examples = group.example_paths(OmittedGroup::MAX_PATHS);
         let example = examples.iter().find(is_meant).or(examples.first()).copied();
         let path = plain_name(example.unwrap_or_default(), MAX_PATH_CHARS);
         let more = match group.total() - 1 {
@@ -393,22 +393,26 @@ mod tests {
     fn all_are_counted_and_the_first_are_named_folders_before_files() {
         let mut group = OmittedGroup::default();
         for number in 0..100 {
-            group.add(format!("{number:03}.log"));
+            group.add_path(format!("{number:03}.log"));
         }
-        group.add("z/".to_owned());
-        assert_eq!(group.counts(), "1 folder and 100 files");
+        group.add_path("z/".to_owned());
+        assert_eq!(group.describe_counts(), "1 folder and 100 files");
         assert_eq!(group.paths.len(), OmittedGroup::MAX_PATHS);
-        assert_eq!(group.examples(3), ["z/", "000.log", "001.log", "…"]);
+        assert_eq!(group.example_paths(3), ["z/", "000.log", "001.log", "…"]);
     }
 
     #[test]
     fn a_path_is_found_by_itself_and_by_the_folder_above() {
         let omitted = omitted(&["a.log"], &["x/vendor"]);
-        assert_eq!(omitted.find("a.log"), Some((OmissionRule::Ignored, "a.log")));
+        assert_eq!(omitted.find_omission("a.log"), Some((OmissionRule::Ignored, "a.log")));
         for path in ["x/vendor", "x/vendor/deep/a.rs"] {
-            assert_eq!(omitted.find(path), Some((OmissionRule::Vendored, "x/vendor/")), "{path}");
+            assert_eq!(
+                omitted.find_omission(path),
+                Some((OmissionRule::Vendored, "x/vendor/")),
+                "{path}"
+            );
         }
-        assert_eq!((omitted.find("x"), omitted.find("x/vendors")), (None, None));
+        assert_eq!((omitted.find_omission("x"), omitted.find_omission("x/vendors")), (None, None));
     }
 
     #[test]
@@ -428,6 +432,6 @@ mod tests {
     fn a_rule_of_another_version_is_read() {
         let read: OmittedPaths =
             serde_json::from_str(r#"{"newRule":{"files":1,"folders":0,"paths":["a"]}}"#).unwrap();
-        assert_eq!(read.find("a"), Some((OmissionRule::Other, "a")));
+        assert_eq!(read.find_omission("a"), Some((OmissionRule::Other, "a")));
     }
 }

@@ -19,22 +19,24 @@ impl PathMap {
     }
 
     /// Returns a path of the server as clients see it.
-    pub fn shown(&self, path: &Path) -> PathBuf {
-        let moved = self.folders.as_ref().and_then(|(server, client)| moved(path, server, client));
+    pub fn to_client_path(&self, path: &Path) -> PathBuf {
+        let moved =
+            self.folders.as_ref().and_then(|(server, client)| rebase_path(path, server, client));
         moved.unwrap_or_else(|| path.to_owned())
     }
 
     /// Returns a path that a client names as the server sees it.
-    pub fn meant(&self, path: &Path) -> PathBuf {
-        let moved = self.folders.as_ref().and_then(|(server, client)| moved(path, client, server));
+    pub fn to_server_path(&self, path: &Path) -> PathBuf {
+        let moved =
+            self.folders.as_ref().and_then(|(server, client)| rebase_path(path, client, server));
         moved.unwrap_or_else(|| path.to_owned())
     }
 
     /// Returns the root that a client calls `reference`: a name, an id, a path as clients see it, or
     /// one as the server does, in that order.
-    pub fn root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
+    pub fn find_root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
         let path = Path::new(reference);
-        let meant = self.meant(path);
+        let meant = self.to_server_path(path);
         let by_name = roots.iter().find(|root| root.name == reference);
         let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
         // What another host has at the same path is another folder.
@@ -53,13 +55,14 @@ impl PathMap {
         };
         let path = Path::new(reference);
         let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
-        let around = || around(&self.meant(path)).filter(|_| is_plain && path.is_absolute());
-        self.root(roots, reference).or_else(around)
+        let around =
+            || around(&self.to_server_path(path)).filter(|_| is_plain && path.is_absolute());
+        self.find_root(roots, reference).or_else(around)
     }
 }
 
 /// Returns `path` below `to` instead of `from`, if it is below that.
-fn moved(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
+fn rebase_path(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
     let below = path.strip_prefix(from).ok()?;
     Some(if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) })
 }

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Removes `.` and `..` from a path; `None` where that leads out of it.
-pub fn clean(path: &Path) -> Option<PathBuf> {
+pub fn normalize_path(path: &Path) -> Option<PathBuf> {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn a_path_that_leads_out_is_none() {
-        let clean = |path: &str| clean(Path::new(path));
+        let clean = |path: &str| normalize_path(Path::new(path));
         assert_eq!(clean("a/./b/../c/"), Some(PathBuf::from("a/c")));
         assert_eq!(clean("/a/../b"), Some(PathBuf::from("/b")));
         assert!(clean("../a").is_none() && clean("a/../../b").is_none() && clean("/..").is_none());

@@ -26,7 +26,7 @@ pub struct Root {
     pub path: PathBuf,
     /// The commit whose files are indexed, where it is not a folder that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revision: Option<Revision>,
+    pub revision: Option<IndexedCommit>,
     /// The git repository that it is a worktree of: the id of its main worktree, or where hosts share a store, one
     /// that its trees on all of them have. `None` for any other folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ pub struct Root {
     #[serde(default, rename = "changedAtMs", skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<Timestamp>,
     /// What the last completed ingest left in the store.
-    pub counts: Counts,
+    pub counts: IndexCounts,
     /// What became of the last run.
     #[serde(default)]
     pub last_run: LastRun,
@@ -80,7 +80,7 @@ pub struct Origin {
 /// A commit whose files are indexed as they are in the repository, whatever is checked out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Revision {
+pub struct IndexedCommit {
     /// The folder of the repository, by its canonical path: a work tree, or a bare repository.
     pub folder: PathBuf,
     /// What names the commit: a branch, a tag, or its id.
@@ -93,10 +93,10 @@ pub struct Revision {
 
 impl Root {
     /// Returns a folder of this machine that was never indexed, called like itself.
-    pub fn of(path: PathBuf) -> Self {
+    pub fn from_folder(path: PathBuf) -> Self {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         Self {
-            id: RootId::of(&path),
+            id: RootId::from_path(&path),
             name: name.unwrap_or_default(),
             description: None,
             path,
@@ -107,7 +107,7 @@ impl Root {
             model_id: String::new(),
             last_ingest_at: None,
             changed_at: None,
-            counts: Counts::default(),
+            counts: IndexCounts::default(),
             last_run: LastRun::Completed,
             private_files: None,
             omitted: OmittedPaths::default(),
@@ -117,27 +117,27 @@ impl Root {
 
     /// Returns it without an index: what it had is gone, and has to be indexed again.
     #[must_use]
-    pub fn discarded(self) -> Self {
-        Self { counts: Counts::default(), last_run: LastRun::Discarded, ..self }
+    pub fn without_index(self) -> Self {
+        Self { counts: IndexCounts::default(), last_run: LastRun::Discarded, ..self }
     }
 
     /// Returns the id under which its chunks are kept, which all trees of a repository share.
-    pub fn owner(&self) -> RootId {
+    pub fn chunk_owner(&self) -> RootId {
         self.repository.unwrap_or(self.id)
     }
 
     /// Returns the folder that it is on this machine: a commit is none, nor is what another host has.
-    pub fn folder(&self) -> Option<&Path> {
+    pub fn local_folder(&self) -> Option<&Path> {
         (self.revision.is_none() && self.host.is_none()).then_some(&self.path)
     }
 
     /// Whether another root is another tree of the same repository.
     pub fn has_other(&self, other: &Self) -> bool {
-        other.id != self.id && other.owner() == self.owner()
+        other.id != self.id && other.chunk_owner() == self.chunk_owner()
     }
 
     /// Leaves out the files that are known to be secrets as a whole.
-    pub fn public(&self, mut records: Vec<FileRecord>) -> Vec<FileRecord> {
+    pub fn retain_public_files(&self, mut records: Vec<FileRecord>) -> Vec<FileRecord> {
         let mut private: HashSet<&String> = self.private_files.iter().flatten().collect();
         for censored in &self.censored_files {
             private.remove(censored);
@@ -157,7 +157,7 @@ impl Origin {
     }
 
     /// Returns the id that all trees of the repository have, as far as what is known of it goes.
-    pub fn id(&self) -> RootId {
+    pub fn repository_id(&self) -> RootId {
         let mark = self.first_commit.as_ref().or(self.remote.as_ref());
         mark.map_or(self.store, |mark| RootId(Uuid::new_v5(&Uuid::NAMESPACE_URL, mark.as_bytes())))
     }
@@ -197,7 +197,7 @@ impl UnknownRoot {
 /// How much of a root is indexed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Counts {
+pub struct IndexCounts {
     /// Files with at least one chunk in the store.
     pub files: u64,
     /// Chunks in the store.

@@ -45,7 +45,7 @@ pub struct CitationCounts {
     /// How many were wrong at first, and were left out by the model.
     pub dropped: usize,
     /// Citations that are not confirmed, in order of the answer.
-    pub places: Vec<DoubtfulPlace>,
+    pub places: Vec<UnconfirmedCitation>,
     /// What the second reader found; absent if it was off or no sentence cites anything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub claims: Option<ClaimCounts>,
@@ -56,7 +56,7 @@ pub struct CitationCounts {
 
 /// A citation that is not confirmed. Field names are a wire promise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DoubtfulPlace {
+pub struct UnconfirmedCitation {
     /// Absolute path as the client sees it; as it is written where no file is meant.
     pub path: String,
     /// As they are written; none for a whole file.

@@ -2,7 +2,7 @@
 
 /// A sparse vector: strictly ascending term ids, each with its weight.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sparse {
+pub struct TermVector {
     /// Term ids, ascending, each once.
     pub indices: Vec<u32>,
     /// One weight per term id.

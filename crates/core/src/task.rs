@@ -10,9 +10,9 @@ use std::{future::Future, time::Duration};
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use probe::Probe;
-pub use retry::{Backoff, retry};
-pub use stall::{Stalled, Stalls};
+pub use probe::CachedProbe;
+pub use retry::{BackoffSchedule, retry_until_success};
+pub use stall::{StallGuard, StallTracker};
 pub use threads::can_start_threads;
 
 /// The owner of a group of tasks. Clones share the group.
@@ -50,7 +50,7 @@ impl Tasks {
     }
 
     /// Returns the token that is cancelled when the group is asked to stop.
-    pub fn stopping(&self) -> &CancellationToken {
+    pub fn stop_token(&self) -> &CancellationToken {
         &self.stopping
     }
 

@@ -17,11 +17,11 @@ use tracing_subscriber::{
     fmt::{MakeWriter, writer::BoxMakeWriter},
 };
 
-pub use failures::{Failed, Failures, TURN_FAILED};
+pub use failures::{FailureLog, FailureRecord, TURN_FAILED};
 use log_file::{LOG_FILE, LogFile};
 pub use metrics::{
-    Counted, Metrics, Outcome, REQUEST, Request, Timed, ToolCall, ToolkitLabel, ToolkitStart,
-    ToolkitUse,
+    LabelledCounter, LabelledTimer, OutcomeLabel, REQUEST, RequestLabel, ServerMetrics,
+    ToolCallLabel, ToolkitLabel, ToolkitStartLabel, ToolkitUseLabel,
 };
 pub use panics::{TOO_MANY, report_panics};
 pub use settings::{LogFormat, LogSettings};
@@ -43,7 +43,7 @@ pub enum TelemetryError {
 }
 
 /// Returns a duration as a number for the log; the milliseconds of [`Duration`] would be a text there.
-pub fn milliseconds(elapsed: Duration) -> u64 {
+pub fn to_milliseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -54,12 +54,12 @@ pub fn log_file(log: &LogSettings, data_dir: &Path) -> Option<PathBuf> {
 }
 
 /// Starts logging for the whole process.
-pub fn start(log: &LogSettings, data_dir: &Path) -> Result<(), TelemetryError> {
+pub fn start_logging(log: &LogSettings, data_dir: &Path) -> Result<(), TelemetryError> {
     let file = log_file(log, data_dir);
     let has_colours = file.is_none() && io::stderr().is_terminal();
     let writer = match file {
         Some(path) => BoxMakeWriter::new(LogFile::new(path)),
-        None => BoxMakeWriter::new(Terminal::new()),
+        None => BoxMakeWriter::new(TerminalLog::new()),
     };
     let filter = EnvFilter::try_new(&log.level).map_err(|error| TelemetryError::Filter {
         level: log.level.clone(),
@@ -80,12 +80,12 @@ pub fn start(log: &LogSettings, data_dir: &Path) -> Result<(), TelemetryError> {
 
 /// Standard error. On a terminal each line first wipes the one it starts on, where a progress bar
 /// may stand; the bar is drawn again below.
-struct Terminal {
+struct TerminalLog {
     stderr: Stderr,
     wipe: &'static [u8],
 }
 
-impl Terminal {
+impl TerminalLog {
     fn new() -> Self {
         let stderr = io::stderr();
         let wipe: &[u8] = if stderr.is_terminal() { b"\r\x1b[2K" } else { b"" };
@@ -93,7 +93,7 @@ impl Terminal {
     }
 }
 
-impl<'a> MakeWriter<'a> for Terminal {
+impl<'a> MakeWriter<'a> for TerminalLog {
     type Writer = StderrLock<'a>;
 
     fn make_writer(&'a self) -> Self::Writer {

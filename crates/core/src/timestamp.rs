@@ -23,17 +23,17 @@ impl Timestamp {
     }
 
     /// Returns the milliseconds since the Unix epoch.
-    pub fn milliseconds(self) -> u64 {
+    pub fn as_milliseconds(self) -> u64 {
         self.0
     }
 
     /// Returns how long ago it is; nothing where it lies ahead.
     pub fn age(self) -> Duration {
-        SystemTime::now().duration_since(self.time()).unwrap_or_default()
+        SystemTime::now().duration_since(self.to_system_time()).unwrap_or_default()
     }
 
     /// Returns the same as a time of the system.
-    pub fn time(self) -> SystemTime {
+    pub fn to_system_time(self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.0)
     }
 }
@@ -62,7 +62,7 @@ mod tests {
     fn a_time_is_shown_in_utc_with_milliseconds_and_kept_as_a_number() {
         let shown = |ms: u64| {
             let time: Timestamp = serde_json::from_value(ms.into()).unwrap();
-            assert_eq!(Timestamp::from(time.time()).milliseconds(), ms);
+            assert_eq!(Timestamp::from(time.to_system_time()).as_milliseconds(), ms);
             time.to_string()
         };
         assert_eq!(shown(0), "1970-01-01T00:00:00.000Z");

@@ -4,7 +4,7 @@ use std::{error::Error, io};
 
 /// Names the implementation that every client of this process uses; to be called before one is made.
 /// Calling it again changes nothing.
-pub fn install() {
+pub fn install_crypto_provider() {
     // The one that was there first is as good: it is the same.
     drop(rustls::crypto::ring::default_provider().install_default());
 }

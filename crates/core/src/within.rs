@@ -4,7 +4,7 @@ use super::{Root, RootId};
 
 /// Which roots are looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Within {
+pub enum RootFilter {
     /// All.
     #[default]
     Everything,
@@ -14,9 +14,9 @@ pub enum Within {
     Tree(RootId),
 }
 
-impl Within {
+impl RootFilter {
     /// Returns those of `roots`, all that there are, which are looked at.
-    pub fn of(self, roots: &[Root]) -> Vec<Root> {
+    pub fn select_roots(self, roots: &[Root]) -> Vec<Root> {
         let tree = match self {
             Self::Tree(tree) => roots.iter().find(|root| root.id == tree),
             Self::Everything | Self::Only(_) => None,

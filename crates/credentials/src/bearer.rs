@@ -6,7 +6,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::VaultError;
+use super::CredentialError;
 
 /// How tokens begin, so that scanners find them; `secret/token.rs` knows it, too.
 pub(super) const TOKEN: &str = "codeinfo_pat_";
@@ -17,34 +17,34 @@ pub(super) const KEY: &str = "codeinfo_key_";
 pub(super) const RANDOM_CHARS: usize = 43;
 
 /// Makes a bearer of 256 random bits.
-pub(super) fn fresh(prefix: &str) -> Result<Secret, VaultError> {
-    let bytes: [u8; 32] = random()?;
+pub(super) fn generate_bearer(prefix: &str) -> Result<Secret, CredentialError> {
+    let bytes: [u8; 32] = generate_random_bytes()?;
     Ok(Secret::new(format!("{prefix}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes))))
 }
 
 /// Returns random bytes of the system.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], VaultError> {
+pub(super) fn generate_random_bytes<const N: usize>() -> Result<[u8; N], CredentialError> {
     let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| VaultError::Random)?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| CredentialError::Random)?;
     Ok(bytes)
 }
 
 /// What is kept of a bearer: enough to know it again. It is random, so no slower hash is needed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fingerprint([u8; 32]);
+pub(super) struct BearerFingerprint([u8; 32]);
 
-impl Fingerprint {
-    pub(super) fn of(bearer: &str) -> Self {
+impl BearerFingerprint {
+    pub(super) fn from_bearer(bearer: &str) -> Self {
         Self(Sha256::digest(bearer.as_bytes()).into())
     }
 
     /// Compares in constant time.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(super) fn matches(&self, other: &Self) -> bool {
         self.0.as_slice().ct_eq(other.0.as_slice()).into()
     }
 
     /// Returns what is written of it.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn render(&self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
 

@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::{InvalidPrincipal, Principal, error::Code};
+use codeinfo_core::{InvalidPrincipal, Principal, error::ErrorCode};
 
 /// A failure of the vault. No message holds a secret.
 #[derive(Debug, thiserror::Error)]
-pub enum VaultError {
+pub enum CredentialError {
     /// The name cannot be that of a token.
     #[error(transparent)]
     Name(#[from] InvalidPrincipal),
@@ -73,29 +73,29 @@ pub enum VaultError {
     Stopping,
 }
 
-impl VaultError {
-    pub(super) fn file(path: &Path, source: io::Error) -> Self {
+impl CredentialError {
+    pub(super) fn for_file(path: &Path, source: io::Error) -> Self {
         Self::File { path: path.to_owned(), source }
     }
 
     /// Returns what kind of failure it is.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::Name(_)
             | Self::TooManyTokens { .. }
             | Self::TooManyConfigs { .. }
-            | Self::TooLarge { .. } => Code::ValidationFailed,
-            Self::Unauthorized => Code::Unauthorized,
-            Self::Forbidden(_) => Code::Forbidden,
-            Self::TokenExists(_) => Code::TokenExists,
-            Self::TokenNotFound(_) => Code::TokenNotFound,
+            | Self::TooLarge { .. } => ErrorCode::ValidationFailed,
+            Self::Unauthorized => ErrorCode::Unauthorized,
+            Self::Forbidden(_) => ErrorCode::Forbidden,
+            Self::TokenExists(_) => ErrorCode::TokenExists,
+            Self::TokenNotFound(_) => ErrorCode::TokenNotFound,
             Self::File { .. }
             | Self::Damaged { .. }
             | Self::PutBack { .. }
             | Self::OtherKey { .. }
-            | Self::NoKey { .. } => Code::VaultUnavailable,
-            Self::Random => Code::Internal,
-            Self::Stopping => Code::Cancelled,
+            | Self::NoKey { .. } => ErrorCode::VaultUnavailable,
+            Self::Random => ErrorCode::Internal,
+            Self::Stopping => ErrorCode::Cancelled,
         }
     }
 }

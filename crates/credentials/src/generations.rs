@@ -7,55 +7,58 @@
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::{
-    atomic::{self, Readers},
-    error::chain,
+    atomic::{self, FileAccess},
+    error::format_error_chain,
 };
 
-use super::{FOLDER, VaultError, private_folder};
+use super::{CredentialError, FOLDER, private_folder};
 
 const GENERATIONS: &str = "generations";
 
 /// Returns the highest number that is remembered of `name`; 0 without one.
-pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, VaultError> {
+pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, CredentialError> {
     let folder = data_dir.join(FOLDER).join(GENERATIONS);
-    if !atomic::real_folder(&folder).map_err(|error| VaultError::file(&folder, error))? {
+    if !atomic::real_folder(&folder).map_err(|error| CredentialError::for_file(&folder, error))? {
         return Ok(0);
     }
     let path = folder.join(name);
-    let bytes = atomic::read(&path, Readers::Owner);
-    let Some(bytes) = bytes.map_err(|error| VaultError::file(&path, error))? else { return Ok(0) };
+    let bytes = atomic::read_if_exists(&path, FileAccess::Owner);
+    let Some(bytes) = bytes.map_err(|error| CredentialError::for_file(&path, error))? else {
+        return Ok(0);
+    };
     let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok());
-    number.ok_or(VaultError::Damaged { path, reason: "it holds no number; remove it" })
+    number.ok_or(CredentialError::Damaged { path, reason: "it holds no number; remove it" })
 }
 
 /// Refuses the file at `path` where a higher number than its own is remembered of `name`. Remembers its own where
 /// that is higher: it was written before there was a memory, or just before a crash.
-pub(super) fn check(
+pub(super) fn check_generation(
     data_dir: &Path,
     name: &str,
     path: PathBuf,
     number: u64,
-) -> Result<(), VaultError> {
+) -> Result<(), CredentialError> {
     let highest = read_highest(data_dir, name)?;
     if number < highest {
-        return Err(VaultError::PutBack { path, number, highest });
+        return Err(CredentialError::PutBack { path, number, highest });
     }
     if number > highest {
-        remember(data_dir, name, number);
+        remember_generation(data_dir, name, number);
     }
     Ok(())
 }
 
 /// Remembers the number of a file that has been written. A failure only delays that: the file counts.
-pub(super) fn remember(data_dir: &Path, name: &str, number: u64) {
+pub(super) fn remember_generation(data_dir: &Path, name: &str, number: u64) {
     let written = private_folder(data_dir, FOLDER)
         .and_then(|vault| private_folder(&vault, GENERATIONS))
         .and_then(|folder| {
             let path = folder.join(name);
-            let written = atomic::replace(&path, number.to_string().as_bytes(), Readers::Owner);
-            written.map_err(|error| VaultError::file(&path, error))
+            let written =
+                atomic::write_atomically(&path, number.to_string().as_bytes(), FileAccess::Owner);
+            written.map_err(|error| CredentialError::for_file(&path, error))
         });
     if let Err(error) = written {
-        tracing::warn!(error = %chain(&error), number, "the number of a file of the vault is not remembered");
+        tracing::warn!(error = %format_error_chain(&error), number, "the number of a file of the vault is not remembered");
     }
 }

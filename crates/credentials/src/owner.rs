@@ -4,19 +4,19 @@ use std::path::Path;
 
 use codeinfo_core::{
     Secret,
-    atomic::{self, Readers},
+    atomic::{self, FileAccess},
 };
 
-use super::{VaultError, bearer};
+use super::{CredentialError, bearer};
 
 const FILE: &str = "owner.key";
 
 /// Reads the owner's key of a data folder, to be sent to the server that has it open. `None` where there
 /// is none yet.
-pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, VaultError> {
+pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
     let path = data_dir.join(FILE);
-    let read = atomic::read(&path, Readers::Owner);
-    let Some(bytes) = read.map_err(|error| VaultError::file(&path, error))? else {
+    let read = atomic::read_if_exists(&path, FileAccess::Owner);
+    let Some(bytes) = read.map_err(|error| CredentialError::for_file(&path, error))? else {
         return Ok(None);
     };
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -24,18 +24,22 @@ pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, VaultError> {
     // One that was cut short would be easier to guess.
     if key.len() != bearer::KEY.len() + bearer::RANDOM_CHARS || !key.starts_with(bearer::KEY) {
         let reason = "it holds no whole key; stop the server and remove it, and the next start makes another";
-        return Err(VaultError::Damaged { path, reason });
+        return Err(CredentialError::Damaged { path, reason });
     }
     Ok(Some(Secret::new(key.to_owned())))
 }
 
 /// Reads the key, or makes it.
-pub(super) fn owner_key_or_new(data_dir: &Path) -> Result<Secret, VaultError> {
+pub(super) fn owner_key_or_new(data_dir: &Path) -> Result<Secret, CredentialError> {
     if let Some(key) = owner_key(data_dir)? {
         return Ok(key);
     }
-    let key = bearer::fresh(bearer::KEY)?;
+    let key = bearer::generate_bearer(bearer::KEY)?;
     let path = data_dir.join(FILE);
-    let written = atomic::replace(&path, format!("{}\n", key.expose()).as_bytes(), Readers::Owner);
-    written.map_err(|error| VaultError::file(&path, error)).map(|()| key)
+    let written = atomic::write_atomically(
+        &path,
+        format!("{}\n", key.expose()).as_bytes(),
+        FileAccess::Owner,
+    );
+    written.map_err(|error| CredentialError::for_file(&path, error)).map(|()| key)
 }

@@ -3,20 +3,20 @@
 
 use codeinfo_core::Secret;
 
-use super::{VaultError, bearer::Fingerprint};
+use super::{CredentialError, bearer::BearerFingerprint};
 
 /// A bearer that was made by this process and is known to it alone. Clones are the same key.
 #[derive(Debug, Clone)]
 pub struct ProcessKey {
     key: Secret,
-    fingerprint: Fingerprint,
+    fingerprint: BearerFingerprint,
 }
 
 impl ProcessKey {
     /// Makes one of 256 random bits.
-    pub fn fresh() -> Result<Self, VaultError> {
+    pub fn generate() -> Result<Self, CredentialError> {
         let key = super::fresh_key()?;
-        Ok(Self { fingerprint: Fingerprint::of(key.expose()), key })
+        Ok(Self { fingerprint: BearerFingerprint::from_bearer(key.expose()), key })
     }
 
     /// Returns the key, to be handed to the program.
@@ -25,7 +25,7 @@ impl ProcessKey {
     }
 
     /// Whether a bearer is this key, in constant time.
-    pub fn is(&self, bearer: &str) -> bool {
-        self.fingerprint.is(&Fingerprint::of(bearer))
+    pub fn matches(&self, bearer: &str) -> bool {
+        self.fingerprint.matches(&BearerFingerprint::from_bearer(bearer))
     }
 }

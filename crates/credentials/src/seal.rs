@@ -3,7 +3,7 @@
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest, Sha256};
 
-use super::{VaultError, bearer};
+use super::{CredentialError, bearer};
 use crate::SecretKey;
 
 /// How a sealed version begins: what it is, and how it is sealed.
@@ -13,7 +13,7 @@ const KEY_ID_BYTES: usize = 8;
 
 /// Where a version belongs. What was sealed for one place cannot be opened at another.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct SealContext<'a> {
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
     pub(super) principal: &'a str,
@@ -22,7 +22,7 @@ pub(super) struct Place<'a> {
 
 /// Why a version cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unopened {
+pub(super) enum UnsealError {
     /// It was sealed with another key.
     OtherKey,
     /// It is not what was sealed for this place.
@@ -30,40 +30,49 @@ pub(super) enum Unopened {
 }
 
 /// Seals `plain`: what it is, which key, a fresh nonce, the ciphertext, the tag.
-pub(super) fn seal(key: &SecretKey, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, VaultError> {
-    let nonce: [u8; NONCE_LEN] = bearer::random()?;
+pub(super) fn seal_version(
+    key: &SecretKey,
+    place: SealContext<'_>,
+    plain: &[u8],
+) -> Result<Vec<u8>, CredentialError> {
+    let nonce: [u8; NONCE_LEN] = bearer::generate_random_bytes()?;
     let head = [MAGIC.as_slice(), &key_id(key)].concat();
     let mut sealed = plain.to_vec();
-    cipher(key)?
+    build_cipher(key)?
         .seal_in_place_append_tag(
             Nonce::assume_unique_for_key(nonce),
-            Aad::from(bound(&head, place)),
+            Aad::from(build_associated_data(&head, place)),
             &mut sealed,
         )
-        .map_err(|_| VaultError::Random)?;
+        .map_err(|_| CredentialError::Random)?;
     Ok([head.as_slice(), &nonce, &sealed].concat())
 }
 
 /// Opens what was sealed with this key for this place.
-pub(super) fn open(key: &SecretKey, place: Place<'_>, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
+pub(super) fn open_sealed(
+    key: &SecretKey,
+    place: SealContext<'_>,
+    sealed: &[u8],
+) -> Result<Vec<u8>, UnsealError> {
     let (head, rest) = sealed
         .split_at_checked(MAGIC.len() + KEY_ID_BYTES)
         .filter(|(head, _)| head.starts_with(MAGIC))
-        .ok_or(Unopened::Changed)?;
+        .ok_or(UnsealError::Changed)?;
     if !head.ends_with(&key_id(key)) {
-        return Err(Unopened::OtherKey);
+        return Err(UnsealError::OtherKey);
     }
-    let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or(Unopened::Changed)?;
+    let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or(UnsealError::Changed)?;
     let mut opened = sealed.to_vec();
-    let cipher = cipher(key).map_err(|_| Unopened::Changed)?;
+    let cipher = build_cipher(key).map_err(|_| UnsealError::Changed)?;
     let nonce = Nonce::assume_unique_for_key(*nonce);
-    let plain = cipher.open_in_place(nonce, Aad::from(bound(head, place)), &mut opened);
-    plain.map(|plain| plain.to_vec()).map_err(|_| Unopened::Changed)
+    let plain =
+        cipher.open_in_place(nonce, Aad::from(build_associated_data(head, place)), &mut opened);
+    plain.map(|plain| plain.to_vec()).map_err(|_| UnsealError::Changed)
 }
 
-fn cipher(key: &SecretKey) -> Result<LessSafeKey, VaultError> {
+fn build_cipher(key: &SecretKey) -> Result<LessSafeKey, CredentialError> {
     // It refuses keys of another length only.
-    let key = UnboundKey::new(&AES_256_GCM, key.expose()).map_err(|_| VaultError::Random)?;
+    let key = UnboundKey::new(&AES_256_GCM, key.expose()).map_err(|_| CredentialError::Random)?;
     Ok(LessSafeKey::new(key))
 }
 
@@ -78,7 +87,7 @@ fn key_id(key: &SecretKey) -> [u8; KEY_ID_BYTES] {
 }
 
 /// The associated data. Each part is preceded by its length, so that no two places run together.
-fn bound(head: &[u8], place: Place<'_>) -> Vec<u8> {
+fn build_associated_data(head: &[u8], place: SealContext<'_>) -> Vec<u8> {
     let version = place.version.to_le_bytes();
     let [namespace, name, principal] =
         [place.namespace, place.name, place.principal].map(str::as_bytes);
@@ -92,11 +101,11 @@ fn bound(head: &[u8], place: Place<'_>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Unopened, open, seal};
+    use super::{SealContext, UnsealError, open_sealed, seal_version};
     use crate::SecretKey;
 
-    const PLACE: Place<'_> =
-        Place { namespace: "mcp", name: "config", principal: "ann", version: 7 };
+    const PLACE: SealContext<'_> =
+        SealContext { namespace: "mcp", name: "config", principal: "ann", version: 7 };
 
     fn key(byte: u8) -> SecretKey {
         SecretKey::new([byte; SecretKey::BYTES])
@@ -104,30 +113,35 @@ mod tests {
 
     #[test]
     fn each_sealing_differs_and_every_flipped_byte_is_noticed() {
-        let (first, second) = (seal(&key(1), PLACE, b"hunter2"), seal(&key(1), PLACE, b"hunter2"));
+        let (first, second) =
+            (seal_version(&key(1), PLACE, b"hunter2"), seal_version(&key(1), PLACE, b"hunter2"));
         let (first, second) = (first.unwrap(), second.unwrap());
         assert_ne!(first, second);
-        assert_eq!(open(&key(1), PLACE, &first).unwrap(), b"hunter2");
+        assert_eq!(open_sealed(&key(1), PLACE, &first).unwrap(), b"hunter2");
         for at in 0..first.len() {
             let mut flipped = first.clone();
             flipped[at] ^= 1;
-            assert!(open(&key(1), PLACE, &flipped).is_err(), "byte {at}");
-            assert!(open(&key(1), PLACE, &first[..at]).is_err(), "cut at {at}");
+            assert!(open_sealed(&key(1), PLACE, &flipped).is_err(), "byte {at}");
+            assert!(open_sealed(&key(1), PLACE, &first[..at]).is_err(), "cut at {at}");
         }
     }
 
     #[test]
     fn what_is_sealed_opens_at_its_place_with_its_key_only() {
-        let sealed = seal(&key(1), PLACE, b"x").unwrap();
-        assert_eq!(open(&key(2), PLACE, &sealed), Err(Unopened::OtherKey));
+        let sealed = seal_version(&key(1), PLACE, b"x").unwrap();
+        assert_eq!(open_sealed(&key(2), PLACE, &sealed), Err(UnsealError::OtherKey));
         for elsewhere in [
-            Place { namespace: "mc", ..PLACE },
-            Place { name: "pconfig", namespace: "mc", ..PLACE },
-            Place { name: "other", ..PLACE },
-            Place { principal: "bob", ..PLACE },
-            Place { version: 8, ..PLACE },
+            SealContext { namespace: "mc", ..PLACE },
+            SealContext { name: "pconfig", namespace: "mc", ..PLACE },
+            SealContext { name: "other", ..PLACE },
+            SealContext { principal: "bob", ..PLACE },
+            SealContext { version: 8, ..PLACE },
         ] {
-            assert_eq!(open(&key(1), elsewhere, &sealed), Err(Unopened::Changed), "{elsewhere:?}");
+            assert_eq!(
+                open_sealed(&key(1), elsewhere, &sealed),
+                Err(UnsealError::Changed),
+                "{elsewhere:?}"
+            );
         }
     }
 }

@@ -38,7 +38,7 @@ impl FromStr for SecretKey {
     fn from_str(text: &str) -> Result<Self, InvalidKey> {
         let text = text.trim();
         if text.len() == 2 * Self::BYTES {
-            return hex(text).map(Self).ok_or(InvalidKey);
+            return parse_hex(text).map(Self).ok_or(InvalidKey);
         }
         let either =
             GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -49,7 +49,7 @@ impl FromStr for SecretKey {
     }
 }
 
-fn hex(text: &str) -> Option<[u8; SecretKey::BYTES]> {
+fn parse_hex(text: &str) -> Option<[u8; SecretKey::BYTES]> {
     let mut key = [0; SecretKey::BYTES];
     for (byte, digits) in key.iter_mut().zip(text.as_bytes().chunks(2)) {
         let mut digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));

@@ -11,7 +11,7 @@ use std::{
 use codeinfo_core::Secret;
 use tokio_util::sync::CancellationToken;
 
-use super::{VaultError, bearer::Fingerprint, fresh_key};
+use super::{CredentialError, bearer::BearerFingerprint, fresh_key};
 
 /// How long a code may be used.
 const CODE_LIFE: Duration = Duration::from_mins(1);
@@ -32,7 +32,7 @@ struct SessionEntries {
 
 #[derive(Debug)]
 struct SessionEntry {
-    fingerprint: Fingerprint,
+    fingerprint: BearerFingerprint,
     made: Instant,
     ended: CancellationToken,
 }
@@ -48,42 +48,43 @@ pub struct SessionHalves {
 
 impl PageSessions {
     /// Makes a code that opens one session within a minute.
-    pub fn make_code(&self) -> Result<Secret, VaultError> {
+    pub fn make_code(&self) -> Result<Secret, CredentialError> {
         let code = fresh_key()?;
-        add(&mut self.entries().codes, code.expose());
+        add_entry(&mut self.lock_entries().codes, code.expose());
         Ok(code)
     }
 
     /// Opens a session; `None` where the code is not known, was used or is too old.
-    pub fn open(&self, code: &str) -> Result<Option<SessionHalves>, VaultError> {
+    pub fn open_session(&self, code: &str) -> Result<Option<SessionHalves>, CredentialError> {
         let (cookie, key) = (fresh_key()?, fresh_key()?);
-        let mut entries = self.entries();
-        let asked = Fingerprint::of(code);
-        let Some(place) = entries.codes.iter().position(|one| one.fingerprint.is(&asked)) else {
+        let mut entries = self.lock_entries();
+        let asked = BearerFingerprint::from_bearer(code);
+        let Some(place) = entries.codes.iter().position(|one| one.fingerprint.matches(&asked))
+        else {
             return Ok(None);
         };
         entries.codes.remove(place);
-        add(&mut entries.sessions, &join_halves(cookie.expose(), key.expose()));
+        add_entry(&mut entries.sessions, &join_halves(cookie.expose(), key.expose()));
         Ok(Some(SessionHalves { cookie, key }))
     }
 
     /// Returns what is cancelled at the end of the session that has both halves.
-    pub fn find(&self, cookie: &str, key: &str) -> Option<CancellationToken> {
-        let asked = Fingerprint::of(&join_halves(cookie, key));
-        let entries = self.entries();
-        let session = entries.sessions.iter().find(|one| one.fingerprint.is(&asked));
+    pub fn find_session(&self, cookie: &str, key: &str) -> Option<CancellationToken> {
+        let asked = BearerFingerprint::from_bearer(&join_halves(cookie, key));
+        let entries = self.lock_entries();
+        let session = entries.sessions.iter().find(|one| one.fingerprint.matches(&asked));
         session.map(|session| session.ended.clone())
     }
 
     /// Ends all sessions, and forgets the codes.
     pub fn end_all(&self) {
-        let SessionEntries { sessions, .. } = std::mem::take(&mut *self.entries());
+        let SessionEntries { sessions, .. } = std::mem::take(&mut *self.lock_entries());
         for session in sessions {
             session.ended.cancel();
         }
     }
 
-    fn entries(&self) -> MutexGuard<'_, SessionEntries> {
+    fn lock_entries(&self) -> MutexGuard<'_, SessionEntries> {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.codes.retain(|code| code.made.elapsed() < CODE_LIFE);
         entries.sessions.retain(|session| {
@@ -97,11 +98,11 @@ impl PageSessions {
     }
 }
 
-fn add(entries: &mut Vec<SessionEntry>, secret: &str) {
+fn add_entry(entries: &mut Vec<SessionEntry>, secret: &str) {
     if entries.len() == MAX_ENTRIES {
         entries.remove(0).ended.cancel();
     }
-    let (fingerprint, ended) = (Fingerprint::of(secret), CancellationToken::new());
+    let (fingerprint, ended) = (BearerFingerprint::from_bearer(secret), CancellationToken::new());
     entries.push(SessionEntry { fingerprint, made: Instant::now(), ended });
 }
 
@@ -118,22 +119,22 @@ mod tests {
     fn a_code_opens_one_session_which_needs_both_halves_until_all_end() {
         let sessions = PageSessions::default();
         let code = sessions.make_code().unwrap();
-        let halves = sessions.open(code.expose()).unwrap().unwrap();
-        assert!(sessions.open(code.expose()).unwrap().is_none(), "used");
+        let halves = sessions.open_session(code.expose()).unwrap().unwrap();
+        assert!(sessions.open_session(code.expose()).unwrap().is_none(), "used");
         let (cookie, key) = (halves.cookie.expose(), halves.key.expose());
-        let ended = sessions.find(cookie, key).unwrap();
+        let ended = sessions.find_session(cookie, key).unwrap();
         for (one, other) in [(cookie, ""), ("", key), (key, cookie), (cookie, cookie)] {
-            assert!(sessions.find(one, other).is_none());
+            assert!(sessions.find_session(one, other).is_none());
         }
         sessions.end_all();
-        assert!(ended.is_cancelled() && sessions.find(cookie, key).is_none());
+        assert!(ended.is_cancelled() && sessions.find_session(cookie, key).is_none());
     }
 
     #[test]
     fn the_oldest_code_ends_for_a_new_one() {
         let sessions = PageSessions::default();
         let codes: Vec<_> = (0..=MAX_ENTRIES).map(|_| sessions.make_code().unwrap()).collect();
-        assert!(sessions.open(codes[0].expose()).unwrap().is_none());
-        assert!(sessions.open(codes[1].expose()).unwrap().is_some());
+        assert!(sessions.open_session(codes[0].expose()).unwrap().is_none());
+        assert!(sessions.open_session(codes[1].expose()).unwrap().is_some());
     }
 }

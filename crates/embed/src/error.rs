@@ -1,8 +1,8 @@
 //! What can go wrong while embedding.
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 
-use super::service::ServiceError;
+use super::service::EmbeddingServiceError;
 
 /// An embedding failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum EmbedError {
         /// Where it is asked.
         url: String,
         /// What is wrong, and what to set.
-        error: ServiceError,
+        error: EmbeddingServiceError,
     },
     /// The work was given up because the process is stopping.
     #[error("embedding was stopped")]
@@ -25,13 +25,13 @@ pub enum EmbedError {
 
 impl EmbedError {
     /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Service { error: ServiceError::Dimensions { .. }, .. } => {
-                Code::EmbedModelMismatch
+            Self::Service { error: EmbeddingServiceError::Dimensions { .. }, .. } => {
+                ErrorCode::EmbedModelMismatch
             }
-            Self::Damaged(_) | Self::Service { .. } => Code::EmbedModelMissing,
-            Self::Stopped => Code::Cancelled,
+            Self::Damaged(_) | Self::Service { .. } => ErrorCode::EmbedModelMissing,
+            Self::Stopped => ErrorCode::Cancelled,
         }
     }
 }

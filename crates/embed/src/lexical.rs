@@ -15,11 +15,11 @@ mod terms;
 
 use std::{ffi::OsStr, path::Path};
 
-use codeinfo_core::Sparse;
-use codeinfo_lang::{comment::is_description, detect, words::stem};
+use codeinfo_core::TermVector;
+use codeinfo_lang::{comment::is_description, detect, words::stem_word};
 
-use self::terms::Terms;
-use super::Document;
+use self::terms::TermCounts;
+use super::EmbeddingDocument;
 
 /// How soon repeated occurrences stop counting.
 const K1: f32 = 1.2;
@@ -39,19 +39,19 @@ const FOLDERS: usize = 2;
 const DESCRIPTION_WEIGHT: f32 = 1.5;
 
 /// Returns the BM25 weight of each term of a chunk.
-pub fn document(document: &Document<&str>) -> Sparse {
-    let mut terms = Terms::of_about(document.text.len());
+pub fn weigh_document(document: &EmbeddingDocument<&str>) -> TermVector {
+    let mut terms = TermCounts::of_about(document.text.len());
     for line in document.text.lines() {
-        terms.add(line, if is_description(line) { DESCRIPTION_WEIGHT } else { 1.0 });
+        terms.add_text(line, if is_description(line) { DESCRIPTION_WEIGHT } else { 1.0 });
     }
     let length = terms.len();
     terms.add_operators(document.text);
-    terms.add(document.symbol, SYMBOL_WEIGHT);
+    terms.add_text(document.symbol, SYMBOL_WEIGHT);
     let (folders, file) = document.path.rsplit_once('/').unwrap_or(("", document.path));
     for folder in folders.rsplit('/').take(FOLDERS) {
-        terms.add(folder, FOLDER_WEIGHT);
+        terms.add_text(folder, FOLDER_WEIGHT);
     }
-    terms.add(without_extension(file), FILE_WEIGHT);
+    terms.add_text(without_extension(file), FILE_WEIGHT);
     terms.add_file(file);
 
     #[expect(clippy::cast_precision_loss, reason = "a length only needs to be about right")]
@@ -62,23 +62,23 @@ pub fn document(document: &Document<&str>) -> Sparse {
 
 /// Returns how often each term occurs in texts, where an occurrence counts as the weight of its text: for
 /// collections so small that their lengths and frequencies are known when they are weighed.
-pub fn counts<'a>(texts: impl IntoIterator<Item = (&'a str, f32)>) -> Sparse {
-    let mut terms = Terms::default();
+pub fn count_terms<'a>(texts: impl IntoIterator<Item = (&'a str, f32)>) -> TermVector {
+    let mut terms = TermCounts::default();
     for (text, weight) in texts {
-        terms.add(text, weight);
+        terms.add_text(text, weight);
     }
     terms.into_sparse(|count| count)
 }
 
 /// Returns the terms to search with: each distinct term once, with weight 1.
-pub fn query(text: &str) -> Sparse {
+pub fn extract_query_terms(text: &str) -> TermVector {
     query_with_files(text, [])
 }
 
 /// Does the same for a text that names files, at these paths or paths that end so.
-pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>) -> Sparse {
-    let mut terms = Terms::default();
-    terms.add(text, 1.0);
+pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>) -> TermVector {
+    let mut terms = TermCounts::default();
+    terms.add_text(text, 1.0);
     terms.add_operators(text);
     for path in paths {
         terms.add_file(path.rsplit('/').next().unwrap_or(path));
@@ -88,12 +88,12 @@ pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>
 
 /// Returns the terms of a file at this path by which to see whether there is one of its name, or any text has
 /// its name without the extension; `None` for what is no file's name.
-pub fn file(path: &str) -> Option<Sparse> {
+pub fn extract_file_terms(path: &str) -> Option<TermVector> {
     let name = path.rsplit('/').next().unwrap_or(path);
     if !detect::is_file_name(name) {
         return None;
     }
-    let mut terms = Terms::default();
+    let mut terms = TermCounts::default();
     terms.add_file(name);
     terms.add_whole(without_extension(name));
     Some(terms.into_sparse(|_| 1.0))
@@ -101,26 +101,26 @@ pub fn file(path: &str) -> Option<Sparse> {
 
 /// Returns the terms of a name as a whole, by which to see whether any text has it; none for what is not one
 /// identifier.
-pub fn name(name: &str) -> Sparse {
-    let mut terms = Terms::default();
+pub fn extract_name_terms(name: &str) -> TermVector {
+    let mut terms = TermCounts::default();
     terms.add_whole(name);
     terms.into_sparse(|_| 1.0)
 }
 
 /// Returns the terms of a word and of the words with the same root: of `migrate`, also `migration` and `migrator`.
-pub fn word_forms(word: &str) -> Sparse {
+pub fn word_forms(word: &str) -> TermVector {
     const ENDINGS: [&str; 10] =
         ["ation", "ition", "ment", "able", "ness", "ion", "ive", "or", "er", "ly"];
     const MIN_ROOT: usize = 4;
-    let stem = String::from_utf8_lossy(stem(word.as_bytes())).into_owned();
+    let stem = String::from_utf8_lossy(stem_word(word.as_bytes())).into_owned();
     let shorter = ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending));
     let mut roots: Vec<&str> = shorter.filter(|root| root.len() >= MIN_ROOT).collect();
     roots.push(&stem);
-    let mut terms = Terms::default();
-    terms.add(word, 1.0);
+    let mut terms = TermCounts::default();
+    terms.add_text(word, 1.0);
     for root in roots {
         for ending in ENDINGS.iter().chain(&["", "e"]) {
-            terms.add(&format!("{root}{ending}"), 1.0);
+            terms.add_text(&format!("{root}{ending}"), 1.0);
         }
     }
     terms.into_sparse(|_| 1.0)
@@ -128,9 +128,9 @@ pub fn word_forms(word: &str) -> Sparse {
 
 /// Returns terms that every text has which holds `name` as a word of its own, those of its longest parts first;
 /// none where a text may hold it without any.
-pub fn needed(name: &str) -> Vec<Sparse> {
-    let term = |term| Sparse { indices: vec![term], values: vec![1.0] };
-    terms::needed(name).into_iter().map(term).collect()
+pub fn list_required_terms(name: &str) -> Vec<TermVector> {
+    let term = |term| TermVector { indices: vec![term], values: vec![1.0] };
+    terms::required_terms(name).into_iter().map(term).collect()
 }
 
 /// Returns a file's name without its extension.
@@ -142,13 +142,13 @@ fn without_extension(file: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Sparse {
-        document(&Document { path: "", symbol: "", text })
+    fn text(text: &str) -> TermVector {
+        weigh_document(&EmbeddingDocument { path: "", symbol: "", text })
     }
 
     /// Returns the sum that an engine would compute, without inverse document frequencies.
-    fn score(asked: &str, document: &Sparse) -> f32 {
-        let asked = query(asked);
+    fn score(asked: &str, document: &TermVector) -> f32 {
+        let asked = extract_query_terms(asked);
         let weight = |term| {
             let place = document.indices.binary_search(term).ok()?;
             document.values.get(place)
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn the_hash_of_a_term_never_changes() {
         // These are in stores on disk; the values are the published ones of FNV-1a.
-        assert_eq!(query("a").indices, [0xE40C_292C]);
-        assert_eq!(query("foobar").indices, [0xBF9C_F968]);
+        assert_eq!(extract_query_terms("a").indices, [0xE40C_292C]);
+        assert_eq!(extract_query_terms("foobar").indices, [0xBF9C_F968]);
     }
 
     #[test]
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn symbols_and_file_names_count_more_than_folders_and_text() {
-        let fields = Document { path: "alpha/beta.rs", symbol: "gamma", text: "delta" };
-        let document = document(&fields);
+        let fields = EmbeddingDocument { path: "alpha/beta.rs", symbol: "gamma", text: "delta" };
+        let document = weigh_document(&fields);
         let [folder, file, symbol, text] =
             ["alpha", "beta", "gamma", "delta"].map(|asked| score(asked, &document));
         assert!(text <= folder && folder < file && file <= symbol);
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn of_a_path_the_name_and_the_nearest_folders_count() {
         let path = "outer/alpha/beta/gamma.test.rs";
-        let document = document(&Document { path, symbol: "", text: "" });
+        let document = weigh_document(&EmbeddingDocument { path, symbol: "", text: "" });
         for (asked, counts) in [
             ("alpha", true),
             ("beta", true),
@@ -204,13 +204,15 @@ mod tests {
         ] {
             assert_eq!(0.0 < score(asked, &document), counts, "{asked}");
         }
-        let hidden = super::document(&Document { path: ".gitignore", symbol: "", text: "" });
+        let hidden =
+            weigh_document(&EmbeddingDocument { path: ".gitignore", symbol: "", text: "" });
         assert!(0.0 < score("gitignore", &hidden));
     }
 
     #[test]
     fn a_file_is_found_by_its_whole_name() {
-        let document = document(&Document { path: "alpha/beta.rs", symbol: "", text: "" });
+        let document =
+            weigh_document(&EmbeddingDocument { path: "alpha/beta.rs", symbol: "", text: "" });
         let of = |path| {
             let term = query_with_files("", [path]);
             document.indices.binary_search(&term.indices[0]).is_ok()
@@ -291,7 +293,7 @@ mod tests {
 
     #[test]
     fn data_and_empty_texts_have_no_terms() {
-        assert_eq!(text(&"a1".repeat(99)), Sparse::default());
-        assert_eq!(query("¿ … ? ;"), Sparse::default());
+        assert_eq!(text(&"a1".repeat(99)), TermVector::default());
+        assert_eq!(extract_query_terms("¿ … ? ;"), TermVector::default());
     }
 }

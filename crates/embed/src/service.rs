@@ -23,19 +23,19 @@ use std::{
     time::Instant,
 };
 
-use codeinfo_core::task::{self, Stalls, Tasks};
+use codeinfo_core::task::{self, StallTracker, Tasks};
 use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use sha2::{Digest, Sha256};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tracing::{info, warn};
 
-pub use self::error::ServiceError;
+pub use self::error::EmbeddingServiceError;
 use self::{
-    ask::{AskError, Client, Then},
-    health::Health,
-    retry::{Pause, RetryPolicy},
+    ask::{EmbeddingClient, EmbeddingRequestError, RetryAdvice},
+    health::EmbeddingHealth,
+    retry::{RequestPause, RetryPolicy},
 };
-use super::{Document, EmbedError, Embedder, Model};
+use super::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel};
 use crate::EmbeddingSettings;
 
 /// How often a single text that is found too long is halved: to an eighth.
@@ -44,51 +44,54 @@ const MAX_CUTS: u32 = 3;
 const TRIAL: &str = "where are settings read";
 
 /// A service.
-pub struct Service {
-    shared: Arc<Shared>,
+pub struct EmbeddingService {
+    shared: Arc<SharedService>,
 }
 
-struct Shared {
-    client: Client,
-    model: Model,
+struct SharedService {
+    client: EmbeddingClient,
+    model: EmbeddingModel,
     dimensions: OnceLock<usize>,
     /// How many inputs the service takes in one request, as far as is known.
     batch: AtomicUsize,
     /// Requests with documents, and those that somebody waits for, have rooms of their own.
     document_room: Semaphore,
     query_room: Semaphore,
-    pause: Pause,
-    health: Health,
+    pause: RequestPause,
+    health: EmbeddingHealth,
     has_cut: AtomicBool,
     /// Documents that wait.
-    stalls: Stalls,
+    stalls: StallTracker,
     tasks: Tasks,
 }
 
 /// The vectors of a batch, and whether the service took it as it was.
-struct Embedded {
+struct EmbeddedBatch {
     vectors: Vec<Vec<f32>>,
     was_taken_whole: bool,
 }
 
-impl Service {
+impl EmbeddingService {
     /// Prepares to ask a service; nobody is asked yet. Work ends when `tasks` stop.
     pub fn new(settings: EmbeddingSettings, tasks: Tasks) -> Result<Self, EmbedError> {
-        let model = Model { name: settings.model.clone(), version: version(&settings) };
+        let model = EmbeddingModel {
+            name: settings.model.clone(),
+            version: build_model_version(&settings),
+        };
         let dimensions = settings.dimensions.map_or_else(OnceLock::new, OnceLock::from);
         let (batch, concurrency) = (settings.batch, settings.concurrency);
-        let client = Client::new(settings, tasks.clone())?;
-        let shared = Shared {
+        let client = EmbeddingClient::new(settings, tasks.clone())?;
+        let shared = SharedService {
             client,
             model,
             dimensions,
             batch: AtomicUsize::new(batch),
             document_room: Semaphore::new(concurrency),
             query_room: Semaphore::new(concurrency),
-            pause: Pause::new(),
-            health: Health::default(),
+            pause: RequestPause::new(),
+            health: EmbeddingHealth::default(),
             has_cut: AtomicBool::new(false),
-            stalls: Stalls::default(),
+            stalls: StallTracker::default(),
             tasks,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -101,8 +104,8 @@ impl Service {
     }
 }
 
-impl Embedder for Service {
-    fn model(&self) -> &Model {
+impl Embedder for EmbeddingService {
+    fn model(&self) -> &EmbeddingModel {
         &self.shared.model
     }
 
@@ -110,33 +113,33 @@ impl Embedder for Service {
         self.shared.dimensions.get().copied()
     }
 
-    fn documents(
+    fn embed_documents(
         &self,
-        documents: Vec<Document>,
+        documents: Vec<EmbeddingDocument>,
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
-        let texts = documents.iter().map(Document::whole).collect();
+        let texts = documents.iter().map(EmbeddingDocument::to_text).collect();
         let prefix = &self.shared.client.settings().document_prefix;
-        self.shared.until_stopped(self.shared.embed(prefix, texts, retry::DOCUMENTS)).boxed()
+        self.shared.until_stopped(self.shared.embed_texts(prefix, texts, retry::DOCUMENTS)).boxed()
     }
 
-    fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
+    fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
         async move {
             let prefix = &self.shared.client.settings().query_prefix;
-            let embedding = self.shared.embed(prefix, vec![text], retry::QUERY);
+            let embedding = self.shared.embed_texts(prefix, vec![text], retry::QUERY);
             let embedding = self.shared.until_stopped(embedding);
             let longest = self.shared.client.settings().timeout.min(retry::LONGEST_QUERY);
-            let slow = || ServiceError::Slow { seconds: longest.as_secs() };
+            let slow = || EmbeddingServiceError::Slow { seconds: longest.as_secs() };
             let vectors = match tokio::time::timeout(longest, embedding).await {
                 Ok(vectors) => vectors?,
-                Err(_) => return Err(self.shared.client.error(slow())),
+                Err(_) => return Err(self.shared.client.wrap_error(slow())),
             };
-            let count = || ServiceError::Count { got: 0, wanted: 1 };
-            vectors.into_iter().next().ok_or_else(|| self.shared.client.error(count()))
+            let count = || EmbeddingServiceError::Count { got: 0, wanted: 1 };
+            vectors.into_iter().next().ok_or_else(|| self.shared.client.wrap_error(count()))
         }
         .boxed()
     }
 
-    fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
+    fn check_health(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
         let shared = Arc::clone(&self.shared);
         // A task of its own: a service that loads its model answers after the caller is gone.
         let known = self.shared.tasks.spawn_handle(async move {
@@ -152,14 +155,14 @@ impl Embedder for Service {
         1 + self.shared.client.settings().concurrency.div_ceil(4)
     }
 
-    fn stall(&self) -> Option<String> {
-        self.shared.stalls.reason()
+    fn stall_reason(&self) -> Option<String> {
+        self.shared.stalls.latest_reason()
     }
 }
 
 /// Returns what, beside its name, decides which vector the model gives a text to be found: the length
 /// asked for and the prefix. The prefix of queries does not, as no vector of a query is kept.
-fn version(settings: &EmbeddingSettings) -> String {
+fn build_model_version(settings: &EmbeddingSettings) -> String {
     let mut parts = vec!["service".to_owned()];
     parts.extend(settings.dimensions.map(|length| length.to_string()));
     if !settings.document_prefix.is_empty() {
@@ -169,18 +172,18 @@ fn version(settings: &EmbeddingSettings) -> String {
     parts.join("-")
 }
 
-impl Shared {
+impl SharedService {
     /// Gives work up when the process stops.
     async fn until_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, EmbedError>>,
     ) -> Result<T, EmbedError> {
-        let done = self.tasks.stopping().run_until_cancelled(work).await;
+        let done = self.tasks.stop_token().run_until_cancelled(work).await;
         done.unwrap_or(Err(EmbedError::Stopped))
     }
 
     /// Embeds texts, one vector each, in order. Blank ones are not sent: no service takes them.
-    async fn embed(
+    async fn embed_texts(
         &self,
         prefix: &str,
         texts: Vec<String>,
@@ -191,30 +194,33 @@ impl Shared {
         let inputs: Vec<String> = texts
             .into_iter()
             .filter(|text| !text.trim().is_empty())
-            .map(|text| input::input(prefix, &text, settings.max_tokens))
+            .map(|text| input::build_input(prefix, &text, settings.max_tokens))
             .collect();
         let wanted = inputs.len();
         let most = NonZeroUsize::new(self.batch.load(Ordering::Relaxed));
-        let batches =
-            input::batches(inputs, most.unwrap_or(NonZeroUsize::MIN), settings.batch_tokens);
-        let batches = batches.into_iter().map(|inputs| self.batch(inputs, policy));
-        let embedded: Vec<Embedded> =
+        let batches = input::split_into_batches(
+            inputs,
+            most.unwrap_or(NonZeroUsize::MIN),
+            settings.batch_tokens,
+        );
+        let batches = batches.into_iter().map(|inputs| self.embed_batch(inputs, policy));
+        let embedded: Vec<EmbeddedBatch> =
             stream::iter(batches).buffered(settings.concurrency).try_collect().await?;
         if is_blank.is_empty() {
             return Ok(Vec::new());
         }
-        let length = self.length(policy).await?;
+        let length = self.fetch_vector_length(policy).await?;
         let got = embedded.iter().map(|batch| batch.vectors.len()).sum();
         let mut vectors = embedded.into_iter().flat_map(|batch| batch.vectors);
         let each = is_blank
             .into_iter()
             .map(|is_blank| if is_blank { Some(vec![0.0; length]) } else { vectors.next() });
         let each: Option<Vec<Vec<f32>>> = each.collect();
-        each.ok_or_else(|| self.client.error(ServiceError::Count { got, wanted }))
+        each.ok_or_else(|| self.client.wrap_error(EmbeddingServiceError::Count { got, wanted }))
     }
 
     /// Returns how long vectors are, asking for one if need be.
-    async fn length(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
+    async fn fetch_vector_length(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         match self.dimensions.get() {
             Some(length) => Ok(*length),
             None => self.try_out(policy).await,
@@ -224,33 +230,33 @@ impl Shared {
     /// Embeds one short text and returns the length of its vector.
     async fn try_out(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         let prefix = &self.client.settings().query_prefix;
-        let trial = input::input(prefix, TRIAL, self.client.settings().max_tokens);
-        let embedded = self.batch(vec![trial], policy).await?;
+        let trial = input::build_input(prefix, TRIAL, self.client.settings().max_tokens);
+        let embedded = self.embed_batch(vec![trial], policy).await?;
         Ok(embedded.vectors.first().map_or(0, Vec::len))
     }
 
     /// Embeds a batch, in parts if it is too large.
-    fn batch(
+    fn embed_batch(
         &self,
         mut inputs: Vec<String>,
         policy: RetryPolicy,
-    ) -> BoxFuture<'_, Result<Embedded, EmbedError>> {
+    ) -> BoxFuture<'_, Result<EmbeddedBatch, EmbedError>> {
         async move {
             let most = self.batch.load(Ordering::Relaxed);
             let is_asked_whole = inputs.len() <= most;
             if is_asked_whole {
-                match self.request(&inputs, policy).await {
+                match self.request_vectors(&inputs, policy).await {
                     Ok(vectors) => {
-                        self.health.note(Ok(()), Instant::now());
-                        return Ok(Embedded { vectors, was_taken_whole: true });
+                        self.health.record_result(Ok(()), Instant::now());
+                        return Ok(EmbeddedBatch { vectors, was_taken_whole: true });
                     }
-                    Err(failure) if failure.then != Then::Less => {
-                        let error = self.client.error(failure.error);
-                        self.health.note(Err(error.clone()), Instant::now());
+                    Err(failure) if failure.then != RetryAdvice::Less => {
+                        let error = self.client.wrap_error(failure.error);
+                        self.health.record_result(Err(error.clone()), Instant::now());
                         return Err(error);
                     }
                     Err(failure) if inputs.len() == 1 => {
-                        return self.shortened(inputs, failure, policy).await;
+                        return self.embed_shortened(inputs, failure, policy).await;
                     }
                     Err(_) => {}
                 }
@@ -259,30 +265,30 @@ impl Shared {
             let place = if is_asked_whole { inputs.len().div_ceil(2) } else { most };
             let second = inputs.split_off(place);
             let size = inputs.len();
-            let mut first = self.batch(inputs, policy).await?;
-            let second = self.batch(second, policy).await?;
+            let mut first = self.embed_batch(inputs, policy).await?;
+            let second = self.embed_batch(second, policy).await?;
             if is_asked_whole && first.was_taken_whole && second.was_taken_whole {
                 // Not one long text was the problem, but their number.
                 self.take_at_most(size);
             }
             first.vectors.extend(second.vectors);
-            Ok(Embedded { vectors: first.vectors, was_taken_whole: false })
+            Ok(EmbeddedBatch { vectors: first.vectors, was_taken_whole: false })
         }
         .boxed()
     }
 
     /// Embeds as much of a single text as the service takes.
-    async fn shortened(
+    async fn embed_shortened(
         &self,
         mut inputs: Vec<String>,
-        mut failure: AskError,
+        mut failure: EmbeddingRequestError,
         policy: RetryPolicy,
-    ) -> Result<Embedded, EmbedError> {
+    ) -> Result<EmbeddedBatch, EmbedError> {
         for _ in 0..MAX_CUTS {
             for text in &mut inputs {
-                *text = input::cut(text, text.len() / 2).to_owned();
+                *text = input::truncate_text(text, text.len() / 2).to_owned();
             }
-            match self.request(&inputs, policy).await {
+            match self.request_vectors(&inputs, policy).await {
                 Ok(vectors) => {
                     if !self.has_cut.swap(true, Ordering::Relaxed) {
                         let said = failure.error.to_string();
@@ -291,15 +297,15 @@ impl Shared {
                             "texts are cut because the embedding service refuses longer ones"
                         );
                     }
-                    return Ok(Embedded { vectors, was_taken_whole: false });
+                    return Ok(EmbeddedBatch { vectors, was_taken_whole: false });
                 }
                 Err(next) => failure = next,
             }
-            if failure.then != Then::Less {
+            if failure.then != RetryAdvice::Less {
                 break;
             }
         }
-        Err(self.client.error(failure.error))
+        Err(self.client.wrap_error(failure.error))
     }
 
     /// Remembers how many inputs the service takes.
@@ -313,56 +319,58 @@ impl Shared {
     }
 
     /// Makes a request, again as often as is worth it.
-    async fn request(
+    async fn request_vectors(
         &self,
         inputs: &[String],
         policy: RetryPolicy,
-    ) -> Result<Vec<Vec<f32>>, AskError> {
+    ) -> Result<Vec<Vec<f32>>, EmbeddingRequestError> {
         let is_awaited = policy.longest_wait < retry::DOCUMENTS.longest_wait;
         let room = if is_awaited { &self.query_room } else { &self.document_room };
         let attempt = || async {
-            let permit = self.turn(room, is_awaited).await;
-            let answered = self.client.ask(inputs).await;
-            if let Err(AskError { then: Then::Again(Some(asked)), .. }) = &answered
+            let permit = self.acquire_permit(room, is_awaited).await;
+            let answered = self.client.request_embeddings(inputs).await;
+            if let Err(EmbeddingRequestError { then: RetryAdvice::Again(Some(asked)), .. }) =
+                &answered
                 && !is_awaited
             {
                 // Before somebody else has the permit.
-                self.pause.hold(*asked);
+                self.pause.hold_for(*asked);
             }
             drop(permit);
             answered
         };
         let mut _stalled = None;
-        let wait = |failure: &AskError, attempt| {
-            let Then::Again(asked) = failure.then else { return None };
-            let wait = retry::wait(self.client.settings().backoff, attempt, asked);
+        let wait = |failure: &EmbeddingRequestError, attempt| {
+            let RetryAdvice::Again(asked) = failure.then else { return None };
+            let wait = retry::compute_wait(self.client.settings().backoff, attempt, asked);
             let attempts = match failure.error {
-                ServiceError::Slow { .. } => policy.attempts.min(retry::SLOW_ATTEMPTS),
+                EmbeddingServiceError::Slow { .. } => policy.attempts.min(retry::SLOW_ATTEMPTS),
                 _ => policy.attempts,
             };
             if attempt >= attempts || wait > policy.longest_wait {
                 return None;
             }
             if !is_awaited {
-                _stalled = Some(self.stalls.retry(self.client.error(failure.error.clone())));
+                _stalled =
+                    Some(self.stalls.begin_retry(self.client.wrap_error(failure.error.clone())));
             }
             let error = failure.error.to_string();
             info!(attempt, wait_ms = wait.as_millis(), error, "embedding request will be repeated");
             Some(wait)
         };
-        let vectors = task::retry(attempt, wait, future::pending()).await?;
+        let vectors = task::retry_until_success(attempt, wait, future::pending()).await?;
         self.of_right_length(vectors)
     }
 
     /// Waits for room, and with documents until the service wants requests.
-    async fn turn<'a>(
+    async fn acquire_permit<'a>(
         &self,
         room: &'a Semaphore,
         is_awaited: bool,
     ) -> Result<SemaphorePermit<'a>, AcquireError> {
         loop {
             if !is_awaited {
-                self.pause.over().await;
+                self.pause.wait_until_over().await;
             }
             // Nobody closes the semaphore; without a permit the request would only be unbounded.
             let permit = room.acquire().await;
@@ -375,12 +383,15 @@ impl Shared {
     }
 
     /// Compares the length of vectors with that of the first one ever.
-    fn of_right_length(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, AskError> {
+    fn of_right_length(
+        &self,
+        vectors: Vec<Vec<f32>>,
+    ) -> Result<Vec<Vec<f32>>, EmbeddingRequestError> {
         for vector in &vectors {
             let (got, wanted) = (vector.len(), *self.dimensions.get_or_init(|| vector.len()));
             if got != wanted {
-                let error = ServiceError::Dimensions { got, wanted };
-                return Err(AskError { error, then: Then::GiveUp });
+                let error = EmbeddingServiceError::Dimensions { got, wanted };
+                return Err(EmbeddingRequestError { error, then: RetryAdvice::GiveUp });
             }
         }
         Ok(vectors)

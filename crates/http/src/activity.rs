@@ -1,52 +1,53 @@
-//! Since when a server has had nothing to do for anybody.
+//! Measures how long a server has been idle.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-/// What is under way on the listeners that share it: requests, streamed replies, upgraded connections.
+/// Work in progress on the listeners that share it: requests, streamed replies, upgraded
+/// connections.
 #[derive(Debug, Clone)]
-pub struct Activity(Arc<Mutex<State>>);
+pub struct ServerActivity(Arc<Mutex<ActivityState>>);
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     under_way: usize,
-    /// When the last of them ended.
+    /// Time at which the last work ended.
     since: Instant,
 }
 
-impl Default for Activity {
+impl Default for ServerActivity {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(State { under_way: 0, since: Instant::now() })))
+        Self(Arc::new(Mutex::new(ActivityState { under_way: 0, since: Instant::now() })))
     }
 }
 
-impl Activity {
-    /// Returns for how long nothing has been under way; `None` while something is.
-    pub fn idle(&self) -> Option<Duration> {
-        let state = self.state();
+impl ServerActivity {
+    /// Returns for how long the server has been idle; `None` while it works.
+    pub fn idle_time(&self) -> Option<Duration> {
+        let state = self.lock_state();
         (state.under_way == 0).then(|| state.since.elapsed())
     }
 
-    /// Something begins, and is under way until the result is dropped.
-    pub(super) fn begin(&self) -> Busy {
-        self.state().under_way += 1;
-        Busy(self.clone())
+    /// Counts work as in progress until the result is dropped.
+    pub(super) fn begin_work(&self) -> ActivityGuard {
+        self.lock_state().under_way += 1;
+        ActivityGuard(self.clone())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, ActivityState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Something that is under way.
+/// Guard of work in progress.
 #[derive(Debug)]
-pub(super) struct Busy(Activity);
+pub(super) struct ActivityGuard(ServerActivity);
 
-impl Drop for Busy {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.0.lock_state();
         state.under_way -= 1;
         state.since = Instant::now();
     }
@@ -58,13 +59,14 @@ mod tests {
 
     #[test]
     fn a_server_is_idle_from_the_end_of_the_last_thing_on() {
-        let activity = Activity::default();
-        while activity.idle().is_some_and(|idle| idle < Duration::from_millis(50)) {}
+        let activity = ServerActivity::default();
+        while activity.idle_time().is_some_and(|idle| idle < Duration::from_millis(50)) {}
         let began = Instant::now();
-        let (first, second) = (activity.begin(), activity.clone().begin());
+        let first = activity.begin_work();
+        let second = activity.clone().begin_work();
         drop(first);
-        assert_eq!(activity.idle(), None);
+        assert_eq!(activity.idle_time(), None);
         drop(second);
-        assert!(activity.idle().is_some_and(|idle| idle <= began.elapsed()));
+        assert!(activity.idle_time().is_some_and(|idle| idle <= began.elapsed()));
     }
 }

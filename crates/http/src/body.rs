@@ -8,14 +8,15 @@ use hyper::body::{Body as _, Incoming};
 
 use super::HttpError;
 
-/// How much of an unwanted body is taken in. A client that is still sending would otherwise see a reset
-/// instead of the reply; one that sends more than this gets the reset.
+/// Maximum bytes of an unwanted body that are read. A client that is still sending would otherwise
+/// see a reset instead of the reply; one that sends more gets the reset.
 const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
-/// A client that sends nothing for so long has read the reply, or never will.
+/// Maximum silence of a client during an unwanted body. After it, the client has read the reply or
+/// never will.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// Reads at most `limit` bytes within `timeout`.
-pub(super) async fn read(
+pub(super) async fn read_body(
     body: &mut Incoming,
     limit: usize,
     timeout: Duration,
@@ -24,13 +25,15 @@ pub(super) async fn read(
     if limit < announced {
         return Err(HttpError::BodyTooLarge { limit });
     }
-    tokio::time::timeout(timeout, collect(body, limit)).await.unwrap_or(Err(HttpError::Timeout))
+    tokio::time::timeout(timeout, collect_frames(body, limit))
+        .await
+        .unwrap_or(Err(HttpError::Timeout))
 }
 
-async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> {
+async fn collect_frames(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> {
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        // Trailers are not data and are passed over.
+        // Trailers are not data and are skipped.
         let Ok(piece) = frame.map_err(|_| HttpError::Incomplete)?.into_data() else { continue };
         if limit - whole.len() < piece.len() {
             return Err(HttpError::BodyTooLarge { limit });
@@ -40,9 +43,9 @@ async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> 
     Ok(whole.freeze())
 }
 
-/// Takes in the rest of a body and forgets it, while the reply is on its way. The connection ends with
-/// a body that does not.
-pub(super) async fn discard(mut body: Incoming, timeout: Duration) {
+/// Reads and discards the rest of a body while the reply is sent. A body that does not end closes
+/// the connection.
+pub(super) async fn discard_body(mut body: Incoming, timeout: Duration) {
     let rest = async {
         let mut discarded = 0;
         while let Ok(Some(Ok(frame))) = tokio::time::timeout(SILENCE, body.frame()).await {
@@ -52,6 +55,6 @@ pub(super) async fn discard(mut body: Incoming, timeout: Duration) {
             }
         }
     };
-    // Running out of time is as good as the end.
+    // A timeout counts as the end.
     drop(tokio::time::timeout(timeout, rest).await);
 }

@@ -1,4 +1,4 @@
-//! JSON that may take minutes, for clients that accept nothing but JSON.
+//! Sends JSON that may take minutes to clients that accept only JSON.
 
 use std::{future::Future, time::Duration};
 
@@ -7,11 +7,11 @@ use futures_util::{FutureExt, StreamExt, stream};
 
 use super::{Response, reply, sse};
 
-/// White space in front of a JSON text means nothing to its reader but keeps the connection warm.
+/// White space before a JSON text. Parsers ignore it, and it keeps the connection alive.
 const SPACE: Bytes = Bytes::from_static(b" ");
 
-/// Waits `keep_alive` for the text; after that the reply starts with white space, repeated every
-/// `keep_alive` until the text is there. The status is 200 either way.
+/// Waits `keep_alive` for the text. After that, the reply starts with white space and repeats it
+/// every `keep_alive` until the text is ready. The status is 200 in both cases.
 pub async fn delayed_json(
     text: impl Future<Output = String> + Send + 'static,
     keep_alive: Duration,
@@ -22,5 +22,5 @@ pub async fn delayed_json(
     }
     let pieces = sse::with_ticks(text.map(Bytes::from).into_stream(), keep_alive, SPACE);
     let first = stream::once(std::future::ready(SPACE));
-    reply::streamed("application/json", first.chain(pieces))
+    reply::stream_response("application/json", first.chain(pieces))
 }

@@ -1,8 +1,8 @@
-//! Why a request is refused before anything of the product sees it.
+//! Reasons to refuse a request before its handler sees it.
 
 use hyper::StatusCode;
 
-/// A refusal by the HTTP layer. The message is for the client.
+/// Refusal by the HTTP layer. The message is for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     #[error("there is nothing at this path")]
@@ -58,7 +58,7 @@ impl HttpError {
         }
     }
 
-    /// Returns the wire form of what it is.
+    /// Returns the code on the wire.
     pub fn code(&self) -> &'static str {
         match self {
             Self::RouteNotFound => "ROUTE_NOT_FOUND",

@@ -1,94 +1,94 @@
-//! Follows where each request begins and ends, bounds its head, and notes a length that could be read in two ways.
+//! Tracks the start and end of each request, bounds its head, and detects an ambiguous length.
 //!
-//! The parser (`hyper`) settles `Content-Length` together with `Transfer-Encoding` by itself and
-//! drops one of them, so the bytes are checked before it sees them. Only what it accepts matters
-//! here: anything else ends the connection.
+//! The parser (`hyper`) itself resolves `Content-Length` together with `Transfer-Encoding` and
+//! drops one of them, so the bytes are checked before they reach it. Only input that it accepts
+//! matters here; any other input ends the connection.
 
-/// Most bytes of a request line and its headers. A head that is not whole by then is answered with
-/// 431, and no more of it is read.
+/// Maximum bytes of a request line and its headers. A longer head is answered with 431 and not read
+/// further.
 pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Bytes of a line that are kept: enough for the headers looked for, spelled without padding.
+/// Bytes of a line that are stored: enough for the relevant headers without padding.
 const MAX_LINE_BYTES: usize = 256;
 
-/// Where in the requests of a connection its bytes are.
+/// Position of a connection's bytes within its requests.
 #[derive(Debug)]
-pub(super) struct Framing {
-    part: Part,
-    /// Number of whole heads.
+pub(super) struct RequestFraming {
+    part: FramingPart,
+    /// Number of complete heads.
     heads: u64,
-    /// The number of the head whose length is not clear; it is the last one that counts.
+    /// Number of the last head with an ambiguous length.
     unclear: Option<u64>,
 }
 
 #[derive(Debug)]
-enum Part {
-    Head(Head),
+enum FramingPart {
+    Head(PartialHead),
     Body {
         left: u64,
     },
-    /// Chunked, or not clear: the connection ends with the request.
+    /// Chunked or ambiguous; the connection ends with the request.
     Rest,
 }
 
-/// A head that is not whole yet.
+/// Head that is incomplete.
 #[derive(Debug, Default)]
-struct Head {
+struct PartialHead {
     bytes: usize,
-    /// What is there of the last line, without its line feed: one byte more than a whole one has,
-    /// if it is cut.
+    /// Start of the current line without its line feed; one byte longer than the maximum if it is
+    /// cut.
     line: Vec<u8>,
-    /// Whether the request line is there.
+    /// True once the request line is complete.
     begun: bool,
     length: Option<u64>,
     is_chunked: bool,
     is_unclear: bool,
 }
 
-impl Framing {
+impl RequestFraming {
     pub(super) fn new() -> Self {
-        Self { part: Part::Head(Head::default()), heads: 0, unclear: None }
+        Self { part: FramingPart::Head(PartialHead::default()), heads: 0, unclear: None }
     }
 
-    /// Follows nothing: the bytes are of another protocol.
-    pub(super) fn none() -> Self {
-        Self { part: Part::Rest, ..Self::new() }
+    /// Tracks nothing, because the bytes belong to another protocol.
+    pub(super) fn for_other_protocol() -> Self {
+        Self { part: FramingPart::Rest, ..Self::new() }
     }
 
     /// Returns how many bytes may be read now.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn max_readable_bytes(&self) -> usize {
         match &self.part {
-            Part::Head(head) => MAX_HEAD_BYTES.saturating_sub(head.bytes),
-            Part::Body { left } => {
+            FramingPart::Head(head) => MAX_HEAD_BYTES.saturating_sub(head.bytes),
+            FramingPart::Body { left } => {
                 usize::try_from(*left).unwrap_or(usize::MAX).saturating_add(MAX_HEAD_BYTES)
             }
-            Part::Rest => usize::MAX,
+            FramingPart::Rest => usize::MAX,
         }
     }
 
-    /// Returns the number, counted from 0, of the request whose length is not clear.
-    pub(super) fn unclear(&self) -> Option<u64> {
+    /// Returns the number, counted from 0, of the request with an ambiguous length.
+    pub(super) fn ambiguous_request(&self) -> Option<u64> {
         self.unclear
     }
 
-    /// Takes note of bytes that were read.
-    pub(super) fn read(&mut self, mut bytes: &[u8]) {
+    /// Records bytes that were read.
+    pub(super) fn track_bytes(&mut self, mut bytes: &[u8]) {
         while let Some((byte, rest)) = bytes.split_first() {
             match &mut self.part {
-                Part::Rest => return,
-                Part::Body { left } => {
+                FramingPart::Rest => return,
+                FramingPart::Body { left } => {
                     let whole = usize::try_from(*left).ok();
                     let Some((_, after)) = whole.and_then(|left| bytes.split_at_checked(left))
                     else {
                         *left -= bytes.len() as u64;
                         return;
                     };
-                    self.part = Part::Head(Head::default());
+                    self.part = FramingPart::Head(PartialHead::default());
                     bytes = after;
                 }
-                Part::Head(head) => {
+                FramingPart::Head(head) => {
                     bytes = rest;
                     if head.is_whole_with(*byte) {
-                        let after = head.after();
+                        let after = head.next_part();
                         if head.is_unclear {
                             self.unclear = Some(self.heads);
                         }
@@ -101,8 +101,8 @@ impl Framing {
     }
 }
 
-impl Head {
-    /// Takes a byte; returns whether it ends the head.
+impl PartialHead {
+    /// Adds a byte; returns whether it ends the head.
     fn is_whole_with(&mut self, byte: u8) -> bool {
         self.bytes += 1;
         if byte != b'\n' {
@@ -116,12 +116,12 @@ impl Head {
         if !is_cut && line.last() == Some(&b'\r') {
             line.pop();
         }
-        // Empty lines in front of a request line are passed over.
+        // Empty lines before a request line are skipped.
         if line.is_empty() {
             return self.begun;
         }
         if self.begun {
-            self.header(&line, is_cut);
+            self.read_header_line(&line, is_cut);
         }
         self.begun = true;
         line.clear();
@@ -129,10 +129,10 @@ impl Head {
         false
     }
 
-    fn header(&mut self, line: &[u8], is_cut: bool) {
+    fn read_header_line(&mut self, line: &[u8], is_cut: bool) {
         let mut parts = line.splitn(2, |byte| *byte == b':');
-        let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let value = value.trim_ascii();
+        let name = parts.next().unwrap_or_default();
+        let value = parts.next().unwrap_or_default().trim_ascii();
         if name.eq_ignore_ascii_case(b"content-length") {
             let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             self.is_unclear |= is_cut || length.is_none() || self.is_chunked;
@@ -145,27 +145,27 @@ impl Head {
         }
     }
 
-    /// Returns what follows the head.
-    fn after(&self) -> Part {
+    /// Returns the part after the head.
+    fn next_part(&self) -> FramingPart {
         match self.length {
-            _ if self.is_unclear || self.is_chunked => Part::Rest,
-            Some(left) if left != 0 => Part::Body { left },
-            Some(_) | None => Part::Head(Self::default()),
+            _ if self.is_unclear || self.is_chunked => FramingPart::Rest,
+            Some(left) if left != 0 => FramingPart::Body { left },
+            Some(_) | None => FramingPart::Head(Self::default()),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Framing, MAX_HEAD_BYTES};
+    use super::{MAX_HEAD_BYTES, RequestFraming};
 
-    /// Reads `text` in pieces of `size` bytes; returns the number of heads and the unclear one.
+    /// Reads `text` in pieces of `size` bytes; returns the number of heads and the ambiguous one.
     fn read(text: &str, size: usize) -> (u64, Option<u64>) {
-        let mut framing = Framing::new();
+        let mut framing = RequestFraming::new();
         for piece in text.as_bytes().chunks(size) {
-            framing.read(piece);
+            framing.track_bytes(piece);
         }
-        (framing.heads, framing.unclear())
+        (framing.heads, framing.ambiguous_request())
     }
 
     #[test]
@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn the_room_of_a_head_ends_at_its_bound() {
-        let mut framing = Framing::new();
-        framing.read(&vec![b'x'; MAX_HEAD_BYTES - 3]);
-        assert_eq!(framing.room(), 3);
-        framing.read(b"\n\r\n");
-        assert_eq!((framing.heads, framing.room()), (1, MAX_HEAD_BYTES));
-        framing.read(b"POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\n12");
-        assert_eq!(framing.room(), 3 + MAX_HEAD_BYTES);
+        let mut framing = RequestFraming::new();
+        framing.track_bytes(&vec![b'x'; MAX_HEAD_BYTES - 3]);
+        assert_eq!(framing.max_readable_bytes(), 3);
+        framing.track_bytes(b"\n\r\n");
+        assert_eq!((framing.heads, framing.max_readable_bytes()), (1, MAX_HEAD_BYTES));
+        framing.track_bytes(b"POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\n12");
+        assert_eq!(framing.max_readable_bytes(), 3 + MAX_HEAD_BYTES);
     }
 }

@@ -1,4 +1,4 @@
-//! Who asks: what a request says of that, to be judged before its body is read.
+//! Reads the credentials of a request, which are judged before its body is read.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -12,89 +12,89 @@ use tokio_util::sync::CancellationToken;
 use super::HttpError;
 
 const SCHEME: &str = "bearer";
-/// The header in which the page shows its half of a session.
+/// Header with the page's half of a session.
 const SESSION: &str = "x-codeinfo-session";
 
-/// A request that passed the guard, as far as it matters for who is answered.
+/// Credentials of a request that passed the guard.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
-    /// The path as sent, without the query.
+pub struct AuthRequest<'a> {
+    /// Path as sent, without the query.
     pub path: &'a str,
-    /// What it proves itself with.
+    /// Bearer, if the request has one.
     pub bearer: Option<&'a str>,
-    /// The same of the page of the owner.
+    /// Session of the owner's page, if the request has one.
     pub session: Option<SessionProof<'a>>,
-    /// The address that it comes from.
     pub peer_address: Option<IpAddr>,
-    /// Whether it comes over loopback from an account that is neither ours nor root's.
+    /// True for a loopback connection from an account other than the server's and root.
     pub is_another_account: bool,
 }
 
-/// Both halves of a session of the page.
+/// Both halves of a page session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionProof<'a> {
-    /// From the cookie; empty without one.
+    /// Value of the cookie; empty without one.
     pub cookie: &'a str,
-    /// From the header [`SESSION`].
+    /// Value of the header [`SESSION`].
     pub key: &'a str,
 }
 
-/// Rights of a request, each with those before it.
+/// Rights of a request. Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rights {
-    /// Sees whether the server is well, and the files of the page.
+pub enum AccessRights {
+    /// May read the overall state and the files of the page.
     Monitor,
-    /// Searches, asks, and sees what is its own.
+    /// May search, ask, and see its own data.
     Ask,
-    /// Decides what is indexed, and sees what is others'.
+    /// May decide what is indexed, and see the data of others.
     Administer,
 }
 
-/// A request that is answered.
+/// Admission of a request.
 #[derive(Debug, Clone)]
-pub struct Admission {
-    /// Who asks, where that is proved and has a name.
+pub struct AuthContext {
+    /// Caller, if it has proved a name.
     pub principal: Option<Principal>,
-    pub rights: Rights,
-    /// Cancelled when what proved it is revoked: streams, sockets and turns end then.
+    pub rights: AccessRights,
+    /// Cancelled when the credentials are revoked; streams, sockets and turns end then.
     pub revoked: CancellationToken,
 }
 
-impl Admission {
-    /// Admits who has no name.
-    pub fn unnamed(rights: Rights) -> Self {
+impl AuthContext {
+    /// Admits a caller without a name.
+    pub fn anonymous(rights: AccessRights) -> Self {
         Self { principal: None, rights, revoked: CancellationToken::new() }
     }
 }
 
-/// Decides who is answered.
-pub type Gate = Arc<dyn Fn(Asked<'_>) -> Result<Admission, HttpError> + Send + Sync>;
+/// Decides which requests are admitted.
+pub type AuthGate = Arc<dyn Fn(AuthRequest<'_>) -> Result<AuthContext, HttpError> + Send + Sync>;
 
-/// Returns the bearer of a request. What is no bearer, such as the password of a proxy, is for others.
-pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
+/// Returns the bearer of a request. Ignores other schemes, such as the password for a proxy.
+pub(super) fn parse_bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
         return Err(HttpError::Unauthorized("there is more than one `Authorization` header"));
     }
-    // What is not text is a bearer that nobody has.
+    // A value that is not text counts as an unknown bearer.
     let text = value.to_str().unwrap_or(SCHEME).trim();
     let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
     Ok(scheme.eq_ignore_ascii_case(SCHEME).then(|| rest.trim()))
 }
 
-/// Returns the session that a page shows.
-pub(super) fn session(headers: &HeaderMap) -> Option<SessionProof<'_>> {
+/// Returns the session of a request from the page.
+pub(super) fn parse_session(headers: &HeaderMap) -> Option<SessionProof<'_>> {
     let key = headers.get(SESSION)?.to_str().ok()?;
     let name = cookie_name(headers);
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut cookies =
-        cookies.flat_map(|text| text.split("; ")).filter_map(|one| one.split_once('='));
-    let cookie = cookies.find(|(one, _)| *one == name).map_or("", |(_, value)| value);
+    let mut pairs =
+        cookies.flat_map(|text| text.split("; ")).filter_map(|pair| pair.split_once('='));
+    let cookie = pairs.find(|(cookie, _)| *cookie == name).map_or("", |(_, value)| value);
     Some(SessionProof { cookie, key })
 }
 
-/// Names the cookie by the port that the browser sees: all ports of a host share its cookies.
+/// Returns the name of the session cookie. It contains the port that the browser sees, because all
+/// ports of a host share cookies.
 pub(super) fn cookie_name(headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
@@ -105,11 +105,11 @@ pub(super) fn cookie_name(headers: &HeaderMap) -> String {
 mod tests {
     use hyper::{HeaderMap, header::AUTHORIZATION};
 
-    use super::bearer;
+    use super::parse_bearer;
 
     fn headers(values: &[&[u8]]) -> HeaderMap {
-        let values = values.iter().map(|value| (AUTHORIZATION, value[..].try_into().unwrap()));
-        values.collect()
+        let pairs = values.iter().map(|value| (AUTHORIZATION, value[..].try_into().unwrap()));
+        pairs.collect()
     }
 
     #[test]
@@ -121,10 +121,10 @@ mod tests {
             ("Basic YTpi", None),
             ("Bearerabc", None),
         ] {
-            assert_eq!(bearer(&headers(&[value.as_bytes()])), Ok(wanted), "{value}");
+            assert_eq!(parse_bearer(&headers(&[value.as_bytes()])), Ok(wanted), "{value}");
         }
-        assert_eq!(bearer(&headers(&[])), Ok(None));
-        assert_eq!(bearer(&headers(&[b"Bearer \xff"])), Ok(Some("")));
-        assert!(bearer(&headers(&[b"Bearer abc", b"Basic YTpi"])).is_err());
+        assert_eq!(parse_bearer(&headers(&[])), Ok(None));
+        assert_eq!(parse_bearer(&headers(&[b"Bearer \xff"])), Ok(Some("")));
+        assert!(parse_bearer(&headers(&[b"Bearer abc", b"Basic YTpi"])).is_err());
     }
 }

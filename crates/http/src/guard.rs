@@ -1,8 +1,8 @@
-//! Refuses requests that a web page of somebody else may have caused.
+//! Refuses requests that a web page of another site may have caused.
 //!
-//! A browser names the page in `Origin` and the name it resolved in `Host`. Checking both stops
-//! cross-site requests and DNS rebinding. Where it sends no `Origin`, as for an image or a script, it
-//! still says in `Sec-Fetch-Site` that another site asks. Command-line clients send neither.
+//! A browser sends the page in `Origin` and the name it resolved in `Host`. Checking both stops
+//! cross-site requests and DNS rebinding. Where a browser sends no `Origin`, as for an image or a
+//! script, `Sec-Fetch-Site` still reveals another site. Command-line clients send neither.
 
 use hyper::{
     HeaderMap, Uri,
@@ -11,48 +11,48 @@ use hyper::{
 
 use super::HttpError;
 
-/// What a browser says of a request that no page of another site caused: a page of the listener did, or
-/// the person, by typing the address.
+/// Values of `Sec-Fetch-Site` for requests caused by a page of the listener, or by a person who
+/// typed the address.
 const OWN_SITE: [&str; 2] = ["same-origin", "none"];
-/// What other sites may link to.
+/// Path to which other sites may link.
 const LANDING: &str = "/";
 const FOREIGN_PAGE: &str = "a page of another site asked for this; open the address itself";
 
-/// The port of an origin that names none.
+/// Port of an origin without one.
 const HTTP_PORT: u16 = 80;
 
-/// Checks `Host` against loopback names and the configured ones, and `Origin` against the listener's
-/// own and the configured ones. A page of another program of this machine is foreign, too.
+/// Checks `Host` against loopback names and the configured ones, and `Origin` against the
+/// listener's own and the configured ones. Pages of other programs of this machine count as
+/// foreign.
 #[derive(Debug, Clone)]
-pub(super) struct Guard {
+pub(super) struct OriginGuard {
     allowed: crate::AllowedNames,
-    /// The port of the listener.
     port: u16,
 }
 
-impl Guard {
+impl OriginGuard {
     pub(super) fn new(allowed: &crate::AllowedNames, port: u16) -> Self {
         Self { allowed: allowed.clone(), port }
     }
 
-    /// Returns why the request is refused, if it is.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
+    /// Checks a request; the error is the reason to refuse it.
+    pub(super) fn check_request(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
         let mut hosts = headers.get_all(HOST).iter();
-        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        let (Some(value), None) = (hosts.next(), hosts.next()) else {
             return Err(HttpError::BadRequest("exactly one `Host` header is required"));
         };
-        let host = host.to_str().unwrap_or_default();
-        // A request line may name a host too; a proxy would believe that one.
+        let host = value.to_str().unwrap_or_default();
+        // A request line may contain a host as well, and a proxy would use that one.
         let named = uri.authority().map(hyper::http::uri::Authority::as_str);
         for host in [Some(host), named].into_iter().flatten() {
             if !self.knows_host(host) {
-                return Err(forbidden("host", host, "ALLOWED_HOSTS"));
+                return Err(forbidden_error("host", host, "ALLOWED_HOSTS"));
             }
         }
-        for origin in headers.get_all(ORIGIN) {
-            let origin = origin.to_str().unwrap_or_default();
+        for value in headers.get_all(ORIGIN) {
+            let origin = value.to_str().unwrap_or_default();
             if !self.knows_origin(origin, host) {
-                return Err(forbidden("origin", origin, "ALLOWED_ORIGINS"));
+                return Err(forbidden_error("origin", origin, "ALLOWED_ORIGINS"));
             }
         }
         if !headers.contains_key(ORIGIN) && is_of_another_site(headers) && !is_link(uri, headers) {
@@ -62,25 +62,25 @@ impl Guard {
     }
 
     fn knows_host(&self, host: &str) -> bool {
-        match name(host) {
+        match parse_host_name(host) {
             Some(name) => is_loopback(&name) || self.allowed.hosts.contains(&name),
             None => false,
         }
     }
 
-    /// Knows the origin of pages that the listener itself serves at `host`, a known one, and those
-    /// configured.
+    /// Accepts origins of pages that the listener itself serves at `host`, which is known, and
+    /// configured ones.
     fn knows_origin(&self, origin: &str, host: &str) -> bool {
-        let origin = origin.to_lowercase();
-        origin.strip_prefix("http://").is_some_and(|at| self.is_own(at, host))
-            || self.allowed.origins.contains(&origin)
+        let lower_case = origin.to_lowercase();
+        lower_case.strip_prefix("http://").is_some_and(|at| self.is_own(at, host))
+            || self.allowed.origins.contains(&lower_case)
     }
 
     fn is_own(&self, at: &str, host: &str) -> bool {
         let is_here = name_and_port(at).is_some_and(|(name, port)| {
             is_loopback(&name) && port.unwrap_or(HTTP_PORT) == self.port
         });
-        // The port may be another one outside of a container.
+        // Outside of a container, the port may be a different one.
         is_here || at == host.to_lowercase()
     }
 }
@@ -90,7 +90,7 @@ fn is_of_another_site(headers: &HeaderMap) -> bool {
     !headers.get_all("sec-fetch-site").iter().all(own)
 }
 
-/// Whether a person follows a link to the page, which opens in a tab of its own right.
+/// Returns whether a person follows a link to the page, which opens in a separate tab.
 fn is_link(uri: &Uri, headers: &HeaderMap) -> bool {
     let says = |name, what| headers.get(name).is_some_and(|value| value == what);
     uri.path() == LANDING
@@ -98,13 +98,13 @@ fn is_link(uri: &Uri, headers: &HeaderMap) -> bool {
         && says("sec-fetch-dest", "document")
 }
 
-fn forbidden(what: &str, value: &str, variable: &str) -> HttpError {
-    let value: String = value.chars().filter(|c| !c.is_control()).take(100).collect();
-    HttpError::Forbidden(format!("the {what} `{value}` is not allowed; `{variable}` can add it"))
+fn forbidden_error(what: &str, value: &str, variable: &str) -> HttpError {
+    let start: String = value.chars().filter(|c| !c.is_control()).take(100).collect();
+    HttpError::Forbidden(format!("the {what} `{start}` is not allowed; `{variable}` can add it"))
 }
 
 /// Returns the lower-case name of `name`, `name:port`, `[v6]` or `[v6]:port`.
-fn name(host: &str) -> Option<String> {
+fn parse_host_name(host: &str) -> Option<String> {
     name_and_port(host).map(|(name, _)| name)
 }
 
@@ -130,13 +130,13 @@ fn is_loopback(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Guard;
-    fn guard() -> Guard {
+    use super::OriginGuard;
+    fn guard() -> OriginGuard {
         let allowed = crate::AllowedNames {
             hosts: vec!["codeinfo".to_owned()],
             origins: vec!["https://tools.example".to_owned(), "http://localhost:6274".to_owned()],
         };
-        Guard::new(&allowed, 5010)
+        OriginGuard::new(&allowed, 5010)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! HTTP/1.1 on a bound listener: connections, limits, guards and replies.
 //!
-//! Deliberately absent: routes, JSON-RPC and what a WebSocket carries. A handler gets a [`Request`]
-//! that passed the guard and returns a [`Response`]; everything a stranger can do to a socket is dealt
-//! with here.
+//! Routes, JSON-RPC and the content of a WebSocket are deliberately absent. A handler gets a
+//! [`Request`] that passed the guard and returns a [`Response`]; this crate handles everything that
+//! a stranger can do to a socket.
 
 mod activity;
 mod body;
@@ -28,26 +28,25 @@ use std::{convert::Infallible, future::Future};
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
-pub use activity::Activity;
+pub use activity::ServerActivity;
 pub use delayed_json::delayed_json;
 pub use error::HttpError;
-pub use gate::{Admission, Asked, Gate, Rights, SessionProof};
-pub use path::segments;
-pub use record::Quiet;
-pub use request::{Request, RequestId};
+pub use gate::{AccessRights, AuthContext, AuthGate, AuthRequest, SessionProof};
+pub use path::split_path;
+pub use record::QuietReply;
+pub use request::{HttpRequestId, Request};
 pub use serve::{Listener, serve};
 pub use settings::{AllowedNames, HttpSettings};
-pub use websocket::{Happened, WebSocket, websocket};
+pub use websocket::{WebSocket, WebSocketEvent, accept_websocket};
 
-/// The one body type of replies.
-pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A reply on its way out.
-pub type Response = hyper::Response<Body>;
+/// Reply to a request.
+pub type Response = hyper::Response<ResponseBody>;
 
-/// Answers requests. Both listeners are handlers.
-pub trait Handler: Clone + Send + Sync + 'static {
-    /// Answers one request. The future is dropped as soon as the client goes away, and so is the
-    /// body of a streamed reply: whatever work it owns must end with it.
-    fn answer(&self, request: &mut Request) -> impl Future<Output = Response> + Send;
+/// Answers requests. Both listeners use it.
+pub trait RequestHandler: Clone + Send + Sync + 'static {
+    /// Answers one request. The future, and the body of a streamed reply, are dropped as soon as
+    /// the client disconnects; the work that they own must end then.
+    fn handle_request(&self, request: &mut Request) -> impl Future<Output = Response> + Send;
 }

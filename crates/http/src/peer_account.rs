@@ -1,19 +1,19 @@
-//! Finds connections over loopback that come from another account of this machine.
+//! Detects loopback connections from another account of this machine.
 //!
-//! Linux alone says so at no cost: it is asked over `NETLINK_SOCK_DIAG` for the one socket at the other end,
-//! which takes as long among many sockets as among few. Elsewhere nothing is looked up, and `AUTH` is
-//! `required` unless it is set.
+//! Only Linux offers this cheaply: a `NETLINK_SOCK_DIAG` request for the one socket at the other
+//! end takes as long with many sockets as with few. On other systems nothing is looked up, and
+//! `AUTH` defaults to `required`.
 
 use std::{io, net::SocketAddr};
 
 use tokio::net::TcpStream;
 
-/// Finds the accounts of connections.
+/// Looks up the accounts of connections.
 #[derive(Debug)]
 pub(super) struct PeerAccounts {
-    /// `None` where the system does not say: then every account counts as another one.
+    /// `None` if the kernel refuses lookups; every account then counts as another one.
     #[cfg(target_os = "linux")]
-    kernel: Option<std::sync::Mutex<kernel::Kernel>>,
+    kernel: Option<std::sync::Mutex<kernel::SocketDiagnostics>>,
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -22,7 +22,7 @@ impl PeerAccounts {
         Self {}
     }
 
-    /// Nothing is looked up on this system.
+    /// Returns `false`, because this system has no lookup.
     pub(super) fn is_another(&self, _stream: &TcpStream) -> io::Result<bool> {
         Ok(false)
     }
@@ -31,42 +31,42 @@ impl PeerAccounts {
 #[cfg(target_os = "linux")]
 impl PeerAccounts {
     pub(super) fn open() -> Self {
-        let opened = kernel::Kernel::open();
-        let opened = opened.inspect_err(|error| {
+        let opened = kernel::SocketDiagnostics::open().inspect_err(|error| {
             tracing::warn!(%error, "accounts cannot be looked up: requests over loopback need a token");
         });
         Self { kernel: opened.ok().map(std::sync::Mutex::new) }
     }
 
-    /// Returns whether a connection over loopback belongs to an account that is neither ours nor root's, or
-    /// that is not known. Connections from elsewhere have no account here.
+    /// Returns whether a loopback connection belongs to an unknown account, or to one other than
+    /// the server's and root. Connections from other machines have no account here.
     ///
     /// # Errors
-    /// The connection is over.
+    /// The connection has ended.
     pub(super) fn is_another(&self, stream: &TcpStream) -> io::Result<bool> {
-        let (peer, own) = (canonical(stream.peer_addr()?), canonical(stream.local_addr()?));
+        let peer = to_canonical_address(stream.peer_addr()?);
+        let own = to_canonical_address(stream.local_addr()?);
         // A client may choose any address of the machine as its own.
         let is_near = peer.ip().is_loopback() || own.ip().is_loopback() || peer.ip() == own.ip();
         if !is_near {
             return Ok(false);
         }
-        let account = self.account(peer, own);
-        // The address of one that was reset meanwhile may be another's by now.
+        let account = self.find_account(peer, own);
+        // If the connection was reset meanwhile, another socket may have its address now.
         stream.peer_addr()?;
         let is_trusted = |account| account == 0 || account == rustix::process::geteuid().as_raw();
         Ok(!account.is_some_and(is_trusted))
     }
 
-    fn account(&self, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
-        let kernel = self.kernel.as_ref()?;
-        let mut kernel = kernel.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn find_account(&self, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
+        let diagnostics = self.kernel.as_ref()?;
+        let mut kernel = diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         kernel.find_account(peer, own).unwrap_or_default()
     }
 }
 
-/// A client of IPv4 at a listener of IPv6 has a socket of IPv4.
+/// An IPv4 client of an IPv6 listener has an IPv4 socket.
 #[cfg(target_os = "linux")]
-fn canonical(address: SocketAddr) -> SocketAddr {
+fn to_canonical_address(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
@@ -83,57 +83,60 @@ mod kernel {
         socket_with,
     };
 
-    /// `SOCK_DIAG_BY_FAMILY`, and that the request is one (`NLM_F_REQUEST`).
+    /// `SOCK_DIAG_BY_FAMILY`; [`REQUEST`] is the flag `NLM_F_REQUEST`.
     const BY_FAMILY: u16 = 20;
     const REQUEST: u16 = 1;
     const TCP: u8 = 6;
-    /// States of a connection that began, by the numbers of the kernel: `TCP_ESTABLISHED`, `TCP_FIN_WAIT1`,
-    /// `TCP_FIN_WAIT2`, `TCP_CLOSE_WAIT` and `TCP_CLOSING`. A client may end its side before it reads the reply.
+    /// Kernel numbers of the states of an established connection: `TCP_ESTABLISHED`,
+    /// `TCP_FIN_WAIT1`, `TCP_FIN_WAIT2`, `TCP_CLOSE_WAIT` and `TCP_CLOSING`. A client may end its
+    /// side before it reads the reply.
     const CONNECTED_STATES: [u8; 5] = [1, 4, 5, 8, 11];
-    /// Bytes of a header, of a request and of the fixed part of a reply: `nlmsghdr`, `inet_diag_req_v2`,
-    /// `inet_diag_msg`.
+    /// Sizes in bytes of a header (`nlmsghdr`), a request (`inet_diag_req_v2`) and the fixed part
+    /// of a reply (`inet_diag_msg`).
     const HEADER_BYTES: usize = 16;
     const REQUEST_BYTES: usize = 56;
     const REPLY_BYTES: usize = 72;
-    /// Replies of earlier requests that may still wait: none should.
+    /// Maximum number of replies to earlier requests that are skipped; normally there are none.
     const MAX_STALE: usize = 8;
 
-    /// A socket to the part of the kernel that describes sockets.
+    /// Socket to the kernel's socket diagnostics.
     #[derive(Debug)]
-    pub(super) struct Kernel {
+    pub(super) struct SocketDiagnostics {
         socket: OwnedFd,
         sequence: u32,
     }
 
-    impl Kernel {
+    impl SocketDiagnostics {
         pub(super) fn open() -> io::Result<Self> {
-            let (flags, protocol) = (SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
+            let flags = SocketFlags::CLOEXEC;
+            let protocol = Some(netlink::SOCK_DIAG);
             let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol)?;
             Ok(Self { socket, sequence: 0 })
         }
 
-        /// Returns the account whose process holds the socket at `from` that is connected to `to`. A socket
-        /// that its process has closed belongs to none: some kernels call it root's.
+        /// Returns the account of the process that holds the socket at `from` connected to `to`.
+        /// Returns `None` for a socket that its process has closed, although some kernels report
+        /// root.
         pub(super) fn find_account(
             &mut self,
             from: SocketAddr,
             to: SocketAddr,
         ) -> io::Result<Option<u32>> {
             self.sequence = self.sequence.wrapping_add(1);
-            send(&self.socket, &self.request(from, to), SendFlags::DONTWAIT)?;
-            let mut reply = [0; 1024];
+            send(&self.socket, &self.build_request(from, to), SendFlags::DONTWAIT)?;
+            let mut buffer = [0; 1024];
             for _ in 0..MAX_STALE {
-                // The kernel has answered by the time that `send` returns.
-                let (_, length) = recv(&self.socket, &mut reply[..], RecvFlags::DONTWAIT)?;
-                let reply = reply.get(..length).unwrap_or(&reply);
-                if field(reply, 8) == Some(self.sequence) {
-                    return Ok(account(reply, from, to));
+                // The kernel answers before `send` returns.
+                let (_, length) = recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT)?;
+                let reply = buffer.get(..length).unwrap_or(&buffer);
+                if read_field(reply, 8) == Some(self.sequence) {
+                    return Ok(parse_account(reply, from, to));
                 }
             }
             Ok(None)
         }
 
-        fn request(&self, from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+        fn build_request(&self, from: SocketAddr, to: SocketAddr) -> Vec<u8> {
             let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
             let bytes = u32::try_from(HEADER_BYTES + REQUEST_BYTES).unwrap_or_default();
             let mut message = Vec::with_capacity(HEADER_BYTES + REQUEST_BYTES);
@@ -143,18 +146,18 @@ mod kernel {
             message.extend(self.sequence.to_ne_bytes());
             message.extend([0; 4]);
             message.extend([u8::try_from(family.as_raw()).unwrap_or_default(), TCP, 0, 0]);
-            // In any state.
+            // Any state.
             message.extend(u32::MAX.to_ne_bytes());
-            message.extend(endpoints(from, to));
-            // On any interface, and whatever its cookie.
+            message.extend(encode_endpoints(from, to));
+            // Any interface and any cookie.
             message.extend([0; 4]);
             message.extend([u8::MAX; 8]);
             message
         }
     }
 
-    /// Writes the two ends of a socket as `inet_diag_sockid` has them.
-    fn endpoints(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+    /// Encodes the two ends of a socket as an `inet_diag_sockid`.
+    fn encode_endpoints(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
         let mut written = Vec::with_capacity(36);
         written.extend(from.port().to_be_bytes());
         written.extend(to.port().to_be_bytes());
@@ -170,24 +173,24 @@ mod kernel {
         written
     }
 
-    /// Reads the account of a reply, if that describes the socket that was asked for, and not one that listens
-    /// at its address.
-    fn account(reply: &[u8], from: SocketAddr, to: SocketAddr) -> Option<u32> {
+    /// Reads the account from a reply, if the reply describes the requested socket instead of a
+    /// listening one at its address.
+    fn parse_account(reply: &[u8], from: SocketAddr, to: SocketAddr) -> Option<u32> {
         let is_described = reply.get(4..6) == Some(&BY_FAMILY.to_ne_bytes());
         let socket = reply.get(HEADER_BYTES..HEADER_BYTES + REPLY_BYTES)?;
         let port = |at: usize| socket.get(at..)?.first_chunk().copied().map(u16::from_be_bytes);
-        let is_it = port(4) == Some(from.port())
+        let is_requested = port(4) == Some(from.port())
             && port(6) == Some(to.port())
-            && address(socket, 8) == Some(from.ip())
-            && address(socket, 24) == Some(to.ip());
+            && parse_address(socket, 8) == Some(from.ip())
+            && parse_address(socket, 24) == Some(to.ip());
         let is_connected = CONNECTED_STATES.contains(socket.get(1)?);
-        // Its inode.
-        let is_held = field(socket, 68)? != 0;
-        field(socket, 64).filter(|_| is_described && is_it && is_connected && is_held)
+        // The inode.
+        let is_held = read_field(socket, 68)? != 0;
+        read_field(socket, 64).filter(|_| is_described && is_requested && is_connected && is_held)
     }
 
-    /// Reads an address; some programs reach IPv4 by a socket of IPv6.
-    fn address(socket: &[u8], at: usize) -> Option<IpAddr> {
+    /// Reads an address. Some programs use an IPv6 socket for IPv4.
+    fn parse_address(socket: &[u8], at: usize) -> Option<IpAddr> {
         let bytes = socket.get(at..)?;
         if u16::from(*socket.first()?) == AddressFamily::INET.as_raw() {
             return Some(IpAddr::from(*bytes.first_chunk::<4>()?));
@@ -195,8 +198,7 @@ mod kernel {
         Some(IpAddr::from(*bytes.first_chunk::<16>()?).to_canonical())
     }
 
-    /// Reads a number of the machine's byte order.
-    fn field(bytes: &[u8], at: usize) -> Option<u32> {
+    fn read_field(bytes: &[u8], at: usize) -> Option<u32> {
         let field = bytes.get(at..)?.first_chunk()?;
         Some(u32::from_ne_bytes(*field))
     }
@@ -212,9 +214,9 @@ mod tests {
         net::{TcpListener, TcpStream},
     };
 
-    use super::{PeerAccounts, kernel::Kernel};
+    use super::{PeerAccounts, kernel::SocketDiagnostics};
 
-    /// A connection, seen from both ends.
+    /// Returns both ends of a connection.
     async fn connect(host: &str) -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind((host, 0)).await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -231,7 +233,7 @@ mod tests {
         for host in ["127.0.0.1", "127.0.0.2", "::1"] {
             let (client, served) = connect(host).await;
             let (from, to) = ends(&client);
-            let found = Kernel::open().unwrap().find_account(from, to).unwrap();
+            let found = SocketDiagnostics::open().unwrap().find_account(from, to).unwrap();
             assert_eq!(found, Some(own), "{host}");
             assert!(!PeerAccounts::open().is_another(&served).unwrap(), "{host}");
         }
@@ -249,7 +251,7 @@ mod tests {
         let (client, served) = connect("127.0.0.1").await;
         let (from, to) = ends(&client);
         drop(client);
-        assert_eq!(Kernel::open().unwrap().find_account(from, to).unwrap_or(None), None);
+        assert_eq!(SocketDiagnostics::open().unwrap().find_account(from, to).unwrap_or(None), None);
         assert!(PeerAccounts::open().is_another(&served).unwrap_or(true));
     }
 
@@ -264,8 +266,9 @@ mod tests {
     #[tokio::test]
     async fn a_socket_that_listens_at_the_address_is_not_taken_for_the_one_that_is_gone() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (from, to) = (listener.local_addr().unwrap(), "127.0.0.1:9".parse().unwrap());
-        assert_eq!(Kernel::open().unwrap().find_account(from, to).unwrap_or(None), None);
+        let from = listener.local_addr().unwrap();
+        let to = "127.0.0.1:9".parse().unwrap();
+        assert_eq!(SocketDiagnostics::open().unwrap().find_account(from, to).unwrap_or(None), None);
     }
 
     #[tokio::test]
@@ -274,13 +277,15 @@ mod tests {
         assert!(PeerAccounts { kernel: None }.is_another(&served).unwrap());
     }
 
-    /// `cargo test --lib cost_of -- --ignored --nocapture` prints microseconds by the number of sockets.
+    /// `cargo test --lib cost_of -- --ignored --nocapture` prints microseconds by number of
+    /// sockets.
     #[tokio::test]
     #[ignore = "a measurement"]
     #[expect(clippy::print_stderr, reason = "`--nocapture` shows the measurement")]
     async fn cost_of_a_lookup_does_not_grow_with_the_number_of_sockets() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (accounts, mut open) = (PeerAccounts::open(), Vec::new());
+        let accounts = PeerAccounts::open();
+        let mut open = Vec::new();
         for count in [1, 100, 1_000, 8_000] {
             while open.len() < count {
                 let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! One log line for each request, written when the last byte of its reply has left.
+//! Writes one log line per request, when the last byte of its reply has left.
 
 use std::{
     convert::Infallible,
@@ -9,45 +9,51 @@ use std::{
 };
 
 use bytes::Bytes;
-use codeinfo_core::telemetry::{self, Timed};
+use codeinfo_core::telemetry::{self, LabelledTimer};
 use hyper::{
     StatusCode,
     body::{Body as HttpBody, Frame, SizeHint},
 };
 use tracing::{Span, debug, info};
 
-use super::{Body, activity::Busy, slots::Slot};
+use super::{ResponseBody, activity::ActivityGuard, slots::ConnectionSlot};
 
-/// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often, and so does who guesses tokens.
+/// Extension of a reply that lowers its log line to debug level, for monitors and guessed tokens,
+/// which are frequent.
 #[derive(Debug, Clone, Copy)]
-pub struct Quiet;
+pub struct QuietReply;
 
-/// Where a listener counts its requests.
+/// Counters of a listener's requests.
 #[derive(Debug, Clone)]
-pub(super) struct Counts {
+pub(super) struct ListenerMetrics {
     pub(super) listener: &'static str,
-    pub(super) requests: Timed<telemetry::Request>,
+    pub(super) requests: LabelledTimer<telemetry::RequestLabel>,
 }
 
-/// What is known of a request; dropping it writes the line. Held by the handler's future and then by
-/// the body of the reply, so it also sees clients that go away.
-pub(super) struct Record {
+/// Log entry of a request; dropping it writes the line. The handler's future holds it, then the
+/// body of the reply, so clients that disconnect are logged as well.
+pub(super) struct RequestLogEntry {
     span: Span,
-    counts: Counts,
-    slot: Arc<Slot>,
-    /// Until the last byte of the reply.
-    _busy: Busy,
+    counts: ListenerMetrics,
+    slot: Arc<ConnectionSlot>,
+    /// Held until the last byte of the reply.
+    _busy: ActivityGuard,
     started: Instant,
     status: Option<StatusCode>,
     sent_bytes: usize,
     whole: bool,
     quiet: bool,
-    /// The request was a `HEAD`: nobody asks for the body.
+    /// True for a `HEAD` request, whose reply has no body.
     without_body: bool,
 }
 
-impl Record {
-    pub(super) fn new(span: Span, counts: Counts, (slot, busy): (Arc<Slot>, Busy)) -> Self {
+impl RequestLogEntry {
+    pub(super) fn new(
+        span: Span,
+        counts: ListenerMetrics,
+        slot: Arc<ConnectionSlot>,
+        busy: ActivityGuard,
+    ) -> Self {
         Self {
             span,
             counts,
@@ -62,55 +68,58 @@ impl Record {
         }
     }
 
-    /// Expects no body to be sent.
+    /// Expects that no body is sent.
     pub(super) fn ends_with_head(&mut self) {
         self.without_body = true;
     }
 
-    /// Goes on with the reply.
-    pub(super) fn answered(mut self, reply: hyper::Response<Body>) -> hyper::Response<Recorded> {
+    /// Attaches the entry to the reply.
+    pub(super) fn record_reply(
+        mut self,
+        reply: hyper::Response<ResponseBody>,
+    ) -> hyper::Response<RecordedBody> {
         self.status = Some(reply.status());
-        self.quiet = reply.extensions().get::<Quiet>().is_some();
+        self.quiet = reply.extensions().get::<QuietReply>().is_some();
         self.whole = self.without_body || reply.body().is_end_stream();
-        reply.map(|inner| Recorded { inner, record: self })
+        reply.map(|inner| RecordedBody { inner, record: self })
     }
 }
 
-impl Drop for Record {
+impl Drop for RequestLogEntry {
     fn drop(&mut self) {
-        self.slot.answered();
+        self.slot.mark_reply_complete();
         let Self { span, counts, slot: _, started, status, sent_bytes, whole, quiet, .. } = self;
         let elapsed = started.elapsed();
-        let elapsed_ms = telemetry::milliseconds(elapsed);
-        let status = status.map_or(0, |status| status.as_u16());
+        let elapsed_ms = telemetry::to_milliseconds(elapsed);
+        let status_code = status.map_or(0, |status| status.as_u16());
         let bytes = *sent_bytes;
-        let label = telemetry::Request { listener: counts.listener, status };
-        counts.requests.ended(&label, elapsed);
+        let label = telemetry::RequestLabel { listener: counts.listener, status: status_code };
+        counts.requests.record_duration(&label, elapsed);
         let _inside = span.enter();
         match (whole, quiet) {
             (false, false) => {
-                info!(http.status = status, http.bytes = bytes, elapsed_ms, "client left");
+                info!(http.status = status_code, http.bytes = bytes, elapsed_ms, "client left");
             }
             (false, true) => {
-                debug!(http.status = status, http.bytes = bytes, elapsed_ms, "client left");
+                debug!(http.status = status_code, http.bytes = bytes, elapsed_ms, "client left");
             }
             (true, true) => {
-                debug!(http.status = status, http.bytes = bytes, elapsed_ms, "answered");
+                debug!(http.status = status_code, http.bytes = bytes, elapsed_ms, "answered");
             }
             (true, false) => {
-                info!(http.status = status, http.bytes = bytes, elapsed_ms, "answered");
+                info!(http.status = status_code, http.bytes = bytes, elapsed_ms, "answered");
             }
         }
     }
 }
 
-/// A body that counts what leaves. It is polled inside the span of its request.
-pub(super) struct Recorded {
-    inner: Body,
-    record: Record,
+/// Body that counts the bytes sent. It is polled inside the span of its request.
+pub(super) struct RecordedBody {
+    inner: ResponseBody,
+    record: RequestLogEntry,
 }
 
-impl HttpBody for Recorded {
+impl HttpBody for RecordedBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -1,4 +1,4 @@
-//! Replies that are there at once: JSON, the one error shape, and nothing at all.
+//! Builds replies: JSON, text, errors, empty and streamed ones.
 
 use std::convert::Infallible;
 
@@ -16,10 +16,9 @@ use hyper::{
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
-use super::{HttpError, Quiet, Response};
+use super::{HttpError, QuietReply, Response};
 
-/// Returns `value` as JSON.
-pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub fn json_response(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => json_bytes(status, body.into()),
         Err(cause) => {
@@ -29,7 +28,7 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     }
 }
 
-/// Returns text that is JSON already. A number that is no status is a bug and answered as one.
+/// Returns text that is JSON already. An invalid status is a bug and becomes an internal error.
 pub fn json_text(status: u16, text: String) -> Response {
     match StatusCode::from_u16(status) {
         Ok(status) => json_bytes(status, text.into()),
@@ -40,13 +39,13 @@ pub fn json_text(status: u16, text: String) -> Response {
     }
 }
 
-/// Returns text of another kind, such as `text/plain`.
-pub fn text(content_type: &'static str, text: String) -> Response {
-    bytes(content_type, text.into())
+/// Returns text of another type, such as `text/plain`.
+pub fn text_response(content_type: &'static str, text: String) -> Response {
+    bytes_response(content_type, text.into())
 }
 
-/// Returns bytes of that kind, nothing of which is to be kept by who reads it.
-pub fn bytes(content_type: &'static str, body: Bytes) -> Response {
+/// Returns bytes of this type, which the client must not store.
+pub fn bytes_response(content_type: &'static str, body: Bytes) -> Response {
     let mut response = Response::new(Full::new(body).boxed_unsync());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -54,25 +53,35 @@ pub fn bytes(content_type: &'static str, body: Bytes) -> Response {
     response
 }
 
-/// The one error shape. Field names are a wire promise.
+/// Form of all errors. Field names are a wire promise.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ErrorReply {
-    /// The code.
     pub error: String,
     pub message: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
 }
 
-/// Returns an error.
-pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) -> Response {
-    let (error, message, details) = (code.to_owned(), message.to_owned(), details.to_vec());
-    json(status, &ErrorReply { error, message, details })
+pub fn error_response(
+    status: StatusCode,
+    code: &str,
+    message: &str,
+    details: &[String],
+) -> Response {
+    json_response(
+        status,
+        &ErrorReply {
+            error: code.to_owned(),
+            message: message.to_owned(),
+            details: details.to_vec(),
+        },
+    )
 }
 
 impl From<HttpError> for Response {
     fn from(refusal: HttpError) -> Self {
-        let mut response = error(refusal.status(), refusal.code(), &refusal.to_string(), &[]);
+        let mut response =
+            error_response(refusal.status(), refusal.code(), &refusal.to_string(), &[]);
         match refusal {
             HttpError::MethodNotAllowed { allow } => {
                 response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
@@ -89,7 +98,7 @@ impl From<HttpError> for Response {
             }
             HttpError::TooManyWrongTokens { retry_after_s } => {
                 response.headers_mut().insert(RETRY_AFTER, retry_after_s.into());
-                response.extensions_mut().insert(Quiet);
+                response.extensions_mut().insert(QuietReply);
             }
             _ => {}
         }
@@ -98,14 +107,14 @@ impl From<HttpError> for Response {
 }
 
 /// Returns a reply without a body and without a content type.
-pub fn empty(status: StatusCode) -> Response {
+pub fn empty_response(status: StatusCode) -> Response {
     let mut response = Response::new(Empty::new().boxed_unsync());
     *response.status_mut() = status;
     response
 }
 
-/// Returns a reply whose body comes piece by piece.
-pub(super) fn streamed(
+/// Returns a reply whose body is streamed.
+pub(super) fn stream_response(
     content_type: &'static str,
     pieces: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response {
@@ -114,13 +123,13 @@ pub(super) fn streamed(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Asks proxies not to hold pieces back.
+    // Asks proxies not to buffer.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
 fn json_bytes(status: StatusCode, body: Bytes) -> Response {
-    let mut response = bytes("application/json", body);
+    let mut response = bytes_response("application/json", body);
     *response.status_mut() = status;
     response
 }

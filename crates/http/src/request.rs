@@ -1,4 +1,4 @@
-//! A request that passed the guard, with its id and its body still to be read.
+//! A request that passed the guard, with its id and its unread body.
 
 use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
 
@@ -13,25 +13,26 @@ use hyper::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Activity, Admission, HttpError, Rights, body, gate, slots::Slot};
+use super::{
+    AccessRights, AuthContext, HttpError, ServerActivity, body, gate, slots::ConnectionSlot,
+};
 
 const OWNER_NEEDED: &str = "only the owner of the server may do that: with the owner's key, as the command line \
                             shows it, on the page that `codeinfo open` opens, or \
                             with a token of `codeinfo token create NAME --admin`";
 
-/// The longest id taken over from a client.
+/// Maximum length of an id accepted from a client.
 const MAX_ID_BYTES: usize = 128;
 
-/// Names a request in the log and in `x-request-id`, in and out.
+/// Id of a request in the log and in `x-request-id`, received and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(String);
+pub struct HttpRequestId(String);
 
-impl RequestId {
-    /// The header that carries it.
+impl HttpRequestId {
     pub const HEADER: &'static str = "x-request-id";
 
-    /// Takes over the client's id if it is short and plain, else makes one.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    /// Accepts the client's id if it is short and plain; otherwise generates one.
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let given = headers.get(Self::HEADER).and_then(|value| value.to_str().ok());
         match given.filter(|text| is_plain(text)) {
             Some(text) => Self(text.to_owned()),
@@ -44,42 +45,40 @@ impl RequestId {
     }
 }
 
-/// Nothing that could forge a log line or a header.
+/// Returns whether an id contains nothing that could forge a log line or a header.
 fn is_plain(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(allowed)
 }
 
-impl fmt::Display for RequestId {
+impl fmt::Display for HttpRequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-/// Where a connection comes from.
+/// Origin of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer {
+pub(super) struct ConnectionPeer {
     pub(super) address: IpAddr,
     pub(super) is_another_account: bool,
 }
 
-/// A request whose origin and host were checked.
+/// Request whose host and origin were checked.
 pub struct Request {
     pub(super) head: Parts,
     pub(super) body: Incoming,
-    /// Largest body, in bytes.
+    /// Maximum size of the body, in bytes.
     pub(super) max_body_bytes: usize,
-    /// How long the body may take to arrive.
+    /// Maximum time for the body to arrive.
     pub(super) read_timeout: Duration,
-    /// The slot of its connection.
-    pub(super) slot: Arc<Slot>,
-    /// Who asks, and with which rights.
-    pub(super) admission: Admission,
-    /// How often a silent upgraded connection is pinged.
+    pub(super) slot: Arc<ConnectionSlot>,
+    pub(super) admission: AuthContext,
+    /// Interval of pings on a silent upgraded connection.
     pub(super) keep_alive: Duration,
-    /// Where an upgraded connection is noted.
-    pub(super) activity: Activity,
-    /// Own what goes on after the reply.
+    /// Activity to which an upgraded connection counts.
+    pub(super) activity: ServerActivity,
+    /// Owner of work that continues after the reply.
     pub(super) tasks: Tasks,
 }
 
@@ -94,19 +93,20 @@ impl Request {
         &self.head.method
     }
 
-    /// Returns the path as sent, without the query; `/mcp/`, as some clients write it, is `/mcp`.
+    /// Returns the path as sent, without the query. Maps `/mcp/`, which some clients send, to
+    /// `/mcp`.
     pub fn path(&self) -> &str {
         let path = self.head.uri.path();
         if path == "/mcp/" { "/mcp" } else { path }
     }
 
-    /// Returns what follows the path after a question mark, as sent.
+    /// Returns the query after the question mark, as sent.
     pub fn query(&self) -> Option<&str> {
         self.head.uri.query()
     }
 
-    /// Returns the headers of that name as one list, so that a second one never goes unseen. What is
-    /// not text is present but equals nothing.
+    /// Returns all headers with this name as one list, so that a second one is never missed. A
+    /// value that is not text is present but equals nothing.
     pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
         let values = self.head.headers.get_all(name).iter();
         let texts: Vec<&str> = values.map(|value| value.to_str().unwrap_or("\u{fffd}")).collect();
@@ -117,54 +117,53 @@ impl Request {
         }
     }
 
-    /// Returns the address that the request comes from: of a client, or of a proxy.
-    pub fn peer(&self) -> Option<IpAddr> {
-        self.head.extensions.get::<Peer>().map(|peer| peer.address)
+    /// Returns the address of the client or of a proxy.
+    pub fn peer_address(&self) -> Option<IpAddr> {
+        self.head.extensions.get::<ConnectionPeer>().map(|peer| peer.address)
     }
 
-    /// Returns who asks: `None` where nobody was named, and for a program of ours.
+    /// Returns the caller: `None` for unnamed callers and for processes of the server.
     pub fn principal(&self) -> Option<&Principal> {
         self.admission.principal.as_ref()
     }
 
-    /// Returns who asks, and with which rights.
-    pub fn admission(&self) -> &Admission {
+    pub fn auth_context(&self) -> &AuthContext {
         &self.admission
     }
 
-    /// Refuses who has fewer rights than `needed`.
-    pub fn require(&self, needed: Rights) -> Result<(), HttpError> {
+    /// Refuses a caller with fewer rights than `needed`.
+    pub fn require_rights(&self, needed: AccessRights) -> Result<(), HttpError> {
         if self.admission.rights >= needed {
             return Ok(());
         }
         Err(HttpError::Forbidden(OWNER_NEEDED.to_owned()))
     }
 
-    /// Returns what the request proved itself with.
     pub fn bearer(&self) -> Option<Secret> {
-        let bearer = gate::bearer(&self.head.headers).ok().flatten();
+        let bearer = gate::parse_bearer(&self.head.headers).ok().flatten();
         bearer.map(|bearer| Secret::new(bearer.to_owned()))
     }
 
-    /// Returns the cookie that carries the half of a session which the browser keeps.
+    /// Returns the cookie with the browser's half of a session.
     pub fn session_cookie(&self, value: &str) -> Option<HeaderValue> {
         let name = gate::cookie_name(&self.head.headers);
         HeaderValue::from_str(&format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict")).ok()
     }
 
-    /// Returns the token that is cancelled when the server stops. What would go on until its client leaves
-    /// must end then.
-    pub fn stopping(&self) -> CancellationToken {
-        self.tasks.stopping().clone()
+    /// Returns the token that is cancelled when the server stops. Replies that would last until
+    /// their client leaves must end then.
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.tasks.stop_token().clone()
     }
 
-    /// Lets its connection give way to a new client while the reply goes on: nobody waits for it.
-    pub fn rests(&self) {
-        self.slot.waits();
+    /// Allows a new client to evict the connection during the reply, for replies that the client
+    /// does not wait for.
+    pub fn allow_eviction(&self) {
+        self.slot.mark_idle();
     }
 
-    /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce
-    /// JSON to another site without asking it first, so this keeps web pages from driving the server.
+    /// Refuses a request that does not declare JSON, with or without a body. A browser cannot
+    /// declare JSON to another site without asking it first, so web pages cannot drive the server.
     pub fn refuse_other_than_json(&self) -> Result<(), HttpError> {
         match self.header(CONTENT_TYPE.as_str()) {
             Some(kind) if is_json(&kind) => Ok(()),
@@ -172,19 +171,19 @@ impl Request {
         }
     }
 
-    /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
-    /// time. Its content is not read.
-    pub async fn json(&mut self) -> Result<Bytes, HttpError> {
+    /// Reads the whole body, which must be declared as JSON, within the size and time limits. Does
+    /// not parse it.
+    pub async fn read_json_body(&mut self) -> Result<Bytes, HttpError> {
         self.refuse_other_than_json()?;
-        self.slot.waits();
-        let body = body::read(&mut self.body, self.max_body_bytes, self.read_timeout).await;
-        self.slot.works().await;
+        self.slot.mark_idle();
+        let body = body::read_body(&mut self.body, self.max_body_bytes, self.read_timeout).await;
+        self.slot.mark_busy().await;
         body
     }
 
-    /// Returns what is left of the body, if the client is still sending it. One that waits for `100
-    /// Continue` is not.
-    pub(super) fn rest(self) -> Option<Incoming> {
+    /// Returns the rest of the body, if the client is still sending it. A client that waits for
+    /// `100 Continue` is not.
+    pub(super) fn into_unread_body(self) -> Option<Incoming> {
         let is_sending = !self.body.is_end_stream() && !self.head.headers.contains_key(EXPECT);
         is_sending.then_some(self.body)
     }
@@ -199,14 +198,14 @@ fn is_json(content_type: &str) -> bool {
 mod tests {
     use hyper::{HeaderMap, header::HeaderValue};
 
-    use super::{RequestId, is_json};
+    use super::{HttpRequestId, is_json};
 
     #[test]
     fn only_plain_ids_are_taken_over() {
         let id = |text: &'static str| {
             let mut headers = HeaderMap::new();
-            headers.insert(RequestId::HEADER, HeaderValue::from_static(text));
-            RequestId::of(&headers).to_string() == text
+            headers.insert(HttpRequestId::HEADER, HeaderValue::from_static(text));
+            HttpRequestId::from_headers(&headers).to_string() == text
         };
         assert!(id("client-42_a.b:c"));
         assert!(!id(""));

@@ -1,4 +1,4 @@
-//! The accept loop, connections, and what happens to each request before and after its handler.
+//! Accepts connections, and processes each request before and after its handler.
 
 use std::{
     convert::Infallible,
@@ -15,7 +15,7 @@ use std::{
 
 use codeinfo_core::{
     task::Tasks,
-    telemetry::{self, Timed},
+    telemetry::{self, LabelledTimer},
 };
 use futures_util::{FutureExt, StreamExt};
 use http_body_util::{BodyExt, BodyStream, StreamBody};
@@ -33,54 +33,53 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
-    Activity, Admission, Asked, Gate, Handler, HttpError, Request, RequestId, Response, Rights,
-    body,
+    AccessRights, AuthContext, AuthGate, AuthRequest, HttpError, HttpRequestId, Request,
+    RequestHandler, Response, ServerActivity, body,
     framing::MAX_HEAD_BYTES,
     gate,
-    guard::Guard,
+    guard::OriginGuard,
     peer_account::PeerAccounts,
-    record::{Counts, Record, Recorded},
-    request::Peer,
-    slots::{Slot, Slots},
-    socket::Socket,
+    record::{ListenerMetrics, RecordedBody, RequestLogEntry},
+    request::ConnectionPeer,
+    slots::{ConnectionSlot, ConnectionSlots},
+    socket::ConnectionSocket,
 };
 use crate::HttpSettings;
 
-/// How long the loop rests after a failed accept, so that it does not spin while file handles are
-/// short.
+/// Pause after a failed accept, so that the loop does not spin while file handles are short.
 const BACKOFF: Duration = Duration::from_millis(50);
 
-/// How long clients wait in the kernel's queue while file handles are short, before they are turned
-/// away rather than kept without a word.
+/// Time that clients wait in the kernel's queue while file handles are short. After it, they are
+/// turned away.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const UNCLEAR: &str = "the length of the body is not clear: send one `Content-Length`, or \
                        `Transfer-Encoding: chunked` without it";
 
-/// What every reply says to browsers: it is what its content type says, and pages of other sites have no
-/// use for it, not even as an image or a script.
+/// Headers of every reply for browsers: its content type is final, and pages of other sites cannot
+/// use it, not even as an image or a script.
 const HEADERS: [(HeaderName, &str); 2] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// A bound socket and what is known of its requests.
+/// Bound socket with the services for its requests.
 pub struct Listener {
     pub socket: TcpListener,
-    /// What metrics call it: `main` or `mcp`.
+    /// Name in metrics: `main` or `mcp`.
     pub name: &'static str,
-    /// Where its requests are counted.
-    pub requests: Timed<telemetry::Request>,
-    /// Whom it answers.
-    pub gate: Gate,
-    /// Where what is under way is noted.
-    pub activity: Activity,
+    /// Counter of its requests.
+    pub requests: LabelledTimer<telemetry::RequestLabel>,
+    /// Decides which requests are admitted.
+    pub gate: AuthGate,
+    /// Activity to which its work counts.
+    pub activity: ServerActivity,
 }
 
-/// Answers the connections of `listener` until `tasks` are asked to stop. From then on no connection
-/// is accepted, idle ones are closed, and requests under way are finished; `tasks` waits for them.
-/// Fails where the system has no file handle left to keep in reserve.
-pub fn serve<H: Handler>(
+/// Serves the connections of `listener` until `tasks` are asked to stop. Then it accepts no more
+/// connections, closes idle ones, and finishes requests in progress; `tasks` waits for them. Fails
+/// without a spare file handle to reserve.
+pub fn serve<H: RequestHandler>(
     listener: Listener,
     handler: H,
     http: &HttpSettings,
@@ -88,50 +87,59 @@ pub fn serve<H: Handler>(
     tasks: Tasks,
 ) -> io::Result<()> {
     let Listener { socket, name, requests, gate, activity } = listener;
-    let counts = Counts { listener: name, requests };
+    let counts = ListenerMetrics { listener: name, requests };
     let port = socket.local_addr().map_or(0, |address| address.port());
-    let guard = Guard::new(guard, port);
-    let http = http.clone();
-    let (accounts, own) = (PeerAccounts::open(), tasks.clone());
-    let server = Server { handler, http, guard, gate, accounts, counts, activity, tasks: own };
-    let (owner, socket) = (tasks.clone(), (socket, Spare::take()?));
-    owner.spawn(accept(socket, Arc::new(server), tasks));
+    let guard = OriginGuard::new(guard, port);
+    let server = HttpServer {
+        handler,
+        http: http.clone(),
+        guard,
+        gate,
+        accounts: PeerAccounts::open(),
+        counts,
+        activity,
+        tasks: tasks.clone(),
+    };
+    let spare = ReservedFileHandle::acquire()?;
+    let owner = tasks.clone();
+    owner.spawn(accept_connections(socket, spare, Arc::new(server), tasks));
     Ok(())
 }
 
-struct Server<H> {
+struct HttpServer<H> {
     handler: H,
     http: HttpSettings,
-    guard: Guard,
-    gate: Gate,
+    guard: OriginGuard,
+    gate: AuthGate,
     accounts: PeerAccounts,
-    counts: Counts,
-    activity: Activity,
-    /// Own what goes on after a reply.
+    counts: ListenerMetrics,
+    activity: ServerActivity,
+    /// Owner of work that continues after a reply.
     tasks: Tasks,
 }
 
-async fn accept<H: Handler>(
-    (listener, mut spare): (TcpListener, Spare),
-    server: Arc<Server<H>>,
+async fn accept_connections<H: RequestHandler>(
+    listener: TcpListener,
+    mut spare: ReservedFileHandle,
+    server: Arc<HttpServer<H>>,
     tasks: Tasks,
 ) {
-    let slots = Slots::new(server.http.max_connections);
-    let stopping = tasks.stopping().clone();
+    let slots = ConnectionSlots::new(server.http.max_connections);
+    let stopping = tasks.stop_token().clone();
     let mut failing = None;
     loop {
         let accepted = tokio::select! {
             () = stopping.cancelled() => return,
-            accepted = next(&listener, &slots) => accepted,
+            accepted = accept_next(&listener, &slots) => accepted,
         };
         match accepted {
             Ok((stream, slot)) => {
                 failing = None;
                 let server = Arc::clone(&server);
-                tasks.spawn(connection(stream, slot, server, stopping.clone()));
+                tasks.spawn(run_connection(stream, slot, server, stopping.clone()));
             }
             Err(error) => {
-                // File handles may be short for half a minute: that is one event, not hundreds.
+                // A shortage of file handles may last half a minute and is logged once.
                 if failing.is_none() {
                     warn!(%error, "accept failed");
                 }
@@ -146,80 +154,87 @@ async fn accept<H: Handler>(
     }
 }
 
-/// A file handle in reserve: given up for a moment, it is enough to accept a connection and close it.
-struct Spare(Option<File>);
+/// File handle in reserve, released for a moment to accept a connection and close it.
+struct ReservedFileHandle(Option<File>);
 
-impl Spare {
-    fn take() -> io::Result<Self> {
+impl ReservedFileHandle {
+    fn acquire() -> io::Result<Self> {
         let anything = if cfg!(windows) { "NUL" } else { "/dev/null" };
         Ok(Self(Some(File::open(anything)?)))
     }
 
     async fn turn_away(&mut self, listener: &TcpListener) {
         self.0 = None;
-        // A connection that others took meanwhile is none to wait for.
+        // Another task may have accepted the connection meanwhile, hence the timeout.
         drop(tokio::time::timeout(BACKOFF, listener.accept()).await);
-        self.0 = Self::take().ok().and_then(|spare| spare.0);
+        self.0 = Self::acquire().ok().and_then(|spare| spare.0);
     }
 }
 
-/// Accepts one and finds it a slot; until then further connections wait in the kernel's queue.
-async fn next(listener: &TcpListener, slots: &Arc<Slots>) -> io::Result<(TcpStream, Arc<Slot>)> {
+/// Accepts a connection and acquires a slot for it. Meanwhile further connections wait in the
+/// kernel's queue.
+async fn accept_next(
+    listener: &TcpListener,
+    slots: &Arc<ConnectionSlots>,
+) -> io::Result<(TcpStream, Arc<ConnectionSlot>)> {
     let (stream, _) = listener.accept().await?;
-    Ok((stream, slots.take().await?))
+    Ok((stream, slots.acquire_slot().await?))
 }
 
-async fn connection<H: Handler>(
+async fn run_connection<H: RequestHandler>(
     stream: TcpStream,
-    slot: Arc<Slot>,
-    server: Arc<Server<H>>,
+    slot: Arc<ConnectionSlot>,
+    server: Arc<HttpServer<H>>,
     stopping: CancellationToken,
 ) {
-    slot.waits();
+    slot.mark_idle();
     let ended = tokio::select! {
         biased;
         () = slot.gives_way() => return,
-        ended = exchange(stream, Arc::clone(&slot), server, stopping) => ended,
+        ended = serve_connection(stream, Arc::clone(&slot), server, stopping) => ended,
     };
     if let Err(error) = ended {
         debug!(%error, "connection ended early");
     }
 }
 
-async fn exchange<H: Handler>(
+async fn serve_connection<H: RequestHandler>(
     stream: TcpStream,
-    slot: Arc<Slot>,
-    server: Arc<Server<H>>,
+    slot: Arc<ConnectionSlot>,
+    server: Arc<HttpServer<H>>,
     stopping: CancellationToken,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    // One that is reset already must not count as a failure of the listener.
+    // A connection that is already reset must not count as a failure of the listener.
     stream.set_nodelay(true)?;
-    let (silence, timeout) = (server.http.first_byte_timeout, server.http.read_timeout);
+    let silence = server.http.first_byte_timeout;
+    let timeout = server.http.read_timeout;
     let mut first = [0];
     tokio::select! {
-        // A connection that says nothing costs no buffers.
+        // A silent connection needs no buffers.
         peeked = tokio::time::timeout(silence.min(timeout), stream.peek(&mut first)) => {
             peeked??;
         }
         () = stopping.cancelled() => return Ok(()),
     }
     let is_another_account = server.accounts.is_another(&stream)?;
-    let peer = Peer { address: stream.peer_addr()?.ip(), is_another_account };
-    let stream = Socket::new(stream, Arc::clone(&slot), server.http.write_timeout);
-    let (unclear, count) = (stream.unclear(), AtomicU64::new(0));
+    let peer = ConnectionPeer { address: stream.peer_addr()?.ip(), is_another_account };
+    let stream = ConnectionSocket::new(stream, Arc::clone(&slot), server.http.write_timeout);
+    let unclear = stream.ambiguous_length();
+    let count = AtomicU64::new(0);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         let number = count.fetch_add(1, Ordering::Relaxed);
-        let (server, slot) = (Arc::clone(&server), Arc::clone(&slot));
-        let length = Length::of(&request, unclear.is(number));
+        let server = Arc::clone(&server);
+        let slot = Arc::clone(&slot);
+        let length = BodyLength::from_request(&request, unclear.is_ambiguous(number));
         async move {
-            slot.works().await;
+            slot.mark_busy().await;
             Ok::<_, Infallible>(server.respond(request, length, slot).await)
         }
     });
     // The timeout runs from the first byte, or from the last reply, to the end of the head.
-    // Half-closed connections count as closed: it is how the end of a client is noticed while its
-    // request is being worked on.
+    // Half-closed connections count as closed, which reveals that a client left while its request
+    // is processed.
     let exchange = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeout)
@@ -227,19 +242,19 @@ async fn exchange<H: Handler>(
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    let mut exchange = Box::pin(exchange);
+    let mut pinned = Box::pin(exchange);
     tokio::select! {
-        ended = exchange.as_mut() => ended?,
+        ended = pinned.as_mut() => ended?,
         () = stopping.cancelled() => {
-            exchange.as_mut().graceful_shutdown();
-            exchange.await?;
+            pinned.as_mut().graceful_shutdown();
+            pinned.await?;
         }
     }
     Ok(())
 }
 
-/// Ends a reply that comes piece by piece when its client is revoked. What is there at once is sent whole: it may
-/// say that the client revoked itself.
+/// Ends a streamed reply when its client is revoked. A complete reply is sent whole, because it may
+/// confirm that the client revoked itself.
 fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -250,19 +265,19 @@ fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     })
 }
 
-/// How the end of a request is known.
+/// Certainty about the end of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Length {
-    /// From the start.
+enum BodyLength {
+    /// Known from the start.
     Known,
-    /// From its last chunk. Nothing after it is taken for a request.
+    /// Known from its last chunk. Nothing after it is read as a request.
     Chunked,
-    /// Not for certain: a proxy may have read it otherwise.
+    /// Ambiguous: a proxy may have read it differently.
     Unclear,
 }
 
-impl Length {
-    fn of<B>(request: &hyper::Request<B>, is_unclear: bool) -> Self {
+impl BodyLength {
+    fn from_request<B>(request: &hyper::Request<B>, is_unclear: bool) -> Self {
         match request.headers().contains_key(TRANSFER_ENCODING) {
             _ if is_unclear => Self::Unclear,
             true => Self::Chunked,
@@ -271,14 +286,14 @@ impl Length {
     }
 }
 
-impl<H: Handler> Server<H> {
+impl<H: RequestHandler> HttpServer<H> {
     async fn respond(
         &self,
         request: hyper::Request<Incoming>,
-        length: Length,
-        slot: Arc<Slot>,
-    ) -> hyper::Response<Recorded> {
-        let id = RequestId::of(request.headers());
+        length: BodyLength,
+        slot: Arc<ConnectionSlot>,
+    ) -> hyper::Response<RecordedBody> {
+        let id = HttpRequestId::from_headers(request.headers());
         let span = info_span!(
             "request",
             request.id = %id,
@@ -286,40 +301,47 @@ impl<H: Handler> Server<H> {
             http.path = request.uri().path(),
             operation = tracing::field::Empty,
         );
-        let mut record = Record::new(
+        let mut record = RequestLogEntry::new(
             span.clone(),
             self.counts.clone(),
-            (Arc::clone(&slot), self.activity.begin()),
+            Arc::clone(&slot),
+            self.activity.begin_work(),
         );
         if request.method() == Method::HEAD {
             record.ends_with_head();
         }
         let mut response = match length {
-            Length::Unclear => HttpError::BadRequest(UNCLEAR).into(),
-            Length::Known | Length::Chunked => self.checked(request, slot).instrument(span).await,
+            BodyLength::Unclear => HttpError::BadRequest(UNCLEAR).into(),
+            BodyLength::Known | BodyLength::Chunked => {
+                self.check_and_handle(request, slot).instrument(span).await
+            }
         };
-        if length != Length::Known {
+        if length != BodyLength::Known {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         for (name, value) in HEADERS {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         if let Some(id) = id.header_value() {
-            response.headers_mut().insert(RequestId::HEADER, id);
+            response.headers_mut().insert(HttpRequestId::HEADER, id);
         }
-        record.answered(response)
+        record.record_reply(response)
     }
 
-    async fn checked(&self, request: hyper::Request<Incoming>, slot: Arc<Slot>) -> Response {
+    async fn check_and_handle(
+        &self,
+        request: hyper::Request<Incoming>,
+        slot: Arc<ConnectionSlot>,
+    ) -> Response {
         let (head, body) = request.into_parts();
-        let checked = self.admitted(&head);
+        let checked = self.authorize_request(&head);
         let mut request = Request {
             head,
             body,
             max_body_bytes: self.http.max_body_bytes,
             read_timeout: self.http.read_timeout,
             slot,
-            admission: Admission::unnamed(Rights::Monitor),
+            admission: AuthContext::anonymous(AccessRights::Monitor),
             keep_alive: self.http.keep_alive,
             activity: self.activity.clone(),
             tasks: self.tasks.clone(),
@@ -328,41 +350,42 @@ impl<H: Handler> Server<H> {
             Ok(admission) => {
                 let revoked = admission.revoked.clone();
                 request.admission = admission;
-                until_revoked(self.answered(&mut request).await, revoked)
+                until_revoked(self.call_handler(&mut request).await, revoked)
             }
             Err(refusal) => refusal.into(),
         };
         if response.status().is_client_error()
-            && let Some(rest) = request.rest()
+            && let Some(rest) = request.into_unread_body()
         {
             if rest.size_hint().lower() > self.http.max_body_bytes as u64 {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            // Meanwhile, so that the client reads the refusal instead of a reset connection, and need
-            // not send all of the body before.
-            let discarding = body::discard(rest, self.http.read_timeout);
-            let stopping = self.tasks.stopping().clone();
+            // Discarded while the refusal is sent, so that the client reads the refusal instead of
+            // a reset, and need not send the whole body first.
+            let discarding = body::discard_body(rest, self.http.read_timeout);
+            let stopping = self.tasks.stop_token().clone();
             let until_stopped = async move { stopping.run_until_cancelled(discarding).await };
             self.tasks.spawn(until_stopped);
         }
         response
     }
 
-    /// Returns who asks, of a request that may be answered. What a web page may have caused never gets as
-    /// far as to have its bearer judged.
-    fn admitted(&self, head: &Parts) -> Result<Admission, HttpError> {
-        self.guard.check(&head.uri, &head.headers)?;
-        let bearer = gate::bearer(&head.headers)?;
-        let peer = head.extensions.get::<Peer>();
+    /// Checks a request and returns its admission. The guard runs first, so the bearer of a request
+    /// from a foreign web page is never judged.
+    fn authorize_request(&self, head: &Parts) -> Result<AuthContext, HttpError> {
+        self.guard.check_request(&head.uri, &head.headers)?;
+        let bearer = gate::parse_bearer(&head.headers)?;
+        let peer = head.extensions.get::<ConnectionPeer>();
         let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
-        let session = gate::session(&head.headers);
-        let (path, peer_address) = (head.uri.path(), peer.map(|peer| peer.address));
-        (self.gate)(Asked { path, bearer, session, peer_address, is_another_account })
+        let session = gate::parse_session(&head.headers);
+        let path = head.uri.path();
+        let peer_address = peer.map(|peer| peer.address);
+        (self.gate)(AuthRequest { path, bearer, session, peer_address, is_another_account })
     }
 
-    /// Calls the handler. A bug in one request must not take the connection with it.
-    async fn answered(&self, request: &mut Request) -> Response {
-        let answered = AssertUnwindSafe(self.handler.answer(request)).catch_unwind().await;
+    /// Calls the handler. A panic in one request does not end the connection.
+    async fn call_handler(&self, request: &mut Request) -> Response {
+        let answered = AssertUnwindSafe(self.handler.handle_request(request)).catch_unwind().await;
         answered.unwrap_or_else(|_| {
             error!("handler panicked");
             HttpError::Internal.into()

@@ -1,7 +1,7 @@
-//! The bounded connections of a listener: which of them gives way to a new client when all are taken.
+//! Bounds the connections of a listener, and selects the one to close for a new client.
 //!
-//! A connection waits for its client while it has no first byte, no whole head, no whole body, or
-//! no next request. Silent connections have no buffers.
+//! A connection waits for its client while it lacks its first byte, a whole head, a whole body, or
+//! its next request. Silent connections have no buffers.
 
 use std::{
     collections::BTreeMap,
@@ -17,26 +17,26 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-/// Hands out slots. A connection that waits for its client, rather than the client for it, gives way
-/// when none is free: the one that has waited longest.
+/// Slots for connections. When none is free, the connection that has waited longest for its client
+/// is closed.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct ConnectionSlots {
     free: Arc<Semaphore>,
-    waiting: Mutex<Waiting>,
-    /// Rung when a connection begins to wait.
+    waiting: Mutex<IdleConnections>,
+    /// Notified when a connection begins to wait.
     began: Notify,
     crowded: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
-    /// How often a connection began to wait.
+struct IdleConnections {
+    /// Number of times that any connection began to wait.
     count: u64,
-    /// Those that wait, longest first, by the count at which they began.
+    /// Waiting connections by the count at which they began, longest first.
     slots: BTreeMap<u64, CancellationToken>,
 }
 
-impl Slots {
+impl ConnectionSlots {
     pub(super) fn new(max_connections: usize) -> Arc<Self> {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(max_connections)),
@@ -46,20 +46,24 @@ impl Slots {
         })
     }
 
-    /// Takes a slot. Where none is free, the connection that has waited longest is closed for it;
-    /// where all have a request under way, waits until one of them has not.
-    pub(super) async fn take(self: &Arc<Self>) -> io::Result<Arc<Slot>> {
+    /// Acquires a slot. If none is free, closes the connection that has waited longest; if all have
+    /// a request in progress, waits until one has none.
+    pub(super) async fn acquire_slot(self: &Arc<Self>) -> io::Result<Arc<ConnectionSlot>> {
         let slot = |permit| {
             let slots = Arc::clone(self);
-            let (gives_way, place) = (CancellationToken::new(), Mutex::default());
-            let answered = AtomicBool::new(false);
-            Arc::new(Slot { slots, gives_way, place, answered, _permit: permit })
+            Arc::new(ConnectionSlot {
+                slots,
+                gives_way: CancellationToken::new(),
+                place: Mutex::default(),
+                answered: AtomicBool::new(false),
+                _permit: permit,
+            })
         };
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             self.crowded.store(false, Ordering::Relaxed);
             return Ok(slot(permit));
         }
-        // A crowd is one event, not thousands.
+        // A crowd is logged once.
         if !self.crowded.swap(true, Ordering::Relaxed) {
             warn!("all connections are taken; the longest idle ones give way to new clients");
         }
@@ -75,36 +79,35 @@ impl Slots {
 
     /// Closes the connection that has waited longest for its client, if one waits.
     pub(super) fn close_longest_idle(&self) -> bool {
-        let Some((_, gives_way)) = self.waiting().slots.pop_first() else { return false };
+        let Some((_, gives_way)) = self.lock_idle().slots.pop_first() else { return false };
         debug!("an idle connection gives way");
         gives_way.cancel();
         true
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn lock_idle(&self) -> MutexGuard<'_, IdleConnections> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The slot of one connection.
 #[derive(Debug)]
-pub(super) struct Slot {
-    slots: Arc<Slots>,
+pub(super) struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     gives_way: CancellationToken,
-    /// Its key among those that wait.
+    /// Key among the waiting connections.
     place: Mutex<Option<u64>>,
-    /// Whether the reply to the last request has been written, but perhaps not sent.
+    /// True if the reply to the last request has been written but may not be sent yet.
     answered: AtomicBool,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Slot {
-    /// The connection waits for bytes of its client.
-    pub(super) fn waits(&self) {
-        let mut waiting = self.slots.waiting();
+impl ConnectionSlot {
+    /// Marks the connection as waiting for its client.
+    pub(super) fn mark_idle(&self) {
+        let mut waiting = self.slots.lock_idle();
         waiting.count += 1;
         let place = waiting.count;
-        if let Some(before) = self.place().replace(place) {
+        if let Some(before) = self.lock_idle_key().replace(place) {
             waiting.slots.remove(&before);
         }
         waiting.slots.insert(place, self.gives_way.clone());
@@ -112,12 +115,12 @@ impl Slot {
         self.slots.began.notify_one();
     }
 
-    /// A request is whole and its work may begin. Never returns if the connection has to go: then it
-    /// is dropped together with this future.
-    pub(super) async fn works(&self) {
+    /// Marks the connection as working on a request. Never returns for a connection that was
+    /// selected for closing, which is dropped together with this future.
+    pub(super) async fn mark_busy(&self) {
         let is_there = {
-            let mut waiting = self.slots.waiting();
-            match self.place().take() {
+            let mut waiting = self.slots.lock_idle();
+            match self.lock_idle_key().take() {
                 Some(place) => waiting.slots.remove(&place).is_some(),
                 None => true,
             }
@@ -127,37 +130,37 @@ impl Slot {
         }
     }
 
-    /// The reply is complete, and waits as soon as it is sent.
-    pub(super) fn answered(&self) {
+    /// Marks the reply as complete; the connection waits again once it is sent.
+    pub(super) fn mark_reply_complete(&self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    /// All that was written is sent.
-    pub(super) fn sent(&self) {
+    /// Marks all written data as sent.
+    pub(super) fn mark_flushed(&self) {
         if self.answered.swap(false, Ordering::Relaxed) {
-            self.waits();
+            self.mark_idle();
         }
     }
 
-    /// The connection speaks another protocol from here on, and says itself when it waits.
-    pub(super) fn upgraded(&self) {
+    /// Marks the connection as upgraded; it then reports itself when it waits.
+    pub(super) fn mark_upgraded(&self) {
         self.answered.store(false, Ordering::Relaxed);
     }
 
-    /// Returns once the connection has to go.
+    /// Returns once the connection was selected for closing.
     pub(super) async fn gives_way(&self) {
         self.gives_way.cancelled().await;
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<u64>> {
+    fn lock_idle_key(&self) -> MutexGuard<'_, Option<u64>> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        if let Some(place) = self.place().take() {
-            self.slots.waiting().slots.remove(&place);
+        if let Some(place) = self.lock_idle_key().take() {
+            self.slots.lock_idle().slots.remove(&place);
         }
     }
 }
@@ -170,28 +173,30 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_has_to_go_begins_no_more_work() {
-        let slots = Slots::new(2);
-        let (first, second) = (slots.take().await.unwrap(), slots.take().await.unwrap());
-        first.waits();
-        second.waits();
-        // Asked again, it has waited for less long, and is not there twice.
-        first.waits();
-        second.works().now_or_never().unwrap();
-        second.waits();
+        let slots = ConnectionSlots::new(2);
+        let first = slots.acquire_slot().await.unwrap();
+        let second = slots.acquire_slot().await.unwrap();
+        first.mark_idle();
+        second.mark_idle();
+        // Marked again, it has waited less long, and is listed once.
+        first.mark_idle();
+        second.mark_busy().now_or_never().unwrap();
+        second.mark_idle();
         assert!(slots.close_longest_idle());
-        assert_eq!(first.works().now_or_never(), None);
+        assert_eq!(first.mark_busy().now_or_never(), None);
         first.gives_way().now_or_never().unwrap();
-        assert_eq!(second.works().now_or_never(), Some(()));
+        assert_eq!(second.mark_busy().now_or_never(), Some(()));
         assert!(!slots.close_longest_idle());
         assert_eq!(second.gives_way().now_or_never(), None);
     }
 
     #[tokio::test]
     async fn a_connection_that_ended_gives_way_to_nobody() {
-        let slots = Slots::new(2);
-        let (gone, there) = (slots.take().await.unwrap(), slots.take().await.unwrap());
-        gone.waits();
-        there.waits();
+        let slots = ConnectionSlots::new(2);
+        let gone = slots.acquire_slot().await.unwrap();
+        let there = slots.acquire_slot().await.unwrap();
+        gone.mark_idle();
+        there.mark_idle();
         drop(gone);
         assert!(slots.close_longest_idle());
         there.gives_way().now_or_never().unwrap();

@@ -1,4 +1,5 @@
-//! The socket of a connection: follows what is read, and ends a connection whose client takes nothing of what is sent.
+//! The socket of a connection: tracks the bytes read, and ends the connection of a client that
+//! reads nothing.
 
 use std::{
     future::Future,
@@ -18,52 +19,52 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use super::{framing::Framing, slots::Slot};
+use super::{framing::RequestFraming, slots::ConnectionSlot};
 
-/// The number of a request that no connection reaches.
+/// Number of a request that no connection reaches.
 const NONE: u64 = u64::MAX;
 
-/// A stream that reads no more of a head than it may have, and whose writes fail once none of them
-/// has got anywhere for `limit`. Without it a client that leaves its socket open and never reads would
-/// hold its reply, and the turn that makes it, until the turn's own time limit.
-pub(super) struct Socket {
+/// Stream that reads no more of a head than allowed, and whose writes fail after `limit` without
+/// progress. Otherwise a client that never reads would hold its reply, and the turn behind it,
+/// until the turn's own time limit.
+pub(super) struct ConnectionSocket {
     stream: TcpStream,
-    slot: Arc<Slot>,
-    framing: Framing,
-    unclear: Unclear,
+    slot: Arc<ConnectionSlot>,
+    framing: RequestFraming,
+    unclear: AmbiguousLength,
     limit: Duration,
-    /// Runs from the first write that had to wait to the next one that did not.
+    /// Runs from the first blocked write until one succeeds.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-/// Which request of a connection has a length that is not clear. Known before it is parsed.
+/// Number of the request with an ambiguous length, known before the request is parsed.
 #[derive(Debug, Clone)]
-pub(super) struct Unclear(Arc<AtomicU64>);
+pub(super) struct AmbiguousLength(Arc<AtomicU64>);
 
-impl Unclear {
-    /// Returns whether the length of the request with this number, counted from 0, is not clear.
-    pub(super) fn is(&self, number: u64) -> bool {
+impl AmbiguousLength {
+    /// Returns whether the request with this number, counted from 0, has an ambiguous length.
+    pub(super) fn is_ambiguous(&self, number: u64) -> bool {
         self.0.load(Ordering::Relaxed) <= number
     }
 }
 
-impl Socket {
-    pub(super) fn new(stream: TcpStream, slot: Arc<Slot>, limit: Duration) -> Self {
-        let unclear = Unclear(Arc::new(AtomicU64::new(NONE)));
-        Self { stream, slot, framing: Framing::new(), unclear, limit, waiting: None }
+impl ConnectionSocket {
+    pub(super) fn new(stream: TcpStream, slot: Arc<ConnectionSlot>, limit: Duration) -> Self {
+        let unclear = AmbiguousLength(Arc::new(AtomicU64::new(NONE)));
+        Self { stream, slot, framing: RequestFraming::new(), unclear, limit, waiting: None }
     }
 
-    pub(super) fn unclear(&self) -> Unclear {
+    pub(super) fn ambiguous_length(&self) -> AmbiguousLength {
         self.unclear.clone()
     }
 
-    /// No more requests come: the connection speaks another protocol.
-    pub(super) fn upgraded(&mut self) {
-        self.framing = Framing::none();
+    /// Stops tracking, because the connection uses another protocol.
+    pub(super) fn mark_upgraded(&mut self) {
+        self.framing = RequestFraming::for_other_protocol();
     }
 
-    /// Gives up a write that has waited too long; the timer wakes the writer for that.
-    fn timed<T>(
+    /// Fails a write that has waited too long. The timer wakes the writer.
+    fn limit_write_time<T>(
         &mut self,
         written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
@@ -79,43 +80,44 @@ impl Socket {
     }
 }
 
-impl AsyncRead for Socket {
+impl AsyncRead for ConnectionSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let Self { stream, framing, unclear, .. } = &mut *self;
-        let (stream, before) = (Pin::new(stream), buffer.filled().len());
-        match framing.room() {
+        let pinned = Pin::new(stream);
+        let before = buffer.filled().len();
+        match framing.max_readable_bytes() {
             0 => return Poll::Ready(Err(io::ErrorKind::InvalidData.into())),
             room if room < buffer.remaining() => {
                 let mut bounded = ReadBuf::new(buffer.initialize_unfilled_to(room));
-                ready!(stream.poll_read(context, &mut bounded))?;
+                ready!(pinned.poll_read(context, &mut bounded))?;
                 let read = bounded.filled().len();
                 buffer.advance(read);
             }
-            _ => ready!(stream.poll_read(context, buffer))?,
+            _ => ready!(pinned.poll_read(context, buffer))?,
         }
         let Some(read) = buffer.filled().get(before..) else {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         };
-        framing.read(read);
-        if let Some(number) = framing.unclear() {
+        framing.track_bytes(read);
+        if let Some(number) = framing.ambiguous_request() {
             unclear.0.store(number, Ordering::Relaxed);
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Socket {
+impl AsyncWrite for ConnectionSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.timed(written, context)
+        self.limit_write_time(written, context)
     }
 
     fn poll_write_vectored(
@@ -124,7 +126,7 @@ impl AsyncWrite for Socket {
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.timed(written, context)
+        self.limit_write_time(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -133,7 +135,7 @@ impl AsyncWrite for Socket {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        self.slot.sent();
+        self.slot.mark_flushed();
         Poll::Ready(Ok(()))
     }
 

@@ -1,5 +1,5 @@
-//! Server-sent events with keep-alive comments. Only those of a stream that can be resumed have ids: they
-//! would make clients try.
+//! Server-sent events with keep-alive comments. Only events of a resumable stream have ids, because
+//! clients would try to resume.
 
 use std::time::Duration;
 
@@ -9,33 +9,35 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::{Response, reply};
 
-/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// What `id:` says, where the stream can be resumed after the event.
+pub struct SseEvent {
+    /// Value of `id:`, if the stream can be resumed after the event.
     pub id: Option<usize>,
-    /// What `event:` says; `None` leaves the line out.
+    /// Value of `event:`; `None` omits the line.
     pub name: Option<&'static str>,
-    /// The payload, usually JSON.
+    /// Payload, usually JSON.
     pub data: String,
 }
 
 /// Streams `events` until they end, with a comment every `keep_alive`.
-pub fn reply(events: impl Stream<Item = Event> + Send + 'static, keep_alive: Duration) -> Response {
-    let pieces = events.map(|event| Bytes::from(written(&event)));
+pub fn stream_events(
+    events: impl Stream<Item = SseEvent> + Send + 'static,
+    keep_alive: Duration,
+) -> Response {
+    let pieces = events.map(|event| Bytes::from(render_event(&event)));
     let comment = Bytes::from_static(b": keep-alive\n\n");
-    reply::streamed("text/event-stream", with_ticks(pieces, keep_alive, comment))
+    reply::stream_response("text/event-stream", with_ticks(pieces, keep_alive, comment))
 }
 
 /// Streams unnamed events, one for each text.
-pub fn messages(
+pub fn stream_messages(
     texts: impl Stream<Item = String> + Send + 'static,
     keep_alive: Duration,
 ) -> Response {
-    reply(texts.map(|data| Event { id: None, name: None, data }), keep_alive)
+    stream_events(texts.map(|data| SseEvent { id: None, name: None, data }), keep_alive)
 }
 
-/// Puts `tick` between the pieces every `period` until the pieces end.
+/// Inserts `tick` between the pieces every `period` until the pieces end.
 pub(super) fn with_ticks(
     pieces: impl Stream<Item = Bytes> + Send + 'static,
     period: Duration,
@@ -56,8 +58,8 @@ pub(super) fn with_ticks(
     })
 }
 
-/// Writes an event. A line break of any kind in the payload starts a further `data:` line.
-fn written(event: &Event) -> String {
+/// Renders an event. Each line break in the payload starts another `data:` line.
+fn render_event(event: &SseEvent) -> String {
     let mut text = String::with_capacity(event.data.len() + 32);
     if let Some(id) = event.id {
         text.extend(["id: ", &id.to_string(), "\n"]);
@@ -74,14 +76,17 @@ fn written(event: &Event) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, written};
+    use super::{SseEvent, render_event};
 
     #[test]
     fn a_payload_of_several_lines_stays_one_event() {
         let data = "one\r\ntwo\rthree\n".to_owned();
-        let event = Event { id: None, name: Some("answer"), data };
-        let numbered = Event { id: Some(7), ..event.clone() };
-        assert_eq!(written(&numbered), format!("id: 7\n{}", written(&event)));
-        assert_eq!(written(&event), "event: answer\ndata: one\ndata: two\ndata: three\ndata: \n\n");
+        let event = SseEvent { id: None, name: Some("answer"), data };
+        let numbered = SseEvent { id: Some(7), ..event.clone() };
+        assert_eq!(render_event(&numbered), format!("id: 7\n{}", render_event(&event)));
+        assert_eq!(
+            render_event(&event),
+            "event: answer\ndata: one\ndata: two\ndata: three\ndata: \n\n"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The handshake of a WebSocket, and an upgraded connection with its bounds.
+//! The handshake of a WebSocket, and the bounded connection after it.
 
 use std::{
     collections::VecDeque,
@@ -31,84 +31,87 @@ use tokio_tungstenite::{
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, debug, error, info};
 
-use super::{HttpError, Request, Response, activity::Busy, reply, slots::Slot, socket::Socket};
+use super::{
+    HttpError, Request, Response, activity::ActivityGuard, reply, slots::ConnectionSlot,
+    socket::ConnectionSocket,
+};
 
-/// The protocol that a handshake asks for.
+/// Protocol that a handshake requests.
 const PROTOCOL: &str = "websocket";
-/// Its only version.
 const VERSION: &str = "13";
-/// Characters of a key: 16 bytes in Base64.
+/// Length of a key: 16 bytes in Base64.
 const KEY_CHARS: usize = 24;
-/// Most messages that may wait to be sent; with more nothing is read.
+/// Maximum number of messages waiting to be sent; beyond it, nothing is read.
 const MAX_QUEUED: usize = 8;
-/// How many pings may be without any sign of life of the client.
+/// Maximum number of pings without a sign of life from the client.
 const MAX_UNANSWERED: u32 = 2;
-/// Bytes of the buffer of a connection, which may be idle for hours.
+/// Buffer size in bytes of a connection, which may be idle for hours.
 const BUFFER_BYTES: usize = 4 * 1024;
-/// How long a client may take to take its last message and to agree that the connection ends.
+/// Maximum time for a client to read its last message and confirm the close.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
-/// The same where another client waits for its slot.
+/// The same limit if another client waits for the slot.
 const HURRIED_GRACE: Duration = Duration::from_millis(100);
 
-/// What is there to know of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
-    /// The client sent a text.
+pub enum WebSocketEvent {
     Text(String),
-    /// The client sent something else.
+    /// The client sent data that is not text.
     Binary,
-    /// The client sends more than it may. Nothing further can be read.
+    /// The client sends more than allowed. Nothing more can be read.
     TooLarge,
-    /// All that was sent has left.
+    /// All messages have been sent.
     Sent,
-    /// The server stops. Reported once.
+    /// The server is stopping. Reported once.
     Stopping,
-    /// The client left, broke the protocol or is silent, or the connection has to go.
+    /// The client left, broke the protocol or is silent, or the connection must close.
     Over,
 }
 
-/// An upgraded connection. It is read and written by [`WebSocket::next`] only.
+/// Upgraded connection. Only [`WebSocket::next`] reads and writes it.
 pub struct WebSocket {
-    stream: WebSocketStream<Socket>,
-    slot: Arc<Slot>,
-    _busy: Busy,
+    stream: WebSocketStream<ConnectionSocket>,
+    slot: Arc<ConnectionSlot>,
+    _busy: ActivityGuard,
     stopping: CancellationToken,
     is_stopping: bool,
     /// Cancelled when its client is revoked.
     revoked: CancellationToken,
-    /// What waits to be written.
+    /// Messages that wait to be written.
     queue: VecDeque<Message>,
-    /// Whether something was written that may still be in a buffer.
+    /// True if written data may still be in a buffer.
     unflushed: bool,
     pings: Interval,
     /// Pings since the last sign of life.
     unanswered: u32,
-    /// Why it will be closed, and whether there may be bytes that cannot be read as messages.
+    /// Code for the close; `is_broken` tells that unreadable bytes may remain.
     code: CloseCode,
     is_broken: bool,
 }
 
-/// Answers a handshake. The connection, once upgraded, is for `session`, a task of the listener.
-pub fn websocket<F>(
+/// Accepts a handshake. `session` receives the upgraded connection in a task of the listener.
+pub fn accept_websocket<F>(
     request: &mut Request,
     session: impl FnOnce(WebSocket) -> F + Send + 'static,
 ) -> Result<Response, HttpError>
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let accepted = accepted(request)?;
-    // A request of HTTP/1.0 has none.
-    let upgrade = request.head.extensions.remove::<OnUpgrade>();
-    let upgrade = upgrade.ok_or(HttpError::UpgradeRequired)?;
-    let (slot, tasks) = (Arc::clone(&request.slot), request.tasks.clone());
-    let (stopping, keep_alive) = (tasks.stopping().clone(), request.keep_alive);
-    let (max_bytes, busy) = (request.max_body_bytes, request.activity.begin());
+    let accepted = validate_handshake(request)?;
+    // A request of HTTP/1.0 has no upgrade.
+    let announced = request.head.extensions.remove::<OnUpgrade>();
+    let upgrade = announced.ok_or(HttpError::UpgradeRequired)?;
+    let slot = Arc::clone(&request.slot);
+    let tasks = request.tasks.clone();
+    let stopping = tasks.stop_token().clone();
+    let keep_alive = request.keep_alive;
+    let max_bytes = request.max_body_bytes;
+    let busy = request.activity.begin_work();
     let revoked = request.admission.revoked.clone();
     let opening = async move {
-        // It fails where the client has left already.
+        // The upgrade fails if the client has left.
         let Ok(upgraded) = upgrade.await else { return };
-        slot.upgraded();
-        let Some(stream) = stream(upgraded, max_bytes).await else { return };
+        slot.mark_upgraded();
+        let Some(stream) = open_websocket_stream(upgraded, max_bytes).await else { return };
         let mut pings = interval(keep_alive);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         pings.reset();
@@ -129,7 +132,7 @@ where
         .await;
     };
     tasks.spawn(opening.instrument(Span::current()));
-    let mut response = reply::empty(StatusCode::SWITCHING_PROTOCOLS);
+    let mut response = reply::empty_response(StatusCode::SWITCHING_PROTOCOLS);
     let headers = response.headers_mut();
     headers.insert(UPGRADE, HeaderValue::from_static(PROTOCOL));
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -137,8 +140,8 @@ where
     Ok(response)
 }
 
-/// Returns what answers the key of a handshake.
-fn accepted(request: &Request) -> Result<HeaderValue, HttpError> {
+/// Returns the answer to the key of a handshake.
+fn validate_handshake(request: &Request) -> Result<HeaderValue, HttpError> {
     let lists = |name, token: &str| {
         let header = request.header(name).unwrap_or_default();
         header.split(',').any(|part| part.trim().eq_ignore_ascii_case(token))
@@ -160,14 +163,17 @@ fn accepted(request: &Request) -> Result<HeaderValue, HttpError> {
     HeaderValue::try_from(derive_accept_key(key.as_bytes())).map_err(|_| HttpError::Internal)
 }
 
-/// Takes over the socket of a connection, with what was read of it too early.
-async fn stream(upgraded: Upgraded, max_bytes: usize) -> Option<WebSocketStream<Socket>> {
-    let Ok(parts) = upgraded.downcast::<TokioIo<Socket>>() else {
+/// Takes the socket of a connection, with bytes that were read early.
+async fn open_websocket_stream(
+    upgraded: Upgraded,
+    max_bytes: usize,
+) -> Option<WebSocketStream<ConnectionSocket>> {
+    let Ok(parts) = upgraded.downcast::<TokioIo<ConnectionSocket>>() else {
         error!("an upgraded connection is not over a socket of ours");
         return None;
     };
     let mut socket = parts.io.into_inner();
-    socket.upgraded();
+    socket.mark_upgraded();
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(0)
@@ -178,77 +184,77 @@ async fn stream(upgraded: Upgraded, max_bytes: usize) -> Option<WebSocketStream<
 }
 
 impl WebSocket {
-    /// Sends a text, in the order of calls.
+    /// Queues a text to be sent, in the order of calls.
     pub fn send(&mut self, text: String) {
         self.queue.push_back(Message::text(text));
     }
 
-    /// Returns whether all that was sent has left.
+    /// Returns whether all messages have been sent.
     pub fn is_sent(&self) -> bool {
         self.queue.is_empty() && !self.unflushed
     }
 
-    /// The connection waits for its client: it gives way to a new one where all are taken.
-    pub fn rests(&self) {
-        self.slot.waits();
+    /// Allows a new client to evict the connection while it waits for its client.
+    pub fn allow_eviction(&self) {
+        self.slot.mark_idle();
     }
 
-    /// Work for the client begins. Returns whether it may: not where the connection has to go.
-    pub async fn works(&self) -> bool {
+    /// Marks the connection as working. Returns `false` if it must close.
+    pub async fn begin_work(&self) -> bool {
         tokio::select! {
             biased;
             () = self.slot.gives_way() => false,
-            () = self.slot.works() => true,
+            () = self.slot.mark_busy() => true,
         }
     }
 
-    /// Sends and pings, and waits for what happens next. Nothing is lost when the future is dropped.
-    pub async fn next(&mut self) -> Happened {
+    /// Sends, pings, and waits for the next event. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> WebSocketEvent {
         let Self { stream, queue, unflushed, .. } = self;
         loop {
             let read = tokio::select! {
                 biased;
                 () = self.slot.gives_way() => {
                     self.code = CloseCode::Again;
-                    return Happened::Over;
+                    return WebSocketEvent::Over;
                 }
                 () = self.revoked.cancelled() => {
                     info!("the token that opened this connection was revoked");
                     self.code = CloseCode::Policy;
-                    return Happened::Over;
+                    return WebSocketEvent::Over;
                 }
                 () = self.stopping.cancelled(), if !self.is_stopping => {
                     self.code = CloseCode::Away;
                     self.is_stopping = true;
-                    return Happened::Stopping;
+                    return WebSocketEvent::Stopping;
                 }
                 _ = self.pings.tick() => {
                     if self.unanswered >= MAX_UNANSWERED {
                         debug!("the client answers no pings");
-                        return Happened::Over;
+                        return WebSocketEvent::Over;
                     }
                     self.unanswered += 1;
                     queue.push_front(Message::Ping(bytes::Bytes::new()));
                     continue;
                 }
-                exchanged = poll_fn(|context| exchange(stream, queue, unflushed, context)) => {
+                exchanged = poll_fn(|context| poll_exchange(stream, queue, unflushed, context)) => {
                     match exchanged {
-                        Exchanged::Sent => return Happened::Sent,
-                        Exchanged::Lost => return Happened::Over,
-                        Exchanged::Read(message) => message,
+                        WebSocketExchange::Sent => return WebSocketEvent::Sent,
+                        WebSocketExchange::Lost => return WebSocketEvent::Over,
+                        WebSocketExchange::Read(message) => message,
                     }
                 }
             };
             self.unanswered = 0;
             match read {
-                Ok(Message::Text(text)) => return Happened::Text(text.as_str().to_owned()),
-                Ok(Message::Binary(_)) => return Happened::Binary,
-                // Pings are answered by the protocol.
+                Ok(Message::Text(text)) => return WebSocketEvent::Text(text.as_str().to_owned()),
+                Ok(Message::Binary(_)) => return WebSocketEvent::Binary,
+                // The protocol answers pings.
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
-                Ok(Message::Close(_)) => return Happened::Over,
+                Ok(Message::Close(_)) => return WebSocketEvent::Over,
                 Err(Error::Capacity(_)) => {
                     (self.code, self.is_broken) = (CloseCode::Size, true);
-                    return Happened::TooLarge;
+                    return WebSocketEvent::TooLarge;
                 }
                 Err(error) => {
                     debug!(%error, "a message cannot be read");
@@ -257,29 +263,29 @@ impl WebSocket {
                         Error::Utf8(_) => CloseCode::Invalid,
                         _ => CloseCode::Protocol,
                     };
-                    return Happened::Over;
+                    return WebSocketEvent::Over;
                 }
             }
         }
     }
 
-    /// Sends what waits, and ends the connection; its client is given a moment for that.
+    /// Sends the waiting messages and closes the connection within a grace period.
     pub async fn close(mut self) {
         let hurried = self.code == CloseCode::Again;
         let grace = if hurried { HURRIED_GRACE } else { CLOSE_GRACE };
-        // A client that is gone, or takes nothing, misses nothing any more.
-        drop(timeout(grace, self.closed()).await);
+        // A client that has left or does not read misses nothing.
+        drop(timeout(grace, self.flush_and_close()).await);
     }
 
-    async fn closed(&mut self) -> Result<(), Error> {
+    async fn flush_and_close(&mut self) -> Result<(), Error> {
         for message in self.queue.drain(..) {
             self.stream.feed(message).await?;
         }
         let reason = if self.code == CloseCode::Policy { "the token was revoked" } else { "" };
         let frame = CloseFrame { code: self.code, reason: reason.into() };
-        // Refused where the client began to close: it is answered below.
+        // Fails if the client began to close, which is answered below.
         drop(self.stream.close(Some(frame)).await);
-        // Until the client agrees: closed earlier, it might never see what was sent.
+        // Wait for the client's close; otherwise it might miss the last messages.
         while let Some(Ok(_)) = self.stream.next().await {}
         if self.is_broken {
             let socket = self.stream.get_mut();
@@ -290,29 +296,28 @@ impl WebSocket {
     }
 }
 
-/// What came of reading and writing.
-enum Exchanged {
+enum WebSocketExchange {
     Sent,
     Read(Result<Message, Error>),
     Lost,
 }
 
-/// Writes what waits, and reads unless too much waits.
-fn exchange(
-    stream: &mut WebSocketStream<Socket>,
+/// Writes waiting messages, and reads unless too many wait.
+fn poll_exchange(
+    stream: &mut WebSocketStream<ConnectionSocket>,
     queue: &mut VecDeque<Message>,
     unflushed: &mut bool,
     context: &mut Context<'_>,
-) -> Poll<Exchanged> {
+) -> Poll<WebSocketExchange> {
     while !queue.is_empty() {
         match stream.poll_ready_unpin(context) {
             Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(_)) => return Poll::Ready(Exchanged::Lost),
+            Poll::Ready(Err(_)) => return Poll::Ready(WebSocketExchange::Lost),
             Poll::Pending => break,
         }
         if let Some(message) = queue.pop_front() {
             if stream.start_send_unpin(message).is_err() {
-                return Poll::Ready(Exchanged::Lost);
+                return Poll::Ready(WebSocketExchange::Lost);
             }
             *unflushed = true;
         }
@@ -321,14 +326,16 @@ fn exchange(
         match stream.poll_flush_unpin(context) {
             Poll::Ready(Ok(())) => {
                 *unflushed = false;
-                return Poll::Ready(Exchanged::Sent);
+                return Poll::Ready(WebSocketExchange::Sent);
             }
-            Poll::Ready(Err(_)) => return Poll::Ready(Exchanged::Lost),
+            Poll::Ready(Err(_)) => return Poll::Ready(WebSocketExchange::Lost),
             Poll::Pending => {}
         }
     }
     if queue.len() >= MAX_QUEUED {
         return Poll::Pending;
     }
-    stream.poll_next_unpin(context).map(|read| read.map_or(Exchanged::Lost, Exchanged::Read))
+    stream
+        .poll_next_unpin(context)
+        .map(|read| read.map_or(WebSocketExchange::Lost, WebSocketExchange::Read))
 }

@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use codeinfo_chunk::Kind;
+use codeinfo_chunk::ChunkKind;
 use codeinfo_core::{ChunkRecord, FileRecord, RootId};
-use codeinfo_lang::role::Role;
+use codeinfo_lang::role::FileRole;
 
 /// Maximum bytes of a record, many times the size of a chunk or a path. Bounds the memory that a damaged length
 /// can request.
@@ -23,12 +23,12 @@ struct ChunkBody<'a> {
     start_line: u32,
     end_line: u32,
     symbol: Option<&'a str>,
-    kind: Kind,
+    kind: ChunkKind,
     #[serde(borrow)]
     defines: Vec<&'a str>,
     #[serde(borrow)]
     bases: Vec<&'a str>,
-    roles: Vec<Role>,
+    roles: Vec<FileRole>,
     language: Option<&'a str>,
     signature: Option<&'a str>,
     text: &'a str,
@@ -122,7 +122,7 @@ mod tests {
 
     fn sample() -> ChunkRecord {
         let record = json!({
-            "root": RootId::of(std::path::Path::new("/r")), "path": "ä/日本.rs", "version": "7-ab",
+            "root": RootId::from_path(std::path::Path::new("/r")), "path": "ä/日本.rs", "version": "7-ab",
             "indexed_at_ms": u64::MAX, "start_line": 1, "end_line": u32::MAX, "symbol": "A::b",
             "kind": "part", "defines": ["A", "A::b"], "bases": ["C"], "roles": ["test", "data"], "language": "rust",
             "signature": "fn b() {", "text": "a\u{0}\nb",

@@ -12,7 +12,7 @@ use crate::NewChunk;
 use crate::{
     body,
     codes::{self, VectorCodes},
-    deletions::PlaceSet,
+    place_set::PlaceSet,
     segment::{SegmentPart, SegmentWriter},
     snapshot::LiveSegment,
     table::{RecordKeys, RecordTable},

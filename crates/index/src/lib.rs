@@ -21,6 +21,7 @@ mod manifest;
 mod merger;
 mod numbers;
 mod open;
+mod place_set;
 mod quarantine;
 mod records;
 mod root_list;

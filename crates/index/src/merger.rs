@@ -80,7 +80,7 @@ impl SegmentMerger {
             let made = number
                 .and_then(|number| writer::write_merged(&folder, dimensions, &sources, number));
             let finish = |made| self.lock_writer().finish_merge(&sources, made);
-            let elapsed_ms = telemetry::milliseconds(began.elapsed());
+            let elapsed_ms = telemetry::to_milliseconds(began.elapsed());
             debug!(segments = sources.len(), elapsed_ms, "segments merged");
             if let Err(error) = made.and_then(finish) {
                 warn!(%error, "segments could not be merged");

@@ -87,7 +87,9 @@ fn open_once(
         let of_lost: BTreeSet<RootId> =
             lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied()).collect();
         let is_hurt = |root: &&Root| {
-            let mut ids = [root.id, root.owner()].into_iter().chain(RootId::former(root.owner()));
+            let mut ids = [root.id, root.chunk_owner()]
+                .into_iter()
+                .chain(RootId::former_record_ids(root.chunk_owner()));
             ids.any(|id| of_lost.contains(&id))
         };
         damaged.extend(manifest.roots.iter().filter(is_hurt).map(|root| root.id));
@@ -175,7 +177,7 @@ fn read_manifest(
     let damaged = listed.into_iter().filter(|root| root_list.is_damaged(root.id));
     let lost: Vec<Root> = damaged.filter(|root| !is_known(root, &roots)).collect();
     roots.extend(lost);
-    manifest.roots = roots.into_iter().map(Root::discarded).collect();
+    manifest.roots = roots.into_iter().map(Root::without_index).collect();
     manifest.write(folder)?;
     Ok(Some(manifest))
 }
@@ -252,7 +254,7 @@ fn name_lost_files(lost: &[(SegmentEntry, String)]) -> Option<String> {
 fn find_miscounted_roots(writer: &IndexWriter) -> Vec<(RootId, String)> {
     let snapshot = writer.current().get();
     let completed = snapshot.roots.values().filter(|root| root.last_run.is_completed());
-    let counted = completed.map(|root| (root, snapshot.count(Some(root.owner()))));
+    let counted = completed.map(|root| (root, snapshot.count(Some(root.chunk_owner()))));
     let differ = counted.filter(|(root, chunks)| {
         let is_alone = root.repository.is_none();
         *chunks < root.counts.chunks || (is_alone && *chunks != root.counts.chunks)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use codeinfo_core::{ChunkRecord, RootId, Sparse};
+use codeinfo_core::{ChunkRecord, RootId, TermVector};
 use uuid::Uuid;
 
 /// Maximum number of chunks that one read returns; a larger limit is cut to it.
@@ -14,7 +14,7 @@ pub struct ChunkVectors {
     /// Unit length, or all zeros for a text without known words.
     pub dense: Vec<f32>,
     /// BM25 term weights; a search multiplies them by inverse document frequency.
-    pub sparse: Sparse,
+    pub sparse: TermVector,
 }
 
 /// A chunk to write, with its vectors. A chunk with the same id is replaced.

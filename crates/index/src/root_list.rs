@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use codeinfo_core::{Counts, LastRun, Root, RootId};
+use codeinfo_core::{IndexCounts, LastRun, Root, RootId};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
@@ -193,5 +193,5 @@ fn read_list(path: &Path) -> Result<Option<RootListRecord>, RootListError> {
 }
 
 fn without_counts(root: &Root) -> Root {
-    Root { counts: Counts::default(), last_run: LastRun::Completed, ..root.clone() }
+    Root { counts: IndexCounts::default(), last_run: LastRun::Completed, ..root.clone() }
 }

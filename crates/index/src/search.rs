@@ -6,7 +6,7 @@ use std::{
     io::{self, ErrorKind},
 };
 
-use codeinfo_core::{ChunkRecord, FileRecord, RootId, Sparse, inverse_document_frequency};
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, TermVector, inverse_document_frequency};
 use uuid::Uuid;
 
 use crate::{IndexHit, IndexScope, MAX_PAGE, StoredChunk};
@@ -65,7 +65,7 @@ impl Snapshot {
     /// times the term's inverse document frequency.
     pub fn lexical(
         &self,
-        terms: &Sparse,
+        terms: &TermVector,
         scope: IndexScope<'_>,
         limit: usize,
     ) -> io::Result<Vec<IndexHit>> {

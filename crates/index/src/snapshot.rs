@@ -12,7 +12,7 @@ use std::{
 use codeinfo_core::{Root, RootId};
 use uuid::Uuid;
 
-use crate::{StorageSize, deletions::PlaceSet, segment::IndexSegment, table::RecordTable};
+use crate::{StorageSize, place_set::PlaceSet, segment::IndexSegment, table::RecordTable};
 
 /// A segment and its deletions since it was written.
 #[derive(Debug, Clone)]
@@ -101,7 +101,7 @@ impl Snapshot {
         self.roots.values()
     }
 
-    /// Counts the chunks of an owner, or of all.
+    /// IndexCounts the chunks of an owner, or of all.
     pub fn count(&self, owner: Option<RootId>) -> u64 {
         if owner.is_none() {
             return self.segments.iter().map(|live| u64::from(live.chunk_count())).sum();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codeinfo_core::{ChunkRecord, FileRecord, RootId, Sparse};
+use codeinfo_core::{ChunkRecord, FileRecord, RootId, TermVector};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -25,7 +25,7 @@ pub(crate) fn chunk(number: u32) -> NewChunk {
         "start_line": number, "end_line": number, "symbol": "open", "text": "fn open() {}",
     });
     let record: ChunkRecord = serde_json::from_value(record).unwrap();
-    let sparse = Sparse { indices: vec![number], values: vec![1.0] };
+    let sparse = TermVector { indices: vec![number], values: vec![1.0] };
     let vectors = ChunkVectors { dense: vec![1.0, 0.0], sparse };
     NewChunk { id: id(number), record, vectors }
 }

@@ -1,112 +1,112 @@
-//! What is known of one root: what its index holds by language, how its last run went, whether it is watched,
-//! and the room that it takes.
+//! Details of one root: index contents by language, last run, watch status and size.
 
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
 };
 
-use codeinfo_core::{Counts, FileRecord, LastRun, Root, RootId, Timestamp};
+use codeinfo_core::{FileRecord, IndexCounts, LastRun, Root, RootId, Timestamp};
 use codeinfo_lang::detect;
 use codeinfo_store::StorageSize;
 
-use super::{Ingest, IngestError, PastRun, RootStatus, Watching};
+use super::{Ingest, IngestError, PastRun, RootStatus, WatchStatus};
 
-/// The most roots whose languages are remembered.
+/// Maximum number of roots whose language counts are cached.
 const MAX_COUNTED: usize = 256;
 
-/// What is known of a root.
+/// Details of a root.
 #[derive(Debug)]
-pub struct About {
+pub struct RootDetails {
     pub status: RootStatus,
-    /// The one with the most chunks first.
+    /// Languages, most chunks first.
     pub languages: Vec<LanguageCount>,
-    /// The last run that ended in this process.
+    /// Last run that ended in this process.
     pub last_run: Option<PastRun>,
-    pub watching: Watching,
-    /// `None` where the engine does not know.
+    pub watching: WatchStatus,
+    /// StorageSize on disk; `None` if the engine cannot tell.
     pub size: Option<StorageSize>,
 }
 
-/// How much of a root is in one language.
+/// Files and chunks of a root in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanguageCount {
-    /// Its name in lower case; `None` for text of none that is known by the name of its file.
+    /// Lower-case name of the language; `None` for text in no known language.
     pub language: Option<&'static str>,
     pub files: u64,
     pub chunks: u64,
 }
 
-/// What changes whenever the index of a root does.
+/// State of a root that changes with its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Edition {
+struct IndexEdition {
     last_ingest_at: Option<Timestamp>,
-    counts: Counts,
+    counts: IndexCounts,
     last_run: LastRun,
 }
 
-impl Edition {
-    fn of(root: &Root) -> Self {
+impl IndexEdition {
+    fn from_root(root: &Root) -> Self {
         let Root { last_ingest_at, counts, last_run, .. } = root.clone();
         Self { last_ingest_at, counts, last_run }
     }
 }
 
-/// The languages of roots, counted once for each edition of an index: a large one has records of 100,000 files.
+/// Language counts per root and edition of its index, cached because a large root has records of
+/// 100,000 files.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
-    known: Mutex<HashMap<RootId, (Edition, Vec<LanguageCount>)>>,
+pub(super) struct LanguageCache {
+    known: Mutex<HashMap<RootId, (IndexEdition, Vec<LanguageCount>)>>,
 }
 
-impl Counted {
+impl LanguageCache {
     fn get(&self, root: &Root) -> Option<Vec<LanguageCount>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (edition, languages) = known.get(&root.id)?;
-        (*edition == Edition::of(root)).then(|| languages.clone())
+        (*edition == IndexEdition::from_root(root)).then(|| languages.clone())
     }
 
-    fn put(&self, root: &Root, languages: Vec<LanguageCount>) {
+    fn insert(&self, root: &Root, languages: Vec<LanguageCount>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if MAX_COUNTED <= known.len() {
             known.clear();
         }
-        known.insert(root.id, (Edition::of(root), languages));
+        known.insert(root.id, (IndexEdition::from_root(root), languages));
     }
 }
 
 impl Ingest {
-    /// Returns what is known of a root, found by name, id or path.
-    pub async fn about(&self, reference: &str) -> Result<About, IngestError> {
-        let statuses = self.roots().await?;
+    /// Returns the details of a root, found by name, id or path.
+    pub async fn describe_root(&self, reference: &str) -> Result<RootDetails, IngestError> {
+        let statuses = self.list_roots().await?;
         let roots: Vec<Root> = statuses.iter().map(|status| status.root.clone()).collect();
-        let found = self.paths.root(&roots, reference).map(|root| root.id);
+        let found = self.paths.find_root(&roots, reference).map(|root| root.id);
         let status = statuses.into_iter().find(|status| Some(status.root.id) == found);
-        let status = status.ok_or_else(|| IngestError::unknown(reference))?;
-        let languages = self.languages(&status).await?;
+        let status = status.ok_or_else(|| IngestError::unknown_root(reference))?;
+        let languages = self.load_languages(&status).await?;
         let id = status.root.id;
-        let last_run = self.shared.runs().last_run(id).cloned();
-        let watching = self.shared.watches.of(id);
+        let last_run = self.shared.lock_runs().last_run(id).cloned();
+        let watching = self.shared.watches.watch_status(id);
         let size = self.shared.deps.store.size(id);
-        Ok(About { status, languages, last_run, watching, size })
+        Ok(RootDetails { status, languages, last_run, watching, size })
     }
 
-    async fn languages(&self, status: &RootStatus) -> Result<Vec<LanguageCount>, IngestError> {
+    async fn load_languages(&self, status: &RootStatus) -> Result<Vec<LanguageCount>, IngestError> {
         let root = &status.root;
         if let Some(known) = self.shared.counted.get(root) {
             return Ok(known);
         }
         let records = self.shared.deps.store.files(root.id).await?;
-        let counting = move || counted(&records);
+        let counting = move || count_languages(&records);
         let languages = self.shared.deps.tasks.spawn_blocking(counting).await?;
-        // While a run works, what is read has no edition yet.
+        // While a run works, the records belong to no edition yet.
         if status.run_id.is_none() {
-            self.shared.counted.put(root, languages.clone());
+            self.shared.counted.insert(root, languages.clone());
         }
         Ok(languages)
     }
 }
 
-fn counted(records: &[FileRecord]) -> Vec<LanguageCount> {
+fn count_languages(records: &[FileRecord]) -> Vec<LanguageCount> {
     let mut counts: HashMap<Option<&'static str>, (u64, u64)> = HashMap::new();
     for record in records.iter().filter(|record| 0 < record.chunks) {
         let language = detect::by_path(&record.path).map(|language| language.name);

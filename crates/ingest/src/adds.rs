@@ -1,4 +1,4 @@
-//! What each tree of a repository adds to the others.
+//! Files that each tree of a repository adds to its other trees.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,36 +9,40 @@ use codeinfo_core::{FileRecord, Root, RootId, Timestamp};
 
 use super::{Ingest, IngestError};
 
-/// Repositories whose trees have more files in all are not compared: each listing would read them.
+/// Maximum number of files of all trees of a repository. Larger ones are not compared, because each
+/// listing would read all records.
 const MAX_FILES: u64 = 300_000;
-/// The most repositories that are remembered.
+/// Maximum number of cached repositories.
 const MAX_KNOWN: usize = 64;
 
-/// What one tree has and no other tree of its repository.
+/// Files and chunks of a tree that no other tree of its repository has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Added {
+pub struct TreeAdditions {
     pub files: u64,
     pub chunks: u64,
 }
 
-/// Trees of a repository, and when each was indexed.
-type Edition = Vec<(RootId, Option<Timestamp>)>;
-/// What each tree of a repository adds.
-type OfTrees = HashMap<RootId, Added>;
+/// Trees of a repository and the time each was indexed.
+type RepositoryEdition = Vec<(RootId, Option<Timestamp>)>;
+/// Additions of each tree of a repository.
+type AdditionsByTree = HashMap<RootId, TreeAdditions>;
 
-/// What trees add, counted once for each edition of a repository.
+/// Additions of trees, cached per edition of their repository.
 #[derive(Debug, Default)]
-pub(super) struct Additions {
-    known: Mutex<HashMap<RootId, (Edition, OfTrees)>>,
+pub(super) struct AdditionsCache {
+    known: Mutex<HashMap<RootId, (RepositoryEdition, AdditionsByTree)>>,
 }
 
 impl Ingest {
-    /// Returns what each of these roots adds that has other trees beside it. Those of very large repositories are
-    /// left out.
-    pub async fn additions(&self, roots: &[Root]) -> Result<OfTrees, IngestError> {
+    /// Returns the additions of each root that shares its repository with another one. Omits
+    /// repositories with more than [`MAX_FILES`] files.
+    pub async fn load_tree_additions(
+        &self,
+        roots: &[Root],
+    ) -> Result<AdditionsByTree, IngestError> {
         let mut repositories: HashMap<RootId, Vec<&Root>> = HashMap::new();
         for root in roots {
-            repositories.entry(root.owner()).or_default().push(root);
+            repositories.entry(root.chunk_owner()).or_default().push(root);
         }
         let mut all = HashMap::new();
         for (owner, trees) in repositories {
@@ -46,7 +50,7 @@ impl Ingest {
             if trees.len() < 2 || MAX_FILES < files {
                 continue;
             }
-            let mut edition: Edition =
+            let mut edition: RepositoryEdition =
                 trees.iter().map(|root| (root.id, root.last_ingest_at)).collect();
             edition.sort_unstable_by_key(|(id, _)| *id);
             let known = self.shared.additions.get(owner, &edition);
@@ -57,9 +61,9 @@ impl Ingest {
                 for root in &trees {
                     records.extend(self.shared.deps.store.files(root.id).await?);
                 }
-                let counting = move || counted(&records);
+                let counting = move || count_additions(&records);
                 let added = self.shared.deps.tasks.spawn_blocking(counting).await?;
-                self.shared.additions.put(owner, edition, added.clone());
+                self.shared.additions.insert(owner, edition, added.clone());
                 added
             };
             let of_tree =
@@ -70,14 +74,14 @@ impl Ingest {
     }
 }
 
-impl Additions {
-    fn get(&self, owner: RootId, edition: &Edition) -> Option<OfTrees> {
+impl AdditionsCache {
+    fn get(&self, owner: RootId, edition: &RepositoryEdition) -> Option<AdditionsByTree> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (of, added) = known.get(&owner)?;
         (of == edition).then(|| added.clone())
     }
 
-    fn put(&self, owner: RootId, edition: Edition, added: OfTrees) {
+    fn insert(&self, owner: RootId, edition: RepositoryEdition, added: AdditionsByTree) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if MAX_KNOWN <= known.len() {
             known.clear();
@@ -86,8 +90,8 @@ impl Additions {
     }
 }
 
-/// Counts the files with content that one tree alone has.
-fn counted(records: &[FileRecord]) -> OfTrees {
+/// Counts the files with chunks that only one tree has.
+fn count_additions(records: &[FileRecord]) -> AdditionsByTree {
     let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
     for record in records {
         let version = (record.path.as_str(), record.version.as_str());
@@ -95,7 +99,7 @@ fn counted(records: &[FileRecord]) -> OfTrees {
             shared.insert(version);
         }
     }
-    let mut added: OfTrees = HashMap::new();
+    let mut added: AdditionsByTree = HashMap::new();
     for record in records.iter().filter(|record| 0 < record.chunks) {
         if !shared.contains(&(record.path.as_str(), record.version.as_str())) {
             let added = added.entry(record.root).or_default();

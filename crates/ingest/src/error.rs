@@ -1,16 +1,16 @@
-//! What can go wrong while indexing.
+//! Errors of indexing.
 
 use std::path::PathBuf;
 
-use codeinfo_core::{LastRun, Revision, RunId, error::Code};
+use codeinfo_core::{IndexedCommit, LastRun, RunId, error::ErrorCode};
 use codeinfo_embed::EmbedError;
 use codeinfo_store::StoreError;
-use codeinfo_worktree::{beneath::Fault, private_places::PrivatePlace};
+use codeinfo_worktree::{beneath::ObjectFault, private_places::PrivatePlace};
 
-/// An ingest failure.
+/// Errors of ingest.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    /// The path does not name a folder that can be indexed.
+    /// The path does not name an indexable folder.
     #[error("`path` `{}` {reason}", .path.display())]
     Path { path: PathBuf, reason: &'static str },
     /// The path is private.
@@ -19,7 +19,7 @@ pub enum IngestError {
     /// The commit cannot be indexed.
     #[error("`{name}` of `{}` cannot be indexed: {reason}", .folder.display())]
     Revision { folder: PathBuf, name: String, reason: String },
-    /// The system does not let it be opened now.
+    /// The folder cannot be opened at present, for lack of a system resource.
     #[error("cannot open `{}`: {source}; see what the system is short of and ingest it again", .path.display())]
     Open {
         path: PathBuf,
@@ -32,34 +32,35 @@ pub enum IngestError {
         .path.display()
     )]
     ShownTwice { path: PathBuf, name: String },
-    /// A folder has the path that stands for a commit.
+    /// A folder has the path that identifies a commit.
     #[error("`path` `{}` is that of `{name}`, which is indexed; run `codeinfo remove {name}` first", .path.display())]
     PathTaken { path: PathBuf, name: String },
     /// The name cannot be used for a root.
     #[error("`name` {0}")]
     Name(String),
-    /// The folder holds more files than one root may have; `largest` is the folder in it that holds most of them.
+    /// The folder has more files than the limit for a root; `largest` is the subfolder with most of
+    /// them.
     #[error(
         "`{}` holds more than {limit} {unit}, most of them below `{largest}`; leave that out in a \
          `.codeinfoignore`, or ingest a folder below it",
         .path.display()
     )]
     TooManyFiles { path: PathBuf, limit: usize, unit: &'static str, largest: String },
-    /// The file system of a folder answers nothing any more.
+    /// The file system of the folder does not respond.
     #[error(
         "`{}` has not answered for {seconds} s; look at what it lies on (a lost network drive?) and \
          ingest it again",
         .path.display()
     )]
     Stalled { path: PathBuf, seconds: u64 },
-    /// The file systems of too many other folders answer nothing.
+    /// The file systems of too many other folders do not respond.
     #[error(
         "`{}` is not looked at, because too many other folders do not answer; look at what they lie \
          on (a lost network drive?), or start the server again",
         .path.display()
     )]
     Crowded { path: PathBuf },
-    /// No folder is allowed to be chosen from.
+    /// Choosing folders is disabled.
     #[error(
         "folders are not listed, because `FOLDER_ROOTS` is `none`; type the path of a folder instead"
     )]
@@ -67,29 +68,29 @@ pub enum IngestError {
     /// The folder is not below an allowed one.
     #[error("`path` is not below a folder of `FOLDER_ROOTS`")]
     FolderOutside,
-    /// Who asks may not have it indexed.
+    /// The client is not permitted to have the folder indexed.
     #[error(
         "a token may have only folders indexed that are below an indexed one or below `FOLDER_ROOTS`; the \
          owner can index others with `codeinfo ingest PATH`, or make a token with `codeinfo token create \
          NAME --admin`"
     )]
     Confined,
-    /// There is no such folder, or none that can be indexed.
+    /// The folder does not exist or cannot be indexed.
     #[error("`{}` is no folder that can be listed", .0.display())]
     FolderNotFound(PathBuf),
-    /// Another host has the root.
+    /// The root belongs to another host.
     #[error("`{0}` is on {1}; run this there, or `codeinfo remove {0}` to forget it")]
     Elsewhere(String, String),
     /// No root has that name, id or path.
     #[error("no indexed repository is called `{0}`")]
     RootNotFound(String),
-    /// No run has that id, or it ended so long ago that its status is no longer kept.
+    /// No run has that id, or its status has expired.
     #[error("no ingest run has the id `{0}`")]
     RunNotFound(RunId),
-    /// As many runs wait as may wait.
+    /// The maximum number of runs is waiting.
     #[error("{0} ingest runs are waiting already; try again when one has ended")]
     QueueFull(usize),
-    /// Another kind of work on the same root is under way.
+    /// A different operation on the same root is in progress.
     #[error("`{root}` is being {action}; try again when that has ended")]
     RootBusy { root: String, action: &'static str },
     /// The store failed.
@@ -98,69 +99,73 @@ pub enum IngestError {
     /// The embedder failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
-    /// The embedder returned another number of vectors than it was given texts.
+    /// The number of vectors from the embedder differs from the number of texts.
     #[error("the embedder returned {got} vectors for {wanted} texts")]
     VectorCount { got: usize, wanted: usize },
     /// The run was cancelled, or the process is stopping.
     #[error("the run was cancelled")]
     Cancelled,
-    /// A task of ours ended without an answer.
+    /// An internal task panicked or was aborted.
     #[error("an indexing task failed")]
     Task(#[from] tokio::task::JoinError),
 }
 
 impl IngestError {
-    /// Says why a commit cannot be indexed.
-    pub(super) fn of_revision(revision: &Revision, reason: &str) -> Self {
+    /// Creates the error for a commit that cannot be indexed.
+    pub(super) fn of_revision(revision: &IndexedCommit, reason: &str) -> Self {
         let (folder, name) = (revision.folder.clone(), revision.name.clone());
         Self::Revision { folder, name, reason: reason.to_owned() }
     }
 
-    /// Says why a commit could not be read, in a clone that may lack earlier ones.
-    pub(super) fn of_fault(revision: &Revision, fault: Fault, is_shallow: bool) -> Self {
+    /// Creates the error for a commit that could not be read. A shallow clone may lack earlier
+    /// commits.
+    pub(super) fn of_fault(revision: &IndexedCommit, fault: ObjectFault, is_shallow: bool) -> Self {
         let reason = match fault {
-            Fault::Missing if is_shallow => {
+            ObjectFault::Missing if is_shallow => {
                 "the commit is not in this shallow clone; `git fetch --unshallow` gets it"
             }
-            Fault::Missing => "the commit is not in the repository; `git fetch` may get it",
-            Fault::Borrowed => {
+            ObjectFault::Missing => "the commit is not in the repository; `git fetch` may get it",
+            ObjectFault::Borrowed => {
                 "the repository borrows objects of another one, which is not read; `git repack -a -d`, \
                  and then removing `objects/info/alternates`, makes it whole"
             }
-            Fault::Ambiguous => "several objects have an id that begins so; name more of it",
-            Fault::NoCommit => "it names an object that is no commit",
-            Fault::Strange => {
+            ObjectFault::Ambiguous => "several objects have an id that begins so; name more of it",
+            ObjectFault::NoCommit => "it names an object that is no commit",
+            ObjectFault::Strange => {
                 "its objects are damaged or not kept as git keeps them; see `git fsck`"
             }
         };
         Self::of_revision(revision, reason)
     }
 
-    /// Says that no root is called `reference`, as far as it is shown.
-    pub(super) fn unknown(reference: &str) -> Self {
+    /// Creates the error for an unknown root. Limits `reference` to 200 characters.
+    pub(super) fn unknown_root(reference: &str) -> Self {
         Self::RootNotFound(reference.chars().take(200).collect())
     }
 
-    /// Whether the run is continued when the store is back, which was away.
-    pub(super) fn resumes(&self) -> bool {
+    /// Returns true if the run resumes when the store is available again.
+    pub(super) fn is_resumable(&self) -> bool {
         let Self::Store(error) = self else { return false };
         matches!(error, StoreError::Unreachable { .. } | StoreError::LeaseLost { .. })
     }
 
-    /// Returns what a root says of a run that failed so.
+    /// Returns the outcome that a failed run records in its root.
     pub(super) fn to_last_run(&self) -> LastRun {
-        LastRun::Failed { reason: self.explain(), resumes: self.resumes() }
+        LastRun::Failed { reason: self.failure_message(), resumes: self.is_resumable() }
     }
 
-    /// Returns why a run failed, for people.
-    pub(super) fn explain(&self) -> String {
-        let promise =
-            if self.resumes() { "; the run begins again when the index can be used" } else { "" };
+    /// Returns the reason of the failure for people.
+    pub(super) fn failure_message(&self) -> String {
+        let promise = if self.is_resumable() {
+            "; the run begins again when the index can be used"
+        } else {
+            ""
+        };
         format!("{self}{promise}")
     }
 
-    /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    /// Returns the error code.
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::Path { .. }
             | Self::Private { .. }
@@ -169,20 +174,20 @@ impl IngestError {
             | Self::PathTaken { .. }
             | Self::Name(_)
             | Self::Elsewhere(..)
-            | Self::TooManyFiles { .. } => Code::ValidationFailed,
-            Self::ChooserOff | Self::FolderOutside | Self::Confined => Code::Forbidden,
-            Self::FolderNotFound(_) => Code::FolderNotFound,
-            Self::RootNotFound(_) => Code::RepoNotFound,
-            Self::RunNotFound(_) => Code::RunNotFound,
+            | Self::TooManyFiles { .. } => ErrorCode::ValidationFailed,
+            Self::ChooserOff | Self::FolderOutside | Self::Confined => ErrorCode::Forbidden,
+            Self::FolderNotFound(_) => ErrorCode::FolderNotFound,
+            Self::RootNotFound(_) => ErrorCode::RepoNotFound,
+            Self::RunNotFound(_) => ErrorCode::RunNotFound,
             Self::QueueFull(_)
             | Self::RootBusy { .. }
             | Self::Open { .. }
             | Self::Stalled { .. }
-            | Self::Crowded { .. } => Code::Busy,
+            | Self::Crowded { .. } => ErrorCode::Busy,
             Self::Store(error) => error.code(),
             Self::Embed(error) => error.code(),
-            Self::Cancelled => Code::Cancelled,
-            Self::VectorCount { .. } | Self::Task(_) => Code::Internal,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::VectorCount { .. } | Self::Task(_) => ErrorCode::Internal,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Says of each file of a folder why it is not indexed, without an index.
+//! Explains why files of a folder are not indexed, without an index.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,54 +7,57 @@ use std::{
 
 use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths};
 use codeinfo_worktree::{
-    beneath::{self, Beneath},
-    git::Git,
+    beneath::{self, RootDir},
+    git::GitRepository,
     private_places::PrivatePlaces,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    discover::{self, Found, Wanted, Way},
+    discover::{self, DiscoveredFile, WalkContext, WalkMode},
     error::IngestError,
-    inspect::{self, Verdict},
-    pulse::Pulse,
-    skip::Reason,
+    inspect::{self, FileVerdict},
+    pulse::IoHeartbeat,
+    skip::SkipReason,
 };
 
-/// Files of a folder that are not indexed.
+/// Files of a folder that are not indexed, and why.
 #[derive(Debug)]
-pub struct Explanation {
-    /// Whether they are those that git tracks; else those on disk, where a folder stands for what is in it.
+pub struct FolderExplanation {
+    /// True if the files are those that git tracks. Otherwise they are the files on disk, and an
+    /// excluded folder counts as one file.
     pub is_tracked: bool,
-    /// Number of files that are looked at.
+    /// Number of examined files.
     pub total: usize,
-    /// Paths below the folder by the rule that leaves them out, each with the number of such files that it stands for.
-    /// A folder that is left out ends with `/`; on disk, where nothing in it is counted, it stands for one.
+    /// Excluded paths below the folder by rule, each with the number of files it represents.
+    ///
+    /// An excluded folder ends with `/`. On disk its files are not counted, so it represents one.
     pub omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>>,
 }
 
-impl Explanation {
-    /// Returns how many files are left out.
+impl FolderExplanation {
+    /// Returns the number of excluded files.
     pub fn count_omitted(&self) -> usize {
         self.omitted.values().flat_map(BTreeMap::values).sum()
     }
 }
 
-/// Finds which files of the folder `root`, a canonical path, are not indexed. Blocks on the file system.
+/// Finds the files in `root`, a canonical path, that are not indexed. Blocks on the file system.
 pub fn explain_folder(
     root: &Path,
     max_file_bytes: u64,
     private: &PrivatePlaces,
-) -> Result<Explanation, IngestError> {
-    let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+) -> Result<FolderExplanation, IngestError> {
+    let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
     let private = private.resolve();
-    let way = Way { place: root, scope: None, private: &private, cancel: &cancel, pulse: &pulse };
-    let folder = discover::open(root)?;
-    let wanted = Wanted::Files { max_bytes: max_file_bytes, names_all: true };
-    let mut discovered = discover::within(&folder, way, wanted)?;
+    let way =
+        WalkContext { place: root, scope: None, private: &private, cancel: &cancel, pulse: &pulse };
+    let folder = discover::open_folder(root)?;
+    let wanted = WalkMode::Files { max_bytes: max_file_bytes, names_all: true };
+    let mut discovered = discover::walk_root(&folder, way, wanted)?;
     let mut omitted = std::mem::take(&mut discovered.omitted);
     for skipped in &discovered.skipped {
-        if let Some(rule) = skipped.reason.rule() {
+        if let Some(rule) = skipped.reason.omission_rule() {
             omitted.add_file(rule, &skipped.path);
         }
     }
@@ -65,7 +68,7 @@ pub fn explain_folder(
             None => drop(indexed.insert(file.path)),
         }
     }
-    let tracked = Git::of(root).ok().flatten().and_then(|git| {
+    let tracked = GitRepository::open(root).ok().flatten().and_then(|git| {
         let mut tracked = Vec::new();
         git.each_tracked(|path| tracked.push(path.to_owned())).ok()?;
         Some(tracked)
@@ -81,41 +84,45 @@ fn explain_tracked(
     mut tracked: Vec<String>,
     indexed: &BTreeSet<String>,
     found: &OmittedPaths,
-) -> Explanation {
+) -> FolderExplanation {
     tracked.dedup();
     let total = tracked.len();
     let mut omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>> = BTreeMap::new();
     for path in tracked.iter().filter(|path| !indexed.contains(*path)) {
-        // Ignore files are read, though not indexed, and no rule names them.
-        let (rule, known) = found.find(path).unwrap_or((OmissionRule::Hidden, path));
+        // Ignore files are read but not indexed, and no rule names them.
+        let (rule, known) = found.find_omission(path).unwrap_or((OmissionRule::Hidden, path));
         if root.join(path).symlink_metadata().is_ok() {
             *omitted.entry(rule).or_default().entry(known.to_owned()).or_default() += 1;
         }
     }
-    Explanation { is_tracked: true, total, omitted }
+    FolderExplanation { is_tracked: true, total, omitted }
 }
 
-fn explain_found(indexed: usize, found: &OmittedPaths) -> Explanation {
+fn explain_found(indexed: usize, found: &OmittedPaths) -> FolderExplanation {
     let paths = |(rule, group): (OmissionRule, &OmittedGroup)| {
         (rule, group.paths.iter().map(|path| (path.clone(), 1)).collect())
     };
     let omitted = found.groups().map(paths).collect();
-    let explanation = Explanation { is_tracked: false, total: indexed, omitted };
-    Explanation { total: indexed + explanation.count_omitted(), ..explanation }
+    let explanation = FolderExplanation { is_tracked: false, total: indexed, omitted };
+    FolderExplanation { total: indexed + explanation.count_omitted(), ..explanation }
 }
 
-/// Returns the rule that leaves a file out for its content.
-fn rule_of_content(folder: &Beneath, file: &Found, max_bytes: u64) -> Option<OmissionRule> {
-    let read = folder.file(Path::new(&file.path));
-    let content = read.and_then(|(opened, _)| beneath::read(opened, max_bytes + 1, || ()));
+/// Returns the rule that excludes a file because of its content.
+fn rule_of_content(
+    folder: &RootDir,
+    file: &DiscoveredFile,
+    max_bytes: u64,
+) -> Option<OmissionRule> {
+    let read = folder.open_file(Path::new(&file.path));
+    let content = read.and_then(|(opened, _)| beneath::read_to_limit(opened, max_bytes + 1, || ()));
     let content = match content {
         Ok(content) if content.len() as u64 <= max_bytes => content,
         Ok(_) => return Some(OmissionRule::TooLarge),
-        Err(error) => return Reason::of(&error).rule(),
+        Err(error) => return SkipReason::from_io_error(&error).omission_rule(),
     };
-    match inspect::inspect(&file.path, &content, file.is_asked_for) {
-        Verdict::Text { .. } => None,
-        Verdict::LeftOut(rule) => Some(rule),
-        Verdict::Skipped(reason) => reason.rule(),
+    match inspect::inspect_content(&file.path, &content, file.is_asked_for) {
+        FileVerdict::Text { .. } => None,
+        FileVerdict::LeftOut(rule) => Some(rule),
+        FileVerdict::Skipped(reason) => reason.omission_rule(),
     }
 }

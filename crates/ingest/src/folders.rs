@@ -1,8 +1,8 @@
-//! Folders that people choose from when they add a repository: those below the allowed folders that can be
-//! indexed, and nothing else.
+//! Folders to choose from when a client adds a repository: indexable folders below the allowed
+//! ones.
 //!
-//! Where a path lies is decided by its text alone, before the file system is asked for anything, so that
-//! nobody learns what exists elsewhere. Below an allowed folder no link is followed.
+//! A path is checked by its text alone before any file system access, so that clients cannot learn
+//! what exists elsewhere. Links below an allowed folder are not followed.
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use std::{
 
 use codeinfo_core::task::Tasks;
 use codeinfo_worktree::{
-    beneath::{Beneath, Entry, Kind},
+    beneath::{FolderEntry, FolderEntryKind, RootDir},
     private_places::{PrivatePlaces, ResolvedPlaces},
 };
 use futures_util::future::join_all;
@@ -20,149 +20,158 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::IngestError,
-    pulse::{Pulse, Watchdog},
+    pulse::{IoHeartbeat, IoWatchdog},
     root,
 };
 
-/// The most folders of one listing.
+/// Maximum number of folders in a listing.
 const MAX_FOLDERS: usize = 1_000;
-/// The most entries that are looked at for one listing, files included.
+/// Maximum number of entries, including files, read for a listing.
 const MAX_ENTRIES: usize = 100_000;
-/// Names the private places, wherever they are, to what watches over file systems.
+/// Name of the private places for the watchdog, independent of their location.
 const PRIVATE: &str = "private places";
-/// What shows that a folder is a repository.
+/// Entry that marks a repository.
 const GIT: &str = ".git";
 
-/// The folders in one folder, or the allowed folders.
+/// Folders in one folder, or the allowed folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
-    /// The folder; `None` lists the allowed ones.
+pub struct FolderChoices {
+    /// Listed folder; `None` for the list of allowed folders.
     pub path: Option<PathBuf>,
-    /// The folder above, where that may be listed.
+    /// Parent folder, if it may be listed.
     pub parent: Option<PathBuf>,
-    /// Ordered by name.
-    pub folders: Vec<Choice>,
-    /// Whether there are more.
+    /// Folders, ordered by name.
+    pub folders: Vec<FolderChoice>,
+    /// True if there are more folders.
     pub is_truncated: bool,
 }
 
 /// A folder that can be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
-    /// The path as the server sees it.
+pub struct FolderChoice {
+    /// Path on the server.
     pub path: PathBuf,
-    /// Whether a repository of Git starts here.
+    /// True if the folder is the top of a Git repository.
     pub is_repository: bool,
 }
 
-/// Lists folders. Clones share what hangs.
+/// Lists folders. Clones share the watchdog.
 #[derive(Clone)]
-pub(super) struct Chooser {
+pub(super) struct FolderChooser {
     allowed: Arc<[PathBuf]>,
-    /// Its own, so that nothing here keeps a run or the watcher from a folder.
-    watchdog: Watchdog,
+    /// Separate watchdog, so that listings never block a run or the watcher.
+    watchdog: IoWatchdog,
     stopping: CancellationToken,
 }
 
-impl Chooser {
+impl FolderChooser {
     pub(super) fn new(allowed: Vec<PathBuf>, tasks: Tasks) -> Self {
-        let stopping = tasks.stopping().clone();
-        Self { allowed: allowed.into(), watchdog: Watchdog::new(tasks), stopping }
+        let stopping = tasks.stop_token().clone();
+        Self { allowed: allowed.into(), watchdog: IoWatchdog::new(tasks), stopping }
     }
 
-    /// Lists the folders in `path`, or the allowed folders. `private` are places that are never indexed.
-    pub(super) async fn list(
+    /// Lists the folders in `path`, or the allowed folders. Excludes the `private` places.
+    pub(super) async fn list_folders(
         &self,
         path: Option<&Path>,
         private: &Arc<PrivatePlaces>,
-    ) -> Result<Listing, IngestError> {
+    ) -> Result<FolderChoices, IngestError> {
         if self.allowed.is_empty() {
             return Err(IngestError::ChooserOff);
         }
-        let tops = self.tops(private).await;
+        let tops = self.resolve_allowed_folders(private).await;
         match path {
             None => self.tops_listed(tops).await,
             Some(path) => self.folder_listed(tops, path).await,
         }
     }
 
-    /// Returns whether `path`, which has no links, is below an allowed folder.
-    pub(super) async fn allows(&self, path: &Path, private: &Arc<PrivatePlaces>) -> bool {
-        self.tops(private).await.find(path).is_ok()
+    /// Returns true if `path`, which has no links, is below an allowed folder.
+    pub(super) async fn is_allowed(&self, path: &Path, private: &Arc<PrivatePlaces>) -> bool {
+        self.resolve_allowed_folders(private).await.find_containing(path).is_ok()
     }
 
-    /// Finds the allowed folders on disk. One that is not there, or does not answer, allows nothing.
-    async fn tops(&self, private: &Arc<PrivatePlaces>) -> Tops {
+    /// Resolves the allowed folders. A folder that is missing or does not respond permits nothing.
+    async fn resolve_allowed_folders(&self, private: &Arc<PrivatePlaces>) -> AllowedFolders {
         let private = Arc::clone(private);
-        let resolving =
-            self.watchdog.run(Path::new(PRIVATE), &self.stopping, move |_| private.resolve());
-        // Without them, nothing is known to be allowed.
-        let Ok(private) = resolving.await else { return Tops::default() };
+        let resolving = self
+            .watchdog
+            .run_blocking(Path::new(PRIVATE), &self.stopping, move |_| private.resolve());
+        // If the private places are unknown, no folder is allowed.
+        let Ok(private) = resolving.await else { return AllowedFolders::default() };
         let real = |path: &PathBuf| {
             let (place, path) = (path.clone(), path.clone());
             async move {
-                let looking =
-                    self.watchdog.run(&place, &self.stopping, move |_| path.canonicalize());
+                let looking = self
+                    .watchdog
+                    .run_blocking(&place, &self.stopping, move |_| path.canonicalize());
                 looking.await.ok()?.ok()
             }
         };
         let found = join_all(self.allowed.iter().map(real)).await;
         let tops = self.allowed.iter().zip(found);
-        let tops = tops.map(|(named, real)| Top { named: named.clone(), real }).collect();
-        Tops { tops, private }
+        let tops = tops.map(|(named, real)| AllowedFolder { named: named.clone(), real }).collect();
+        AllowedFolders { tops, private }
     }
 
-    async fn tops_listed(&self, tops: Tops) -> Result<Listing, IngestError> {
+    async fn tops_listed(&self, tops: AllowedFolders) -> Result<FolderChoices, IngestError> {
         let mut folders = Vec::new();
         for top in tops.tops.iter().filter_map(|top| top.real.as_ref()) {
-            let is_listed = folders.iter().any(|one: &Choice| one.path == *top);
-            if is_listed || !tops.has(top, Path::new("")) {
+            let is_listed = folders.iter().any(|one: &FolderChoice| one.path == *top);
+            if is_listed || !tops.is_indexable(top, Path::new("")) {
                 continue;
             }
             let place = top.clone();
-            let look = move |_: &Pulse| {
-                let folder = Beneath::open(&place)?.folder(Path::new(""))?;
-                Ok::<_, io::Error>(folder.facts(&git()).is_ok())
+            let look = move |_: &IoHeartbeat| {
+                let folder = RootDir::open(&place)?.open_folder(Path::new(""))?;
+                Ok::<_, io::Error>(folder.read_facts(&git_entry()).is_ok())
             };
-            if let Ok(Ok(is_repository)) = self.watchdog.run(top, &self.stopping, look).await {
-                folders.push(Choice { path: top.clone(), is_repository });
+            if let Ok(Ok(is_repository)) =
+                self.watchdog.run_blocking(top, &self.stopping, look).await
+            {
+                folders.push(FolderChoice { path: top.clone(), is_repository });
             }
         }
-        Ok(Listing { path: None, parent: None, folders, is_truncated: false })
+        Ok(FolderChoices { path: None, parent: None, folders, is_truncated: false })
     }
 
-    async fn folder_listed(&self, tops: Tops, path: &Path) -> Result<Listing, IngestError> {
-        let (top, below) = tops.find(path)?;
-        let whole = joined(&top, &below);
-        let parent = whole.parent().filter(|above| tops.find(above).is_ok()).map(Path::to_owned);
-        let listing = move |pulse: &Pulse| listed(&top, &below, &tops, pulse);
-        let listed = self.watchdog.run(&whole, &self.stopping, listing).await?;
-        // That it is a link, a file, not to be read or not there are one to who asks.
+    async fn folder_listed(
+        &self,
+        tops: AllowedFolders,
+        path: &Path,
+    ) -> Result<FolderChoices, IngestError> {
+        let (top, below) = tops.find_containing(path)?;
+        let whole = join_below(&top, &below);
+        let parent =
+            whole.parent().filter(|above| tops.find_containing(above).is_ok()).map(Path::to_owned);
+        let listing = move |pulse: &IoHeartbeat| list_subfolders(&top, &below, &tops, pulse);
+        let listed = self.watchdog.run_blocking(&whole, &self.stopping, listing).await?;
+        // The error must not reveal whether the path is a link, a file, unreadable or missing.
         let (folders, is_truncated) =
             listed.map_err(|_| IngestError::FolderNotFound(path.to_owned()))?;
-        Ok(Listing { path: Some(whole), parent, folders, is_truncated })
+        Ok(FolderChoices { path: Some(whole), parent, folders, is_truncated })
     }
 }
 
 /// An allowed folder.
 #[derive(Debug)]
-struct Top {
-    /// As the setting names it.
+struct AllowedFolder {
+    /// Path in the setting.
     named: PathBuf,
-    /// Where it is, without links.
+    /// Canonical path, if the folder exists.
     real: Option<PathBuf>,
 }
 
-/// The allowed folders, and the places in them that are never indexed.
+/// Allowed folders and the places that are never indexed.
 #[derive(Debug, Default)]
-struct Tops {
-    tops: Vec<Top>,
+struct AllowedFolders {
+    tops: Vec<AllowedFolder>,
     private: ResolvedPlaces,
 }
 
-impl Tops {
-    /// Returns the allowed folder above a path, and the path below it.
-    fn find(&self, path: &Path) -> Result<(PathBuf, PathBuf), IngestError> {
+impl AllowedFolders {
+    /// Returns the allowed folder that contains a path, and the path relative to it.
+    fn find_containing(&self, path: &Path) -> Result<(PathBuf, PathBuf), IngestError> {
         let mut is_inside = false;
         for top in &self.tops {
             let prefixes = top.real.iter().chain([&top.named]);
@@ -171,7 +180,7 @@ impl Tops {
                 |below: &&Path| below.components().all(|part| matches!(part, Component::Normal(_)));
             let Some(below) = below.into_iter().find(is_plain) else { continue };
             is_inside = true;
-            if let Some(real) = top.real.as_ref().filter(|real| self.has(real, below)) {
+            if let Some(real) = top.real.as_ref().filter(|real| self.is_indexable(real, below)) {
                 return Ok((real.clone(), below.to_owned()));
             }
         }
@@ -182,16 +191,16 @@ impl Tops {
         })
     }
 
-    /// Whether a folder may be indexed, by its path alone: no part below the allowed folder is hidden.
-    fn has(&self, top: &Path, below: &Path) -> bool {
-        let whole = joined(top, below);
+    /// Returns true if the path permits indexing: no part below the allowed folder is hidden.
+    fn is_indexable(&self, top: &Path, below: &Path) -> bool {
+        let whole = join_below(top, below);
         let is_shown = |part: &std::ffi::OsStr| part.to_str().is_some_and(|part| !is_hidden(part));
-        let is_private = self.private.find(&whole).is_some();
-        below.iter().all(is_shown) && !is_private && root::refusal(&whole).is_none()
+        let is_private = self.private.find_place(&whole).is_some();
+        below.iter().all(is_shown) && !is_private && root::find_refusal_reason(&whole).is_none()
     }
 }
 
-fn joined(top: &Path, below: &Path) -> PathBuf {
+fn join_below(top: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() { top.to_owned() } else { top.join(below) }
 }
 
@@ -199,41 +208,46 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
-fn git() -> Entry {
-    Entry { name: GIT.into(), kind: Kind::Other }
+fn git_entry() -> FolderEntry {
+    FolderEntry { name: GIT.into(), kind: FolderEntryKind::Other }
 }
 
-/// Lists the folders in a folder, and says whether there are more.
-fn listed(top: &Path, below: &Path, tops: &Tops, pulse: &Pulse) -> io::Result<(Vec<Choice>, bool)> {
-    let beneath = Beneath::open(top)?;
-    let mut opened = beneath.folder(below)?;
+/// Lists the folders in a folder. Returns true as well if there are more.
+fn list_subfolders(
+    top: &Path,
+    below: &Path,
+    tops: &AllowedFolders,
+    pulse: &IoHeartbeat,
+) -> io::Result<(Vec<FolderChoice>, bool)> {
+    let beneath = RootDir::open(top)?;
+    let mut opened = beneath.open_folder(below)?;
     let (mut names, mut is_truncated) = (Vec::new(), false);
-    for (at, entry) in opened.entries().enumerate() {
+    for (at, entry) in opened.list_entries().enumerate() {
         pulse.beat();
         if at == MAX_ENTRIES {
             is_truncated = true;
             break;
         }
-        let Entry { name, kind } = entry?;
+        let FolderEntry { name, kind } = entry?;
         let name = name.into_string().ok().filter(|name| !is_hidden(name));
-        names.extend(name.filter(|_| kind == Kind::Folder));
+        names.extend(name.filter(|_| kind == FolderEntryKind::Folder));
     }
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
     let mut folders = Vec::new();
     for name in names {
         pulse.beat();
         let below = below.join(name);
-        if !tops.has(top, &below) {
+        if !tops.is_indexable(top, &below) {
             continue;
         }
         if folders.len() == MAX_FOLDERS {
             is_truncated = true;
             break;
         }
-        // What cannot be read cannot be indexed, and what is a link by now is none of ours.
-        let Ok(folder) = beneath.folder(&below) else { continue };
-        let is_repository = folder.facts(&git()).is_ok();
-        folders.push(Choice { path: top.join(below), is_repository });
+        // Skips folders that cannot be read, or have become links.
+        let Ok(folder) = beneath.open_folder(&below) else { continue };
+        let is_repository = folder.read_facts(&git_entry()).is_ok();
+        folders.push(FolderChoice { path: top.join(below), is_repository });
     }
     Ok((folders, is_truncated))
 }

@@ -1,4 +1,4 @@
-//! Decides by content whether a file is worth indexing.
+//! Decides by content whether a file is indexed.
 
 mod generated;
 mod minified;
@@ -10,57 +10,62 @@ use codeinfo_lang::{Language, detect};
 use codeinfo_secrets::CensoredText;
 use codeinfo_worktree::decode::{self, DecodedText};
 
-use super::skip::Reason;
+use super::skip::SkipReason;
 
-/// What inspecting a file says.
+/// Result of inspecting a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict<'a> {
+pub(super) enum FileVerdict<'a> {
     /// Text to index.
     Text(IndexedText<'a>),
-    /// Binary, generated or minified.
+    /// Excluded: binary, generated or minified.
     LeftOut(OmissionRule),
-    /// Must not be shown.
-    Skipped(Reason),
+    /// Contains secrets that must not be shown.
+    Skipped(SkipReason),
 }
 
-/// What a drawing is, is in its first bytes.
+/// Bytes at the start of a file that identify a drawing.
 const HEAD_BYTES: usize = 4096;
 
-/// Text of a file as it is indexed.
+/// Text of a file to index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexedText<'a> {
-    /// Without its secrets.
+    /// Text with its secrets replaced.
     pub(super) text: Cow<'a, str>,
     pub(super) language: Option<&'static Language>,
-    /// Whether `�` stands for what could not be decoded.
+    /// True if `�` replaces bytes that could not be decoded.
     pub(super) is_lossy: bool,
-    /// How many secrets were replaced.
+    /// Number of replaced secrets.
     pub(super) secrets: u64,
-    /// Whether the file is kept from the model's shell all the same.
+    /// True if the file must still be hidden from the model's shell.
     pub(super) is_private: bool,
 }
 
-/// Looks into the content of the file at `path`. One that is asked for may be generated or minified.
-pub(super) fn inspect<'a>(path: &str, content: &'a [u8], is_asked_for: bool) -> Verdict<'a> {
-    let Some(DecodedText { text, encoding }) = decode::decode(content) else {
+/// Inspects the content of the file at `path`. A file that is asked for may be generated or
+/// minified.
+pub(super) fn inspect_content<'a>(
+    path: &str,
+    content: &'a [u8],
+    is_asked_for: bool,
+) -> FileVerdict<'a> {
+    let Some(DecodedText { text, encoding }) = decode::decode_text(content) else {
         return if codeinfo_secrets::is_secret_path(path) {
-            Verdict::Skipped(Reason::HoldsSecret)
+            FileVerdict::Skipped(SkipReason::HoldsSecret)
         } else {
-            Verdict::LeftOut(OmissionRule::Binary)
+            FileVerdict::LeftOut(OmissionRule::Binary)
         };
     };
-    let language = detect::language(path, &text);
-    // Nothing after this sees a secret: the version alone is of the content as it is.
-    let Some(censored) = codeinfo_secrets::censor(path, language, &text) else {
-        return Verdict::Skipped(Reason::HoldsSecret);
+    let language = detect::detect_language(path, &text);
+    // Only the version is computed from the original content; all further steps see no secrets.
+    let Some(censored) = codeinfo_secrets::censor_text(path, language, &text) else {
+        return FileVerdict::Skipped(SkipReason::HoldsSecret);
     };
     let rule = find_rule(path, language, &text).filter(|_| !is_asked_for);
     if let Some(rule) = rule {
-        // What holds secrets is kept from the model's shell all the same.
+        // A file with secrets must be hidden from the model's shell.
         return if censored.is_private {
-            Verdict::Skipped(Reason::HoldsSecret)
+            FileVerdict::Skipped(SkipReason::HoldsSecret)
         } else {
-            Verdict::LeftOut(rule)
+            FileVerdict::LeftOut(rule)
         };
     }
     let CensoredText { text: censored, count: secrets, is_private } = censored;
@@ -68,10 +73,16 @@ pub(super) fn inspect<'a>(path: &str, content: &'a [u8], is_asked_for: bool) -> 
         Cow::Owned(censored) => Cow::Owned(censored),
         Cow::Borrowed(_) => text,
     };
-    Verdict::Text(IndexedText { text, language, is_lossy: encoding.is_lossy, secrets, is_private })
+    FileVerdict::Text(IndexedText {
+        text,
+        language,
+        is_lossy: encoding.is_lossy,
+        secrets,
+        is_private,
+    })
 }
 
-/// Returns the rule that leaves out a text which no person wrote.
+/// Returns the rule that excludes a generated or minified text.
 fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<OmissionRule> {
     if generated::is_generated(text) {
         return Some(OmissionRule::Generated);
@@ -83,7 +94,7 @@ fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<Omis
     is_minified.then_some(OmissionRule::Minified)
 }
 
-/// Returns the rule that leaves out a text which is made for programs: a drawing, or a source map.
+/// Returns the rule that excludes a text made for programs: a drawing or a source map.
 fn find_artifact(path: &str, text: &str) -> Option<OmissionRule> {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let head = text.get(..text.floor_char_boundary(HEAD_BYTES)).unwrap_or(text);
@@ -99,29 +110,29 @@ fn find_artifact(path: &str, text: &str) -> Option<OmissionRule> {
 mod tests {
     use super::*;
 
-    fn inspect<'a>(path: &str, content: &'a [u8]) -> Verdict<'a> {
-        super::inspect(path, content, false)
+    fn inspect<'a>(path: &str, content: &'a [u8]) -> FileVerdict<'a> {
+        inspect_content(path, content, false)
     }
 
     #[test]
     fn text_is_kept_with_its_language() {
-        let language = detect::named("rust");
+        let language = detect::find_language("rust");
         let text = "fn main() {}\n".into();
         let expected =
             IndexedText { text, language, is_lossy: false, secrets: 0, is_private: false };
-        assert_eq!(inspect("a.rs", b"\xef\xbb\xbffn main() {}\n"), Verdict::Text(expected));
+        assert_eq!(inspect("a.rs", b"\xef\xbb\xbffn main() {}\n"), FileVerdict::Text(expected));
     }
 
     #[test]
     fn binaries_generated_and_minified_files_are_left_out() {
-        const GENERATED: Verdict<'_> = Verdict::LeftOut(OmissionRule::Generated);
-        assert_eq!(inspect("a", b"ELF\0\x01"), Verdict::LeftOut(OmissionRule::Binary));
+        const GENERATED: FileVerdict<'_> = FileVerdict::LeftOut(OmissionRule::Generated);
+        assert_eq!(inspect("a", b"ELF\0\x01"), FileVerdict::LeftOut(OmissionRule::Binary));
         let generated = b"// Code generated by protoc-gen-go. DO NOT EDIT.\npackage a\n";
         assert_eq!(inspect("a.go", generated), GENERATED);
         assert_eq!(inspect("a.js", b"/**\n * @generated\n */\nlet a;\n"), GENERATED);
         assert_eq!(
             inspect("a.js", "push(a);".repeat(2000).as_bytes()),
-            Verdict::LeftOut(OmissionRule::Minified)
+            FileVerdict::LeftOut(OmissionRule::Minified)
         );
         let fixed = b"<!-- Generated; DO NOT EDIT -->\n<a>\n";
         assert_eq!(inspect("a.xml", fixed), GENERATED);
@@ -129,7 +140,7 @@ mod tests {
         assert_eq!(inspect("a.unknown", unknown), GENERATED);
         let pragma = b"# Generated by the build.\n# DO NOT EDIT\nA = 1\n";
         assert_eq!(inspect("a.py", pragma), GENERATED);
-        assert!(matches!(super::inspect("a.py", pragma, true), Verdict::Text { .. }));
+        assert!(matches!(inspect_content("a.py", pragma, true), FileVerdict::Text { .. }));
     }
 
     #[test]
@@ -142,7 +153,7 @@ mod tests {
             ("words.svg", "no drawing\n"),
             ("tests.snap", "---\nsource: a.rs\n---\n1\n"),
         ] {
-            assert!(matches!(inspect(path, content.as_bytes()), Verdict::Text(_)), "{path}");
+            assert!(matches!(inspect(path, content.as_bytes()), FileVerdict::Text(_)), "{path}");
         }
         for (path, content) in [
             ("a.pkl", "(dp0\nS'a'\np1\nI1\ns."),
@@ -152,36 +163,36 @@ mod tests {
             ("a.txt", "%PDF-1.4\n"),
         ] {
             let verdict = inspect(path, content.as_bytes());
-            assert!(matches!(verdict, Verdict::LeftOut(_)), "{path}: {verdict:?}");
+            assert!(matches!(verdict, FileVerdict::LeftOut(_)), "{path}: {verdict:?}");
         }
     }
 
     #[test]
     fn what_people_wrote_is_kept_with_advice_and_images() {
         let advice = b"-- DO NOT MODIFY THIS FILE! Write your own instead.\nmain = run\n";
-        assert!(matches!(inspect("a.hs", advice), Verdict::Text(_)));
+        assert!(matches!(inspect("a.hs", advice), FileVerdict::Text(_)));
         let macros = b"#define GENERATED \"generated, DO NOT EDIT\"\nint a;\n";
-        assert!(matches!(inspect("a.c", macros), Verdict::Text(_)));
+        assert!(matches!(inspect("a.c", macros), FileVerdict::Text(_)));
         let image =
             format!("@logo \"{}\"\n{}", "iVBOR".repeat(8000), "def one, do: 1\n".repeat(60));
-        assert!(matches!(inspect("a.ex", image.as_bytes()), Verdict::Text(_)));
+        assert!(matches!(inspect("a.ex", image.as_bytes()), FileVerdict::Text(_)));
     }
 
     #[test]
     fn prose_may_have_long_lines_and_code_may_name_marks() {
         let prose = "word ".repeat(2000);
-        assert!(matches!(inspect("a.md", prose.as_bytes()), Verdict::Text(_)));
+        assert!(matches!(inspect("a.md", prose.as_bytes()), FileVerdict::Text(_)));
         let code = b"const MARK: &str = \"@generated DO NOT EDIT\";\n";
-        assert!(matches!(inspect("a.rs", code), Verdict::Text(_)));
+        assert!(matches!(inspect("a.rs", code), FileVerdict::Text(_)));
     }
 
     #[test]
     fn what_must_not_be_shown_is_skipped_and_code_loses_a_key() {
         let key = b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n";
         let code = [b"const KEY: &str = \"", &key[..], b"\";\nfn sign() {}\n"].concat();
-        let hidden = Verdict::Skipped(Reason::HoldsSecret);
+        let hidden = FileVerdict::Skipped(SkipReason::HoldsSecret);
         assert_eq!(inspect("a.txt", key), hidden);
-        // A name that promises secrets is enough where the content does not tell.
+        // A name that promises secrets suffices if the content is inconclusive.
         assert_eq!(inspect("server.der", b"\x30\x82\0\x01"), hidden);
         assert_eq!(inspect("secrets.txt", b"db: hunter2\nmail: swordfish\n"), hidden);
         assert_eq!(inspect(".env.example", b"K=x7Kq2Lm9Zr4tY8wB1nV5cX3dQ6hJ0sF2\n"), hidden);
@@ -197,7 +208,7 @@ mod tests {
             ("docs/secrets.mdx", b"# Secrets\n\nRotate them.\n", "Rotate them", false),
             ("sql/credentials.sql", b"CREATE TABLE credentials (id int);\n", "CREATE TABLE", false),
         ] {
-            let Verdict::Text(text) = inspect(path, content) else { panic!("{path}") };
+            let FileVerdict::Text(text) = inspect(path, content) else { panic!("{path}") };
             assert!(text.text.contains(expected) && !text.text.contains("MIIE"), "{path}");
             assert_eq!(text.is_private, is_private, "{path}");
         }

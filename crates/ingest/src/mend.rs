@@ -1,28 +1,35 @@
-//! Repairs roots whose index was found damaged or incomplete when the store was opened: a run of each, one by one.
+//! Repairs roots whose index was damaged or incomplete when the store was opened, one run after
+//! another.
 //!
-//! What fails is tried again, after a second, then less and less often down to once a minute. The list of
-//! roots to repair is kept apart from the store, so that the next start continues a repair that is killed.
+//! A failed repair is retried after one second, then at growing intervals of at most one minute.
+//! The list of roots to repair is stored apart from the vectors, so that the next start continues
+//! after a kill.
 //!
-//! A run that failed because the store was away begins again when it is back; one that failed otherwise does not.
+//! A run that failed because the store was unavailable is restarted when the store is back. A run
+//! that failed otherwise is not.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use codeinfo_core::{LastRun, Root, RootId, task::Backoff};
+use codeinfo_core::{LastRun, Root, RootId, task::BackoffSchedule};
 use tracing::{debug, info, warn};
 
-use super::{Ingest, Shared, State, error::IngestError, job, pipeline::Job, plan::Mode};
+use super::{
+    Ingest, IngestState, RunState, build_user_job, error::IngestError, pipeline::IngestJob,
+    plan::RunMode,
+};
 
-/// How often a store that is not open yet is checked.
+/// Interval between checks whether the store is open.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Pauses before what could not be repaired is tried again: a disk that is not there yet, a service that does not
-/// answer.
-const RETRY: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
+/// Intervals between repairs, for causes that pass, such as a missing disk or an unavailable
+/// service.
+const RETRY: BackoffSchedule =
+    BackoffSchedule { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
-/// Repairs all of them, or as many as can be until the process stops.
-pub(super) async fn mend(ingest: Ingest) {
+/// Repairs all damaged roots, until the process stops.
+pub(super) async fn run_repairs(ingest: Ingest) {
     let shared = &ingest.shared;
-    let stopping = shared.deps.tasks.stopping().clone();
+    let stopping = shared.deps.tasks.stop_token().clone();
     let mending = async {
         while shared.deps.store.check_writes().is_err() {
             tokio::time::sleep(PAUSE).await;
@@ -34,45 +41,45 @@ pub(super) async fn mend(ingest: Ingest) {
                 return;
             }
             failures += 1;
-            tokio::time::sleep(RETRY.wait(failures)).await;
+            tokio::time::sleep(RETRY.wait_after(failures)).await;
         }
     };
     stopping.run_until_cancelled(mending).await;
 }
 
-/// Begins runs again that lost the store, once it is back, until the process stops.
-pub(super) async fn resume(shared: Arc<Shared>) {
+/// Restarts runs that lost the store when it is back, until the process stops.
+pub(super) async fn resume_lost_runs(shared: Arc<IngestState>) {
     let resuming = async {
         let mut failures = 0;
         loop {
-            if !shared.runs().has_lost() {
+            if !shared.lock_runs().has_lost() {
                 failures = 0;
                 shared.lost.notified().await;
                 continue;
             }
             failures += 1;
-            tokio::time::sleep(RETRY.wait(failures)).await;
+            tokio::time::sleep(RETRY.wait_after(failures)).await;
             match shared.deps.store.roots().await {
                 Ok(_) => resume_once(&shared).await,
                 Err(error) => debug!(%error, "the store is still away"),
             }
         }
     };
-    shared.deps.tasks.stopping().run_until_cancelled(resuming).await;
+    shared.deps.tasks.stop_token().run_until_cancelled(resuming).await;
 }
 
-/// Begins what was lost again, and waits until all of it has ended.
-async fn resume_once(shared: &Shared) {
+/// Restarts the lost runs and waits until all have ended.
+async fn resume_once(shared: &IngestState) {
     let begun: Vec<_> = {
-        let mut runs = shared.runs();
+        let mut runs = shared.lock_runs();
         let lost = runs.take_lost();
-        let mut begin = |job: Job| match shared.admit(&mut runs, job.clone()) {
-            Ok(run) => runs.watch(run).ok(),
+        let mut begin = |job: IngestJob| match shared.admit_job(&mut runs, job.clone()) {
+            Ok(run) => runs.watch_run(run).ok(),
             Err(IngestError::QueueFull(_)) => {
-                runs.lose(job);
+                runs.add_lost_job(job);
                 None
             }
-            // It is removed, or a run of it works already.
+            // The root is being removed, or another run of it works.
             Err(_) => None,
         };
         lost.into_iter().filter_map(&mut begin).collect()
@@ -83,13 +90,15 @@ async fn resume_once(shared: &Shared) {
     }
 }
 
-/// Tries to repair the roots that are left, or all that are damaged; returns those that could not be,
-/// or `None` where that cannot be read.
+/// Repairs the roots of `left`, or all damaged ones if `None`.
+///
+/// Returns the roots that failed, or `left` unchanged if the roots cannot be read. Returns `None`
+/// after the failed adoption of a root, whose id may have changed.
 async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
     let shared = &ingest.shared;
     let is_empty = left.is_none() && matches!(shared.deps.store.count(None).await, Ok(0));
     let needs_run = |root: &Root| needs_run(root, is_empty);
-    // What failed since says why instead.
+    // A root that has failed since then records that reason instead.
     let is_damaged = |root: &Root| match &left {
         Some(left) => left.contains(&root.id) && (!root.last_run.is_completed() || needs_run(root)),
         None => needs_run(root),
@@ -103,24 +112,25 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
     };
     let mut failed = BTreeSet::new();
     for root in roots {
-        let (id, owner, name) = (root.id, root.owner(), root.name.clone());
+        let (id, owner, name) = (root.id, root.chunk_owner(), root.name.clone());
         let is_adopted = root.host.is_some();
-        // Another process of the same server is at it.
+        // Another process of the same server is working on it.
         if shared.deps.store.is_leased(owner).await.unwrap_or(true) {
             failed.insert(id);
             continue;
         }
         let resumes = matches!(root.last_run, LastRun::Failed { .. });
         info!(root.name = %name, "completing what is damaged or incomplete");
-        let ended = repair(ingest, root).await;
-        // One that a user cancels is not begun again.
-        if !matches!(ended, Ok(State::Completed | State::Skipped | State::Cancelled)) {
+        let ended = repair_root(ingest, root).await;
+        // A run that a user cancelled is not restarted.
+        if !matches!(ended, Ok(RunState::Completed | RunState::Skipped | RunState::Cancelled)) {
             warn!(root.name = %name, ?ended, "a damaged or incomplete repository could not be completed; trying again");
             if is_adopted {
-                // It may have another id by now.
+                // Its id may have changed.
                 return None;
             }
-            // One that fails for want of the store again is left to `resume`, and one that fails otherwise to people.
+            // `resume_lost_runs` restarts a run that lost the store again; other failures need a
+            // person.
             if !resumes {
                 failed.insert(id);
             }
@@ -129,9 +139,13 @@ async fn mend_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BT
     Some(failed)
 }
 
-/// Whether a run of `root` begins by itself: its index is damaged, discarded or gone, its last run was killed or lost
-/// the store, or a former version, which did not look for secrets, made it. A root of another host is completed there. One of an
-/// unknown host that was discarded, or whose takeover was interrupted, is taken over by a host that has its folder.
+/// Returns true if a run of `root` must start without a request.
+///
+/// For a root of this host: its index is damaged, discarded or gone; its last run was killed or
+/// lost the store; or it was made by a version that did not detect secrets.
+///
+/// A root of another host is completed there. A root of an unknown host that was discarded, or
+/// whose adoption was interrupted, is adopted by a host that has its folder.
 fn needs_run(root: &Root, is_store_empty: bool) -> bool {
     if let Some(host) = &root.host {
         let is_to_adopt = matches!(root.last_run, LastRun::Discarded | LastRun::Interrupted);
@@ -147,21 +161,23 @@ fn needs_run(root: &Root, is_store_empty: bool) -> bool {
     }
 }
 
-/// Runs one root and returns how that ended.
-async fn repair(ingest: &Ingest, root: Root) -> Result<State, IngestError> {
+/// Runs one root and returns the final state.
+async fn repair_root(ingest: &Ingest, root: Root) -> Result<RunState, IngestError> {
     let run = if root.host.is_some() {
-        match ingest.adopt(root).await {
-            // It is on another host.
-            Err(IngestError::Path { .. }) => return Ok(State::Skipped),
+        match ingest.adopt_root(root).await {
+            // The folder is on another host.
+            Err(IngestError::Path { .. }) => return Ok(RunState::Skipped),
             adopted => adopted?,
         }
     } else {
         let model_id = ingest.shared.deps.embedder.model().id();
         let root = Root { model_id, last_run: LastRun::Completed, ..root };
-        ingest.shared.admit(&mut ingest.shared.runs(), job(root, Mode::Changes))?
+        ingest
+            .shared
+            .admit_job(&mut ingest.shared.lock_runs(), build_user_job(root, RunMode::Changes))?
     };
     // The sender lives until the run has ended.
-    let mut run = ingest.watch(run)?;
+    let mut run = ingest.watch_run(run)?;
     let ended = run.wait_for(|status| status.state.is_final()).await;
-    Ok(ended.map_or(State::Error, |status| status.state))
+    Ok(ended.map_or(RunState::Error, |status| status.state))
 }

@@ -1,16 +1,16 @@
-//! Names of roots: what may be one, and how a folder gets its own.
+//! Names of roots: validation, and names derived from folders and commits.
 
 use std::path::Path;
 
-use codeinfo_core::{Revision, plain_name};
+use codeinfo_core::{IndexedCommit, plain_name};
 
 use super::error::IngestError;
 
-/// The longest name, in bytes.
+/// Maximum bytes of a name.
 const MAX_BYTES: usize = 200;
 
-/// Returns a name that a user asked for, trimmed, if it can be one.
-pub(super) fn requested(name: &str) -> Result<String, IngestError> {
+/// Trims and validates a name from a client.
+pub(super) fn validate_name(name: &str) -> Result<String, IngestError> {
     let refused = |reason: &str| Err(IngestError::Name(reason.to_owned()));
     match name.trim() {
         "" => refused("is blank"),
@@ -25,7 +25,7 @@ pub(super) fn requested(name: &str) -> Result<String, IngestError> {
     }
 }
 
-/// Returns the folder's own name; when it is taken, that name with the host's after it, if there is one, or with a
+/// Returns the folder's name. If it is taken, appends the host's name if there is one, else a
 /// number.
 pub(super) fn of_folder(
     folder: &Path,
@@ -40,17 +40,17 @@ pub(super) fn of_folder(
         "" => "root".to_owned(),
         name => name.to_owned(),
     };
-    match host.and_then(|host| requested(&format!("{name}-{host}")).ok()) {
-        Some(of_host) if is_taken(&name) => free(of_host, is_taken),
-        _ => free(name, is_taken),
+    match host.and_then(|host| validate_name(&format!("{name}-{host}")).ok()) {
+        Some(of_host) if is_taken(&name) => make_name_unique(of_host, is_taken),
+        _ => make_name_unique(name, is_taken),
     }
 }
 
-/// Returns `REPOSITORY@NAME` for a commit, or that with a number after it when it is taken. Without a name of the
-/// repository, it is that of its folder.
+/// Returns `REPOSITORY@NAME` for a commit, with a number appended if that is taken. `repository`
+/// defaults to the folder's name.
 pub(super) fn of_revision(
     repository: Option<&str>,
-    revision: &Revision,
+    revision: &IndexedCommit,
     is_taken: impl Fn(&str) -> bool,
 ) -> String {
     let of_folder = || {
@@ -58,10 +58,10 @@ pub(super) fn of_revision(
         name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(&name).to_owned()
     };
     let repository = repository.map_or_else(of_folder, str::to_owned);
-    free(format!("{repository}@{}", revision.name), is_taken)
+    make_name_unique(format!("{repository}@{}", revision.name), is_taken)
 }
 
-fn free(name: String, is_taken: impl Fn(&str) -> bool) -> String {
+fn make_name_unique(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     if !is_taken(&name) {
         return name;
     }
@@ -81,10 +81,10 @@ mod tests {
 
     #[test]
     fn names_are_checked() {
-        assert_eq!(requested(" demo ").unwrap(), "demo");
-        assert!(requested("..").is_err() && requested(" . ").is_err());
+        assert_eq!(validate_name(" demo ").unwrap(), "demo");
+        assert!(validate_name("..").is_err() && validate_name(" . ").is_err());
         for name in ["", "  ", "a/b", "a\nb", &"a".repeat(201)] {
-            assert!(requested(name).is_err(), "{name:?}");
+            assert!(validate_name(name).is_err(), "{name:?}");
         }
     }
 

@@ -1,40 +1,40 @@
-//! How the last run of each root went that ended in this process, and which files it skipped.
+//! Results of the last run of each root that ended in this process, with the skipped files.
 
 use std::collections::HashMap;
 
 use codeinfo_core::{RootId, Timestamp};
 
 use super::{
-    scope::Scope,
-    skip::Missing,
-    status::{RunCounts, State},
+    scope::PathScope,
+    skip::MissingFiles,
+    status::{RunCounts, RunState},
 };
 
-/// The most roots of which that is remembered.
+/// Maximum number of roots with a result.
 const MAX_ROOTS: usize = 256;
 
 /// A run that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastRun {
-    pub state: State,
+    pub state: RunState,
     pub started_at: Timestamp,
     pub ended_at: Timestamp,
     pub counts: RunCounts,
-    /// Why it failed, or what is worth knowing.
+    /// Reason of the failure, or remarks.
     pub message: Option<String>,
-    /// Of the whole root, also where the run looked at a part of it.
-    pub missing: Missing,
+    /// Missing files of the whole root, even if the run covered a part of it.
+    pub missing: MissingFiles,
 }
 
-/// The last run of each root. Without those of a former process.
+/// Last run of each root, excluding runs of former processes.
 #[derive(Debug, Default)]
-pub(super) struct Past {
+pub(super) struct RunHistory {
     runs: HashMap<RootId, PastRun>,
 }
 
-impl Past {
-    /// Notes how a run ended, which looked at `scope` only.
-    pub(super) fn note(&mut self, root: RootId, run: PastRun, scope: Option<&Scope>) {
+impl RunHistory {
+    /// Records the result of a run that covered only `scope`, or the whole root if `None`.
+    pub(super) fn record_run(&mut self, root: RootId, run: PastRun, scope: Option<&PathScope>) {
         let missing = match (self.runs.get(&root), scope) {
             (Some(before), Some(scope)) => run.missing.with_rest(&before.missing, scope),
             _ => run.missing,
@@ -48,11 +48,11 @@ impl Past {
         }
     }
 
-    pub(super) fn forget(&mut self, root: RootId) {
+    pub(super) fn forget_root(&mut self, root: RootId) {
         self.runs.remove(&root);
     }
 
-    pub(super) fn of(&self, root: RootId) -> Option<&PastRun> {
+    pub(super) fn last_run(&self, root: RootId) -> Option<&PastRun> {
         self.runs.get(&root)
     }
 }
@@ -67,42 +67,47 @@ mod tests {
         let named = named.iter().map(|path| ((*path).to_owned(), "too large".to_owned()));
         let ended_at = Timestamp::EPOCH;
         PastRun {
-            state: State::Completed,
+            state: RunState::Completed,
             started_at: ended_at,
             ended_at,
             counts: RunCounts::default(),
             message: None,
-            missing: Missing { named: named.collect(), total },
+            missing: MissingFiles { named: named.collect(), total },
         }
     }
 
     #[test]
     fn a_run_of_a_part_leaves_what_is_known_of_the_rest() {
-        let (mut past, root) = (Past::default(), RootId::of(Path::new("/a")));
-        let scope = Scope::new(["src".to_owned()].into());
-        let missing = |past: &Past| {
-            let missing = past.of(root).unwrap().missing.clone();
+        let (mut past, root) = (RunHistory::default(), RootId::from_path(Path::new("/a")));
+        let scope = PathScope::new(["src".to_owned()].into());
+        let missing = |past: &RunHistory| {
+            let missing = past.last_run(root).unwrap().missing.clone();
             let paths: Vec<String> = missing.named.into_iter().map(|(path, _)| path).collect();
             (paths.join(" "), missing.total)
         };
-        past.note(root, run(&["a", "src/b", "src/c", "z"], 7), None);
-        past.note(root, run(&["src/d"], 1), Some(&scope));
+        past.record_run(root, run(&["a", "src/b", "src/c", "z"], 7), None);
+        past.record_run(root, run(&["src/d"], 1), Some(&scope));
         assert_eq!(missing(&past), ("a src/d z".to_owned(), 6));
-        past.note(root, run(&["src/e"], 1), None);
+        past.record_run(root, run(&["src/e"], 1), None);
         assert_eq!(missing(&past), ("src/e".to_owned(), 1));
-        past.forget(root);
-        past.note(root, run(&["src/e"], 1), Some(&scope));
+        past.forget_root(root);
+        past.record_run(root, run(&["src/e"], 1), Some(&scope));
         assert_eq!(missing(&past), ("src/e".to_owned(), 1));
     }
 
     #[test]
     fn the_oldest_runs_are_forgotten() {
-        let mut past = Past::default();
-        let root = |number: usize| RootId::of(Path::new(&format!("/{number}")));
+        let mut past = RunHistory::default();
+        let root = |number: usize| RootId::from_path(Path::new(&format!("/{number}")));
         for number in 0..=MAX_ROOTS {
-            let ended_at = Timestamp::EPOCH.time() + std::time::Duration::from_secs(number as u64);
-            past.note(root(number), PastRun { ended_at: ended_at.into(), ..run(&[], 0) }, None);
+            let ended_at =
+                Timestamp::EPOCH.to_system_time() + std::time::Duration::from_secs(number as u64);
+            past.record_run(
+                root(number),
+                PastRun { ended_at: ended_at.into(), ..run(&[], 0) },
+                None,
+            );
         }
-        assert!(past.of(root(0)).is_none() && past.of(root(1)).is_some());
+        assert!(past.last_run(root(0)).is_none() && past.last_run(root(1)).is_some());
     }
 }

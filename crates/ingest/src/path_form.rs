@@ -1,11 +1,12 @@
-//! Explains paths that no folder has because of their form: addresses, `~`, variables, paths of another system. Pure.
+//! Explains inputs that are not paths of folders here: URLs, `~`, variables, paths of another
+//! system. Pure.
 
 use url::Url;
 
 /// Forges whose names are often given without `https://`.
 const FORGES: [&str; 4] = ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"];
 
-/// Returns what is wrong with the form of a path, and what to give instead; `None` where its form is as it should be.
+/// Explains the form of a path and the correct one; returns `None` if the form is valid.
 pub fn explain_form(path: &str) -> Option<String> {
     let starts =
         |start: &str| path.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
@@ -39,7 +40,7 @@ pub fn explain_form(path: &str) -> Option<String> {
     ))
 }
 
-/// Whether a text is the address of a repository: a URL, `git@host:path`, or the page of a forge.
+/// Returns true for the address of a repository: a URL, `git@host:path`, or a page of a forge.
 fn is_remote(path: &str) -> bool {
     let is_scheme = |scheme: &str| {
         scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
@@ -54,7 +55,7 @@ fn is_remote(path: &str) -> bool {
     is_url || is_ssh || is_forge
 }
 
-/// Whether a path has a drive or a share of Windows before it, or is divided as there.
+/// Returns true for paths with a Windows drive or share, or with only Windows separators.
 fn is_of_windows(path: &str) -> bool {
     let mut start = path.chars();
     let has_drive = start.next().is_some_and(|c| c.is_ascii_alphabetic())

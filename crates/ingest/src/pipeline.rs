@@ -1,11 +1,11 @@
-//! One run: scan, plan, then read, embed and write as a stream, so that memory stays bounded.
+//! One run: scans, plans, then reads, embeds and writes as a stream with bounded memory.
 //!
-//! A run marks its root as interrupted before its first write and clears the mark at its end. A
-//! run that finds the mark compares every chunk with the file records first. At most 32 MiB of
-//! files are between reading and writing at a time, whatever their number.
+//! A run marks its root as interrupted before its first write and clears the mark at its end. A run
+//! that finds the mark first compares every chunk with the file records. At most 32 MiB of files
+//! are between reading and writing at a time.
 //!
-//! A run waits for the lease of its repository only until it knows that the holder lives, and then
-//! fails: waiting longer would hold up all other runs of this process.
+//! A run waits for the lease of its repository until it knows that the holder lives, and then
+//! fails, because waiting longer would delay all other runs of this process.
 
 mod batch;
 mod elsewhere;
@@ -24,128 +24,133 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{Counts, LastRun, Root, RootId, Timestamp, task::Tasks, telemetry::Failures};
+use codeinfo_core::{
+    IndexCounts, LastRun, Root, RootId, Timestamp, task::Tasks, telemetry::FailureLog,
+};
 use codeinfo_embed::Embedder;
 use codeinfo_store::{Lease, Store, StoreError};
-use codeinfo_worktree::{beneath::Beneath, private_places::PrivatePlaces};
+use codeinfo_worktree::{beneath::RootDir, private_places::PrivatePlaces};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use self::{elsewhere::Elsewhere, index_state::IndexState, readers::Reading, write::Embedded};
-pub(super) use self::{folders::Folders, scan::changes};
+use self::{
+    elsewhere::OtherTreeVersions, index_state::IndexState, readers::ReadJob,
+    write::EmbeddedFileBatch,
+};
+pub(super) use self::{folders::IndexedFolders, scan::has_changes};
 use super::{
-    discover::{Discovered, Found},
+    discover::{DiscoveredFile, WalkResult},
     error::IngestError,
-    plan::{self, Mode, Plan, Records},
-    pulse::Watchdog,
-    repository::{self, Turns},
-    scope::Scope,
-    skip::Missing,
-    status::{Found as AtEnd, Progress, State},
+    plan::{self, FileRecords, RunMode, RunPlan},
+    pulse::IoWatchdog,
+    repository::{self, OwnerLocks},
+    scope::PathScope,
+    skip::MissingFiles,
+    status::{RunFindings as AtEnd, RunProgress, RunState},
 };
 
-/// How many read files may wait for the embedder.
+/// Maximum number of read files that wait for the embedder.
 const READ_AHEAD: usize = 32;
-/// How many embedded batches may wait for the store.
+/// Maximum number of embedded batches that wait for the store.
 const WRITE_AHEAD: usize = 1;
-/// Returns what a root says from the first write of a run on until its end, so that a run that was
-/// killed is known to have been.
-pub(super) fn interrupted(root: Root) -> Root {
+/// Marks a root as interrupted. The mark remains from the first write of a run until its end, so
+/// that a killed run is detected.
+pub(super) fn mark_interrupted(root: Root) -> Root {
     Root { last_run: LastRun::Interrupted, ..root }
 }
 
-/// What runs work with.
+/// Services and state that runs need.
 #[derive(Clone)]
-pub(super) struct Deps {
+pub(super) struct RunDependencies {
     pub(super) store: Store,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
-    /// Places that are never indexed, once they are known.
+    /// Places that are never indexed; unset until the server has set them.
     pub(super) private: Arc<OnceLock<Arc<PrivatePlaces>>>,
-    pub(super) folders: Folders,
-    /// Whose turn it is to change what is kept of a repository.
-    pub(super) turns: Turns,
-    /// For walking and reading roots.
-    pub(super) watchdog: Watchdog,
-    /// For asking what is at a path, also while a run works there.
-    pub(super) lookups: Watchdog,
+    pub(super) folders: IndexedFolders,
+    /// Locks for changes of the data of each repository.
+    pub(super) turns: OwnerLocks,
+    /// Watchdog for walking and reading roots.
+    pub(super) watchdog: IoWatchdog,
+    /// Watchdog for looking up a path, which also works while a run holds that path.
+    pub(super) lookups: IoWatchdog,
     pub(super) tasks: Tasks,
-    /// Where a run that fails is noted.
-    pub(super) failures: Failures,
+    /// Log of failed runs.
+    pub(super) failures: FailureLog,
 }
 
-impl Deps {
-    /// Returns the places that are never indexed: they hold the index, keys and conversations.
+impl RunDependencies {
+    /// Returns the places that are never indexed, because they hold the index, keys and
+    /// conversations.
     pub(super) fn private_places(&self) -> Arc<PrivatePlaces> {
         self.private.get().cloned().unwrap_or_default()
     }
 }
 
-/// What one run is to do.
+/// Work of one run.
 #[derive(Debug, Clone)]
-pub(super) struct Job {
-    /// The root as it is to be; counts and times are filled in by the run.
+pub(super) struct IngestJob {
+    /// Root as requested; the run sets its counts and times.
     pub(super) root: Root,
-    pub(super) mode: Mode,
-    /// What the run scans; `None` is the whole root.
-    pub(super) scope: Option<Arc<Scope>>,
-    pub(super) origin: Origin,
+    pub(super) mode: RunMode,
+    /// Part of the root to scan; `None` for the whole root.
+    pub(super) scope: Option<Arc<PathScope>>,
+    pub(super) origin: RunOrigin,
 }
 
-/// Who asked for a run.
+/// Origin of the request for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// A client.
+pub(super) enum RunOrigin {
+    /// Requested by a client.
     User,
-    /// The watcher, which may ask again.
+    /// Requested by the watcher, which may request it again.
     Watch,
 }
 
-/// What the stages of one run share.
+/// State shared by the stages of one run.
 #[derive(Clone)]
-struct Target {
+struct RunTarget {
     root: RootId,
-    /// What its chunks are kept under.
+    /// Owner of the chunks.
     owner: RootId,
     store: Store,
     embedder: Arc<dyn Embedder>,
 }
 
-/// How long the failure of a run may take to be noted when the store is what failed. The root says
-/// already that the run was interrupted.
+/// Maximum time to record a failure of the store itself. The root is already marked as interrupted.
 const NOTE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Runs a job to its end, while no other process changes its root. Returns the final state; a failure
-/// is also noted in the root.
-pub(super) async fn run(
-    deps: &Deps,
-    mut job: Job,
-    progress: Progress,
+/// Runs a job while no other process changes its root. Returns the final state; a failure is also
+/// recorded in the root.
+pub(super) async fn run_job(
+    deps: &RunDependencies,
+    mut job: IngestJob,
+    progress: RunProgress,
     cancel: CancellationToken,
-) -> Result<State, IngestError> {
+) -> Result<RunState, IngestError> {
     let Root { path, revision, .. } = &job.root;
-    let (lookups, host) = ((&deps.lookups, deps.tasks.stopping()), deps.store.host());
+    let (lookups, host) = ((&deps.lookups, deps.tasks.stop_token()), deps.store.host());
     let roots = deps.store.roots().await?;
     let known = repository::of_tree(lookups, host, path, revision.as_ref(), &roots).await?;
-    job.root = known.of(job.root);
+    job.root = known.apply_to(job.root);
     let is_moved = |root: &&Root| {
         let has_chunks = root.last_run != LastRun::Discarded;
-        root.id == job.root.id && root.owner() != job.root.owner() && has_chunks
+        root.id == job.root.id && root.chunk_owner() != job.root.chunk_owner() && has_chunks
     };
     if let Some(moved) = roots.iter().find(is_moved) {
-        // It became a tree of another repository, where none of its chunks are.
-        remove(deps, moved).await?;
+        // The root now belongs to another repository, which has none of its chunks.
+        remove_root(deps, moved).await?;
     }
     let turn = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(IngestError::Cancelled),
-        turn = deps.turns.of(job.root.owner()) => turn,
+        turn = deps.turns.lock_owner(job.root.chunk_owner()) => turn,
     };
     let lease = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(IngestError::Cancelled),
-        lease = deps.store.lease(job.root.owner()) => lease?,
+        lease = deps.store.lease(job.root.chunk_owner()) => lease?,
     };
     let ended = run_leased(deps, job, progress, cancel, &lease).await;
     lease.release().await;
@@ -153,17 +158,18 @@ pub(super) async fn run(
     ended
 }
 
-/// Forgets a root while no other process changes it. If that is interrupted, the root says so, and the
-/// next run of it finds out what is left.
-pub(super) async fn remove(deps: &Deps, root: &Root) -> Result<(), StoreError> {
+/// Deletes a root while no other process changes it.
+///
+/// If the removal is interrupted, the root is marked so, and its next run repairs it.
+pub(super) async fn remove_root(deps: &RunDependencies, root: &Root) -> Result<(), StoreError> {
     let id = root.id;
-    let turn = deps.turns.of(root.owner()).await;
-    let lease = deps.store.lease(root.owner()).await?;
-    deps.folders.forget(id);
+    let turn = deps.turns.lock_owner(root.chunk_owner()).await;
+    let lease = deps.store.lease(root.chunk_owner()).await?;
+    deps.folders.forget_root(id);
     let removing = async {
         let roots = deps.store.roots().await?;
         if let Some(root) = roots.into_iter().find(|known| known.id == id) {
-            deps.store.put_root(interrupted(root)).await?;
+            deps.store.put_root(mark_interrupted(root)).await?;
         }
         deps.store.remove_root(id).await
     };
@@ -177,26 +183,26 @@ pub(super) async fn remove(deps: &Deps, root: &Root) -> Result<(), StoreError> {
 }
 
 async fn run_leased(
-    deps: &Deps,
-    job: Job,
-    progress: Progress,
+    deps: &RunDependencies,
+    job: IngestJob,
+    progress: RunProgress,
     cancel: CancellationToken,
     lease: &Lease,
-) -> Result<State, IngestError> {
+) -> Result<RunState, IngestError> {
     let id = job.root.id;
     let before = deps.store.roots().await?.into_iter().find(|root| root.id == id);
     let mut run = Run {
         lease,
-        target: Target {
+        target: RunTarget {
             root: id,
-            owner: job.root.owner(),
+            owner: job.root.chunk_owner(),
             store: deps.store.clone(),
             embedder: Arc::clone(&deps.embedder),
         },
         root: Root { changed_at: before.as_ref().and_then(|root| root.changed_at), ..job.root },
         private: BTreeSet::new(),
         censored: BTreeSet::new(),
-        index_state: IndexState::new(Records::new(), false),
+        index_state: IndexState::new(FileRecords::new(), false),
         has_begun: false,
         part: None,
         progress,
@@ -204,15 +210,15 @@ async fn run_leased(
     };
     let ended = tokio::select! {
         ended = run.run(deps, before.as_ref(), job.mode, job.scope) => ended,
-        // Dropping the run is what keeps it from writing once more.
+        // Dropping the run prevents further writes.
         error = lease.wait_until_lost() => Err(error.into()),
     };
     match &ended {
-        Ok(_) => deps.folders.add(id, run.index_state.records().keys()),
-        Err(_) => deps.folders.forget(id),
+        Ok(_) => deps.folders.add_files(id, run.index_state.records().keys()),
+        Err(_) => deps.folders.forget_root(id),
     }
     if let Err(IngestError::Store(StoreError::LeaseLost { .. })) = &ended {
-        // The root may be another process's now.
+        // Another process may own the root now.
         return ended;
     }
     let noted = run.note_end(before, &ended).await;
@@ -223,81 +229,83 @@ async fn run_leased(
 
 struct Run<'a> {
     lease: &'a Lease,
-    target: Target,
+    target: RunTarget,
     root: Root,
-    /// The secrets of the root, as far as the run knows.
+    /// Secret files of the root known to the run.
     private: BTreeSet<String>,
-    /// Those of them that are indexed, without their secrets.
+    /// Those of them that are indexed with their secrets replaced.
     censored: BTreeSet<String>,
     index_state: IndexState,
-    /// Whether the root says that it is being changed.
+    /// True once the root is marked as changing.
     has_begun: bool,
-    /// The part of the root that it looks at; `None` is the whole.
-    part: Option<Arc<Scope>>,
-    progress: Progress,
+    /// Part of the root that the run covers; `None` for the whole root.
+    part: Option<Arc<PathScope>>,
+    progress: RunProgress,
     cancel: CancellationToken,
 }
 
 impl Run<'_> {
     async fn run(
         &mut self,
-        deps: &Deps,
+        deps: &RunDependencies,
         before: Option<&Root>,
-        mode: Mode,
-        scope: Option<Arc<Scope>>,
-    ) -> Result<State, IngestError> {
-        self.progress.update(|status| status.state = State::Scanning);
+        mode: RunMode,
+        scope: Option<Arc<PathScope>>,
+    ) -> Result<RunState, IngestError> {
+        self.progress.update_status(|status| status.state = RunState::Scanning);
         let listed = before.and_then(|root| root.private_files.as_deref());
         let known = listed.unwrap_or_default();
         self.private = known.iter().cloned().collect();
         if before.is_none() {
-            self.begin().await?;
+            self.mark_as_changing().await?;
         }
-        // After a run that did not end well, and before the first, a part is not enough.
+        // The first run, and a run after a failed one, must cover the whole root.
         let whole =
             before.filter(|root| root.last_run.is_completed() && root.last_ingest_at.is_some());
         let whole = whole.filter(|_| listed.is_some());
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
-            let seen = scan::within(deps, &self.root, &scope, &self.cancel).await?;
+            let seen = scan::scan_part(deps, &self.root, &scope, &self.cancel).await?;
             self.index_state = IndexState::of_part(seen.records, before.counts);
             self.take_up_secrets(Some(before), Some(&scope), &seen.discovered);
             self.part = Some(scope);
             (seen.folder, seen.discovered)
         } else {
-            let (folder, discovered) = scan::walk(deps, &self.root, None, &self.cancel).await?;
+            let (folder, discovered) =
+                scan::walk_root(deps, &self.root, None, &self.cancel).await?;
             self.take_up_secrets(before, None, &discovered);
-            let mut records = scan::records(deps, self.root.id).await?;
+            let mut records = scan::load_records(deps, self.root.id).await?;
             let mut has_repaired = false;
             if before.is_some_and(|root| !root.last_run.is_completed()) {
-                self.begin().await?;
-                has_repaired = repair::repair(&self.target, &mut records, &self.cancel).await?;
+                self.mark_as_changing().await?;
+                has_repaired =
+                    repair::repair_index(&self.target, &mut records, &self.cancel).await?;
             }
-            deps.folders.learn(self.root.id, records.keys());
+            deps.folders.record_all_files(self.root.id, records.keys());
             self.index_state = IndexState::new(records, has_repaired);
             (folder, discovered)
         };
-        // Those that are not known to be harmless count until they are read.
+        // Files not known to be harmless count as secret until they are read.
         let is_unknown = |path: &&String| self.index_state.get(path).is_none();
         self.private.extend(discovered.doubtful.iter().filter(is_unknown).cloned());
         if listed.is_none_or(|listed| self.private_files() != listed) {
-            // Before a question may be asked about what was found.
+            // The secrets must be recorded before a question can find these files.
             self.begin_again().await?;
         }
-        let plan = self.plan(discovered, mode);
+        let plan = self.build_plan(discovered, mode);
         self.carry_out(deps, folder, plan, mode).await?;
         self.target.store.flush().await?;
         let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
-        let has_changed = is_first || mode == Mode::Everything || self.index_state.has_changed();
-        Ok(if has_changed { State::Completed } else { State::Skipped })
+        let has_changed = is_first || mode == RunMode::Everything || self.index_state.has_changed();
+        Ok(if has_changed { RunState::Completed } else { RunState::Skipped })
     }
 
-    fn plan(&mut self, discovered: Discovered, mode: Mode) -> Plan {
-        let untouchable = scan::untouchable(&discovered);
+    fn build_plan(&mut self, discovered: WalkResult, mode: RunMode) -> RunPlan {
+        let untouchable = scan::list_unreadable_paths(&discovered);
         self.index_state.skips.omitted = discovered.omitted;
         for skipped in discovered.skipped {
             self.index_state.skips.add(skipped);
         }
-        let plan = plan::plan(discovered.files, self.index_state.records(), &untouchable, mode);
+        let plan = plan::plan_run(discovered.files, self.index_state.records(), &untouchable, mode);
         debug!(
             read = plan.read.len(),
             gone = plan.gone.len(),
@@ -307,56 +315,56 @@ impl Run<'_> {
         plan
     }
 
-    /// Reads, embeds and writes what the plan names, then takes out what is gone: a moved file is
-    /// found at its new place before it is lost at its old one.
+    /// Reads, embeds and writes the files of the plan, then deletes the ones that are gone, so that
+    /// a moved file is always in the index.
     async fn carry_out(
         &mut self,
-        deps: &Deps,
-        folder: Beneath,
-        plan: Plan,
-        mode: Mode,
+        deps: &RunDependencies,
+        folder: RootDir,
+        plan: RunPlan,
+        mode: RunMode,
     ) -> Result<(), IngestError> {
         let bytes = plan.read.iter().map(|file| file.size).sum();
-        self.progress.embedding(plan.read.len(), bytes);
-        self.progress.done(0, 0, self.index_state.counts());
+        self.progress.start_embedding(plan.read.len(), bytes);
+        self.progress.add_done_files(0, 0, self.index_state.run_counts());
         let mut gone = plan.gone;
         if !plan.read.is_empty() {
-            gone.extend(self.stream(deps, folder, plan.read, mode).await?);
+            gone.extend(self.stream_files(deps, folder, plan.read, mode).await?);
         }
         if self.cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
         if !gone.is_empty() {
-            self.begin().await?;
-            write::remove(&self.target, &mut self.index_state, &gone).await?;
+            self.mark_as_changing().await?;
+            write::remove_files(&self.target, &mut self.index_state, &gone).await?;
         }
-        self.progress.done(0, 0, self.index_state.counts());
+        self.progress.add_done_files(0, 0, self.index_state.run_counts());
         Ok(())
     }
 
-    /// Runs the three stages side by side. A stage that fails or is cancelled drops its end of a
-    /// channel, which ends the others.
-    /// Returns the files that are gone.
-    async fn stream(
+    /// Runs the three stages in parallel. Returns the files that are gone.
+    ///
+    /// A stage that fails or is cancelled drops its end of a channel, which ends the others.
+    async fn stream_files(
         &mut self,
-        deps: &Deps,
-        folder: Beneath,
-        files: Vec<Found>,
-        mode: Mode,
+        deps: &RunDependencies,
+        folder: RootDir,
+        files: Vec<DiscoveredFile>,
+        mode: RunMode,
     ) -> Result<Vec<String>, IngestError> {
         let (read_to, read_from) = mpsc::channel(READ_AHEAD);
-        let (embedded_to, mut embedded_from) = mpsc::channel::<Embedded>(WRITE_AHEAD);
-        let hold = deps.watchdog.hold(&self.root.path, &self.cancel).await?;
+        let (embedded_to, mut embedded_from) = mpsc::channel::<EmbeddedFileBatch>(WRITE_AHEAD);
+        let hold = deps.watchdog.acquire_path(&self.root.path, &self.cancel).await?;
         let elsewhere = match mode {
-            Mode::Changes => elsewhere::found(&self.target, &files).await?,
-            Mode::Everything => Elsewhere::default(),
+            RunMode::Changes => elsewhere::load_other_versions(&self.target, &files).await?,
+            RunMode::Everything => OtherTreeVersions::default(),
         };
-        let readers = Reading::new(self, deps, (folder, hold), (files, elsewhere), mode);
-        let readers = readers.start(&deps.tasks, &read_to);
-        // Only the readers' own ends keep the channel open.
+        let readers = ReadJob::new(self, deps, (folder, hold), (files, elsewhere), mode);
+        let readers = readers.start_readers(&deps.tasks, &read_to);
+        // The channel must close when the last reader ends.
         drop(read_to);
         let (target, cancel) = (self.target.clone(), self.cancel.clone());
-        let (place, pulses) = (self.root.path.clone(), readers.pulses());
+        let (place, pulses) = (self.root.path.clone(), readers.heartbeats());
         let embedding = batch::embed_all(&target, read_from, embedded_to, &cancel);
         let mut gone = Vec::new();
         let writing = async {
@@ -364,37 +372,37 @@ impl Run<'_> {
                 if self.cancel.is_cancelled() {
                     return Err(IngestError::Cancelled);
                 }
-                self.write(batch, &mut gone).await?;
+                self.write_batch(batch, &mut gone).await?;
             }
             drop(embedded_from);
             Ok(())
         };
         let working = async {
             let (embedded, written) = tokio::join!(embedding, writing);
-            let ended = readers.end(&cancel).await;
+            let ended = readers.wait_until_ended(&cancel).await;
             written.and(embedded).and(ended)
         };
         tokio::select! {
             ended = working => ended?,
-            // Dropping the stages is what keeps them from waiting for the readers.
-            error = deps.watchdog.silence(&place, &pulses) => return Err(error),
+            // Dropping the stages ends the wait for the readers.
+            error = deps.watchdog.wait_for_silence(&place, &pulses) => return Err(error),
         }
         Ok(gone)
     }
 
-    async fn write(
+    async fn write_batch(
         &mut self,
-        mut batch: Embedded,
+        mut batch: EmbeddedFileBatch,
         gone: &mut Vec<String>,
     ) -> Result<(), IngestError> {
         self.lease.check()?;
         if !batch.changed.is_empty() {
-            self.begin().await?;
+            self.mark_as_changing().await?;
         }
-        gone.extend(private::read(&mut self.private, &mut self.censored, &batch));
+        gone.extend(private::update_after_read(&mut self.private, &mut self.censored, &batch));
         gone.extend_from_slice(&batch.gone);
         for skipped in &batch.skipped {
-            // What could not be read now may be readable next time, so its chunks stay.
+            // A file that is unreadable now may be readable next time, so its chunks remain.
             if !skipped.reason.is_passing() && self.index_state.get(&skipped.path).is_some() {
                 gone.push(skipped.path.clone());
             }
@@ -405,45 +413,45 @@ impl Run<'_> {
         self.index_state.lossy.extend(std::mem::take(&mut batch.lossy));
         let (files, bytes) = (batch.files, batch.bytes);
         let room = std::mem::take(&mut batch.rooms);
-        write::write(&self.target, &mut self.index_state, batch).await?;
+        write::write_batch(&self.target, &mut self.index_state, batch).await?;
         drop(room);
-        self.progress.done(files, bytes, self.index_state.counts());
+        self.progress.add_done_files(files, bytes, self.index_state.run_counts());
         Ok(())
     }
 
-    /// Says in the root that it is being changed, once, before the first change.
-    async fn begin(&mut self) -> Result<(), IngestError> {
+    /// Marks the root as changing before the first change of the run.
+    async fn mark_as_changing(&mut self) -> Result<(), IngestError> {
         if !self.has_begun {
             self.begin_again().await?;
         }
         Ok(())
     }
 
-    /// Says so again, with what is known by now.
+    /// Marks the root as changing, with the secrets known now.
     async fn begin_again(&mut self) -> Result<(), IngestError> {
         self.has_begun = true;
         self.root.changed_at = Some(Timestamp::now());
         self.root.private_files = Some(self.private_files());
         self.root.censored_files = self.censored.iter().cloned().collect();
-        Ok(self.target.store.put_root(interrupted(self.root.clone())).await?)
+        Ok(self.target.store.put_root(mark_interrupted(self.root.clone())).await?)
     }
 
     fn private_files(&self) -> Vec<String> {
-        private::named(&self.private)
+        private::fold_private_paths(&self.private)
     }
 
     /// Writes the root as the run leaves it.
     async fn note_end(
         &mut self,
         before: Option<Root>,
-        ended: &Result<State, IngestError>,
+        ended: &Result<RunState, IngestError>,
     ) -> Result<(), IngestError> {
-        let missing = Missing::of(&self.index_state.skips);
-        self.progress.end(AtEnd { missing, part: self.part.clone() });
-        let omitted = self.index_state.omitted();
-        if let Some(notes) = self.index_state.notes(ended.is_ok(), &omitted) {
+        let missing = MissingFiles::from_summary(&self.index_state.skips);
+        self.progress.record_findings(AtEnd { missing, part: self.part.clone() });
+        let omitted = self.index_state.omitted_paths();
+        if let Some(notes) = self.index_state.build_notes(ended.is_ok(), &omitted) {
             info!(root.name = %self.root.name, notes, "files not indexed as they are");
-            self.progress.update(|status| status.message = Some(notes));
+            self.progress.update_status(|status| status.message = Some(notes));
         }
         self.root.private_files = Some(self.private_files());
         self.root.omitted = match (&self.part, &before) {
@@ -463,11 +471,11 @@ impl Run<'_> {
                 ..self.root.clone()
             },
             Err(IngestError::Cancelled) => match before {
-                // What is repaired next time is counted then.
+                // The next run repairs and counts.
                 Some(before) if self.has_begun && !before.last_run.is_completed() => before,
                 Some(before) if self.has_begun => {
                     let embedded = before.counts.embedded;
-                    Root { counts: Counts { embedded, ..self.index_state.totals() }, ..before }
+                    Root { counts: IndexCounts { embedded, ..self.index_state.totals() }, ..before }
                 }
                 Some(_) => return Ok(()),
                 None => Root { counts: self.index_state.totals(), ..self.root.clone() },
@@ -479,7 +487,7 @@ impl Run<'_> {
         };
         let noting = self.target.store.put_root(Root { changed_at: self.root.changed_at, ..root });
         if let Err(IngestError::Store(_)) = ended {
-            // The store may be away: the run's own failure is what the caller hears of.
+            // The store may be unavailable; the caller gets the error of the run itself.
             match tokio::time::timeout(NOTE_TIMEOUT, noting).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {

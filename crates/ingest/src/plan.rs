@@ -1,41 +1,48 @@
-//! Decides which files must be read, which are gone, and which are known to be unchanged.
+//! Decides which files to read, which are gone and which are unchanged.
 
 use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{FileRecord, hash};
 
-use super::discover::Found;
+use super::discover::DiscoveredFile;
 
-/// What the store knows of a root's files, by path.
-pub type Records = HashMap<String, FileRecord>;
+/// Stored records of a root's files, by path.
+pub type FileRecords = HashMap<String, FileRecord>;
 
-/// How much of a root a run does again.
+/// Which files of a root a run processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Only what changed.
+pub enum RunMode {
+    /// Only changed files.
     Changes,
-    /// Every file, whether it changed or not.
+    /// All files, changed or not.
     Everything,
 }
 
-/// What a run has to do.
+/// Work of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Files to read, in order of path: new, perhaps changed, or all of them.
-    pub read: Vec<Found>,
-    /// Paths in the store that are no longer there, in order.
+pub struct RunPlan {
+    /// Files to read, in path order: new or possibly changed files, or all files.
+    pub read: Vec<DiscoveredFile>,
+    /// Stored paths of files that no longer exist, in order.
     pub gone: Vec<String>,
-    /// How many files need no reading.
+    /// Number of files that need no reading.
     pub unchanged: usize,
 }
 
-/// Compares what was found with what is known. A file of the same size and modification time is
-/// unchanged; a time of 0 says that the time proves nothing.
+/// Compares the discovered files with the stored ones.
 ///
-/// Paths in `untouchable`, or below it, were there but could not be read; what the store has
-/// of them stays.
-pub fn plan(found: Vec<Found>, known: &Records, untouchable: &[String], mode: Mode) -> Plan {
-    let mut plan = Plan::default();
+/// A file of the same size and modification time is unchanged; a modification time of 0 is
+/// unreliable.
+///
+/// Paths in `untouchable`, and below them, exist but could not be read; their stored records
+/// remain.
+pub fn plan_run(
+    found: Vec<DiscoveredFile>,
+    known: &FileRecords,
+    untouchable: &[String],
+    mode: RunMode,
+) -> RunPlan {
+    let mut plan = RunPlan::default();
     let mut there: HashSet<&str> = HashSet::with_capacity(found.len());
     for file in &found {
         there.insert(&file.path);
@@ -55,8 +62,8 @@ pub fn plan(found: Vec<Found>, known: &Records, untouchable: &[String], mode: Mo
                 && !(file.is_asked_for && hash::split_omitted(&record.version).1.is_some())
         });
         match mode {
-            Mode::Changes if is_same => plan.unchanged += 1,
-            Mode::Changes | Mode::Everything => plan.read.push(file),
+            RunMode::Changes if is_same => plan.unchanged += 1,
+            RunMode::Changes | RunMode::Everything => plan.read.push(file),
         }
     }
     plan
@@ -74,14 +81,14 @@ mod tests {
     use super::*;
     use codeinfo_core::RootId;
 
-    fn found(path: &str, size: u64, modified_ns: u64) -> Found {
-        Found { path: path.to_owned(), size, modified_ns, is_asked_for: false }
+    fn found(path: &str, size: u64, modified_ns: u64) -> DiscoveredFile {
+        DiscoveredFile { path: path.to_owned(), size, modified_ns, is_asked_for: false }
     }
 
-    fn known(files: &[(&str, u64, u64)]) -> Records {
-        let root = RootId::of(std::path::Path::new("/r"));
+    fn known(files: &[(&str, u64, u64)]) -> FileRecords {
+        let root = RootId::from_path(std::path::Path::new("/r"));
         let record = |&(path, size, modified_ns): &(&str, u64, u64)| {
-            let version = hash::version(b"", hash::Cut::Planned);
+            let version = hash::compute_file_version(b"", hash::ChunkingMethod::Planned);
             let path = path.to_owned();
             (path.clone(), FileRecord { root, path, version, size, modified_ns, chunks: 1 })
         };
@@ -104,7 +111,7 @@ mod tests {
             found("size", 2, 1),
             found("time", 1, 2),
         ];
-        let plan = plan(files, &known, &[], Mode::Changes);
+        let plan = plan_run(files, &known, &[], RunMode::Changes);
         let read: Vec<&str> = plan.read.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(read, ["new", "racy", "size", "time"]);
         assert_eq!(plan.gone, ["gone"]);
@@ -114,15 +121,15 @@ mod tests {
     #[test]
     fn everything_is_read_again_when_asked() {
         let known = known(&[("same", 1, 1)]);
-        let plan = plan(vec![found("same", 1, 1)], &known, &[], Mode::Everything);
-        assert_eq!(plan, Plan { read: vec![found("same", 1, 1)], gone: vec![], unchanged: 0 });
+        let plan = plan_run(vec![found("same", 1, 1)], &known, &[], RunMode::Everything);
+        assert_eq!(plan, RunPlan { read: vec![found("same", 1, 1)], gone: vec![], unchanged: 0 });
     }
 
     #[test]
     fn what_could_not_be_looked_at_is_not_gone() {
         let known = known(&[("a/b", 1, 1), ("ab", 1, 1), ("c", 1, 1)]);
         let unread = ["a".to_owned(), "c".to_owned()];
-        assert_eq!(plan(vec![], &known, &unread, Mode::Changes).gone, ["ab"]);
-        assert!(plan(vec![], &known, &[String::new()], Mode::Changes).gone.is_empty());
+        assert_eq!(plan_run(vec![], &known, &unread, RunMode::Changes).gone, ["ab"]);
+        assert!(plan_run(vec![], &known, &[String::new()], RunMode::Changes).gone.is_empty());
     }
 }

@@ -1,9 +1,10 @@
-//! Notices file systems that do not answer. A system call on a lost mount may never return, and
-//! nothing can end it; so the caller stops waiting, and the thread is left to itself.
+//! Detects file systems that do not respond.
 //!
-//! A run stops waiting after a minute without an answer, or at once when it is cancelled. Until
-//! the thread ends, nothing else is asked of that root; when sixteen roots hang, of no other. The
-//! process ends without waiting for such threads.
+//! A system call on a lost mount may never return and cannot be interrupted, so the caller stops
+//! waiting and abandons the thread. A run stops waiting after a minute without a response, or at
+//! once when cancelled. Until the thread ends, no other work starts on that root; when sixteen
+//! roots hang, none starts on other roots either. The process ends without waiting for such
+//! threads.
 
 use std::{
     collections::HashMap,
@@ -24,106 +25,107 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::IngestError;
 
-/// A disk that spins up, or a server that restarts, answers within this; what is silent for longer
-/// may be so for ever.
+/// Maximum time without a response. A disk that spins up or a server that restarts responds sooner;
+/// a longer silence may be endless.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// With so many places whose threads do not come back, no thread is spent on another: the runtime
-/// has 512, and everything else needs some.
+/// Maximum number of hanging places. Beyond it no thread is spent on another place: the runtime has
+/// 512, and other work needs some.
 const MAX_PLACES: usize = 16;
-/// With so many places at work, further ones wait: each of them may prove to hang.
+/// Maximum number of places at work; others wait, because any of them may hang.
 const MAX_AT_WORK: usize = 128;
 
-/// Shows that blocking work gets on.
+/// Records the progress of blocking work.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct IoHeartbeat {
     origin: Instant,
-    /// When the file system was last asked, in milliseconds after `origin`, and one more; 0 while
-    /// nothing is asked of it.
+    /// Time of the last file system call in milliseconds after `origin`, plus one; 0 while no call
+    /// is made.
     asked: AtomicU64,
 }
 
-impl Default for Pulse {
+impl Default for IoHeartbeat {
     fn default() -> Self {
         Self { origin: Instant::now(), asked: AtomicU64::new(0) }
     }
 }
 
-impl Pulse {
-    /// Says that the file system answered, and is asked again.
+impl IoHeartbeat {
+    /// Records that the file system responded and is called again.
     pub(super) fn beat(&self) {
-        self.asked.store(self.now().saturating_add(1), Ordering::Relaxed);
+        self.asked.store(self.elapsed_ms().saturating_add(1), Ordering::Relaxed);
     }
 
-    /// Says that the file system is asked for nothing.
-    pub(super) fn rest(&self) {
+    /// Records that no file system call is pending.
+    pub(super) fn mark_idle(&self) {
         self.asked.store(0, Ordering::Relaxed);
     }
 
-    fn now(&self) -> u64 {
+    fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn silence(&self) -> Duration {
+    fn silence_duration(&self) -> Duration {
         match self.asked.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
-            asked => Duration::from_millis(self.now().saturating_sub(asked - 1)),
+            asked => Duration::from_millis(self.elapsed_ms().saturating_sub(asked - 1)),
         }
     }
 }
 
-/// Runs blocking work on file systems, and gives it up when it hangs. Clones share what hangs.
+/// Runs blocking work on file systems and abandons it when it hangs. Clones share the places.
 #[derive(Debug, Clone)]
-pub(super) struct Watchdog {
+pub(super) struct IoWatchdog {
     tasks: Tasks,
     timeout: Duration,
-    places: Arc<Mutex<HashMap<PathBuf, Arc<Place>>>>,
+    places: Arc<Mutex<HashMap<PathBuf, Arc<GuardedPath>>>>,
     at_work: Arc<Semaphore>,
 }
 
-/// Where threads are at work.
+/// A place and the threads that work there.
 #[derive(Debug)]
-struct Place {
+struct GuardedPath {
     free: Arc<Semaphore>,
-    /// Those of the threads that hold it.
-    pulses: Mutex<Vec<Arc<Pulse>>>,
+    /// Heartbeats of the threads at work.
+    pulses: Mutex<Vec<Arc<IoHeartbeat>>>,
 }
 
-impl Place {
+impl GuardedPath {
     fn is_held(&self) -> bool {
         self.free.available_permits() == 0
     }
 
-    /// Whether it is held by a thread that has had no answer for so long.
-    fn hangs(&self, limit: Duration) -> bool {
-        self.is_held() && self.pulses().iter().any(|pulse| pulse.silence() >= limit)
+    /// Returns true if a thread at work has had no response for `limit`.
+    fn is_hanging(&self, limit: Duration) -> bool {
+        self.is_held()
+            && self.lock_heartbeats().iter().any(|pulse| pulse.silence_duration() >= limit)
     }
 
-    fn pulses(&self) -> MutexGuard<'_, Vec<Arc<Pulse>>> {
+    fn lock_heartbeats(&self) -> MutexGuard<'_, Vec<Arc<IoHeartbeat>>> {
         self.pulses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Held by work at a place until its last thread ends.
+/// Permit for work at a place, held until its last thread ends.
 #[derive(Debug)]
-pub(super) struct Hold {
-    place: Arc<Place>,
+pub(super) struct PathPermit {
+    place: Arc<GuardedPath>,
     _permits: [OwnedSemaphorePermit; 2],
 }
 
-impl Hold {
-    /// Takes up what shows that the work gets on.
-    pub(super) fn follow(&self, pulses: &[Arc<Pulse>]) {
-        self.place.pulses().extend_from_slice(pulses);
+impl PathPermit {
+    /// Adds the heartbeats of threads at work.
+    pub(super) fn add_heartbeats(&self, pulses: &[Arc<IoHeartbeat>]) {
+        self.place.lock_heartbeats().extend_from_slice(pulses);
     }
 }
 
-impl Drop for Hold {
+impl Drop for PathPermit {
     fn drop(&mut self) {
-        self.place.pulses().clear();
+        self.place.lock_heartbeats().clear();
     }
 }
 
-impl Watchdog {
+impl IoWatchdog {
     pub(super) fn new(tasks: Tasks) -> Self {
         Self::with_timeout(tasks, TIMEOUT)
     }
@@ -133,18 +135,18 @@ impl Watchdog {
         Self { tasks, timeout, places: Arc::default(), at_work }
     }
 
-    /// Runs work at a place. Ends at once when `cancel` is cancelled, or when nothing has answered for
-    /// too long.
-    pub(super) async fn run<T: Send + 'static>(
+    /// Runs blocking work at a place. Fails at once when `cancel` is cancelled, or after the
+    /// timeout without a response.
+    pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         place: &Path,
         cancel: &CancellationToken,
-        work: impl FnOnce(&Pulse) -> T + Send + 'static,
+        work: impl FnOnce(&IoHeartbeat) -> T + Send + 'static,
     ) -> Result<T, IngestError> {
-        let hold = self.hold(place, cancel).await?;
-        let pulse = Arc::new(Pulse::default());
+        let hold = self.acquire_path(place, cancel).await?;
+        let pulse = Arc::new(IoHeartbeat::default());
         pulse.beat();
-        hold.follow(std::slice::from_ref(&pulse));
+        hold.add_heartbeats(std::slice::from_ref(&pulse));
         let working = {
             let pulse = Arc::clone(&pulse);
             self.tasks.spawn_blocking(move || {
@@ -157,33 +159,33 @@ impl Watchdog {
             biased;
             done = working => Ok(done?),
             () = cancel.cancelled() => Err(IngestError::Cancelled),
-            error = self.silence(place, std::slice::from_ref(&pulse)) => Err(error),
+            error = self.wait_for_silence(place, std::slice::from_ref(&pulse)) => Err(error),
         }
     }
 
-    /// Waits until no thread is at work at a place, as long as one that is gets on: it may be left there
-    /// by a run that gave up.
-    pub(super) async fn hold(
+    /// Waits until no thread works at a place. Fails when the thread there hangs; a run that gave
+    /// up may have abandoned it.
+    pub(super) async fn acquire_path(
         &self,
         place: &Path,
         cancel: &CancellationToken,
-    ) -> Result<Hold, IngestError> {
+    ) -> Result<PathPermit, IngestError> {
         let crowded = || IngestError::Crowded { path: place.to_owned() };
-        let held = self.place(place).ok_or_else(crowded)?;
+        let held = self.get_or_insert_path(place).ok_or_else(crowded)?;
         let acquire = async {
             let here = Arc::clone(&held.free).acquire_owned().await;
             let room = timeout(self.timeout, Arc::clone(&self.at_work).acquire_owned()).await;
             match (here, room) {
                 (Ok(here), Ok(Ok(room))) => {
-                    Ok(Hold { place: Arc::clone(&held), _permits: [here, room] })
+                    Ok(PathPermit { place: Arc::clone(&held), _permits: [here, room] })
                 }
-                // Nobody closes the semaphores.
+                // The semaphores are never closed.
                 _ => Err(crowded()),
             }
         };
         let hang = async {
             sleep(self.timeout).await;
-            while !held.hangs(self.timeout) {
+            while !held.is_hanging(self.timeout) {
                 sleep(self.timeout / 60).await;
             }
         };
@@ -191,44 +193,49 @@ impl Watchdog {
             biased;
             acquired = acquire => acquired,
             () = cancel.cancelled() => Err(IngestError::Cancelled),
-            () = hang => Err(self.stalled(place)),
+            () = hang => Err(self.stalled_error(place)),
         }
     }
 
-    /// Whether a thread is at work at a place.
+    /// Returns true if a thread works at a place.
     pub(super) fn is_held(&self, place: &Path) -> bool {
-        self.places().get(place).is_some_and(|place| place.is_held())
+        self.lock_paths().get(place).is_some_and(|place| place.is_held())
     }
 
-    /// Returns once one of several threads has had no answer for too long.
-    pub(super) async fn silence(&self, place: &Path, pulses: &[Arc<Pulse>]) -> IngestError {
+    /// Waits until one of several threads has had no response for the timeout, and returns the
+    /// error.
+    pub(super) async fn wait_for_silence(
+        &self,
+        place: &Path,
+        pulses: &[Arc<IoHeartbeat>],
+    ) -> IngestError {
         loop {
             sleep(self.timeout / 60).await;
-            if pulses.iter().any(|pulse| pulse.silence() >= self.timeout) {
-                return self.stalled(place);
+            if pulses.iter().any(|pulse| pulse.silence_duration() >= self.timeout) {
+                return self.stalled_error(place);
             }
         }
     }
 
-    fn stalled(&self, place: &Path) -> IngestError {
+    fn stalled_error(&self, place: &Path) -> IngestError {
         IngestError::Stalled { path: place.to_owned(), seconds: self.timeout.as_secs() }
     }
 
-    /// Returns what is held at a place, unless too many others hang.
-    fn place(&self, place: &Path) -> Option<Arc<Place>> {
-        let mut places = self.places();
+    /// Returns the entry of a place, or `None` if too many others hang.
+    fn get_or_insert_path(&self, place: &Path) -> Option<Arc<GuardedPath>> {
+        let mut places = self.lock_paths();
         places.retain(|_, place| place.is_held() || 1 < Arc::strong_count(place));
-        let hanging = places.values().filter(|place| place.hangs(self.timeout)).count();
+        let hanging = places.values().filter(|place| place.is_hanging(self.timeout)).count();
         if MAX_PLACES <= hanging && !places.contains_key(place) {
             return None;
         }
-        let new = || Place { free: Arc::new(Semaphore::new(1)), pulses: Mutex::default() };
+        let new = || GuardedPath { free: Arc::new(Semaphore::new(1)), pulses: Mutex::default() };
         let place = places.entry(place.to_owned()).or_insert_with(|| Arc::new(new()));
         Some(Arc::clone(place))
     }
 
-    /// No change can be left half made.
-    fn places(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Place>>> {
+    /// Locks the places. A poisoned lock is safe to use: no change leaves the map half made.
+    fn lock_paths(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<GuardedPath>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -239,23 +246,23 @@ mod tests {
 
     use super::*;
 
-    fn watchdog(timeout_ms: u64) -> Watchdog {
-        Watchdog::with_timeout(Tasks::default(), Duration::from_millis(timeout_ms))
+    fn watchdog(timeout_ms: u64) -> IoWatchdog {
+        IoWatchdog::with_timeout(Tasks::default(), Duration::from_millis(timeout_ms))
     }
 
     #[tokio::test]
     async fn work_that_gets_no_answer_is_given_up_and_its_place_stays_held() {
         let (dog, cancel, place) = (watchdog(5_000), CancellationToken::new(), Path::new("/lost"));
         let (answer, asked) = mpsc::channel::<()>();
-        let hung = dog.run(place, &cancel, move |_| asked.recv().is_err()).await;
+        let hung = dog.run_blocking(place, &cancel, move |_| asked.recv().is_err()).await;
         assert!(matches!(hung, Err(IngestError::Stalled { .. })), "{hung:?}");
         assert!(dog.is_held(place));
-        // The next one does not spend another thread.
-        let next = dog.run(place, &cancel, |_| ()).await;
+        // The next call does not spend another thread.
+        let next = dog.run_blocking(place, &cancel, |_| ()).await;
         assert!(matches!(next, Err(IngestError::Stalled { .. })), "{next:?}");
-        dog.run(Path::new("/well"), &cancel, |_| ()).await.unwrap();
+        dog.run_blocking(Path::new("/well"), &cancel, |_| ()).await.unwrap();
         drop(answer);
-        dog.run(place, &cancel, |_| ()).await.unwrap();
+        dog.run_blocking(place, &cancel, |_| ()).await.unwrap();
         assert!(!dog.is_held(place));
     }
 
@@ -264,7 +271,7 @@ mod tests {
         let (dog, cancel) = (watchdog(600_000), CancellationToken::new());
         let (_answer, asked) = mpsc::channel::<()>();
         let (entered, has_entered) = tokio::sync::oneshot::channel();
-        let work = move |_: &Pulse| {
+        let work = move |_: &IoHeartbeat| {
             entered.send(()).unwrap();
             asked.recv().is_err()
         };
@@ -272,24 +279,25 @@ mod tests {
             has_entered.await.unwrap();
             cancel.cancel();
         };
-        let (ended, ()) = tokio::join!(dog.run(Path::new("/lost"), &cancel, work), cancelling);
+        let (ended, ()) =
+            tokio::join!(dog.run_blocking(Path::new("/lost"), &cancel, work), cancelling);
         assert!(matches!(ended, Err(IngestError::Cancelled)), "{ended:?}");
-        // What waits for the place can be cancelled, too.
-        let waiting = dog.hold(Path::new("/lost"), &cancel).await;
+        // Waiting for the place can be cancelled as well.
+        let waiting = dog.acquire_path(Path::new("/lost"), &cancel).await;
         assert!(matches!(waiting, Err(IngestError::Cancelled)), "{waiting:?}");
     }
 
     #[tokio::test]
     async fn work_that_gets_answers_may_take_as_long_as_it_needs() {
         let (dog, cancel) = (watchdog(2_000), CancellationToken::new());
-        let slow = |pulse: &Pulse| {
+        let slow = |pulse: &IoHeartbeat| {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(4) {
                 pulse.beat();
                 std::thread::yield_now();
             }
         };
-        dog.run(Path::new("/slow"), &cancel, slow).await.unwrap();
+        dog.run_blocking(Path::new("/slow"), &cancel, slow).await.unwrap();
     }
 
     #[cfg(unix)]
@@ -307,8 +315,9 @@ mod tests {
         let file = File::from(std::os::fd::OwnedFd::from(content));
         let reading = async {
             let cancel = CancellationToken::new();
-            let read = move |pulse: &Pulse| beneath::read(file, 1 << 30, || pulse.beat());
-            dog.run(Path::new("/slow"), &cancel, read).await
+            let read =
+                move |pulse: &IoHeartbeat| beneath::read_to_limit(file, 1 << 30, || pulse.beat());
+            dog.run_blocking(Path::new("/slow"), &cancel, read).await
         };
         let writing = async {
             for _ in 0..3 {
@@ -328,8 +337,8 @@ mod tests {
     #[tokio::test]
     async fn waiting_for_a_place_lasts_as_long_as_the_work_there_gets_answers() {
         let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/slow"));
-        // Each waits for those before it; what is over hangs no more.
-        let slow = |pulse: &Pulse| {
+        // Each waits for those before it; finished work no longer counts as hanging.
+        let slow = |pulse: &IoHeartbeat| {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(4) {
                 pulse.beat();
@@ -337,9 +346,9 @@ mod tests {
             }
         };
         let ended = tokio::join!(
-            dog.run(place, &cancel, slow),
-            dog.run(place, &cancel, slow),
-            dog.run(place, &cancel, |_| ()),
+            dog.run_blocking(place, &cancel, slow),
+            dog.run_blocking(place, &cancel, slow),
+            dog.run_blocking(place, &cancel, |_| ()),
         );
         ended.0.and(ended.1).and(ended.2).unwrap();
     }
@@ -348,8 +357,8 @@ mod tests {
     async fn work_that_asks_for_nothing_may_take_as_long_as_it_needs() {
         let (dog, cancel) = (watchdog(500), CancellationToken::new());
         let (answer, asked) = mpsc::channel::<()>();
-        let idle = dog.run(Path::new("/idle"), &cancel, move |pulse| {
-            pulse.rest();
+        let idle = dog.run_blocking(Path::new("/idle"), &cancel, move |pulse| {
+            pulse.mark_idle();
             asked.recv().is_err()
         });
         let other = async {
@@ -371,8 +380,8 @@ mod tests {
             let entered = entered.clone();
             busy.push(async move {
                 let place = PathBuf::from(format!("/well/{number}"));
-                dog.run(&place, cancel, move |pulse| {
-                    pulse.rest();
+                dog.run_blocking(&place, cancel, move |pulse| {
+                    pulse.mark_idle();
                     entered.send(()).unwrap();
                     asked.recv().is_err()
                 })
@@ -383,26 +392,26 @@ mod tests {
             for _ in 0..MAX_AT_WORK {
                 has_entered.recv().await.unwrap();
             }
-            let more = dog.run(Path::new("/more"), cancel, |_| ()).await;
+            let more = dog.run_blocking(Path::new("/more"), cancel, |_| ()).await;
             assert!(matches!(more, Err(IngestError::Crowded { .. })), "{more:?}");
             drop(answers);
         };
         let (ended, ()) = tokio::join!(futures_util::future::join_all(busy), more);
         assert!(ended.into_iter().all(|ended| ended.is_ok()));
-        dog.run(Path::new("/more"), cancel, |_| ()).await.unwrap();
+        dog.run_blocking(Path::new("/more"), cancel, |_| ()).await.unwrap();
     }
 
     #[tokio::test]
     async fn many_places_may_be_at_work() {
         let (dog, cancel) = (watchdog(600_000), CancellationToken::new());
         let (dog, cancel) = (&dog, &cancel);
-        // Each of them ends when all are there.
+        // Each ends when all have arrived.
         let barrier = Arc::new(std::sync::Barrier::new(2 * MAX_PLACES));
         let at_work = (0..2 * MAX_PLACES).map(|number| {
             let barrier = Arc::clone(&barrier);
             async move {
                 let place = PathBuf::from(format!("/well/{number}"));
-                dog.run(&place, cancel, move |_| {
+                dog.run_blocking(&place, cancel, move |_| {
                     barrier.wait();
                 })
                 .await
@@ -423,19 +432,19 @@ mod tests {
             answers.push(answer);
             hung.push(async move {
                 let place = PathBuf::from(format!("/lost/{number}"));
-                dog.run(&place, cancel, move |_| asked.recv().is_err()).await
+                dog.run_blocking(&place, cancel, move |_| asked.recv().is_err()).await
             });
         }
         for ended in futures_util::future::join_all(hung).await {
             assert!(matches!(ended, Err(IngestError::Stalled { .. })), "{ended:?}");
         }
-        let more = dog.run(Path::new("/well"), cancel, |_| ()).await;
+        let more = dog.run_blocking(Path::new("/well"), cancel, |_| ()).await;
         assert!(matches!(more, Err(IngestError::Crowded { .. })), "{more:?}");
-        let again = dog.run(Path::new("/lost/0"), cancel, |_| ()).await;
+        let again = dog.run_blocking(Path::new("/lost/0"), cancel, |_| ()).await;
         assert!(matches!(again, Err(IngestError::Stalled { .. })), "{again:?}");
         answers.pop();
         let place = PathBuf::from(format!("/lost/{}", MAX_PLACES - 1));
-        dog.run(&place, cancel, |_| ()).await.unwrap();
-        dog.run(Path::new("/well"), cancel, |_| ()).await.unwrap();
+        dog.run_blocking(&place, cancel, |_| ()).await.unwrap();
+        dog.run_blocking(Path::new("/well"), cancel, |_| ()).await.unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! Finds out which repository a folder is a tree of, from the files of git and without running it, and lets the
-//! trees of one repository change what they share one after the other.
+//! Identifies the repository of a folder from the files of git, without running git, and serializes
+//! changes of the data that its trees share.
 
 use std::{
     collections::HashMap,
@@ -7,120 +7,135 @@ use std::{
     sync::{Arc, Mutex as SyncMutex, PoisonError},
 };
 
-use codeinfo_core::{Origin, Revision, Root, RootId};
-use codeinfo_worktree::git::{GIT, Git};
+use codeinfo_core::{IndexedCommit, Origin, Root, RootId};
+use codeinfo_worktree::git::{GIT, GitRepository};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 use url::{Host, Url};
 
 use super::{
     error::IngestError,
-    pulse::{Pulse, Watchdog},
+    pulse::{IoHeartbeat, IoWatchdog},
     revision,
 };
 
-/// What is known of a tree from the files of git.
+/// Facts about a tree, read from the files of git.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Known {
-    /// The repository, as [`Root::repository`] has it.
+pub(super) struct GitTreeFacts {
+    /// Repository of the tree, as in [`Root::repository`].
     pub(super) repository: Option<RootId>,
-    /// Which commit it is now, if it is one.
-    pub(super) revision: Option<Revision>,
-    /// Where it is from, if hosts share the store.
+    /// Current commit, if the root is a commit.
+    pub(super) revision: Option<IndexedCommit>,
+    /// Origin of the repository, if hosts share the store.
     pub(super) origin: Option<Origin>,
 }
 
-impl Known {
-    /// Returns a root with what is known of it.
-    pub(super) fn of(self, root: Root) -> Root {
+impl GitTreeFacts {
+    /// Returns `root` with these facts.
+    pub(super) fn apply_to(self, root: Root) -> Root {
         let Self { repository, revision, origin } = self;
         Root { revision, repository, origin, ..root }
     }
 }
 
-/// Finds out what a tree at `path` is now. `roots` are all that are known.
+/// Reads the current facts of the tree at `path`. `roots` are all known roots.
 pub(super) async fn of_tree(
-    (lookups, stopping): (&Watchdog, &CancellationToken),
+    (lookups, stopping): (&IoWatchdog, &CancellationToken),
     host: Option<codeinfo_core::Host>,
     path: &Path,
-    revision: Option<&Revision>,
+    revision: Option<&IndexedCommit>,
     roots: &[Root],
-) -> Result<Known, IngestError> {
+) -> Result<GitTreeFacts, IngestError> {
     let place = revision.map_or(path, |revision| &revision.folder).to_owned();
-    let id = revision::id(host.as_ref(), path, revision);
+    let id = revision::root_id(host.as_ref(), path, revision);
     let (folder, revision) = (place.clone(), revision.cloned());
     let before = roots.iter().find(|root| root.id == id).and_then(|root| root.origin.clone());
-    let look = move |pulse: &Pulse| {
+    let look = move |pulse: &IoHeartbeat| {
         let (revision, git) = match revision {
-            None => (None, of(&folder)),
+            None => (None, find_repository(&folder)),
             Some(revision) => {
-                let (now, git) = revision::current(&revision)?;
-                (Some(now), Some(Tree { main: git.main().to_owned(), git: Some(git) }))
+                let (now, git) = revision::resolve_commit(&revision)?;
+                (
+                    Some(now),
+                    Some(FolderRepository { main: git.main_worktree().to_owned(), git: Some(git) }),
+                )
             }
         };
-        let Some(Tree { main, git }) = git else {
-            return Ok(Known { revision, ..Known::default() });
+        let Some(FolderRepository { main, git }) = git else {
+            return Ok(GitTreeFacts { revision, ..GitTreeFacts::default() });
         };
-        let repository = RootId::on(host.as_ref(), &main);
+        let repository = RootId::from_host_path(host.as_ref(), &main);
         let origin = host.is_some().then(|| {
             let commit = revision.as_ref().map(|revision| revision.commit.clone());
-            origin(repository, git.as_ref(), commit, before, pulse)
+            find_origin(repository, git.as_ref(), commit, before, pulse)
         });
-        Ok(Known { repository: Some(repository), revision, origin })
+        Ok(GitTreeFacts { repository: Some(repository), revision, origin })
     };
-    let known: Result<Known, IngestError> = lookups.run(&place, stopping, look).await?;
+    let known: Result<GitTreeFacts, IngestError> =
+        lookups.run_blocking(&place, stopping, look).await?;
     let known = known?;
-    let repository = known.origin.as_ref().map(|origin| shared(id, origin, roots));
-    Ok(Known { repository: repository.or(known.repository), ..known })
+    let repository = known.origin.as_ref().map(|origin| find_shared_id(id, origin, roots));
+    Ok(GitTreeFacts { repository: repository.or(known.repository), ..known })
 }
 
-/// Returns the id of the repository of a worktree that is not indexed, without going through its history.
-pub(super) fn looked_up(git: &Git, roots: &[Root], host: Option<&codeinfo_core::Host>) -> RootId {
-    let store = RootId::on(host, git.main());
+/// Returns the repository id of a worktree that is not indexed. Does not read its history.
+pub(super) fn looked_up(
+    git: &GitRepository,
+    roots: &[Root],
+    host: Option<&codeinfo_core::Host>,
+) -> RootId {
+    let store = RootId::from_host_path(host, git.main_worktree());
     if host.is_none() {
         return store;
     }
-    let remote = git.remote().and_then(|address| named(&address));
-    shared(store, &Origin { store, remote, first_commit: None }, roots)
+    let remote = git.remote_url().and_then(|address| normalize_remote(&address));
+    find_shared_id(store, &Origin { store, remote, first_commit: None }, roots)
 }
 
 /// A tree of a repository.
-struct Tree {
-    /// Its main worktree.
+struct FolderRepository {
+    /// Path of the main worktree.
     main: PathBuf,
-    /// The repository, unless the folder only claims to be of one.
-    git: Option<Git>,
+    /// The repository; `None` if the folder only claims to belong to one.
+    git: Option<GitRepository>,
 }
 
-/// Returns the repository of a folder. One that only claims to be a worktree of another one is a repository of its
-/// own, and a part of a worktree, which git may ignore, is in none.
-fn of(folder: &Path) -> Option<Tree> {
+/// Returns the repository of a folder.
+///
+/// A folder that only claims to be a worktree of another repository is a repository of its own. A
+/// subfolder of a worktree belongs to none, because git may ignore it.
+fn find_repository(folder: &Path) -> Option<FolderRepository> {
     folder.join(GIT).symlink_metadata().ok()?;
-    let git = Git::of(folder).ok().flatten();
-    let main = git.as_ref().map_or(folder, Git::main).to_owned();
-    Some(Tree { main, git })
+    let git = GitRepository::open(folder).ok().flatten();
+    let main = git.as_ref().map_or(folder, GitRepository::main_worktree).to_owned();
+    Some(FolderRepository { main, git })
 }
 
-/// Finds out where a repository is from. Its first commit is looked for once, as that takes a while.
-fn origin(
+/// Returns the origin of a repository. Searches for the first commit only if `before` lacks it,
+/// because that is slow.
+fn find_origin(
     store: RootId,
-    git: Option<&Git>,
+    git: Option<&GitRepository>,
     commit: Option<String>,
     before: Option<Origin>,
-    pulse: &Pulse,
+    pulse: &IoHeartbeat,
 ) -> Origin {
-    let remote = git.and_then(Git::remote).and_then(|address| named(&address));
+    let remote =
+        git.and_then(GitRepository::remote_url).and_then(|address| normalize_remote(&address));
     let before = before.filter(|before| before.store == store && before.remote == remote);
     let first_commit = before.and_then(|before| before.first_commit).or_else(|| {
         let git = git?;
-        git.first_commit(&commit.or_else(|| git.head())?, || pulse.beat())
+        git.first_commit(&commit.or_else(|| git.head_commit())?, || pulse.beat())
     });
     Origin { store, remote, first_commit }
 }
 
-/// Returns the address of a remote as all ways to it have it: without scheme, and in lower case. `None` for one that
-/// is another machine for each.
-fn named(address: &Url) -> Option<String> {
+/// Returns the address of a remote without its scheme and in lower case, the same for every
+/// protocol.
+///
+/// Returns `None` for `localhost` and loopback addresses, which are a different machine on each
+/// host.
+fn normalize_remote(address: &Url) -> Option<String> {
     let host = match address.host()? {
         Host::Domain(name) if name != "localhost" => name.to_owned(),
         Host::Ipv4(number) if !number.is_loopback() => number.to_string(),
@@ -130,26 +145,27 @@ fn named(address: &Url) -> Option<String> {
     Some(format!("{host}{}", address.path()).to_lowercase())
 }
 
-/// Returns the id of a repository that trees on several hosts have: the one it had before, or another tree of it has.
-fn shared(id: RootId, origin: &Origin, roots: &[Root]) -> RootId {
+/// Returns the id of a repository with trees on several hosts: its former id, or that of another of
+/// its trees.
+fn find_shared_id(id: RootId, origin: &Origin, roots: &[Root]) -> RootId {
     let is_of = |root: &&Root| root.origin.as_ref().is_some_and(|other| other.is_of(origin));
     let alike =
         roots.iter().filter(is_of).filter_map(|root| Some((root.id != id, root.repository?)));
-    alike.min().map_or_else(|| origin.id(), |(_, repository)| repository)
+    alike.min().map_or_else(|| origin.repository_id(), |(_, repository)| repository)
 }
 
-/// Whose turn it is to change what is kept under an owner. Clones share the turns.
+/// Locks for changes of the data of each owner. Clones share the locks.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Turns {
+pub(super) struct OwnerLocks {
     owners: Arc<SyncMutex<HashMap<RootId, Arc<Mutex<()>>>>>,
 }
 
-impl Turns {
-    /// Waits for the turn of an owner.
-    pub(super) async fn of(&self, owner: RootId) -> OwnedMutexGuard<()> {
+impl OwnerLocks {
+    /// Waits for the lock of an owner.
+    pub(super) async fn lock_owner(&self, owner: RootId) -> OwnedMutexGuard<()> {
         let turn = {
             let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those that nobody waits for or has.
+            // Drops unused locks.
             owners.retain(|_, turn| 1 < Arc::strong_count(turn));
             Arc::clone(owners.entry(owner).or_default())
         };
@@ -163,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes the files of a repository with one linked worktree, as git leaves them.
+    /// Creates the files of a repository with one linked worktree as git writes them.
     fn repository(base: &Path) -> (PathBuf, PathBuf) {
         let (main, linked) = (base.join("main"), base.join("linked"));
         let own = main.join(".git/worktrees/linked");
@@ -181,7 +197,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (main, linked) = repository(&base);
-        let of = |folder: &Path| of(folder).map(|tree| tree.main);
+        let of = |folder: &Path| find_repository(folder).map(|tree| tree.main);
         assert_eq!((of(&main), of(&linked)), (Some(main.clone()), Some(main.clone())));
         assert_eq!((of(&linked.join("sub")), of(&main.join("sub")), of(&base)), (None, None, None));
     }
@@ -201,7 +217,7 @@ mod tests {
             "x".repeat(100_000),
         ] {
             fs::write(other.join(GIT), claim).unwrap();
-            assert_eq!(of(&other).unwrap().main, other);
+            assert_eq!(find_repository(&other).unwrap().main, other);
         }
     }
 
@@ -215,7 +231,7 @@ mod tests {
             fs::create_dir_all(folder).unwrap();
         }
         fs::write(module.join(GIT), "gitdir: ../.git/modules/module\n").unwrap();
-        let of = || of(&module).map(|tree| tree.main);
+        let of = || find_repository(&module).map(|tree| tree.main);
         assert_eq!(of(), Some(module.clone()));
         for (file, worktree, is_its_own) in [
             ("config", "../../../module", true),
@@ -236,7 +252,7 @@ mod tests {
         let other = base.join("other");
         fs::create_dir(&other).unwrap();
         std::os::unix::fs::symlink(linked.join(GIT), other.join(GIT)).unwrap();
-        assert_eq!(of(&other).unwrap().main, other);
+        assert_eq!(find_repository(&other).unwrap().main, other);
     }
 
     #[test]
@@ -249,7 +265,11 @@ mod tests {
             ("https://127.0.0.1:3000/r", None),
             ("https://[::1]/r", None),
         ] {
-            assert_eq!(named(&Url::parse(address).unwrap()).as_deref(), expected, "{address}");
+            assert_eq!(
+                normalize_remote(&Url::parse(address).unwrap()).as_deref(),
+                expected,
+                "{address}"
+            );
         }
     }
 
@@ -264,34 +284,34 @@ mod tests {
             id: id(number),
             origin: Some(origin.clone()),
             repository: Some(repository),
-            ..Root::of(PathBuf::from("/r"))
+            ..Root::from_folder(PathBuf::from("/r"))
         };
         let whole = origin(1, "host/r", "c1");
-        assert_eq!(shared(id(7), &whole, &[]), origin(2, "", "c1").id());
+        assert_eq!(find_shared_id(id(7), &whole, &[]), origin(2, "", "c1").repository_id());
         let one = root(3, &whole, id(100));
         let shallow = root(4, &origin(2, "host/r", ""), id(90));
         let other = root(5, &origin(5, "host/other", "c2"), id(10));
         let roots = [one, shallow, other];
-        // By its folder, its remote, or its first commit; what it had before stays.
+        // Matches by folder, remote or first commit; a former id is unchanged.
         for (of, own, expected) in [
             (origin(1, "", ""), 7, 100),
             (origin(9, "host/r", ""), 7, 90),
             (origin(9, "", "c1"), 7, 100),
             (origin(9, "host/r", "c1"), 3, 100),
         ] {
-            assert_eq!(shared(id(own), &of, &roots), id(expected), "{of:?}");
+            assert_eq!(find_shared_id(id(own), &of, &roots), id(expected), "{of:?}");
         }
         let alone = origin(9, "", "");
-        assert_eq!(shared(id(7), &alone, &roots), id(9));
+        assert_eq!(find_shared_id(id(7), &alone, &roots), id(9));
     }
 
     #[tokio::test]
     async fn turns_of_one_owner_come_one_after_the_other() {
-        let turns = Turns::default();
+        let turns = OwnerLocks::default();
         let [one, other] = [1, 2].map(|id| RootId(uuid::Uuid::from_u128(id)));
-        let held = turns.of(one).await;
-        drop(turns.of(other).await);
-        let waiting = turns.of(one);
+        let held = turns.lock_owner(one).await;
+        drop(turns.lock_owner(other).await);
+        let waiting = turns.lock_owner(one);
         tokio::pin!(waiting);
         assert!(futures_util::poll!(waiting.as_mut()).is_pending());
         drop(held);

@@ -1,57 +1,64 @@
-//! Commits as roots: what they can be called, and which commit that is now.
+//! Commits as roots: their valid names, and the commit that a name resolves to.
 
 use std::path::{Path, PathBuf};
 
-use codeinfo_core::{Host, Revision, RootId, plain_name};
-use codeinfo_worktree::git::{Git, Unnamed};
+use codeinfo_core::{Host, IndexedCommit, RootId, plain_name};
+use codeinfo_worktree::git::{CommitLookupError, GitRepository};
 
 use super::error::IngestError;
 
-/// Longer names of commits are none.
+/// Maximum bytes of a commit name.
 pub(super) const MAX_NAME_BYTES: usize = 200;
-/// What no name of a branch or tag has, as git has it. Names of several of them, such as `main~3`, are none either.
+/// Characters that git forbids in names of branches and tags. Expressions such as `main~3` are not
+/// supported.
 const NEVER: &[char] = &['~', '^', ':', '?', '*', '[', '\\'];
 
-/// Returns the path by which a commit is known, where nothing is.
-pub(super) fn path(revision: &Revision) -> PathBuf {
+/// Returns the path that identifies a commit: `FOLDER@NAME`, at which nothing exists.
+pub(super) fn revision_path(revision: &IndexedCommit) -> PathBuf {
     let mut path = revision.folder.clone().into_os_string();
     path.push("@");
     path.push(&revision.name);
     path.into()
 }
 
-/// Returns the id of a root at a path of this host.
-pub(super) fn id(host: Option<&Host>, path: &Path, revision: Option<&Revision>) -> RootId {
+/// Returns the id of a root of this host.
+pub(super) fn root_id(
+    host: Option<&Host>,
+    path: &Path,
+    revision: Option<&IndexedCommit>,
+) -> RootId {
     match revision {
-        None => RootId::on(host, path),
+        None => RootId::from_host_path(host, path),
         Some(revision) => RootId::of_commit(host, &revision.folder, &revision.name),
     }
 }
 
-/// Looks up which commit it is now. Blocks on the file system.
-pub(super) fn current(revision: &Revision) -> Result<(Revision, Git), IngestError> {
+/// Resolves the name to its current commit. Blocks on the file system.
+pub(super) fn resolve_commit(
+    revision: &IndexedCommit,
+) -> Result<(IndexedCommit, GitRepository), IngestError> {
     let refused = |reason: &str| IngestError::of_revision(revision, reason);
-    let git = Git::of(&revision.folder).ok().flatten();
+    let git = GitRepository::open(&revision.folder).ok().flatten();
     let git = git.ok_or_else(|| refused("the folder is no git repository any more"))?;
-    let commit = git.commit(&revision.name).map_err(|error| match error {
-        Unnamed::Unknown => refused(
+    let commit = git.resolve_commit(&revision.name).map_err(|error| match error {
+        CommitLookupError::Unknown => refused(
             "it is no branch, no tag and no commit there; `git log` and `git branch --all` show which are",
         ),
-        Unnamed::Reftable => refused(
+        CommitLookupError::Reftable => refused(
             "the repository keeps its branches and tags in a reftable, which is not read; name the id of a commit",
         ),
-        Unnamed::Packed => refused(
+        CommitLookupError::Packed => refused(
             "the file `packed-refs` of the repository has more than 32 MiB, and is not read; name the id of a commit",
         ),
-        Unnamed::Unreadable => refused("the files of git cannot be read"),
-        Unnamed::Object(fault) => IngestError::of_fault(revision, fault, git.is_shallow()),
+        CommitLookupError::Unreadable => refused("the files of git cannot be read"),
+        CommitLookupError::Object(fault) => IngestError::of_fault(revision, fault, git.is_shallow()),
     })?;
-    let store = git.store().to_owned();
-    Ok((Revision { store, commit, ..revision.clone() }, git))
+    let store = git.common_folder().to_owned();
+    Ok((IndexedCommit { store, commit, ..revision.clone() }, git))
 }
 
-/// Says why a name can be none of a branch, a tag or a commit.
-pub(super) fn check(name: &str) -> Result<(), &'static str> {
+/// Returns the reason as an error if a name cannot be a branch, tag or commit.
+pub(super) fn validate_revision_name(name: &str) -> Result<(), &'static str> {
     let is_odd = |c: char| c.is_whitespace() || NEVER.contains(&c);
     if name.is_empty() {
         return Err("a branch, a tag or the id of a commit follows the `@`");

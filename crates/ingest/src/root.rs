@@ -1,66 +1,73 @@
-//! Roots as users ask for them and as they see them.
+//! Roots as clients request them and see them.
 
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::{Host, LastRun, PathMap, Revision, Root, RootId, RunId, plain_name};
+use codeinfo_core::{Host, IndexedCommit, LastRun, PathMap, Root, RootId, RunId, plain_name};
 use codeinfo_worktree::{
-    git::Git,
+    git::GitRepository,
     private_places::{PrivatePlaces, ResolvedPlaces},
 };
 
 use super::{
-    error::IngestError, names, pipeline::Deps, pulse::Pulse, revision, runs::Runs, status::State,
+    error::IngestError, names, pipeline::RunDependencies, pulse::IoHeartbeat, revision,
+    runs::RunTable, status::RunState,
 };
 
-/// What a user asks to be ingested.
+/// A request to index a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Request {
-    /// The folder.
+pub struct IngestRequest {
+    /// Path of the folder, or of a commit as `FOLDER@NAME`.
     pub path: PathBuf,
-    /// Its name; `None` keeps the former one or takes the folder's.
+    /// Name of the root; `None` keeps the former name or derives one from the folder.
     pub name: Option<String>,
-    /// What it is; `None` keeps what was said before.
+    /// Description of the root; `None` keeps the former one.
     pub description: Option<String>,
-    /// Whether the folder must be below an indexed one, or below one that may be chosen from.
+    /// Requires the folder to be below an indexed one or below one to choose from.
     pub is_confined: bool,
 }
 
-/// A root and what happens to it.
+/// A root and the state of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootStatus {
     pub root: Root,
-    /// Of the run that waits or works, else how the last one ended.
-    pub state: State,
-    /// The run that waits or works.
+    /// State of the waiting or working run, else of the last run.
+    pub state: RunState,
+    /// Run that waits or works.
     pub run_id: Option<RunId>,
 }
 
-/// Where the system shows itself as files. Reading them may wait for ever, or change something.
+/// Folders in which the system exposes its state as files. Reading them may block forever or have
+/// side effects.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Returns the canonical path of an existing folder.
-pub(super) async fn folder(deps: &Deps, path: PathBuf) -> Result<PathBuf, IngestError> {
-    let (place, stopping) = (path.clone(), deps.tasks.stopping());
+pub(super) async fn canonicalize_folder(
+    deps: &RunDependencies,
+    path: PathBuf,
+) -> Result<PathBuf, IngestError> {
+    let (place, stopping) = (path.clone(), deps.tasks.stop_token());
     let private = deps.private_places();
-    deps.lookups.run(&place, stopping, move |_| canonical(&path, &private.resolve())).await?
+    deps.lookups
+        .run_blocking(&place, stopping, move |_| canonicalize_path(&path, &private.resolve()))
+        .await?
 }
 
-/// Returns where a request is to look: the canonical path of a folder, or a commit with the path that stands for it.
-pub(super) async fn place(
-    deps: &Deps,
+/// Returns the canonical path of the requested folder, or a commit and the path that identifies it.
+pub(super) async fn resolve_request_path(
+    deps: &RunDependencies,
     path: PathBuf,
-) -> Result<(PathBuf, Option<Revision>), IngestError> {
-    let (place, stopping) = (path.clone(), deps.tasks.stopping());
+) -> Result<(PathBuf, Option<IndexedCommit>), IngestError> {
+    let (place, stopping) = (path.clone(), deps.tasks.stop_token());
     let private = deps.private_places();
-    let look = move |_: &Pulse| {
+    let look = move |_: &IoHeartbeat| {
         let private = private.resolve();
-        match canonical(&path, &private) {
+        match canonicalize_path(&path, &private) {
             Ok(folder) => {
-                let git = Git::of(&folder).ok().flatten();
-                if git.is_some_and(|git| git.store() == folder) {
+                let git = GitRepository::open(&folder).ok().flatten();
+                if git.is_some_and(|git| git.common_folder() == folder) {
                     let reason = "is a bare repository, which has no files; name a branch, tag or commit of it \
                                   after an `@`, such as `@main`";
                     return Err(IngestError::Path { path: folder, reason });
@@ -68,33 +75,39 @@ pub(super) async fn place(
                 Ok((folder, None))
             }
             Err(error) => match parse_revision(&path, &private)? {
-                Some(asked) => Ok((revision::path(&asked), Some(asked))),
+                Some(asked) => Ok((revision::revision_path(&asked), Some(asked))),
                 None => Err(error),
             },
         }
     };
-    deps.lookups.run(&place, stopping, look).await?
+    deps.lookups.run_blocking(&place, stopping, look).await?
 }
 
-/// Returns the commit that a path names, which is that of no folder: the first `@` after the path of a repository
-/// ends that. `None` where it has none. Blocks on the file system.
-fn parse_revision(path: &Path, private: &ResolvedPlaces) -> Result<Option<Revision>, IngestError> {
+/// Parses `FOLDER@NAME` into a commit. The folder ends at the first `@` that follows the path of a
+/// repository.
+///
+/// Returns `None` if no `@` follows an existing folder. Blocks on the file system.
+fn parse_revision(
+    path: &Path,
+    private: &ResolvedPlaces,
+) -> Result<Option<IndexedCommit>, IngestError> {
     let Some(text) = path.to_str() else { return Ok(None) };
     let mut nearest = None;
     for (at, _) in text.match_indices('@') {
         let (folder, name) = text.split_at(at);
         let name = name.strip_prefix('@').unwrap_or_default();
-        let Ok(folder) = canonical(Path::new(folder), private) else { continue };
+        let Ok(folder) = canonicalize_path(Path::new(folder), private) else { continue };
         let refused = |reason: String| IngestError::Revision {
             folder: folder.clone(),
             name: plain_name(name, revision::MAX_NAME_BYTES),
             reason,
         };
-        match Git::of(&folder) {
+        match GitRepository::open(&folder) {
             Ok(Some(git)) => {
-                revision::check(name).map_err(|reason| refused(reason.to_owned()))?;
-                let (name, store) = (name.to_owned(), git.store().to_owned());
-                return Ok(Some(Revision { folder, name, store, commit: String::new() }));
+                revision::validate_revision_name(name)
+                    .map_err(|reason| refused(reason.to_owned()))?;
+                let (name, store) = (name.to_owned(), git.common_folder().to_owned());
+                return Ok(Some(IndexedCommit { folder, name, store, commit: String::new() }));
             }
             Ok(None) | Err(_) => {
                 nearest = Some(refused("the folder is no git repository; name its top one".into()));
@@ -104,12 +117,12 @@ fn parse_revision(path: &Path, private: &ResolvedPlaces) -> Result<Option<Revisi
     nearest.map_or(Ok(None), Err)
 }
 
-/// Returns whether a path names a folder that a run would not refuse. Blocks on the file system.
+/// Returns true if a path names a folder that can be indexed. Blocks on the file system.
 pub fn can_be_indexed(path: &Path, private: &PrivatePlaces) -> bool {
-    canonical(path, &private.resolve()).is_ok()
+    canonicalize_path(path, &private.resolve()).is_ok()
 }
 
-fn canonical(path: &Path, private: &ResolvedPlaces) -> Result<PathBuf, IngestError> {
+fn canonicalize_path(path: &Path, private: &ResolvedPlaces) -> Result<PathBuf, IngestError> {
     let refused = |reason| IngestError::Path { path: path.to_owned(), reason };
     let canonical = path.canonicalize().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => refused("does not exist"),
@@ -119,10 +132,10 @@ fn canonical(path: &Path, private: &ResolvedPlaces) -> Result<PathBuf, IngestErr
     if canonical.parent().is_none() {
         return Err(refused("is the whole file system; name the folder of one repository"));
     }
-    if let Some(place) = private.find(&canonical) {
+    if let Some(place) = private.find_place(&canonical) {
         return Err(IngestError::Private { path: canonical, place });
     }
-    if let Some(reason) = refusal(&canonical) {
+    if let Some(reason) = find_refusal_reason(&canonical) {
         return Err(refused(reason));
     }
     if !canonical.is_dir() {
@@ -131,8 +144,8 @@ fn canonical(path: &Path, private: &ResolvedPlaces) -> Result<PathBuf, IngestErr
     Ok(canonical)
 }
 
-/// Says why nothing of a folder is ever indexed, if that follows from its canonical path.
-pub(super) fn refusal(canonical: &Path) -> Option<&'static str> {
+/// Returns the reason why a folder can never be indexed, if its canonical path gives one.
+pub(super) fn find_refusal_reason(canonical: &Path) -> Option<&'static str> {
     if canonical.to_str().is_none() {
         return Some("is not UTF-8");
     }
@@ -143,8 +156,10 @@ pub(super) fn refusal(canonical: &Path) -> Option<&'static str> {
     is_system.then_some("is, or lies in, a folder that shows the state of the system, not files")
 }
 
-/// Returns the id of the root of this host at a path. It is kept when `QDRANT_SHARED_PATHS` changes, with which ids
-/// follow from paths in another way.
+/// Returns the id of this host's root at a path.
+///
+/// Known ids stay valid when `QDRANT_SHARED_PATHS` changes, although new ids are then derived from
+/// paths differently.
 pub(super) fn known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<RootId> {
     let is_there = |root: &&Root| {
         root.host.is_none() && root.path == path && root.revision.is_some() == is_commit
@@ -152,17 +167,20 @@ pub(super) fn known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<R
     known.iter().find(is_there).map(|root| root.id)
 }
 
-/// Refuses a root whose path clients already know as that of another one: of a folder from before `INGEST_DIR` changed,
-/// which nothing can be indexed for any more, or of a commit, where a folder has its path.
+/// Refuses a root whose client path belongs to another root.
+///
+/// The other root is either a folder from before `INGEST_DIR` changed, which can no longer be
+/// indexed, or a folder with the same path as the commit.
 pub(super) fn alone_where_shown(
     id: RootId,
     path: &Path,
     known: &[Root],
     paths: &PathMap,
 ) -> Result<(), IngestError> {
-    let shown = paths.shown(path);
-    let is_other =
-        |root: &&Root| root.host.is_none() && root.id != id && paths.shown(&root.path) == shown;
+    let shown = paths.to_client_path(path);
+    let is_other = |root: &&Root| {
+        root.host.is_none() && root.id != id && paths.to_client_path(&root.path) == shown
+    };
     let Some(other) = known.iter().find(is_other) else { return Ok(()) };
     let name = other.name.clone();
     Err(if other.path == path {
@@ -172,14 +190,16 @@ pub(super) fn alone_where_shown(
     })
 }
 
-/// Returns the root that a request asks for, named so that no two roots share a name. `fresh` is what it is if nothing
-/// is known of it, and `host` this one, where several have roots.
-pub(super) fn requested(
-    request: Request,
+/// Returns the root for a request, with a name that no other root has.
+///
+/// `fresh` is the root without any stored knowledge. `host` is this host if several share the
+/// store.
+pub(super) fn build_requested_root(
+    request: IngestRequest,
     fresh: Root,
     host: Option<&Host>,
     known: &[Root],
-    runs: &Runs,
+    runs: &RunTable,
 ) -> Result<Root, IngestError> {
     let Root { id, path, revision, .. } = &fresh;
     let id = *id;
@@ -188,13 +208,13 @@ pub(super) fn requested(
         known.iter().any(|root| root.id != id && root.name == name) || runs.is_name_taken(name, id)
     };
     let name = match request.name {
-        Some(name) => names::requested(&name)?,
-        None => match runs.name(id).or_else(|| before.map(|root| root.name.as_str())) {
+        Some(name) => names::validate_name(&name)?,
+        None => match runs.root_name(id).or_else(|| before.map(|root| root.name.as_str())) {
             Some(name) => name.to_owned(),
             None => match revision {
                 None => names::of_folder(path, host.map(|host| host.name.as_str()), is_taken),
                 Some(revision) => {
-                    let is_folder = |root: &&Root| root.folder() == Some(&revision.folder);
+                    let is_folder = |root: &&Root| root.local_folder() == Some(&revision.folder);
                     let of_folder = known.iter().find(is_folder);
                     let repository = of_folder.map(|root| root.name.as_str());
                     names::of_revision(repository, revision, is_taken)
@@ -226,26 +246,27 @@ pub(super) fn requested(
     })
 }
 
-/// Whether a root says that a run began and did not end: it was killed, or another process is at work.
+/// Returns true if a run of the root began and did not end: it was killed, or another process is
+/// working.
 pub(super) fn is_interrupted(root: &Root) -> bool {
     root.last_run == LastRun::Interrupted
 }
 
-/// Joins what the store knows of roots with what the runs know, and with which roots other processes
-/// work on.
-pub(super) fn statuses(
+/// Combines the stored roots with the state of their runs. `elsewhere` names the roots that other
+/// processes are indexing.
+pub(super) fn collect_statuses(
     known: Vec<Root>,
     elsewhere: &HashSet<RootId>,
-    runs: &Runs,
+    runs: &RunTable,
 ) -> Vec<RootStatus> {
     let status = |root: Root| {
         if elsewhere.contains(&root.id) {
             let root = Root { last_run: LastRun::Completed, ..root };
-            return RootStatus { root, state: State::Embedding, run_id: None };
+            return RootStatus { root, state: RunState::Embedding, run_id: None };
         }
         known_root(root, runs)
     };
-    // Where secrets lie concerns no client.
+    // Clients must not see where secrets are.
     let known = known.into_iter().map(|root| Root { private_files: None, ..root });
     let mut statuses: Vec<RootStatus> = known.map(status).collect();
     for (root, run, state) in runs.active_roots() {
@@ -253,7 +274,7 @@ pub(super) fn statuses(
             Some(status) => {
                 status.state = state;
                 status.run_id = Some(run);
-                // What a run says of itself until it ends is no failure while it works.
+                // The interruption mark of a working run is not a failure.
                 if is_interrupted(&status.root) {
                     status.root.last_run = LastRun::Completed;
                 }
@@ -265,11 +286,11 @@ pub(super) fn statuses(
     statuses
 }
 
-fn known_root(root: Root, runs: &Runs) -> RootStatus {
+fn known_root(root: Root, runs: &RunTable) -> RootStatus {
     let state = runs.last_state(&root).unwrap_or(match (&root.last_run, &root.last_ingest_at) {
-        (LastRun::Completed, Some(_)) => State::Completed,
-        (LastRun::Completed, None) => State::Cancelled,
-        _ => State::Error,
+        (LastRun::Completed, Some(_)) => RunState::Completed,
+        (LastRun::Completed, None) => RunState::Cancelled,
+        _ => RunState::Error,
     });
     RootStatus { root, state, run_id: None }
 }

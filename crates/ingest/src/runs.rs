@@ -1,7 +1,6 @@
-//! The table of runs: which wait, which work, which have ended.
+//! Table of runs: waiting, working and ended.
 //!
-//! Every method is short and takes no lock of its own; [`super::Ingest`] keeps the table behind
-//! one.
+//! Every method is short and takes no lock; [`super::Ingest`] guards the table with one.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -14,130 +13,131 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::IngestError,
-    past::{Past, PastRun},
-    pipeline::{Job, Origin},
-    plan::Mode,
-    scope::Scope,
-    status::{State, Status},
+    past::{PastRun, RunHistory},
+    pipeline::{IngestJob, RunOrigin},
+    plan::RunMode,
+    scope::PathScope,
+    status::{RunState, RunStatus},
 };
 
-/// How many ended runs of the watcher are kept: few, and apart from the others, because a busy editor
-/// causes one each second.
+/// Maximum number of ended watcher runs with a status. They are few and counted separately, because
+/// a busy editor causes one each second.
 const MAX_FINISHED_BY_WATCH: usize = 16;
 
-/// Bounds of the table.
+/// Limits of the table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct RunLimits {
     pub(super) queued: usize,
     pub(super) finished: usize,
     pub(super) patience: Duration,
 }
 
-/// All runs whose status is kept.
+/// All runs with a status.
 #[derive(Debug)]
-pub(super) struct Runs {
-    bounds: Bounds,
-    entries: HashMap<RunId, Entry>,
+pub(super) struct RunTable {
+    bounds: RunLimits,
+    entries: HashMap<RunId, RunEntry>,
     /// Waiting runs, first in, first out.
     queue: VecDeque<RunId>,
-    /// At most one of a root.
+    /// Working runs, at most one per root.
     working: Vec<RunId>,
-    /// Ended runs that clients asked for, oldest first.
+    /// Ended runs requested by clients, oldest first.
     finished: VecDeque<RunId>,
-    /// Ended runs that the watcher asked for, oldest first.
+    /// Ended runs requested by the watcher, oldest first.
     finished_by_watch: VecDeque<RunId>,
-    /// How the last run of a root in this process ended.
-    ended: HashMap<RootId, Ended>,
-    /// Roots that the watcher is to ask for again, because another process was at work on them.
+    /// Final state of the last run of each root in this process.
+    ended: HashMap<RootId, RunEnding>,
+    /// Roots that the watcher must request again, because another process was working on them.
     deferred: HashSet<RootId>,
-    /// Runs to begin again once the store is back, which was away.
-    lost: HashMap<RootId, Job>,
-    /// Roots that are being removed; no run of theirs starts.
+    /// Runs to restart when the unavailable store is back.
+    lost: HashMap<RootId, IngestJob>,
+    /// Roots being removed; their runs cannot start.
     removing: HashSet<RootId>,
-    /// The names that roots got in this process, so that two runs that wait cannot get the same.
+    /// Names given to roots in this process, so that two waiting runs cannot get the same name.
     names: HashMap<RootId, String>,
-    past: Past,
+    past: RunHistory,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug)]
-struct Ended {
-    state: State,
-    /// When the root had last been ingested before.
+struct RunEnding {
+    state: RunState,
+    /// Time of the last ingest before this run.
     before: Option<Timestamp>,
 }
 
-impl Ended {
-    /// Whether the store says the same of the root. Else another process has worked on it since.
+impl RunEnding {
+    /// Returns true if the store agrees. Otherwise another process has worked on the root since.
     fn agrees_with(&self, root: &Root) -> bool {
         match self.state {
-            State::Error => !root.last_run.is_completed(),
-            State::Completed | State::Skipped => root.last_run.is_completed(),
-            State::Cancelled => root.last_ingest_at == self.before,
-            State::Queued | State::Scanning | State::Embedding => true,
+            RunState::Error => !root.last_run.is_completed(),
+            RunState::Completed | RunState::Skipped => root.last_run.is_completed(),
+            RunState::Cancelled => root.last_ingest_at == self.before,
+            RunState::Queued | RunState::Scanning | RunState::Embedding => true,
         }
     }
 }
 
 #[derive(Debug)]
-struct Entry {
-    job: Job,
-    /// When it began to work.
+struct RunEntry {
+    job: IngestJob,
+    /// Start of the work.
     started: Option<Instant>,
-    sender: watch::Sender<Status>,
+    sender: watch::Sender<RunStatus>,
     cancel: CancellationToken,
 }
 
-impl Entry {
-    /// Whether this run does all that `job` asks for.
-    fn serves(&self, job: &Job) -> bool {
+impl RunEntry {
+    /// Returns true if this run does everything that `job` requests.
+    fn covers_job(&self, job: &IngestJob) -> bool {
         let (own, other) = (&self.job.root, &job.root);
-        let does_all = self.job.mode == Mode::Everything || job.mode == Mode::Changes;
+        let does_all = self.job.mode == RunMode::Everything || job.mode == RunMode::Changes;
         let sees_all = self.job.scope.is_none() || self.job.scope == job.scope;
         does_all && sees_all && own.name == other.name && own.description == other.description
     }
 
-    /// Takes over what a later request for the same root asks for.
-    fn replace(&mut self, job: Job, names: &mut HashMap<RootId, String>) {
+    /// Adds the request of a later job for the same root.
+    fn merge_job(&mut self, job: IngestJob, names: &mut HashMap<RootId, String>) {
         names.insert(job.root.id, job.root.name.clone());
         self.sender.send_modify(|status| status.root.clone_from(&job.root.name));
-        let mode = if self.job.mode == Mode::Everything { self.job.mode } else { job.mode };
+        let mode = if self.job.mode == RunMode::Everything { self.job.mode } else { job.mode };
         let scope = job.scope.filter(|scope| self.job.scope.as_ref() == Some(scope));
-        let origin = if self.job.origin == Origin::User { Origin::User } else { job.origin };
-        self.job = Job { root: job.root, mode, scope, origin };
+        let origin = if self.job.origin == RunOrigin::User { RunOrigin::User } else { job.origin };
+        self.job = IngestJob { root: job.root, mode, scope, origin };
     }
 }
 
-/// Runs work beside each other in lanes, so that a save need not wait for a large repository.
+/// Lanes in which runs work in parallel, so that a saved file need not wait for a large repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
-    /// Any run.
+pub(super) enum WorkerLane {
+    /// Takes every run.
     All,
-    /// What the watcher asks for.
+    /// Takes runs of the watcher.
     Watch,
-    /// Any run, once another has worked for long: a repository that takes for ever holds up no other.
+    /// Takes every run once another one has worked for long, so that an endless run delays no other
+    /// repository.
     Spare,
 }
 
-impl Lane {
-    /// All lanes. Each has a worker.
+impl WorkerLane {
+    /// All lanes, each with one worker.
     pub(super) const ALL: [Self; 3] = [Self::All, Self::Watch, Self::Spare];
 
-    fn takes(self, job: &Job) -> bool {
-        self != Self::Watch || job.origin == Origin::Watch
+    fn accepts_job(self, job: &IngestJob) -> bool {
+        self != Self::Watch || job.origin == RunOrigin::Watch
     }
 }
 
-/// A run that is to work now.
-pub(super) struct Next {
+/// A run to start now.
+pub(super) struct NextRun {
     pub(super) run: RunId,
-    pub(super) job: Job,
-    pub(super) sender: watch::Sender<Status>,
+    pub(super) job: IngestJob,
+    pub(super) sender: watch::Sender<RunStatus>,
     pub(super) cancel: CancellationToken,
 }
 
-impl Runs {
-    pub(super) fn new(bounds: Bounds) -> Self {
+impl RunTable {
+    pub(super) fn new(bounds: RunLimits) -> Self {
         Self {
             bounds,
             entries: HashMap::new(),
@@ -150,54 +150,56 @@ impl Runs {
             lost: HashMap::new(),
             removing: HashSet::new(),
             names: HashMap::new(),
-            past: Past::default(),
+            past: RunHistory::default(),
         }
     }
 
-    /// Adds a run of `job`, or returns the one of the same root that is to run or running. `cancel`
-    /// is the new run's.
-    pub(super) fn admit(
+    /// Adds a run of `job`, or returns the waiting or working run of the same root. `cancel`
+    /// cancels the new run.
+    pub(super) fn admit_job(
         &mut self,
-        job: Job,
+        job: IngestJob,
         cancel: CancellationToken,
     ) -> Result<RunId, IngestError> {
         let busy = |action| Err(IngestError::RootBusy { root: job.root.name.clone(), action });
         if self.removing.contains(&job.root.id) {
             return busy("removed");
         }
-        if let Some(run) = self.queued(job.root.id) {
+        if let Some(run) = self.queued_run(job.root.id) {
             if let Some(entry) = self.entries.get_mut(&run)
-                && !entry.serves(&job)
+                && !entry.covers_job(&job)
             {
-                entry.replace(job, &mut self.names);
+                entry.merge_job(job, &mut self.names);
             }
             return Ok(run);
         }
         if let Some((run, entry)) = self.working_on(job.root.id) {
-            match (entry.job.origin, entry.serves(&job)) {
-                (Origin::User, true) => return Ok(run),
-                (Origin::User, false) => return busy("ingested"),
-                // Who asks need not know of the watcher, and may mean changes that its run no longer
-                // sees: another run follows.
-                (Origin::Watch, _) => {}
+            match (entry.job.origin, entry.covers_job(&job)) {
+                (RunOrigin::User, true) => return Ok(run),
+                (RunOrigin::User, false) => return busy("ingested"),
+                // The client's changes may be newer than the scan of the watcher's run, so another
+                // run follows.
+                (RunOrigin::Watch, _) => {}
             }
         }
         if self.bounds.queued <= self.queue.len() {
             return Err(IngestError::QueueFull(self.bounds.queued));
         }
         let run = RunId::random();
-        let status = Status::queued(run, job.root.name.clone());
+        let status = RunStatus::new_queued(run, job.root.name.clone());
         self.names.insert(job.root.id, job.root.name.clone());
-        self.entries
-            .insert(run, Entry { job, started: None, sender: watch::Sender::new(status), cancel });
+        self.entries.insert(
+            run,
+            RunEntry { job, started: None, sender: watch::Sender::new(status), cancel },
+        );
         self.queue.push_back(run);
         Ok(run)
     }
 
-    /// Takes the run that is to work next in a lane.
-    pub(super) fn next(&mut self, lane: Lane) -> Option<Next> {
+    /// Removes the next run of a lane from the queue and marks it as working.
+    pub(super) fn take_next_run(&mut self, lane: WorkerLane) -> Option<NextRun> {
         let now = Instant::now();
-        if lane == Lane::Spare && self.spare_from().is_none_or(|from| from > now) {
+        if lane == WorkerLane::Spare && self.spare_from().is_none_or(|from| from > now) {
             return None;
         }
         let run = self.queue.remove(self.first_ready(lane)?)?;
@@ -205,47 +207,47 @@ impl Runs {
         entry.started = Some(now);
         self.working.push(run);
         let (job, sender) = (entry.job.clone(), entry.sender.clone());
-        Some(Next { run, job, sender, cancel: entry.cancel.clone() })
+        Some(NextRun { run, job, sender, cancel: entry.cancel.clone() })
     }
 
-    /// Returns where in the queue the first run is that may work in a lane.
-    fn first_ready(&self, lane: Lane) -> Option<usize> {
+    /// Returns the queue position of the first run that may work in a lane.
+    fn first_ready(&self, lane: WorkerLane) -> Option<usize> {
         self.queue.iter().position(|run| {
             let job = self.entries.get(run).map(|entry| &entry.job);
-            job.is_some_and(|job| lane.takes(job) && !self.is_shared_with_working(&job.root))
+            job.is_some_and(|job| lane.accepts_job(job) && !self.is_shared_with_working(&job.root))
         })
     }
 
-    /// Returns when a run that waits may work in [`Lane::Spare`]; `None` where none that waits could, or none works
-    /// that people asked for.
+    /// Returns the time from which a waiting run may work in [`WorkerLane::Spare`]. `None` if no
+    /// waiting run may start, or if no run requested by a client is working.
     pub(super) fn spare_from(&self) -> Option<Instant> {
-        self.first_ready(Lane::Spare)?;
+        self.first_ready(WorkerLane::Spare)?;
         let working = self.working.iter().filter_map(|run| self.entries.get(run));
-        let mut asked_for = working.filter(|entry| entry.job.origin == Origin::User);
+        let mut asked_for = working.filter(|entry| entry.job.origin == RunOrigin::User);
         asked_for.next()?.started?.checked_add(self.bounds.patience)
     }
 
-    /// Whether a run works on a tree of the same repository.
+    /// Returns true if a run works on a tree of the same repository.
     fn is_shared_with_working(&self, root: &Root) -> bool {
         let working = self.working.iter().filter_map(|run| self.entries.get(run));
         let mut roots = working.map(|entry| &entry.job.root);
-        roots.any(|other| other.id == root.id || other.owner() == root.owner())
+        roots.any(|other| other.id == root.id || other.chunk_owner() == root.chunk_owner())
     }
 
-    /// Ends a run, and forgets the oldest ended ones above the bound.
-    pub(super) fn end(&mut self, run: RunId, state: State, error: Option<String>) {
+    /// Ends a run and drops the oldest ended runs above the limit.
+    pub(super) fn end_run(&mut self, run: RunId, state: RunState, error: Option<String>) {
         self.working.retain(|working| *working != run);
         self.queue.retain(|queued| *queued != run);
         if let Some(entry) = self.entries.get(&run) {
             entry.sender.send_modify(|status| {
                 status.last_error = error;
-                status.end(state);
+                status.set_final_state(state);
             });
         }
         let origin = self.entries.get(&run).map(|entry| entry.job.origin);
         let (finished, bound) = match origin {
-            Some(Origin::Watch) => (&mut self.finished_by_watch, MAX_FINISHED_BY_WATCH),
-            Some(Origin::User) | None => (&mut self.finished, self.bounds.finished),
+            Some(RunOrigin::Watch) => (&mut self.finished_by_watch, MAX_FINISHED_BY_WATCH),
+            Some(RunOrigin::User) | None => (&mut self.finished, self.bounds.finished),
         };
         finished.push_back(run);
         while bound < finished.len() {
@@ -256,130 +258,132 @@ impl Runs {
         if let Some(root) = self.entries.get(&run).map(|entry| &entry.job.root) {
             self.lost.remove(&root.id);
             let before = root.last_ingest_at;
-            self.ended.insert(root.id, Ended { state, before });
+            self.ended.insert(root.id, RunEnding { state, before });
         }
     }
 
-    /// Cancels a run: a waiting one ends at once, a working one soon.
-    pub(super) fn cancel(&mut self, run: RunId) -> Result<Status, IngestError> {
+    /// Cancels a run. A waiting run ends at once, a working run soon.
+    pub(super) fn cancel_run(&mut self, run: RunId) -> Result<RunStatus, IngestError> {
         let entry = self.entries.get(&run).ok_or(IngestError::RunNotFound(run))?;
         entry.cancel.cancel();
         if self.queue.contains(&run) {
             let root = entry.job.root.clone();
-            self.end(run, State::Cancelled, None);
+            self.end_run(run, RunState::Cancelled, None);
             if root.last_ingest_at.is_none() && !self.is_active(root.id) {
-                // Nothing is known by that name, unless an earlier run left something.
+                // The name is free, because the root was never indexed.
                 self.names.remove(&root.id);
                 self.ended.remove(&root.id);
             }
         }
-        self.status(run)
+        self.run_status(run)
     }
 
-    /// Returns how many runs wait or work.
-    pub(super) fn unended(&self) -> usize {
+    /// Returns the number of runs that wait or work.
+    pub(super) fn active_run_count(&self) -> usize {
         self.queue.len() + self.working.len()
     }
 
-    /// Cancels every run that waits.
+    /// Cancels all waiting runs.
     pub(super) fn cancel_queued(&mut self) {
         while let Some(run) = self.queue.front().copied() {
-            self.end(run, State::Cancelled, None);
+            self.end_run(run, RunState::Cancelled, None);
         }
     }
 
-    pub(super) fn status(&self, run: RunId) -> Result<Status, IngestError> {
-        Ok(self.watch(run)?.borrow().clone())
+    pub(super) fn run_status(&self, run: RunId) -> Result<RunStatus, IngestError> {
+        Ok(self.watch_run(run)?.borrow().clone())
     }
 
-    pub(super) fn watch(&self, run: RunId) -> Result<watch::Receiver<Status>, IngestError> {
+    pub(super) fn watch_run(&self, run: RunId) -> Result<watch::Receiver<RunStatus>, IngestError> {
         let entry = self.entries.get(&run).ok_or(IngestError::RunNotFound(run))?;
         Ok(entry.sender.subscribe())
     }
 
-    /// Closes a root for new runs and cancels its run. Returns where to see that one end.
-    pub(super) fn close(
+    /// Closes a root for new runs and cancels its run. Returns a receiver of that run's status.
+    pub(super) fn close_root(
         &mut self,
         root: &Root,
-    ) -> Result<Option<watch::Receiver<Status>>, IngestError> {
+    ) -> Result<Option<watch::Receiver<RunStatus>>, IngestError> {
         if !self.removing.insert(root.id) {
             return Err(IngestError::RootBusy { root: root.name.clone(), action: "removed" });
         }
-        if let Some(run) = self.queued(root.id) {
-            self.cancel(run)?;
+        if let Some(run) = self.queued_run(root.id) {
+            self.cancel_run(run)?;
         }
         let Some((run, _)) = self.working_on(root.id) else {
             return Ok(None);
         };
-        let watch = self.watch(run)?;
-        self.cancel(run)?;
+        let watch = self.watch_run(run)?;
+        self.cancel_run(run)?;
         Ok(Some(watch))
     }
 
-    /// Opens a root for new runs again; its name is free when it is gone.
-    pub(super) fn reopen(&mut self, root: RootId) {
+    /// Reopens a removed root for new runs and frees its name.
+    pub(super) fn reopen_root(&mut self, root: RootId) {
         self.removing.remove(&root);
         self.lost.remove(&root);
         self.names.remove(&root);
         self.ended.remove(&root);
-        self.past.forget(root);
+        self.past.forget_root(root);
     }
 
-    /// Notes how a run that looked at `part` of a root went, or at all of it.
-    pub(super) fn note(&mut self, root: RootId, run: PastRun, part: Option<&Scope>) {
-        self.past.note(root, run, part);
+    /// Records the result of a run that covered `part` of a root, or all of it if `None`.
+    pub(super) fn record_run(&mut self, root: RootId, run: PastRun, part: Option<&PathScope>) {
+        self.past.record_run(root, run, part);
     }
 
-    /// Returns how the last run of a root went, if one ended in this process.
+    /// Returns the result of the last run of a root in this process.
     pub(super) fn last_run(&self, root: RootId) -> Option<&PastRun> {
-        self.past.of(root)
+        self.past.last_run(root)
     }
 
-    /// Whether a run of a root waits or works.
+    /// Returns true if a run of the root waits or works.
     pub(super) fn is_active(&self, root: RootId) -> bool {
-        self.queued(root).is_some() || self.working_on(root).is_some()
+        self.queued_run(root).is_some() || self.working_on(root).is_some()
     }
 
-    /// The run of a root that waits.
-    fn queued(&self, root: RootId) -> Option<RunId> {
+    /// Returns the waiting run of a root.
+    fn queued_run(&self, root: RootId) -> Option<RunId> {
         let is_of_root =
             |run: &&RunId| self.entries.get(run).is_some_and(|entry| entry.job.root.id == root);
         self.queue.iter().find(is_of_root).copied()
     }
 
-    /// The run of a root that works.
-    fn working_on(&self, root: RootId) -> Option<(RunId, &Entry)> {
+    /// Returns the working run of a root.
+    fn working_on(&self, root: RootId) -> Option<(RunId, &RunEntry)> {
         let working = self.working.iter().filter_map(|run| Some((*run, self.entries.get(run)?)));
         working.into_iter().find(|(_, entry)| entry.job.root.id == root)
     }
 
-    /// The roots whose run waits or works, with that run and its state; of two runs of one root, the
-    /// one that works comes last.
-    pub(super) fn active_roots(&self) -> impl Iterator<Item = (&Root, RunId, State)> {
+    /// Returns the roots with waiting or working runs, each with the run and its state.
+    ///
+    /// A root with two runs occurs twice, the working run last.
+    pub(super) fn active_roots(&self) -> impl Iterator<Item = (&Root, RunId, RunState)> {
         self.queue.iter().chain(&self.working).filter_map(|run| {
             let entry = self.entries.get(run)?;
             Some((&entry.job.root, *run, entry.sender.borrow().state))
         })
     }
 
-    /// The root that a waiting or working run will leave.
+    /// Returns the root of a waiting or working run as that run will leave it.
     pub(super) fn active_root(&self, root: RootId) -> Option<&Root> {
         self.active_roots().map(|(active, ..)| active).find(|active| active.id == root)
     }
 
-    /// How the last run of a root ended, if it was one of this process.
-    pub(super) fn last_state(&self, root: &Root) -> Option<State> {
+    /// Returns the final state of the last run of a root in this process, unless the store
+    /// disagrees.
+    pub(super) fn last_state(&self, root: &Root) -> Option<RunState> {
         let ended = self.ended.get(&root.id)?;
         ended.agrees_with(root).then_some(ended.state)
     }
 
-    /// The roots named here whose runs have ended: what the store says of them from now on counts.
-    pub(super) fn settled(&self) -> Vec<RootId> {
+    /// Returns the named roots whose runs have ended. From now on the store has their names.
+    pub(super) fn settled_roots(&self) -> Vec<RootId> {
         self.names.keys().copied().filter(|root| !self.is_active(*root)).collect()
     }
 
-    /// Forgets names that the store knows better: it was read after those roots had settled, and other
-    /// processes may have removed or renamed them.
+    /// Drops the names of settled roots. The store was read after they settled, and other processes
+    /// may have removed or renamed them.
     pub(super) fn forget_names(&mut self, settled: &[RootId]) {
         for root in settled {
             if !self.is_active(*root) {
@@ -388,38 +392,38 @@ impl Runs {
         }
     }
 
-    /// Notes that the watcher is to ask for a run of a root again.
-    pub(super) fn defer(&mut self, root: RootId) {
+    /// Records that the watcher must request a run of a root again.
+    pub(super) fn defer_root(&mut self, root: RootId) {
         self.deferred.insert(root);
     }
 
-    /// Takes the roots that the watcher is to ask for again.
+    /// Removes and returns the roots that the watcher must request again.
     pub(super) fn take_deferred(&mut self) -> HashSet<RootId> {
         std::mem::take(&mut self.deferred)
     }
 
-    /// Notes a run to begin again once the store is back.
-    pub(super) fn lose(&mut self, job: Job) {
+    /// Records a run to restart when the store is back.
+    pub(super) fn add_lost_job(&mut self, job: IngestJob) {
         self.lost.insert(job.root.id, job);
     }
 
-    /// Whether runs are to begin again.
+    /// Returns true if runs are to be restarted.
     pub(super) fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// Takes the runs that are to begin again.
-    pub(super) fn take_lost(&mut self) -> Vec<Job> {
+    /// Removes and returns the runs to restart.
+    pub(super) fn take_lost(&mut self) -> Vec<IngestJob> {
         self.lost.drain().map(|(_, job)| job).collect()
     }
 
-    /// Whether a root other than `root` got this name in this process.
+    /// Returns true if another root than `root` got this name in this process.
     pub(super) fn is_name_taken(&self, name: &str, root: RootId) -> bool {
         self.names.iter().any(|(id, taken)| *id != root && taken == name)
     }
 
-    /// The name that a root got in this process.
-    pub(super) fn name(&self, root: RootId) -> Option<&str> {
+    /// Returns the name given to a root in this process.
+    pub(super) fn root_name(&self, root: RootId) -> Option<&str> {
         self.names.get(&root).map(String::as_str)
     }
 }

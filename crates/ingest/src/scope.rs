@@ -1,31 +1,31 @@
-//! The part of a root that one run covers: some paths, with everything below them.
+//! Part of a root that one run covers: some paths and everything below them.
 
 use std::{collections::BTreeSet, ops::Bound};
 
-/// Paths below a root, with `/` between parts.
+/// Paths below a root, separated by `/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct PathScope {
     paths: BTreeSet<String>,
 }
 
-impl Scope {
-    /// Makes a scope of paths below the root.
+impl PathScope {
+    /// Creates a scope from paths below the root.
     pub fn new(paths: BTreeSet<String>) -> Self {
         Self { paths }
     }
 
-    /// Its paths, in order.
+    /// Returns the paths in order.
     pub(super) fn paths(&self) -> &BTreeSet<String> {
         &self.paths
     }
 
-    /// Whether a path is one of these or lies below one.
+    /// Returns true if `path` is in the scope or below one of its paths.
     pub(super) fn covers(&self, path: &str) -> bool {
         let folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         self.paths.contains(path) || folders.into_iter().any(|folder| self.paths.contains(folder))
     }
 
-    /// Whether one of the paths lies below a folder.
+    /// Returns true if a path of the scope is below `folder`.
     pub(super) fn leads_through(&self, folder: &str) -> bool {
         let below = format!("{folder}/");
         let from = (Bound::Included(below.as_str()), Bound::Unbounded);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_scope_covers_what_lies_below_and_leads_through_what_lies_above() {
-        let scope = Scope::new(["a/b", "a/c.rs", "z"].map(str::to_owned).into());
+        let scope = PathScope::new(["a/b", "a/c.rs", "z"].map(str::to_owned).into());
         for path in ["a/b", "a/b/x/y.rs", "a/c.rs", "z", "z/1"] {
             assert!(scope.covers(path), "{path}");
         }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// Bounds of ingest.
+/// Limits of indexing.
 #[derive(Debug, Clone, Copy)]
 pub struct IngestSettings {
-    /// Larger files are left out and counted as skipped.
+    /// Maximum bytes of a file; larger files are skipped and counted.
     pub max_file_bytes: u64,
-    /// Most runs that wait for their turn.
+    /// Maximum number of waiting runs.
     pub max_queued_runs: usize,
-    /// Finished runs whose status is kept.
+    /// Maximum number of finished runs with a status.
     pub max_finished_runs: usize,
-    /// Time after which a run no longer holds up runs of other repositories.
+    /// Time after which a run no longer delays runs of other repositories.
     pub run_patience: Duration,
 }

@@ -1,48 +1,48 @@
-//! Files that should have been indexed and could not be, counted and named.
+//! Files that should have been indexed but could not be: their count and names.
 
 use std::{collections::BTreeMap, fmt, io};
 
 use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths, plain_name};
-use codeinfo_worktree::beneath::{self, Fault};
+use codeinfo_worktree::beneath::{self, ObjectFault};
 
-use super::{discover::ignored, scope::Scope};
+use super::{discover::ignored, scope::PathScope};
 
-/// Why a file is not indexed, although nothing asked to leave it out.
+/// Reason why a file could not be indexed, although no rule excludes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// Larger than the limit.
+pub enum SkipReason {
+    /// The file is larger than the limit.
     TooLarge,
-    /// It or its folder could not be read.
+    /// The file or its folder could not be read.
     Unreadable,
-    /// Its path is not UTF-8.
+    /// The path is not UTF-8.
     PathNotUtf8,
-    /// It holds a private key, or is nothing but secrets.
+    /// The file contains a private key, or only secrets.
     HoldsSecret,
-    /// Its content is not in the repository, which is a partial clone.
+    /// The content is not in the repository, which is a partial clone.
     NotFetched,
-    /// A folder that is another repository: a submodule, or a worktree.
+    /// The folder is another repository: a submodule or a worktree.
     Module,
-    /// An ignore file that does not count, or not as a whole.
+    /// The ignore file is ignored, wholly or in part.
     IgnoreFile(ignored::IgnoreError),
 }
 
-impl Reason {
-    /// Says why something could not be read.
-    pub(super) fn of(error: &io::Error) -> Self {
-        match beneath::fault(error) {
-            Some(Fault::Missing) => Self::NotFetched,
+impl SkipReason {
+    /// Converts an error of reading.
+    pub(super) fn from_io_error(error: &io::Error) -> Self {
+        match beneath::as_object_fault(error) {
+            Some(ObjectFault::Missing) => Self::NotFetched,
             _ if error.kind() == io::ErrorKind::FileTooLarge => Self::TooLarge,
             _ => Self::Unreadable,
         }
     }
 
-    /// Whether it is there, and what is known of it from before may still be so.
+    /// Returns true if the file exists and its former index may still be correct.
     pub(super) fn is_passing(self) -> bool {
         matches!(self, Self::Unreadable | Self::NotFetched)
     }
 
-    /// Returns the rule that it is an instance of; an ignore file that does not count is left out by none.
-    pub(super) fn rule(self) -> Option<OmissionRule> {
+    /// Returns the rule of this reason. Ignore files have no rule.
+    pub(super) fn omission_rule(self) -> Option<OmissionRule> {
         Some(match self {
             Self::TooLarge => OmissionRule::TooLarge,
             Self::Unreadable => OmissionRule::Unreadable,
@@ -55,42 +55,42 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IgnoreFile(error) => error.fmt(formatter),
-            reason => formatter.write_str(reason.rule().map_or("", OmissionRule::as_str)),
+            reason => formatter.write_str(reason.omission_rule().map_or("", OmissionRule::as_str)),
         }
     }
 }
 
-/// A file that was skipped.
+/// A skipped file and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedPath {
     /// Path below the root.
     pub path: String,
-    pub reason: Reason,
+    pub reason: SkipReason,
 }
 
-/// Skipped files: all counted, the first few in order of path named.
+/// Skipped files: the count of all, and the names of the first in path order.
 #[derive(Debug, Default)]
-pub(super) struct Skips {
+pub(super) struct SkipSummary {
     pub(super) count: u64,
-    named: BTreeMap<String, Vec<Reason>>,
-    /// The file that was added last, which may have several reasons.
+    named: BTreeMap<String, Vec<SkipReason>>,
+    /// File added last. It may get several reasons.
     last: String,
-    /// What rules left out, these files included.
+    /// Paths excluded by rules, including the skipped files.
     pub(super) omitted: OmittedPaths,
 }
 
-impl Skips {
-    /// How many skipped files are named.
+impl SkipSummary {
+    /// Maximum number of skipped files that are named.
     pub(super) const NAMED: usize = 200;
-    /// How many of them a message names.
+    /// Maximum number of files that a message names.
     const IN_MESSAGE: usize = 10;
 
-    /// Adds a file and a reason. Several reasons of one file come one after the other.
-    pub(super) fn add(&mut self, Skipped { path, reason }: Skipped) {
+    /// Adds a file and a reason. Several reasons of one file must be added one after the other.
+    pub(super) fn add(&mut self, SkippedPath { path, reason }: SkippedPath) {
         if let Some(reasons) = self.named.get_mut(&path) {
             reasons.push(reason);
             return;
@@ -100,30 +100,32 @@ impl Skips {
         }
         self.count += 1;
         self.last.clone_from(&path);
-        match reason.rule() {
+        match reason.omission_rule() {
             Some(OmissionRule::Module) => self.omitted.add_folder(OmissionRule::Module, &path),
             Some(rule) => self.omitted.add_file(rule, &path),
             None => {}
         }
-        // In order: readers run side by side, and the same files make the same message.
+        // A sorted map makes the message independent of the order in which parallel readers finish.
         self.named.insert(path, vec![reason]);
         if Self::NAMED < self.named.len() {
             self.named.pop_last();
         }
     }
 
-    /// Returns the named files, in order of path, and why each was skipped.
-    pub(super) fn named(&self) -> Vec<(String, String)> {
-        self.named.iter().map(|(path, reasons)| (path.clone(), because(reasons))).collect()
+    /// Returns the named files in path order, each with its reasons.
+    pub(super) fn named_files(&self) -> Vec<(String, String)> {
+        self.named.iter().map(|(path, reasons)| (path.clone(), join_reasons(reasons))).collect()
     }
 
-    /// Returns `skipped 2 files: a.txt (too large), b.txt (unreadable)`, or `None` without any.
+    /// Returns a message such as `skipped 2 files: a.txt (too large), b.txt (unreadable)`, or
+    /// `None` if no file was skipped.
     pub(super) fn message(&self) -> Option<String> {
         if self.count == 0 {
             return None;
         }
-        let name =
-            |(path, reasons): (&String, &Vec<Reason>)| format!("{path} ({})", because(reasons));
+        let name = |(path, reasons): (&String, &Vec<SkipReason>)| {
+            format!("{path} ({})", join_reasons(reasons))
+        };
         let named: Vec<String> = self.named.iter().take(Self::IN_MESSAGE).map(name).collect();
         let files = if self.count == 1 { "file" } else { "files" };
         let rest = self.count - named.len() as u64;
@@ -132,25 +134,26 @@ impl Skips {
     }
 }
 
-/// Returns a line for each rule that left something out which was not skipped, and how it is brought back.
+/// Returns a line for each rule that excluded paths (skipped files aside), and how to include one
+/// again.
 pub(super) fn omission_lines(omitted: &OmittedPaths) -> Vec<String> {
     /// Maximum number of paths of one rule that a message names.
     const MAX_EXAMPLES: usize = 5;
-    /// Maximum number of characters of one.
+    /// Maximum characters of such a path.
     const MAX_PATH: usize = 120;
     let groups = omitted.groups().filter(|(rule, _)| !rule.is_failure());
     let line = |(rule, group): (OmissionRule, &OmittedGroup)| {
         let examples: Vec<String> = group
-            .examples(MAX_EXAMPLES)
+            .example_paths(MAX_EXAMPLES)
             .into_iter()
             .map(|path| plain_name(path, MAX_PATH))
             .collect();
-        format!("left out {} ({}): {}", group.counts(), rule.as_str(), examples.join(", "))
+        format!("left out {} ({}): {}", group.describe_counts(), rule.as_str(), examples.join(", "))
     };
     let mut lines: Vec<String> = groups.map(line).collect();
     let mut overruled = omitted.groups().filter(|(rule, _)| rule.can_be_overruled());
     if let Some((_, group)) = overruled.next()
-        && let Some(path) = group.examples(1).first()
+        && let Some(path) = group.example_paths(1).first()
     {
         let path = plain_name(path, MAX_PATH);
         lines.push(format!("(`!{path}` in `.codeinfoignore` brings `{path}` in)"));
@@ -158,35 +161,35 @@ pub(super) fn omission_lines(omitted: &OmittedPaths) -> Vec<String> {
     lines
 }
 
-fn because(reasons: &[Reason]) -> String {
+fn join_reasons(reasons: &[SkipReason]) -> String {
     let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
     reasons.join("; ")
 }
 
-/// The files that are missing in an index since they could not be indexed.
+/// Files that an index lacks because they could not be indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Missing {
-    /// Paths below the root and why, in order of path; at most [`Skips::NAMED`].
+pub struct MissingFiles {
+    /// Paths below the root and reasons, in path order; at most [`SkipSummary::NAMED`].
     pub named: Vec<(String, String)>,
-    /// How many there are.
+    /// Number of all missing files.
     pub total: u64,
 }
 
-impl Missing {
-    /// Takes over what a run skipped.
-    pub(super) fn of(skips: &Skips) -> Self {
-        Self { named: skips.named(), total: skips.count }
+impl MissingFiles {
+    /// Converts the skipped files of a run.
+    pub(super) fn from_summary(skips: &SkipSummary) -> Self {
+        Self { named: skips.named_files(), total: skips.count }
     }
 
-    /// Adds what was known before of the files that a run did not look at.
-    pub(super) fn with_rest(mut self, before: &Self, scope: &Scope) -> Self {
+    /// Adds the missing files known before that are outside the scope of the run.
+    pub(super) fn with_rest(mut self, before: &Self, scope: &PathScope) -> Self {
         let is_covered = |(path, _): &&(String, String)| scope.covers(path);
         let covered = before.named.iter().filter(is_covered).count() as u64;
         self.total += before.total.saturating_sub(covered);
         let rest = before.named.iter().filter(|one| !is_covered(one)).cloned();
         self.named.extend(rest);
         self.named.sort();
-        self.named.truncate(Skips::NAMED);
+        self.named.truncate(SkipSummary::NAMED);
         self
     }
 }
@@ -195,16 +198,16 @@ impl Missing {
 mod tests {
     use super::*;
 
-    const NAMED: usize = Skips::IN_MESSAGE;
+    const NAMED: usize = SkipSummary::IN_MESSAGE;
 
     #[test]
     fn the_first_few_are_named_and_all_are_counted() {
-        let mut skips = Skips::default();
+        let mut skips = SkipSummary::default();
         assert_eq!(skips.message(), None);
-        skips.add(Skipped { path: "a".to_owned(), reason: Reason::Unreadable });
+        skips.add(SkippedPath { path: "a".to_owned(), reason: SkipReason::Unreadable });
         assert_eq!(skips.message().unwrap(), "skipped 1 file: a (unreadable)");
         for at in 0..NAMED {
-            skips.add(Skipped { path: format!("b{at}"), reason: Reason::TooLarge });
+            skips.add(SkippedPath { path: format!("b{at}"), reason: SkipReason::TooLarge });
         }
         assert!(skips.message().unwrap().ends_with("b8 (too large) and 1 more"));
     }
@@ -227,21 +230,21 @@ mod tests {
 
     #[test]
     fn a_file_with_two_reasons_is_named_and_counted_once() {
-        let mut skips = Skips::default();
+        let mut skips = SkipSummary::default();
         for path in ["b", "a"] {
-            skips.add(Skipped { path: path.to_owned(), reason: Reason::TooLarge });
-            skips.add(Skipped { path: path.to_owned(), reason: Reason::Unreadable });
+            skips.add(SkippedPath { path: path.to_owned(), reason: SkipReason::TooLarge });
+            skips.add(SkippedPath { path: path.to_owned(), reason: SkipReason::Unreadable });
         }
         let all = "skipped 2 files: a (too large; unreadable), b (too large; unreadable)";
         assert_eq!(skips.message().unwrap(), all);
-        // Also when it is not named.
-        for at in 0..Skips::NAMED {
-            skips.add(Skipped { path: format!("A{at:03}"), reason: Reason::TooLarge });
+        // The same holds for a file that is not named.
+        for at in 0..SkipSummary::NAMED {
+            skips.add(SkippedPath { path: format!("A{at:03}"), reason: SkipReason::TooLarge });
         }
-        skips.add(Skipped { path: "z".to_owned(), reason: Reason::TooLarge });
-        skips.add(Skipped { path: "z".to_owned(), reason: Reason::Unreadable });
+        skips.add(SkippedPath { path: "z".to_owned(), reason: SkipReason::TooLarge });
+        skips.add(SkippedPath { path: "z".to_owned(), reason: SkipReason::Unreadable });
         assert_eq!(skips.count, 203);
-        let named = skips.named();
+        let named = skips.named_files();
         assert_eq!((named.len(), named[199].0.as_str()), (200, "A199"));
     }
 }

@@ -1,5 +1,5 @@
-//! Which tree a client means that stands in a folder: the one around it, or while that is not indexed, the nearest
-//! one of its repository.
+//! Finds the tree for a client's folder: the enclosing tree, or, until that is indexed, the nearest
+//! tree of its repository.
 
 use std::{
     cmp::Reverse,
@@ -8,28 +8,31 @@ use std::{
 };
 
 use codeinfo_core::{Host, Root};
-use codeinfo_worktree::git::{GIT, Git};
+use codeinfo_worktree::git::{GIT, GitRepository};
 use tracing::{debug, info};
 
-use super::{Ingest, Request, pulse::Pulse, repository};
+use super::{Ingest, IngestRequest, pulse::IoHeartbeat, repository};
 
-/// Of so many trees of a repository the nearest is looked for.
+/// Maximum number of trees of a repository that are compared.
 const MAX_TREES: usize = 50;
-/// So long a question waits for a worktree that joins its repository, which takes a tenth of a second.
+/// Maximum time to wait until a worktree has joined its repository; it usually takes a tenth of a
+/// second.
 const JOINING: Duration = Duration::from_millis(700);
 
-/// The tree that a client means.
+/// The tree that answers for a client's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// The tree, which is indexed.
+pub struct ClientTree {
+    /// An indexed tree.
     pub tree: Root,
-    /// The worktree around the folder, where it is not indexed: `tree` is another one of its repository.
+    /// Worktree around the folder if it is not indexed; `tree` is then another tree of its
+    /// repository.
     pub worktree: Option<PathBuf>,
 }
 
-impl Standing {
-    /// Says that another tree answers, if one does. `shown` is the path of the worktree as clients see it.
-    pub fn notice(&self, shown: &str) -> Option<String> {
+impl ClientTree {
+    /// Returns a notice if another tree answers. `shown` is the path of the worktree as clients see
+    /// it.
+    pub fn build_notice(&self, shown: &str) -> Option<String> {
         self.worktree.as_ref()?;
         Some(format!(
             "`{shown}` is not indexed; `{}`, the nearest indexed tree of its repository, answers for it",
@@ -39,9 +42,10 @@ impl Standing {
 }
 
 impl Ingest {
-    /// Returns the tree that a client means by standing in `folder`, a path of this machine. `None` where no tree
-    /// of a repository around it is indexed.
-    pub async fn standing(&self, folder: &Path) -> Option<Standing> {
+    /// Returns the tree for `folder`, a path of this machine.
+    ///
+    /// Returns `None` if no enclosing repository has an indexed tree.
+    pub async fn find_client_tree(&self, folder: &Path) -> Option<ClientTree> {
         let roots = self.shared.deps.store.roots().await.ok()?;
         if roots.is_empty() || !folder.is_absolute() {
             return None;
@@ -49,25 +53,28 @@ impl Ingest {
         let place = folder.to_owned();
         let deps = &self.shared.deps;
         let host = deps.store.host();
-        let look = move |pulse: &Pulse| find(&place, &roots, host.as_ref(), pulse);
-        deps.lookups.run(folder, deps.tasks.stopping(), look).await.ok()?
+        let look =
+            move |pulse: &IoHeartbeat| find_tree_around(&place, &roots, host.as_ref(), pulse);
+        deps.lookups.run_blocking(folder, deps.tasks.stop_token(), look).await.ok()?
     }
 
-    /// Returns the same after the worktree has joined its repository, if that is not indexed, and worktrees join by
-    /// themselves here. Waits for that only a moment.
-    pub async fn joined(&self, folder: &Path) -> Option<Standing> {
-        let standing = self.standing(folder).await?;
+    /// Returns the tree for `folder` after indexing its worktree, if that is missing and joining is
+    /// enabled.
+    ///
+    /// Waits at most `JOINING` for the run.
+    pub async fn find_or_join_client_tree(&self, folder: &Path) -> Option<ClientTree> {
+        let standing = self.find_client_tree(folder).await?;
         let Some(worktree) = standing.worktree.clone().filter(|_| self.joins) else {
             return Some(standing);
         };
-        let request = Request { path: worktree, ..Request::default() };
-        match self.start(request).await {
+        let request = IngestRequest { path: worktree, ..IngestRequest::default() };
+        match self.start_run(request).await {
             Ok(run) => {
                 info!(run.id = %run, "a worktree joins its repository");
-                let mut status = self.watch(run).ok()?;
+                let mut status = self.watch_run(run).ok()?;
                 let ended = status.wait_for(|status| status.state.is_final());
                 drop(tokio::time::timeout(JOINING, ended).await);
-                self.standing(folder).await
+                self.find_client_tree(folder).await
             }
             Err(error) => {
                 debug!(%error, "a worktree cannot join its repository");
@@ -78,51 +85,62 @@ impl Ingest {
 }
 
 /// Finds the tree around a folder. Blocks on the file system.
-fn find(folder: &Path, roots: &[Root], host: Option<&Host>, pulse: &Pulse) -> Option<Standing> {
+fn find_tree_around(
+    folder: &Path,
+    roots: &[Root],
+    host: Option<&Host>,
+    pulse: &IoHeartbeat,
+) -> Option<ClientTree> {
     let folder = folder.canonicalize().ok()?;
     for around in folder.ancestors() {
         pulse.beat();
-        let own = roots.iter().find(|root| root.folder() == Some(around));
+        let own = roots.iter().find(|root| root.local_folder() == Some(around));
         let is_there = own.is_some_and(|root| root.last_ingest_at.is_some());
         if let Some(own) = own.filter(|_| is_there) {
-            return Some(Standing { tree: own.clone(), worktree: None });
+            return Some(ClientTree { tree: own.clone(), worktree: None });
         }
-        // A worktree that is not indexed, or not to the end.
+        // The worktree is not indexed, or not completely.
         let has_git = around.join(GIT).symlink_metadata().is_ok();
-        if let Some(git) = has_git.then(|| Git::of(around).ok().flatten()).flatten()
-            && let Some(tree) = nearest(&git, roots, host, pulse)
+        if let Some(git) = has_git.then(|| GitRepository::open(around).ok().flatten()).flatten()
+            && let Some(tree) = find_nearest_tree(&git, roots, host, pulse)
         {
-            return Some(Standing { tree: tree.clone(), worktree: Some(around.to_owned()) });
+            return Some(ClientTree { tree: tree.clone(), worktree: Some(around.to_owned()) });
         }
         if let Some(own) = own {
-            return Some(Standing { tree: own.clone(), worktree: None });
+            return Some(ClientTree { tree: own.clone(), worktree: None });
         }
     }
     None
 }
 
-/// Returns the tree of a repository that is most like one of it: of the same commit, else the main one, else the one
-/// that was indexed last. Of what other hosts have, a tree from the same remote counts.
-fn nearest<'a>(
-    git: &Git,
+/// Returns the indexed tree that resembles a repository most: one of the same commit, else the main
+/// worktree, else the tree indexed last. Trees of other hosts count if their remote is the same.
+fn find_nearest_tree<'a>(
+    git: &GitRepository,
     roots: &'a [Root],
     host: Option<&Host>,
-    pulse: &Pulse,
+    pulse: &IoHeartbeat,
 ) -> Option<&'a Root> {
     let owner = repository::looked_up(git, roots, host);
-    let is_tree = |root: &&Root| root.owner() == owner && root.last_ingest_at.is_some();
-    let head = git.head();
+    let is_tree = |root: &&Root| root.chunk_owner() == owner && root.last_ingest_at.is_some();
+    let head = git.head_commit();
     let is_at_head = |root: &Root| {
         pulse.beat();
         let commit = match &root.revision {
             Some(revision) => Some(revision.commit.clone()),
-            None => root.folder().and_then(|path| Git::of(path).ok()??.head()),
+            None => {
+                root.local_folder().and_then(|path| GitRepository::open(path).ok()??.head_commit())
+            }
         };
         commit.is_some() && commit == head
     };
     let mut trees: Vec<&Root> = roots.iter().filter(is_tree).take(MAX_TREES).collect();
     trees.sort_by_cached_key(|root| {
-        Reverse((is_at_head(root), root.folder() == Some(git.main()), root.last_ingest_at))
+        Reverse((
+            is_at_head(root),
+            root.local_folder() == Some(git.main_worktree()),
+            root.last_ingest_at,
+        ))
     });
     trees.into_iter().find(|root| {
         pulse.beat();
@@ -130,14 +148,18 @@ fn nearest<'a>(
     })
 }
 
-/// Whether a tree of a repository is one still: where it was, there may be another repository now.
-fn is_still(tree: &Root, git: &Git, is_same: impl Fn(&Git) -> bool) -> bool {
+/// Returns true if a tree still belongs to the repository; its folder may now contain another one.
+fn is_still(tree: &Root, git: &GitRepository, is_same: impl Fn(&GitRepository) -> bool) -> bool {
     if tree.host.is_some() {
-        // Of what another host has nothing is known here.
+        // The files of other hosts cannot be checked.
         return true;
     }
-    let at = |folder: &Path| Git::of(folder).ok().flatten().filter(&is_same);
+    let at = |folder: &Path| GitRepository::open(folder).ok().flatten().filter(&is_same);
     let Some(revision) = &tree.revision else { return at(&tree.path).is_some() };
-    let own = if revision.store == git.store() { Some(git.clone()) } else { at(&revision.folder) };
-    own.is_some_and(|own| own.commit(&revision.commit).is_ok())
+    let own = if revision.store == git.common_folder() {
+        Some(git.clone())
+    } else {
+        at(&revision.folder)
+    };
+    own.is_some_and(|own| own.resolve_commit(&revision.commit).is_ok())
 }

@@ -1,4 +1,4 @@
-//! What clients see of a run, and how a run reports it.
+//! Status of a run as clients see it, and the sender that reports it.
 
 use std::{
     fmt,
@@ -10,29 +10,29 @@ use codeinfo_core::RunId;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::{scope::Scope, skip::Missing};
+use super::{scope::PathScope, skip::MissingFiles};
 
-/// How far a run is.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Waits for the runs before it.
+pub enum RunState {
+    /// Waits for earlier runs.
     Queued,
-    /// Looks for files and compares them with the store.
+    /// Discovers files and compares them with the store.
     Scanning,
     /// Reads, embeds and writes.
     Embedding,
-    /// Ended; the store holds what the folder holds.
+    /// Ended; the store matches the folder.
     Completed,
-    /// Ended; there was nothing to do.
+    /// Ended without any change.
     Skipped,
-    /// Was stopped. What was indexed before is still there.
+    /// Cancelled. The former index remains.
     Cancelled,
-    /// Failed. What was indexed before is still there.
+    /// Failed. The former index remains.
     Error,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for RunState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Queued => "queued",
@@ -46,8 +46,8 @@ impl fmt::Display for State {
     }
 }
 
-impl State {
-    /// Whether nothing will change any more.
+impl RunState {
+    /// Returns true if the run has ended.
     pub fn is_final(self) -> bool {
         match self {
             Self::Queued | Self::Scanning | Self::Embedding => false,
@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-/// What a run did so far. Field names are a wire promise of `GET /ingest/status`.
+/// Counts of a run. Field names are part of the API of `GET /ingest/status`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunCounts {
@@ -66,46 +66,46 @@ pub struct RunCounts {
     pub chunks: u64,
     /// Chunks that this run embedded and wrote.
     pub embedded: u64,
-    /// Files that could not be indexed: unreadable, too large, or with secrets throughout.
+    /// Files that could not be indexed: unreadable, too large, or full of secrets.
     pub skipped: u64,
-    /// Files that were taken out of the store because they are gone or are skipped now.
+    /// Files deleted from the store because they are gone or now skipped.
     pub deleted: u64,
 }
 
-/// A run as clients see it. Field names are a wire promise of `GET /ingest/status`.
+/// Status of a run for clients. Field names are part of the API of `GET /ingest/status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Status {
+pub struct RunStatus {
     pub run_id: RunId,
-    pub state: State,
+    pub state: RunState,
     /// Name of the root.
     pub root: String,
     pub counts: RunCounts,
-    /// Path below the root of the file that was read last.
+    /// Path below the root of the file read last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_file: Option<String>,
-    /// How many of the files to read are done.
+    /// Number of files done.
     pub file_index: u64,
-    /// How many files are to be read.
+    /// Number of files to read.
     pub file_total: u64,
-    /// 0 to 100.
+    /// Percentage done, 0 to 100.
     pub percent: u8,
-    /// Milliseconds that the rest will take, by the pace so far.
+    /// Estimated milliseconds until the end, from the average pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta_ms: Option<u64>,
-    /// What is worth knowing, such as which files were skipped.
+    /// Remarks on the run, such as the skipped files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Why the run failed.
+    /// Reason why the run failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
 
-impl Status {
-    pub(super) fn queued(run_id: RunId, root: String) -> Self {
+impl RunStatus {
+    pub(super) fn new_queued(run_id: RunId, root: String) -> Self {
         Self {
             run_id,
-            state: State::Queued,
+            state: RunState::Queued,
             root,
             counts: RunCounts::default(),
             current_file: None,
@@ -118,73 +118,75 @@ impl Status {
         }
     }
 
-    /// Moves to a final state.
-    pub(super) fn end(&mut self, state: State) {
+    /// Sets a final state.
+    pub(super) fn set_final_state(&mut self, state: RunState) {
         self.state = state;
         self.current_file = None;
         self.eta_ms = None;
-        if matches!(state, State::Completed | State::Skipped) {
+        if matches!(state, RunState::Completed | RunState::Skipped) {
             self.percent = 100;
         }
     }
 }
 
-/// The reporting end of a status. Clones report to the same one.
+/// Reporting end of a status. Clones report to the same status.
 #[derive(Debug, Clone)]
-pub(super) struct Progress {
-    sender: watch::Sender<Status>,
+pub(super) struct RunProgress {
+    sender: watch::Sender<RunStatus>,
     started: Instant,
-    bytes: Bytes,
-    found: Arc<Mutex<Found>>,
+    bytes: ByteProgress,
+    found: Arc<Mutex<RunFindings>>,
 }
 
-/// What is known of a run at its end, beside its status.
+/// Findings of a run at its end, in addition to its status.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
-    pub(super) missing: Missing,
-    /// The part of the root that it looked at; `None` is the whole.
-    pub(super) part: Option<Arc<Scope>>,
+pub(super) struct RunFindings {
+    pub(super) missing: MissingFiles,
+    /// Part of the root that the run covered; `None` for the whole root.
+    pub(super) part: Option<Arc<PathScope>>,
 }
 
-/// Files differ a thousandfold in size, so that what is left is estimated by bytes.
+/// Bytes done and to do. The remaining time is estimated by bytes, because file sizes differ a
+/// thousandfold.
 #[derive(Debug, Clone, Copy, Default)]
-struct Bytes {
+struct ByteProgress {
     done: u64,
     total: u64,
 }
 
-impl Progress {
-    pub(super) fn new(sender: watch::Sender<Status>) -> Self {
+impl RunProgress {
+    pub(super) fn new(sender: watch::Sender<RunStatus>) -> Self {
         let found = Arc::default();
-        Self { sender, started: Instant::now(), bytes: Bytes::default(), found }
+        Self { sender, started: Instant::now(), bytes: ByteProgress::default(), found }
     }
 
-    /// Notes what is known at the end.
-    pub(super) fn end(&self, found: Found) {
+    /// Records the findings.
+    pub(super) fn record_findings(&self, found: RunFindings) {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
-    /// Returns what was noted.
-    pub(super) fn found(&self) -> Found {
+    /// Returns the recorded findings.
+    pub(super) fn findings(&self) -> RunFindings {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
+    pub(super) fn update_status(&self, change: impl FnOnce(&mut RunStatus)) {
         self.sender.send_modify(change);
     }
 
-    /// Says that reading begins.
-    pub(super) fn embedding(&mut self, files: usize, bytes: u64) {
+    /// Sets the state to embedding and resets the clock.
+    pub(super) fn start_embedding(&mut self, files: usize, bytes: u64) {
         self.started = Instant::now();
-        self.bytes = Bytes { done: 0, total: bytes };
-        self.update(|status| {
-            status.state = State::Embedding;
+        self.bytes = ByteProgress { done: 0, total: bytes };
+        self.update_status(|status| {
+            status.state = RunState::Embedding;
             status.file_total = files as u64;
         });
     }
 
-    /// Says that a file is read. A reader that hung may still say so when the run has ended.
-    pub(super) fn reading(&self, path: &str) {
+    /// Reports the file being read. Does nothing after the run has ended, when a stuck reader may
+    /// still call this.
+    pub(super) fn set_current_file(&self, path: &str) {
         self.sender.send_if_modified(|status| {
             let is_at_work = !status.state.is_final();
             if is_at_work {
@@ -194,28 +196,28 @@ impl Progress {
         });
     }
 
-    /// Says that further files are done.
-    pub(super) fn done(&mut self, files: u64, bytes: u64, counts: RunCounts) {
+    /// Reports that more files are done.
+    pub(super) fn add_done_files(&mut self, files: u64, bytes: u64, counts: RunCounts) {
         let elapsed = self.started.elapsed();
         self.bytes.done = self.bytes.done.saturating_add(bytes);
-        let Bytes { done, total } = self.bytes;
-        self.update(|status| {
+        let ByteProgress { done, total } = self.bytes;
+        self.update_status(|status| {
             status.counts = counts;
             status.file_index += files;
-            // 100 is kept for the end.
-            let percent = share(status.file_index, status.file_total).min(99);
+            // 100 is reserved for the end.
+            let percent = compute_percent(status.file_index, status.file_total).min(99);
             status.percent = u8::try_from(percent).unwrap_or(99);
             status.eta_ms = left_ms(elapsed, done, total);
         });
     }
 }
 
-fn share(index: u64, total: u64) -> u64 {
+fn compute_percent(index: u64, total: u64) -> u64 {
     (index * 100).checked_div(total).unwrap_or(0)
 }
 
-/// Returns how long the rest will take at the pace of the whole so far, which does not jump about as
-/// the pace of the moment does.
+/// Estimates the remaining time from the average pace of the whole run, which is steadier than the
+/// current pace.
 fn left_ms(elapsed: Duration, done: u64, total: u64) -> Option<u64> {
     let elapsed_ms = elapsed.as_millis();
     let left = u128::from(total.saturating_sub(done));

@@ -1,12 +1,11 @@
-//! Keeps roots as their folders are: sees changes, waits until they pause, and asks for runs.
+//! Keeps indexes current: notices changes, waits for a pause, and requests runs.
 //!
-//! A few changed paths are checked alone, and a run follows only if they differ from the store.
-//! Many changes, lost events and changed ignore files make a run of the whole root, which compares
-//! sizes and times first. Where the system cannot watch, roots are compared at intervals.
+//! A few changed paths are checked first, and a run follows only if they differ from the store.
+//! More than 200 paths, lost events or changed ignore files cause a run of the whole root, which
+//! compares sizes and times first. A root that the system cannot watch is compared at intervals.
 //!
-//! More than 200 paths count as many. On Linux each folder that is walked is watched by itself, so
-//! that ignored ones cost nothing. A client's request never joins a run of the watcher: another
-//! run follows.
+//! On Linux each walked folder has its own watch, so that ignored folders cost nothing. A client's
+//! request never joins a run of the watcher; it gets another run.
 
 mod events;
 mod folders;
@@ -23,101 +22,101 @@ use codeinfo_core::{LastRun, Root, RootId};
 use tracing::{debug, info, warn};
 
 use self::{
-    events::{FsWatcher, Seen},
-    pending::What,
-    watched::Watched,
+    events::{FsWatcher, WatchEvent},
+    pending::ChangeSet,
+    watched::WatchedRoot,
 };
 use super::{
-    Shared,
+    IngestState,
     error::IngestError,
-    pipeline::{self, Job, Origin},
-    plan::Mode,
-    pulse::Watchdog,
-    scope::Scope,
+    pipeline::{self, IngestJob, RunOrigin},
+    plan::RunMode,
+    pulse::IoWatchdog,
+    scope::PathScope,
 };
 
-/// How often roots are looked up, and whether their folders are still the same.
+/// Interval of checks for new roots and replaced folders.
 const SYNC: Duration = Duration::from_secs(1);
-/// How often a root that cannot be watched is compared with its folder.
+/// Interval of comparisons of a root that cannot be watched.
 const COMPARE: Duration = Duration::from_secs(30);
-/// How soon a root is tried again whose run could not be asked for.
+/// Delay until a run that could not be requested is retried.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// Whether a root is kept as its folder is.
+/// Watch status of a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Watching {
-    /// Nothing watches in this process.
+pub enum WatchStatus {
+    /// This process does not watch.
     Off,
-    /// Changes are taken up at once.
+    /// Changes are indexed at once.
     On,
-    /// They are not, or later; says why.
+    /// Changes are indexed late or not at all, for the given reason.
     Failed(String),
 }
 
-/// How each root does that is watched, for all who ask.
+/// Faults of the watched roots, shared with the readers of their status.
 #[derive(Debug, Default)]
-pub(super) struct Watches {
-    /// Why those are not watched that are not; `None` while nothing is.
+pub(super) struct WatchFaults {
+    /// Faults by root; `None` until watching starts.
     faults: Mutex<Option<HashMap<RootId, String>>>,
 }
 
-impl Watches {
-    /// Notes that roots are watched from now on.
-    pub(super) fn begin(&self) {
-        self.put(HashMap::new());
+impl WatchFaults {
+    /// Records that watching has started.
+    pub(super) fn start_watching(&self) {
+        self.set_faults(HashMap::new());
     }
 
-    fn put(&self, faults: HashMap<RootId, String>) {
+    fn set_faults(&self, faults: HashMap<RootId, String>) {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(faults);
     }
 
-    pub(super) fn of(&self, root: RootId) -> Watching {
+    pub(super) fn watch_status(&self, root: RootId) -> WatchStatus {
         match &*self.faults.lock().unwrap_or_else(PoisonError::into_inner) {
-            None => Watching::Off,
-            Some(faults) => faults.get(&root).cloned().map_or(Watching::On, Watching::Failed),
+            None => WatchStatus::Off,
+            Some(faults) => faults.get(&root).cloned().map_or(WatchStatus::On, WatchStatus::Failed),
         }
     }
 }
 
-/// Watches until the process stops.
-pub(super) async fn watch(shared: Arc<Shared>) {
-    let stopping = shared.deps.tasks.stopping().clone();
-    // Its own, so that what hangs in the system's watcher keeps no run from a root.
-    let watcher = FsWatcher::open(Watchdog::new(shared.deps.tasks.clone()));
-    // Its own, so that a look-up that somebody else waits for is no silence.
-    let looks = Watchdog::new(shared.deps.tasks.clone());
-    let mut watch = Watch { watcher, looks, roots: HashMap::new(), shared };
+/// Watches all roots until the process stops.
+pub(super) async fn watch_roots(shared: Arc<IngestState>) {
+    let stopping = shared.deps.tasks.stop_token().clone();
+    // A separate watchdog, so that a hanging watcher does not block runs.
+    let watcher = FsWatcher::open(IoWatchdog::new(shared.deps.tasks.clone()));
+    // A separate watchdog, so that a look-up for another task does not count as silence.
+    let looks = IoWatchdog::new(shared.deps.tasks.clone());
+    let mut watch = RootWatcher { watcher, looks, roots: HashMap::new(), shared };
     let mut sync_at = Instant::now();
     while !stopping.is_cancelled() {
         if sync_at <= Instant::now() {
-            watch.sync().await;
-            watch.report();
+            watch.sync_roots().await;
+            watch.report_faults();
             sync_at = Instant::now() + SYNC;
         }
-        let wake = watch.roots.values().filter_map(|root| root.pending.due()).min();
+        let wake = watch.roots.values().filter_map(|root| root.pending.due_at()).min();
         let wake = wake.map_or(sync_at, |due| due.min(sync_at));
         tokio::select! {
             () = stopping.cancelled() => break,
-            seen = watch.watcher.next() => watch.note(&seen),
+            seen = watch.watcher.next() => watch.record_event(&seen),
             () = tokio::time::sleep_until(wake.into()) => {
-                watch.refresh().await;
-                watch.report();
+                watch.refresh_due_roots().await;
+                watch.report_faults();
             }
         }
     }
 }
 
-struct Watch {
+struct RootWatcher {
     watcher: FsWatcher,
-    /// For asking which folders and commits roots are.
-    looks: Watchdog,
-    roots: HashMap<RootId, Watched>,
-    shared: Arc<Shared>,
+    /// Watchdog for looking up the folders and commits of roots.
+    looks: IoWatchdog,
+    roots: HashMap<RootId, WatchedRoot>,
+    shared: Arc<IngestState>,
 }
 
-impl Watch {
-    /// Takes up roots that are new or whose folder is another one now, and lets go of removed ones.
-    async fn sync(&mut self) {
+impl RootWatcher {
+    /// Adds new roots and roots whose folder was replaced, and removes deleted ones.
+    async fn sync_roots(&mut self) {
         let known = match self.shared.deps.store.roots().await {
             Ok(known) => known.into_iter().filter(|root| root.host.is_none()).collect::<Vec<_>>(),
             Err(error) => {
@@ -126,30 +125,31 @@ impl Watch {
             }
         };
         let ids: Vec<RootId> = known.iter().map(|root| root.id).collect();
-        let removed: Vec<Watched> =
+        let removed: Vec<WatchedRoot> =
             self.roots.extract_if(|id, _| !ids.contains(id)).map(|(_, root)| root).collect();
-        for Watched { root, folders, .. } in removed {
+        for WatchedRoot { root, folders, .. } in removed {
             debug!(root.name = %root.name, "root is no longer watched");
-            self.watcher.forget(&self.shared.deps, folders).await;
-            let shares = |other: &&mut Watched| {
+            self.watcher.unwatch_folders(&self.shared.deps, folders).await;
+            let shares = |other: &&mut WatchedRoot| {
                 let path = &other.root.path;
                 path.starts_with(&root.path) || root.path.starts_with(path)
             };
-            // What was let go of may be part of another root too.
+            // The removed watches may have covered parts of other roots.
             let now = Instant::now();
             self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
         }
         let deps = &self.shared.deps;
-        let places = folders::identities(&self.looks, deps.tasks.stopping(), &known).await;
+        let places = folders::load_identities(&self.looks, deps.tasks.stop_token(), &known).await;
         for (root, place) in known.into_iter().zip(places) {
-            let watched = self.roots.entry(root.id).or_insert_with(|| Watched::new(root.clone()));
+            let watched =
+                self.roots.entry(root.id).or_insert_with(|| WatchedRoot::new(root.clone()));
             watched.is_silent = place.is_none();
             let Some(place) = place else { continue };
             let is_back = place.is_some() && place != watched.place;
             if place.is_none() && watched.place.is_some() {
                 info!(root.name = %root.name, "folder or branch of a watched root is gone");
                 let folders = std::mem::take(&mut watched.folders);
-                self.watcher.forget(deps, folders).await;
+                self.watcher.unwatch_folders(deps, folders).await;
             }
             watched.root = root;
             watched.place = place;
@@ -162,45 +162,49 @@ impl Watch {
         }
     }
 
-    /// Says how each root does.
-    fn report(&self) {
-        let fault = |(id, watched): (&RootId, &Watched)| Some((*id, watched.fault()?));
-        self.shared.watches.put(self.roots.iter().filter_map(fault).collect());
+    /// Publishes the fault of each root.
+    fn report_faults(&self) {
+        let fault = |(id, watched): (&RootId, &WatchedRoot)| Some((*id, watched.fault_message()?));
+        self.shared.watches.set_faults(self.roots.iter().filter_map(fault).collect());
     }
 
-    /// Notes what the system reported.
-    fn note(&mut self, seen: &Seen) {
+    /// Records the changes that the system reported.
+    fn record_event(&mut self, seen: &WatchEvent) {
         let now = Instant::now();
         for watched in self.roots.values_mut() {
             match seen {
-                Seen::Lost => watched.pending.note_all(now),
-                Seen::Paths(paths) => paths.iter().for_each(|path| watched.note(path, now)),
+                WatchEvent::Lost => watched.pending.note_all(now),
+                WatchEvent::Paths(paths) => {
+                    for path in paths {
+                        watched.record_change(path, now);
+                    }
+                }
             }
         }
     }
 
-    /// Brings roots up to date whose changes have paused.
-    async fn refresh(&mut self) {
+    /// Updates the roots whose changes have paused.
+    async fn refresh_due_roots(&mut self) {
         let now = Instant::now();
-        for root in self.shared.runs().take_deferred() {
+        for root in self.shared.lock_runs().take_deferred() {
             if let Some(watched) = self.roots.get_mut(&root) {
                 watched.pending.note_all(now);
             }
         }
-        let is_due = |watched: &Watched| watched.pending.due().is_some_and(|due| due <= now);
+        let is_due = |watched: &WatchedRoot| watched.pending.due_at().is_some_and(|due| due <= now);
         let due: Vec<RootId> =
             self.roots.iter().filter(|(_, root)| is_due(root)).map(|(id, _)| *id).collect();
         for id in due {
-            let is_active = self.shared.runs().is_active(id);
+            let is_active = self.shared.lock_runs().is_active(id);
             let Some(watched) = self.roots.get_mut(&id) else { continue };
-            // A thread that hung there may still do so.
+            // An abandoned thread may still hang there.
             let is_held = self.shared.deps.watchdog.is_held(&watched.root.path);
             if is_active || is_held || watched.place.is_none() {
-                watched.pending.postpone(now + RETRY);
+                watched.pending.postpone_until(now + RETRY);
                 continue;
             }
-            let what = watched.pending.take();
-            match reconcile(&self.shared, &self.watcher, watched, &what).await {
+            let what = watched.pending.take_changes();
+            match reconcile_root(&self.shared, &self.watcher, watched, &what).await {
                 Ok(()) => watched.failed = None,
                 Err(IngestError::Cancelled) => return,
                 Err(error @ IngestError::Stalled { .. }) => {
@@ -208,7 +212,7 @@ impl Watch {
                     warn!(root.name = %watched.root.name, %error, "watched root hangs");
                     watched.pending.put_back(what, Instant::now() + SYNC);
                 }
-                // The next check of the roots sees whether the folder is still there.
+                // The next check of the roots finds out whether the folder still exists.
                 Err(error) => {
                     watched.failed = Some(error.to_string());
                     debug!(root.id = %id, %error, "watched root could not be brought up to date");
@@ -219,18 +223,18 @@ impl Watch {
     }
 }
 
-/// Watches what is new, and asks for a run if there is something to do.
-async fn reconcile(
-    shared: &Shared,
+/// Watches new folders and requests a run if there is something to do.
+async fn reconcile_root(
+    shared: &IngestState,
     system: &FsWatcher,
-    watched: &mut Watched,
-    what: &What,
+    watched: &mut WatchedRoot,
+    what: &ChangeSet,
 ) -> Result<(), IngestError> {
     let scope = match what {
-        What::Everything => None,
-        What::Paths(paths) => Some(Arc::new(Scope::new(paths.clone()))),
+        ChangeSet::Everything => None,
+        ChangeSet::Paths(paths) => Some(Arc::new(PathScope::new(paths.clone()))),
     };
-    // Before the check: what changes from here on is reported.
+    // The watches come before the check, so that later changes are reported.
     let limit = system.watch_for(&shared.deps, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {
@@ -243,11 +247,11 @@ async fn reconcile(
     }
     let deps = &shared.deps;
     if let Some(scope) = &scope
-        && !pipeline::changes(deps, &watched.root, scope, deps.tasks.stopping()).await?
+        && !pipeline::has_changes(deps, &watched.root, scope, deps.tasks.stop_token()).await?
     {
         return Ok(());
     }
     let root = Root { last_run: LastRun::Completed, ..watched.root.clone() };
-    let job = Job { root, mode: Mode::Changes, scope, origin: Origin::Watch };
-    shared.admit(&mut shared.runs(), job).map(drop)
+    let job = IngestJob { root, mode: RunMode::Changes, scope, origin: RunOrigin::Watch };
+    shared.admit_job(&mut shared.lock_runs(), job).map(drop)
 }

@@ -1,7 +1,7 @@
-//! A worker, which takes runs off the queue, one after the other.
+//! Worker that runs queued jobs one after another.
 //!
-//! Runs work one after the other. On other repositories than the one at work, the watcher's runs may pass, and one
-//! that people asked for once the one at work has taken long.
+//! Two further workers run jobs of other repositories in parallel: runs of the watcher at once, and
+//! runs of clients when the working one has taken long.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use codeinfo_store::StoreError;
 use tracing::{error, info};
 
 use super::{
-    Shared,
+    IngestState,
     error::IngestError,
     past::PastRun,
-    pipeline::{self, Origin},
-    runs::{Lane, Next},
-    status::{Found, Progress, State},
+    pipeline::{self, RunOrigin},
+    runs::{NextRun, WorkerLane},
+    status::{RunFindings, RunProgress, RunState},
 };
 
-/// Works until the process stops; then ends what waits as cancelled.
-pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {
-    let stopping = shared.deps.tasks.stopping().clone();
+/// Works until the process stops, then cancels the waiting runs.
+pub(super) async fn run_worker(shared: Arc<IngestState>, lane: WorkerLane) {
+    let stopping = shared.deps.tasks.stop_token().clone();
     while !stopping.is_cancelled() {
-        // Before looking, so that no word of a new run is missed.
+        // Subscribes before looking, so that no notification of a new run is missed.
         let queued = shared.queued.notified();
-        let next = shared.runs().next(lane);
+        let next = shared.lock_runs().take_next_run(lane);
         if let Some(next) = next {
-            run(&shared, next).await;
+            execute_run(&shared, next).await;
             continue;
         }
-        let spare_from = shared.runs().spare_from().filter(|_| lane == Lane::Spare);
+        let spare_from = shared.lock_runs().spare_from().filter(|_| lane == WorkerLane::Spare);
         let may_pass = async {
             match spare_from {
                 Some(at) => tokio::time::sleep_until(at).await,
@@ -42,46 +42,46 @@ pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {
             () = may_pass => {}
         }
     }
-    shared.runs().cancel_queued();
+    shared.lock_runs().cancel_queued();
 }
 
-/// Carries out one run and notes how it ended. A run is a task of its own, so that a panic in it
-/// ends the run and not the worker.
-async fn run(shared: &Arc<Shared>, next: Next) {
-    let Next { run, job, sender, cancel } = next;
+/// Executes one run and records its end. The run is a separate task, so that a panic does not end
+/// the worker.
+async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
+    let NextRun { run, job, sender, cancel } = next;
     let name = job.root.name.clone();
     info!(run.id = %run, root.name = %name, root.path = %job.root.path.display(), "run started");
-    let progress = Progress::new(sender.clone());
+    let progress = RunProgress::new(sender.clone());
     let (at_end, started_at) = (progress.clone(), Timestamp::now());
     let (root, origin, again) = (job.root.id, job.origin, job.clone());
     let mut is_lost = false;
     let deps = shared.deps.clone();
     let cancelled = cancel.clone();
-    let running = async move { pipeline::run(&deps, job, progress, cancel).await };
+    let running = async move { pipeline::run_job(&deps, job, progress, cancel).await };
     let ended =
         shared.deps.tasks.spawn_handle(running).await.unwrap_or_else(|panic| Err(panic.into()));
     let (state, failure) = match ended {
         Ok(state) => (state, None),
-        Err(IngestError::Cancelled) => (State::Cancelled, None),
-        // Other parts may fail because they are stopping too.
+        Err(IngestError::Cancelled) => (RunState::Cancelled, None),
+        // A stop may make other parts fail.
         Err(failure) if cancelled.is_cancelled() => {
             info!(run.id = %run, error = %failure, "cancelled run failed");
-            (State::Cancelled, None)
+            (RunState::Cancelled, None)
         }
         Err(failure @ IngestError::Store(StoreError::Leased { .. })) => {
             info!(run.id = %run, root.name = %name, %failure, "another process is at work");
-            if origin == Origin::Watch {
-                shared.runs().defer(root);
+            if origin == RunOrigin::Watch {
+                shared.lock_runs().defer_root(root);
             }
-            (State::Error, Some(failure.to_string()))
+            (RunState::Error, Some(failure.to_string()))
         }
         Err(failure) => {
             let cause = std::error::Error::source(&failure).map(ToString::to_string);
             error!(run.id = %run, root.name = %name, error = %failure, cause, "run failed");
             let message = format!("`{name}` could not be indexed: {failure}");
-            shared.deps.failures.note("runs", (failure.code().as_str(), &message), None);
-            is_lost = failure.resumes();
-            (State::Error, Some(failure.explain()))
+            shared.deps.failures.record_failure("runs", (failure.code().as_str(), &message), None);
+            is_lost = failure.is_resumable();
+            (RunState::Error, Some(failure.failure_message()))
         }
     };
     let (counts, notes) = {
@@ -99,14 +99,14 @@ async fn run(shared: &Arc<Shared>, next: Next) {
         deleted = counts.deleted,
         "run ended"
     );
-    let Found { missing, part } = at_end.found();
+    let RunFindings { missing, part } = at_end.findings();
     let message = failure.clone().or(notes);
     let past = PastRun { state, started_at, ended_at: Timestamp::now(), counts, message, missing };
-    let mut runs = shared.runs();
-    runs.note(root, past, part.as_deref());
-    runs.end(run, state, failure);
+    let mut runs = shared.lock_runs();
+    runs.record_run(root, past, part.as_deref());
+    runs.end_run(run, state, failure);
     if is_lost {
-        runs.lose(again);
+        runs.add_lost_job(again);
         shared.lost.notify_one();
     }
     drop(runs);

@@ -2,14 +2,14 @@
 
 /// How the comments of a language begin and end.
 #[derive(Debug, Clone, Copy)]
-pub struct Comments {
+pub struct CommentSyntax {
     /// Starts of comments that end with their line.
     pub line: &'static [&'static str],
     /// Starts and ends of comments that may go on over lines.
     pub block: &'static [(&'static str, &'static str)],
 }
 
-impl Comments {
+impl CommentSyntax {
     /// None, or none that are known.
     pub const NONE: Self = Self { line: &[], block: &[] };
     /// Those of C and of the many languages that took them over.
@@ -24,7 +24,7 @@ impl Comments {
     }
 
     /// Whether a line, without its indentation, starts or ends a comment.
-    pub fn leads(&self, line: &str) -> bool {
+    pub fn starts_with_delimiter(&self, line: &str) -> bool {
         self.line.iter().any(|mark| line.starts_with(mark))
             || self
                 .block
@@ -33,10 +33,10 @@ impl Comments {
     }
 
     /// Returns whether a line starts or continues a comment: those in `/* */` often have a star each.
-    pub(crate) fn starts(&self, line: &str) -> bool {
+    pub(crate) fn is_comment_line(&self, line: &str) -> bool {
         let line = line.trim_start();
         let has_stars = || self.block.iter().any(|(start, _)| *start == "/*");
-        self.leads(line) || line.starts_with('*') && has_stars()
+        self.starts_with_delimiter(line) || line.starts_with('*') && has_stars()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Returns the language of a file, or `None` for text of no known language.
-pub fn language(path: &str, text: &str) -> Option<&'static Language> {
+pub fn detect_language(path: &str, text: &str) -> Option<&'static Language> {
     match by_path(path).or_else(|| by_first_line(text)) {
         Some(known) if *known == c::C && path.ends_with(['h', 'H']) && c::looks_like_cpp(text) => {
             Some(&c::CPP)
@@ -25,20 +25,20 @@ pub fn by_path(path: &str) -> Option<&'static Language> {
 }
 
 /// Returns the language of this lower-case name.
-pub fn named(name: &str) -> Option<&'static Language> {
-    languages::all().find(|language| language.name == name)
+pub fn find_language(name: &str) -> Option<&'static Language> {
+    languages::iter_all().find(|language| language.name == name)
 }
 
 /// Whether a word of a question ends as names of files do, and hardly anything else.
 pub fn is_file_name(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(stem, extension)| {
         let is_asked = |one: &Language| one.asked_extensions.contains(&extension);
-        !stem.is_empty() && languages::all().any(is_asked)
+        !stem.is_empty() && languages::iter_all().any(is_asked)
     })
 }
 
 fn by_file_name(name: &str) -> Option<&'static Language> {
-    languages::all().find(|language| {
+    languages::iter_all().find(|language| {
         language.file_names.contains(&name)
             || language.file_name_starts.iter().any(|start| name.starts_with(start))
     })
@@ -50,7 +50,7 @@ fn by_extension(name: &str) -> Option<&'static Language> {
         return None;
     }
     let extension = extension.to_ascii_lowercase();
-    languages::all().find(|language| language.extensions.contains(&extension.as_str()))
+    languages::iter_all().find(|language| language.extensions.contains(&extension.as_str()))
 }
 
 fn by_first_line(text: &str) -> Option<&'static Language> {
@@ -61,7 +61,7 @@ fn by_first_line(text: &str) -> Option<&'static Language> {
         program => program,
     };
     let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    languages::all().find(|language| language.shebangs.contains(&program))
+    languages::iter_all().find(|language| language.shebangs.contains(&program))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn names_extensions_and_first_lines_tell_the_language() {
-        let language = |path, text| language(path, text).map(|language| language.name);
+        let language = |path, text| detect_language(path, text).map(|language| language.name);
         assert_eq!(language("src/main.rs", ""), Some("rust"));
         assert_eq!(language("a/B.TSX", ""), Some("tsx"));
         assert_eq!(language("CMakeLists.txt", ""), Some("cmake"));
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn every_key_leads_to_its_language() {
-        for one in languages::all() {
+        for one in languages::iter_all() {
             let files = one.file_names.iter().map(|name| format!("a/{name}"));
             let starts = one.file_name_starts.iter().map(|start| format!("{start}old"));
             let extensions = one.extensions.iter().map(|extension| format!("a.b.{extension}"));
@@ -97,11 +97,15 @@ mod tests {
                 assert_eq!(by_path(&path), Some(one), "{path}");
             }
             for program in one.shebangs {
-                assert_eq!(language("a", &format!("#!/bin/{program}\n")), Some(one), "{program}");
+                assert_eq!(
+                    detect_language("a", &format!("#!/bin/{program}\n")),
+                    Some(one),
+                    "{program}"
+                );
             }
-            assert_eq!(named(one.name), Some(one));
+            assert_eq!(find_language(one.name), Some(one));
         }
-        assert_eq!(named("Rust"), None);
+        assert_eq!(find_language("Rust"), None);
     }
 
     #[test]
@@ -116,7 +120,7 @@ mod tests {
 
     #[test]
     fn headers_are_cpp_when_they_use_its_words() {
-        let language = |path, text| language(path, text).map(|language| language.name);
+        let language = |path, text| detect_language(path, text).map(|language| language.name);
         assert_eq!(language("a.h", "int f(void);\n"), Some("c"));
         assert_eq!(language("a.h", "namespace a {\nint f();\n}\n"), Some("cpp"));
         assert_eq!(language("a.h", "// not std::string\nint f(void);\n"), Some("c"));

@@ -2,24 +2,24 @@
 
 /// A parsed language.
 #[derive(Debug)]
-pub struct Grammar {
-    pub parser: Parser,
+pub struct GrammarRules {
+    pub parser: ParserId,
     /// Stands between the names of a qualified symbol.
     pub separator: &'static str,
     /// Node kinds that are more than glue.
-    pub rules: &'static [Rule],
+    pub rules: &'static [NodeRule],
     /// Node kinds whose text is not parsed, so that the words of its lines say what it defines.
     pub unread: &'static [&'static str],
     /// Node kinds below a type, or below one another, that list the types it extends or implements, and
     /// fields of types that hold one.
     pub heritage: &'static [&'static str],
     /// How the bodies of functions are found without a parser; `None` where they are not.
-    pub bodies: Option<Bodies>,
+    pub bodies: Option<BodySyntax>,
 }
 
 /// The parsers there are. `codeinfo-chunk` brings each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parser {
+pub enum ParserId {
     Bash,
     C,
     Cpp,
@@ -35,16 +35,16 @@ pub enum Parser {
     Typescript,
 }
 
-impl Parser {
+impl ParserId {
     /// How many there are.
     pub const COUNT: usize = Self::Typescript as usize + 1;
 }
 
 /// How the bodies of functions are found.
 #[derive(Debug, Clone, Copy)]
-pub enum Bodies {
+pub enum BodySyntax {
     Braces {
-        lexis: Lexis,
+        lexis: LexicalSyntax,
         /// Words before a brace by which definitions follow in it.
         containers: &'static [&'static str],
     },
@@ -54,7 +54,7 @@ pub enum Bodies {
 
 /// How comments and strings look, which may hold braces, and where statements end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lexis {
+pub enum LexicalSyntax {
     C,
     Csharp,
     Go,
@@ -67,16 +67,16 @@ pub enum Lexis {
 
 /// What a node kind means.
 #[derive(Debug, Clone, Copy)]
-pub struct Rule {
+pub struct NodeRule {
     pub kind: &'static str,
-    pub construct: Construct,
-    pub name: Name,
-    pub defines: Defines,
+    pub construct: ConstructKind,
+    pub name: NameSource,
+    pub defines: DefinitionCondition,
 }
 
 /// Which nodes of a kind define their name, and do not only declare it or add to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Defines {
+pub enum DefinitionCondition {
     Always,
     /// Those that have a body: `struct a {…}`, but not `struct a;`.
     WithBody,
@@ -88,7 +88,7 @@ pub enum Defines {
 
 /// What a piece of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Construct {
+pub enum ConstructKind {
     /// A function or method: one chunk where it fits.
     Definition,
     /// A type or a section, made of definitions: one chunk where it is small.
@@ -109,7 +109,7 @@ pub enum Construct {
 
 /// Where a node has its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Name {
+pub enum NameSource {
     /// In this field.
     Field(&'static str),
     /// In this field, after pointers, parameters and arguments: C's `*f(int)`.
@@ -125,51 +125,55 @@ pub enum Name {
     None,
 }
 
-pub(crate) const fn rule(kind: &'static str, construct: Construct, name: Name) -> Rule {
-    Rule { kind, construct, name, defines: Defines::Always }
+pub(crate) const fn node_rule(
+    kind: &'static str,
+    construct: ConstructKind,
+    name: NameSource,
+) -> NodeRule {
+    NodeRule { kind, construct, name, defines: DefinitionCondition::Always }
 }
 
-pub(crate) const fn definition(kind: &'static str) -> Rule {
-    rule(kind, Construct::Definition, Name::Field("name"))
+pub(crate) const fn definition_node(kind: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Definition, NameSource::Field("name"))
 }
 
-pub(crate) const fn container(kind: &'static str) -> Rule {
-    rule(kind, Construct::Container, Name::Field("name"))
+pub(crate) const fn container_node(kind: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Container, NameSource::Field("name"))
 }
 
-pub(crate) const fn scope(kind: &'static str) -> Rule {
-    rule(kind, Construct::Scope, Name::Field("name"))
+pub(crate) const fn scope_node(kind: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Scope, NameSource::Field("name"))
 }
 
-pub(crate) const fn value(kind: &'static str) -> Rule {
-    rule(kind, Construct::Value, Name::Field("name"))
+pub(crate) const fn value_node(kind: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Value, NameSource::Field("name"))
 }
 
-pub(crate) const fn label(kind: &'static str, field: &'static str) -> Rule {
-    rule(kind, Construct::Label, Name::Field(field))
+pub(crate) const fn label_node(kind: &'static str, field: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Label, NameSource::Field(field))
 }
 
-pub(crate) const fn wrapper(kind: &'static str) -> Rule {
-    rule(kind, Construct::Wrapper, Name::Inner)
+pub(crate) const fn wrapper_node(kind: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Wrapper, NameSource::Inner)
 }
 
-pub(crate) const fn transparent(kind: &'static str) -> Rule {
-    rule(kind, Construct::Transparent, Name::None)
+pub(crate) const fn transparent_node(kind: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Transparent, NameSource::None)
 }
 
-pub(crate) const fn lead(kind: &'static str) -> Rule {
-    rule(kind, Construct::Lead, Name::None)
+pub(crate) const fn lead_node(kind: &'static str) -> NodeRule {
+    node_rule(kind, ConstructKind::Lead, NameSource::None)
 }
 
-impl Rule {
-    pub(crate) const fn defining(self, defines: Defines) -> Self {
+impl NodeRule {
+    pub(crate) const fn with_condition(self, defines: DefinitionCondition) -> Self {
         Self { defines, ..self }
     }
 }
 
-impl Grammar {
+impl GrammarRules {
     /// Returns what a node kind means; `None` for glue.
-    pub fn rule(&self, kind: &str) -> Option<&'static Rule> {
+    pub fn find_rule(&self, kind: &str) -> Option<&'static NodeRule> {
         self.rules.iter().find(|rule| rule.kind == kind)
     }
 }

@@ -2,7 +2,7 @@
 
 /// A file to read first. The order is the one in which they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Landmark {
+pub enum LandmarkKind {
     /// A README.
     Readme,
     /// The manifest of a package.
@@ -37,7 +37,7 @@ const MAX_FOLDERS: usize = 3;
 const MAX_PYTHON_FOLDERS: usize = 2;
 
 /// Returns what kind of landmark a file is, by its path below the repository.
-pub fn landmark(path: &str) -> Option<Landmark> {
+pub fn detect_landmark(path: &str) -> Option<LandmarkKind> {
     let path = path.to_ascii_lowercase();
     let folders = path.matches('/').count();
     let name = path.rsplit('/').next().unwrap_or(&path);
@@ -46,29 +46,31 @@ pub fn landmark(path: &str) -> Option<Landmark> {
         return None;
     }
     if stem == "readme" && ["", "md", "rst", "txt", "adoc"].contains(&extension) {
-        return Some(Landmark::Readme);
+        return Some(LandmarkKind::Readme);
     }
     if MANIFESTS.contains(&name) || MANIFEST_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-        return Some(Landmark::Manifest);
+        return Some(LandmarkKind::Manifest);
     }
-    let is_code = crate::detect::by_path(name).is_some_and(|one| one.kind == crate::Kind::Code);
+    let is_code =
+        crate::detect::by_path(name).is_some_and(|one| one.kind == crate::LanguageKind::Code);
     let is_style = ["css", "less", "sass", "scss"].contains(&extension);
     let is_shallow = stem != "__init__" || (1..=MAX_PYTHON_FOLDERS).contains(&folders);
     (is_code && !is_style && is_shallow && ENTRY_POINTS.contains(&stem))
-        .then_some(Landmark::EntryPoint)
+        .then_some(LandmarkKind::EntryPoint)
 }
 
 /// Returns the number of the line that says what a README or a package is about, and the line.
-pub fn description(landmark: Landmark, text: &str) -> Option<(u32, &str)> {
+pub fn find_description_line(landmark: LandmarkKind, text: &str) -> Option<(u32, &str)> {
     let mut lines = (1..).zip(text.lines());
     match landmark {
-        Landmark::Readme => lines.find(|(_, line)| is_prose(line)),
-        Landmark::Manifest => {
+        LandmarkKind::Readme => lines.find(|(_, line)| is_prose(line)),
+        LandmarkKind::Manifest => {
             let found = lines.find(|(_, line)| has_key(line))?;
-            let is_empty = |line: &str| value(line).is_some_and(|value| !has_letter(value));
+            let is_empty =
+                |line: &str| value_after_key(line).is_some_and(|value| !has_letter(value));
             if is_empty(found.1) { lines.find(|(_, line)| has_letter(line)) } else { Some(found) }
         }
-        Landmark::EntryPoint => None,
+        LandmarkKind::EntryPoint => None,
     }
 }
 
@@ -93,7 +95,7 @@ fn has_key(line: &str) -> bool {
 }
 
 /// Returns what follows the key of a line.
-fn value(line: &str) -> Option<&str> {
+fn value_after_key(line: &str) -> Option<&str> {
     line.split_once(['=', ':', '>']).map(|(_, value)| value)
 }
 
@@ -108,30 +110,31 @@ mod tests {
     #[test]
     fn landmarks_are_known_by_their_path() {
         for (path, expected) in [
-            ("README.md", Some(Landmark::Readme)),
-            ("packages/a/readme.rst", Some(Landmark::Readme)),
-            ("README", Some(Landmark::Readme)),
+            ("README.md", Some(LandmarkKind::Readme)),
+            ("packages/a/readme.rst", Some(LandmarkKind::Readme)),
+            ("README", Some(LandmarkKind::Readme)),
             ("readme.py", None),
-            ("crates/cli/Cargo.toml", Some(Landmark::Manifest)),
-            ("app/App.csproj", Some(Landmark::Manifest)),
+            ("crates/cli/Cargo.toml", Some(LandmarkKind::Manifest)),
+            ("app/App.csproj", Some(LandmarkKind::Manifest)),
             ("a/b/c/d/package.json", None),
-            ("crates/cli/src/main.rs", Some(Landmark::EntryPoint)),
-            ("cmd/serve/main.go", Some(Landmark::EntryPoint)),
-            ("src/click/__init__.py", Some(Landmark::EntryPoint)),
+            ("crates/cli/src/main.rs", Some(LandmarkKind::EntryPoint)),
+            ("cmd/serve/main.go", Some(LandmarkKind::EntryPoint)),
+            ("src/click/__init__.py", Some(LandmarkKind::EntryPoint)),
             ("src/click/parts/__init__.py", None),
             ("index.html", None),
             ("main.css", None),
-            ("src/index.ts", Some(Landmark::EntryPoint)),
+            ("src/index.ts", Some(LandmarkKind::EntryPoint)),
             ("src/domain.rs", None),
         ] {
-            assert_eq!(landmark(path), expected, "{path}");
+            assert_eq!(detect_landmark(path), expected, "{path}");
         }
     }
 
     #[test]
     fn a_line_says_what_a_package_is_about() {
-        let manifest = |text| description(Landmark::Manifest, text).map(|(line, _)| line);
-        let readme = |text| description(Landmark::Readme, text).map(|(line, _)| line);
+        let manifest =
+            |text| find_description_line(LandmarkKind::Manifest, text).map(|(line, _)| line);
+        let readme = |text| find_description_line(LandmarkKind::Readme, text).map(|(line, _)| line);
         assert_eq!(manifest("[package]\nname = \"a\"\ndescription = \"Sorts.\"\n"), Some(3));
         assert_eq!(manifest("description = \"\"\"\nSorts things.\n\"\"\""), Some(2));
         assert_eq!(manifest("{\n  \"name\": \"a\",\n  \"description\": \"Sorts.\"\n}"), Some(3));
@@ -143,6 +146,6 @@ mod tests {
         assert_eq!(readme("# Sorts\n\n[![ci](a.svg)](b)\n<p>\n\nIt sorts files.\n"), Some(6));
         assert_eq!(readme("Sorts\n=====\n\n.. image:: a.png\n\nIt sorts.\n"), Some(6));
         assert_eq!(readme("# Only\n"), None);
-        assert_eq!(description(Landmark::EntryPoint, "fn main() {}"), None);
+        assert_eq!(find_description_line(LandmarkKind::EntryPoint, "fn main() {}"), None);
     }
 }

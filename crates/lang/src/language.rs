@@ -1,9 +1,9 @@
 //! Everything that is known of one language.
 
 use crate::{
-    comment::{self, Comments},
-    grammar::Grammar,
-    layout::Layout,
+    comment::{self, CommentSyntax},
+    grammar::GrammarRules,
+    layout::LayoutRules,
 };
 
 /// A language. Each is one constant of [`crate::languages`].
@@ -21,9 +21,9 @@ pub struct Language {
     pub file_name_starts: &'static [&'static str],
     /// Programs that a first line with `#!` names.
     pub shebangs: &'static [&'static str],
-    pub kind: Kind,
-    pub comments: Comments,
-    pub reader: Reader,
+    pub kind: LanguageKind,
+    pub comments: CommentSyntax,
+    pub reader: StructureReader,
     /// Starts of names of tests, lower-case, besides those that mean a test in any language.
     pub test_starts: &'static [&'static str],
     /// Ends of names of tests, lower-case, besides those that mean a test in any language.
@@ -39,7 +39,7 @@ pub struct Language {
 
 /// What a language is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LanguageKind {
     /// Programs: names are followed by expressions.
     Code,
     /// Commands with literal values among them: shells, build files, SQL.
@@ -56,20 +56,20 @@ pub enum Kind {
 
 /// How the structure of a text is read.
 #[derive(Debug, Clone, Copy)]
-pub enum Reader {
+pub enum StructureReader {
     /// By a parser.
-    Grammar(&'static Grammar),
+    Grammar(&'static GrammarRules),
     /// By indentation and the words that definitions start with.
-    Layout(&'static Layout),
+    Layout(&'static LayoutRules),
     /// By the layout and words that many languages share.
     AnyLayout,
     /// By its headings.
-    Headings(Headings),
+    Headings(HeadingStyle),
     /// Statement by statement.
-    Sql(&'static Statements),
+    Sql(&'static SqlKeywords),
     /// Markup, by headings if there are some and else by layout, with scripts and styles of other
     /// languages between tags.
-    Page { headings: Option<Headings>, layout: &'static Layout },
+    Page { headings: Option<HeadingStyle>, layout: &'static LayoutRules },
     /// As the code of a notebook, in the language that it names.
     Notebook,
     /// By blank lines alone.
@@ -78,7 +78,7 @@ pub enum Reader {
 
 /// How headings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Headings {
+pub enum HeadingStyle {
     /// `## Usage`, or underlined.
     Markdown,
     /// Underlined; the first kind of line that is met is the highest.
@@ -97,7 +97,7 @@ pub enum Headings {
     Requests,
 }
 
-impl Headings {
+impl HeadingStyle {
     /// Returns what stands between the names of a qualified symbol.
     pub fn separator(self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ impl Headings {
 
 /// The words of SQL, upper-case.
 #[derive(Debug)]
-pub struct Statements {
+pub struct SqlKeywords {
     /// Stands between the names of a qualified symbol.
     pub separator: &'static str,
     /// Words that start a statement.
@@ -142,9 +142,9 @@ impl Language {
         file_names: &[],
         file_name_starts: &[],
         shebangs: &[],
-        kind: Kind::Code,
-        comments: Comments::NONE,
-        reader: Reader::AnyLayout,
+        kind: LanguageKind::Code,
+        comments: CommentSyntax::NONE,
+        reader: StructureReader::AnyLayout,
         test_starts: &[],
         test_paths: &[],
         inner_tests: None,
@@ -164,11 +164,12 @@ impl Language {
     /// Returns whether a line starts or continues a comment of the language. Of pages and prose,
     /// which may hold any language, each form of comment counts.
     pub fn is_comment(&self, line: &str) -> bool {
-        let is_mixed = matches!(self.reader, Reader::Page { .. }) || self.kind == Kind::Prose;
+        let is_mixed =
+            matches!(self.reader, StructureReader::Page { .. }) || self.kind == LanguageKind::Prose;
         if is_mixed || self.comments.is_empty() {
             comment::is_comment(line)
         } else {
-            self.comments.starts(line)
+            self.comments.is_comment_line(line)
         }
     }
 }

@@ -61,7 +61,7 @@ const FAMILIES: &[&[&Language]] = &[
 ];
 
 /// Returns every language.
-pub fn all() -> impl Iterator<Item = &'static Language> {
+pub fn iter_all() -> impl Iterator<Item = &'static Language> {
     FAMILIES.iter().copied().flatten().copied()
 }
 
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn nothing_means_two_languages() {
         let mut known = HashSet::new();
-        for language in all() {
+        for language in iter_all() {
             let keys = [
                 ("name", &[language.name][..]),
                 ("extension", language.extensions),
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn tables_are_written_as_they_are_looked_up() {
-        for language in all() {
+        for language in iter_all() {
             let lower = [language.extensions, language.test_paths, language.generated];
             for text in lower.concat().iter().chain(language.declarations).chain([&language.name]) {
                 assert!(!text.is_empty() && *text == text.to_lowercase(), "{text}");

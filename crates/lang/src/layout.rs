@@ -1,10 +1,10 @@
 //! What is known of languages that are read by their layout: which lines start a definition.
 
-use crate::grammar::Construct;
+use crate::grammar::ConstructKind;
 
 /// How the lines of a language are read.
 #[derive(Debug)]
-pub struct Layout {
+pub struct LayoutRules {
     /// Stands between the names of a qualified symbol.
     pub separator: &'static str,
     /// Starts of lines that belong to what follows, besides comments: attributes.
@@ -16,22 +16,22 @@ pub struct Layout {
     /// Words that may stand before the word of a definition.
     pub modifiers: &'static [&'static str],
     /// Words that start a definition.
-    pub words: &'static [Word],
-    pub shows: Style,
+    pub words: &'static [DefinitionKeyword],
+    pub shows: DefinitionStyle,
 }
 
 /// A word that starts a definition.
 #[derive(Debug)]
-pub struct Word {
+pub struct DefinitionKeyword {
     pub text: &'static str,
-    pub construct: Construct,
-    pub naming: Naming,
+    pub construct: ConstructKind,
+    pub naming: KeywordNaming,
     /// Whether what is named is defined here; `extension A` adds to what is defined elsewhere.
     pub defines: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Naming {
+pub enum KeywordNaming {
     /// What follows the word.
     Next,
     /// The word itself.
@@ -42,7 +42,7 @@ pub enum Naming {
 
 /// How definitions look that no word starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum DefinitionStyle {
     /// There are none.
     Words,
     /// `Widget build(context) {`: a block below a name with parameters.
@@ -91,46 +91,81 @@ pub const CONTROL: &[&str] = &[
     "yield",
 ];
 
-pub(crate) const fn definition(text: &'static str) -> Word {
-    Word { text, construct: Construct::Definition, naming: Naming::Next, defines: true }
+pub(crate) const fn definition_keyword(text: &'static str) -> DefinitionKeyword {
+    DefinitionKeyword {
+        text,
+        construct: ConstructKind::Definition,
+        naming: KeywordNaming::Next,
+        defines: true,
+    }
 }
 
-pub(crate) const fn container(text: &'static str) -> Word {
-    Word { text, construct: Construct::Container, naming: Naming::Next, defines: true }
+pub(crate) const fn container_keyword(text: &'static str) -> DefinitionKeyword {
+    DefinitionKeyword {
+        text,
+        construct: ConstructKind::Container,
+        naming: KeywordNaming::Next,
+        defines: true,
+    }
 }
 
-pub(crate) const fn value(text: &'static str) -> Word {
-    Word { text, construct: Construct::Value, naming: Naming::Next, defines: true }
+pub(crate) const fn value_keyword(text: &'static str) -> DefinitionKeyword {
+    DefinitionKeyword {
+        text,
+        construct: ConstructKind::Value,
+        naming: KeywordNaming::Next,
+        defines: true,
+    }
 }
 
 /// What has a name and is glue all the same: the first line of a module that fills its file.
-pub(crate) const fn label(text: &'static str) -> Word {
-    Word { text, construct: Construct::Label, naming: Naming::Next, defines: true }
+pub(crate) const fn label_keyword(text: &'static str) -> DefinitionKeyword {
+    DefinitionKeyword {
+        text,
+        construct: ConstructKind::Label,
+        naming: KeywordNaming::Next,
+        defines: true,
+    }
 }
 
 /// A definition that has no other name than its word.
-pub(crate) const fn itself(text: &'static str) -> Word {
-    Word { text, construct: Construct::Definition, naming: Naming::Itself, defines: true }
+pub(crate) const fn self_named_definition(text: &'static str) -> DefinitionKeyword {
+    DefinitionKeyword {
+        text,
+        construct: ConstructKind::Definition,
+        naming: KeywordNaming::Itself,
+        defines: true,
+    }
 }
 
 /// A container that has no other name than its word.
-pub(crate) const fn block(text: &'static str) -> Word {
-    Word { text, construct: Construct::Container, naming: Naming::Itself, defines: true }
+pub(crate) const fn self_named_container(text: &'static str) -> DefinitionKeyword {
+    DefinitionKeyword {
+        text,
+        construct: ConstructKind::Container,
+        naming: KeywordNaming::Itself,
+        defines: true,
+    }
 }
 
 /// A container named by the rest of its line.
-pub(crate) const fn whole(text: &'static str) -> Word {
-    Word { text, construct: Construct::Container, naming: Naming::Rest, defines: true }
+pub(crate) const fn line_named_container(text: &'static str) -> DefinitionKeyword {
+    DefinitionKeyword {
+        text,
+        construct: ConstructKind::Container,
+        naming: KeywordNaming::Rest,
+        defines: true,
+    }
 }
 
-impl Word {
+impl DefinitionKeyword {
     /// A word that adds to what is defined elsewhere.
-    pub(crate) const fn extending(self) -> Self {
+    pub(crate) const fn extends(self) -> Self {
         Self { defines: false, ..self }
     }
 }
 
-impl Layout {
+impl LayoutRules {
     /// Nothing but indentation and brackets.
     pub(crate) const PLAIN: Self = Self {
         separator: ".",
@@ -139,7 +174,7 @@ impl Layout {
         continues: &[],
         modifiers: &[],
         words: &[],
-        shows: Style::Words,
+        shows: DefinitionStyle::Words,
     };
 }
 
@@ -150,7 +185,7 @@ pub(crate) const END_WORDS: &[&str] =
 pub(crate) const LONG_STRINGS: &[(&str, &str)] = &[("\"\"\"", "\"\"\"")];
 
 /// What definitions start with in many languages, for those that have no layout of their own.
-pub static ANY: Layout = Layout {
+pub static ANY: LayoutRules = LayoutRules {
     attributes: &["@", "#["],
     continues: &["end", "else", "elseif", "elsif", "elif", "catch", "finally", "endif"],
     modifiers: &[
@@ -182,36 +217,36 @@ pub static ANY: Layout = Layout {
         "elemental",
     ],
     words: &[
-        container("class"),
-        container("interface"),
-        container("struct"),
-        container("enum"),
-        container("union"),
-        container("trait"),
-        container("contract"),
-        container("library"),
-        container("message"),
-        container("service"),
-        container("model"),
-        container("entity"),
-        container("architecture"),
-        container("package"),
-        container("module"),
-        container("input"),
-        container("fragment"),
-        definition("function"),
-        definition("func"),
-        definition("def"),
-        definition("fn"),
-        definition("proc"),
-        definition("macro"),
-        definition("method"),
-        definition("subroutine"),
-        definition("task"),
-        definition("rpc"),
-        definition("sub"),
-        value("let"),
-        value("type"),
+        container_keyword("class"),
+        container_keyword("interface"),
+        container_keyword("struct"),
+        container_keyword("enum"),
+        container_keyword("union"),
+        container_keyword("trait"),
+        container_keyword("contract"),
+        container_keyword("library"),
+        container_keyword("message"),
+        container_keyword("service"),
+        container_keyword("model"),
+        container_keyword("entity"),
+        container_keyword("architecture"),
+        container_keyword("package"),
+        container_keyword("module"),
+        container_keyword("input"),
+        container_keyword("fragment"),
+        definition_keyword("function"),
+        definition_keyword("func"),
+        definition_keyword("def"),
+        definition_keyword("fn"),
+        definition_keyword("proc"),
+        definition_keyword("macro"),
+        definition_keyword("method"),
+        definition_keyword("subroutine"),
+        definition_keyword("task"),
+        definition_keyword("rpc"),
+        definition_keyword("sub"),
+        value_keyword("let"),
+        value_keyword("type"),
     ],
-    ..Layout::PLAIN
+    ..LayoutRules::PLAIN
 };

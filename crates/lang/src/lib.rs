@@ -18,4 +18,4 @@ mod stem;
 pub mod vendored;
 pub mod words;
 
-pub use language::{Kind, Language, Reader};
+pub use language::{Language, LanguageKind, StructureReader};

@@ -150,7 +150,7 @@ pub(crate) fn is_lock(name: &str) -> bool {
 
 /// Whether only generators and minifiers give such a name, lower-case.
 pub(crate) fn is_made(name: &str) -> bool {
-    languages::all().flat_map(|language| language.generated).any(|end| name.ends_with(end))
+    languages::iter_all().flat_map(|language| language.generated).any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, Language, detect, languages, names, vendored};
+use crate::{Language, LanguageKind, detect, languages, names, vendored};
 
 /// What a file may be besides plain source. It may be several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum FileRole {
     /// Tests, and what they work with.
     Test,
     /// Other people's code.
@@ -28,7 +28,7 @@ pub enum Role {
     Page,
 }
 
-impl Role {
+impl FileRole {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Test,
@@ -43,7 +43,7 @@ impl Role {
     ];
 
     /// Folders of such files, lower-case.
-    fn folders(self) -> &'static [&'static str] {
+    fn folder_names(self) -> &'static [&'static str] {
         match self {
             Self::Test => &[
                 "__tests__",
@@ -87,7 +87,8 @@ impl Role {
     fn is_folder(self, folder: &str) -> bool {
         let last = folder.rsplit(['_', '-']).next().unwrap_or_default();
         [folder, last].iter().any(|name| {
-            self.folders().contains(name) || self == Self::Vendored && vendored::is_always(name)
+            self.folder_names().contains(name)
+                || self == Self::Vendored && vendored::is_always(name)
         })
     }
 
@@ -100,14 +101,14 @@ impl Role {
             Self::Generated => {
                 GENERATED.iter().any(|part| lower.contains(part)) || names::is_made(lower)
             }
-            Self::Docs => lower.starts_with("changelog") || kind == Some(Kind::Prose),
-            Self::Declaration => languages::all().any(|language| ends(language.declarations)),
+            Self::Docs => lower.starts_with("changelog") || kind == Some(LanguageKind::Prose),
+            Self::Declaration => languages::iter_all().any(|language| ends(language.declarations)),
             Self::Compatibility => {
                 let words = ["compat", "deprecated", "legacy", "polyfill", "shim"];
                 lower.split(['.', '_', '-']).any(|part| words.contains(&part))
             }
-            Self::Data => kind == Some(Kind::Data) || ends(TABLES) || names::is_lock(lower),
-            Self::Page => kind == Some(Kind::Page),
+            Self::Data => kind == Some(LanguageKind::Data) || ends(TABLES) || names::is_lock(lower),
+            Self::Page => kind == Some(LanguageKind::Page),
             Self::Vendored | Self::Example => false,
         }
     }
@@ -120,12 +121,12 @@ const GENERATED: &[&str] = &[".min.", ".pb.", "_pb2", ".gen.", ".generated.", "_
 const TABLES: &[&str] = &[".api", ".csv", ".svg"];
 
 /// Returns the roles of a file by its path below the root; none for plain source.
-pub fn roles(path: &str) -> impl Iterator<Item = Role> {
+pub fn detect_roles(path: &str) -> impl Iterator<Item = FileRole> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let folders = folders.to_ascii_lowercase();
     let (lower, language) = (name.to_ascii_lowercase(), detect::by_path(path));
-    let is_code = language.is_some_and(|language| language.kind == Kind::Code);
-    Role::ALL.into_iter().filter(move |role| {
+    let is_code = language.is_some_and(|language| language.kind == LanguageKind::Code);
+    FileRole::ALL.into_iter().filter(move |role| {
         // Packages that make documents are called so, too.
         let says = |folder: &str| !(is_code && folder == "doc") && role.is_folder(folder);
         role.is_named(language, &lower) || folders.split('/').any(says)
@@ -133,8 +134,8 @@ pub fn roles(path: &str) -> impl Iterator<Item = Role> {
 }
 
 /// Whether a file of these roles may define names: documents, pages and data only repeat them.
-pub fn may_define(roles: &[Role]) -> bool {
-    !roles.iter().any(|role| matches!(role, Role::Docs | Role::Data | Role::Page))
+pub fn may_define(roles: &[FileRole]) -> bool {
+    !roles.iter().any(|role| matches!(role, FileRole::Docs | FileRole::Data | FileRole::Page))
 }
 
 fn is_test(language: Option<&Language>, name: &str) -> bool {
@@ -146,15 +147,15 @@ fn is_test(language: Option<&Language>, name: &str) -> bool {
         || ends.iter().any(|end| stem.ends_with(end))
         || starts.iter().any(|start| stem.starts_with(start))
         || [".test.", ".spec."].iter().any(|part| name.contains(part))
-        || languages::all().flat_map(|one| one.test_paths).any(|end| name.ends_with(end))
+        || languages::iter_all().flat_map(|one| one.test_paths).any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(path: &str) -> Vec<Role> {
-        roles(path).collect()
+    fn of(path: &str) -> Vec<FileRole> {
+        detect_roles(path).collect()
     }
 
     #[test]
@@ -170,47 +171,50 @@ mod tests {
     #[test]
     fn a_path_says_what_a_file_is_for() {
         for (path, role) in [
-            ("src/main/java/HeaderTest.java", Role::Test),
-            ("pkg/header_test.go", Role::Test),
-            ("web/header.spec.ts", Role::Test),
-            ("integration-tests/header.rb", Role::Test),
-            ("Sources/HeaderTests.swift", Role::Test),
-            ("src/HeaderTests.java", Role::Test),
-            ("src/HeaderTest.kt", Role::Test),
-            ("src/HeaderTests.cs", Role::Test),
-            ("src/HeaderTest.php", Role::Test),
-            ("src/HeaderSpec.hs", Role::Test),
-            ("src/HeaderSpec.scala", Role::Test),
-            ("src/test.rs", Role::Test),
-            ("src/__tests__/header.js", Role::Test),
-            ("header/test_parse.py", Role::Test),
-            ("header/test_parse.rb", Role::Test),
-            ("man/header.1", Role::Docs),
-            ("man/header.1.ronn", Role::Docs),
-            ("vendor/header.go", Role::Vendored),
-            ("third_party/header.c", Role::Vendored),
-            ("api/header.pb.rs", Role::Generated),
-            ("api/header_pb2.txt.py", Role::Generated),
-            ("gen/header.c", Role::Generated),
-            ("Header.g.cs", Role::Generated),
-            ("examples/header.py", Role::Example),
-            ("web/versioned_docs/header.ts", Role::Example),
-            ("README.md", Role::Docs),
-            ("README", Role::Docs),
-            ("CHANGELOG.old", Role::Docs),
-            ("web/header.d.ts", Role::Declaration),
-            ("header.pyi", Role::Declaration),
-            ("src/legacy/header.c", Role::Compatibility),
-            ("src/header_compat.c", Role::Compatibility),
-            ("schemas/header.YAML", Role::Data),
-            ("poetry.lock", Role::Data),
-            ("go.sum", Role::Data),
-            ("rows.csv", Role::Data),
-            ("web/header.html", Role::Page),
+            ("src/main/java/HeaderTest.java", FileRole::Test),
+            ("pkg/header_test.go", FileRole::Test),
+            ("web/header.spec.ts", FileRole::Test),
+            ("integration-tests/header.rb", FileRole::Test),
+            ("Sources/HeaderTests.swift", FileRole::Test),
+            ("src/HeaderTests.java", FileRole::Test),
+            ("src/HeaderTest.kt", FileRole::Test),
+            ("src/HeaderTests.cs", FileRole::Test),
+            ("src/HeaderTest.php", FileRole::Test),
+            ("src/HeaderSpec.hs", FileRole::Test),
+            ("src/HeaderSpec.scala", FileRole::Test),
+            ("src/test.rs", FileRole::Test),
+            ("src/__tests__/header.js", FileRole::Test),
+            ("header/test_parse.py", FileRole::Test),
+            ("header/test_parse.rb", FileRole::Test),
+            ("man/header.1", FileRole::Docs),
+            ("man/header.1.ronn", FileRole::Docs),
+            ("vendor/header.go", FileRole::Vendored),
+            ("third_party/header.c", FileRole::Vendored),
+            ("api/header.pb.rs", FileRole::Generated),
+            ("api/header_pb2.txt.py", FileRole::Generated),
+            ("gen/header.c", FileRole::Generated),
+            ("Header.g.cs", FileRole::Generated),
+            ("examples/header.py", FileRole::Example),
+            ("web/versioned_docs/header.ts", FileRole::Example),
+            ("README.md", FileRole::Docs),
+            ("README", FileRole::Docs),
+            ("CHANGELOG.old", FileRole::Docs),
+            ("web/header.d.ts", FileRole::Declaration),
+            ("header.pyi", FileRole::Declaration),
+            ("src/legacy/header.c", FileRole::Compatibility),
+            ("src/header_compat.c", FileRole::Compatibility),
+            ("schemas/header.YAML", FileRole::Data),
+            ("poetry.lock", FileRole::Data),
+            ("go.sum", FileRole::Data),
+            ("rows.csv", FileRole::Data),
+            ("web/header.html", FileRole::Page),
         ] {
             assert_eq!(of(path), [role], "{path}");
         }
-        assert_eq!(of("tests/vendor/notes.md"), [Role::Test, Role::Vendored, Role::Docs]);
+        assert_eq!(
+            of("tests/vendor/notes.md"),
+            [FileRole::Test, FileRole::Vendored, FileRole::Docs]
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Kind of a folder, as its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TellingFolder {
+pub enum FolderContents {
     /// Packages of other people, each in a folder of its own, but also adapters to them.
     Packages,
     /// Outputs of a build.
@@ -12,9 +12,9 @@ pub enum TellingFolder {
 }
 
 /// Evidence that a folder holds what its name promises. In lists, `*` matches any beginning of a name.
-struct Rule {
+struct FolderRule {
     name: &'static str,
-    kind: TellingFolder,
+    kind: FolderContents,
     /// One of these in it is enough.
     marks: &'static [&'static str],
     /// One of these has to be beside it, if there are any, ...
@@ -23,59 +23,59 @@ struct Rule {
     inside: &'static [&'static str],
 }
 
-const fn packages(
+const fn packages_rule(
     name: &'static str,
     marks: &'static [&'static str],
     beside: &'static [&'static str],
     inside: &'static [&'static str],
-) -> Rule {
-    Rule { name, kind: TellingFolder::Packages, marks, beside, inside }
+) -> FolderRule {
+    FolderRule { name, kind: FolderContents::Packages, marks, beside, inside }
 }
 
-const fn outputs(
+const fn outputs_rule(
     name: &'static str,
     marks: &'static [&'static str],
     beside: &'static [&'static str],
     inside: &'static [&'static str],
-) -> Rule {
-    Rule { name, kind: TellingFolder::Outputs, marks, beside, inside }
+) -> FolderRule {
+    FolderRule { name, kind: FolderContents::Outputs, marks, beside, inside }
 }
 
-const RULES: &[Rule] = &[
-    packages("3rdparty", &[], &[], &[]),
-    packages("bower_components", &[], &[], &[]),
-    packages("carthage", &["Checkouts"], &[], &[]),
-    packages("deps", &[], &["mix.exs"], ANY),
-    packages("jspm_packages", &[], &[], &[]),
-    packages("node_modules", INSTALLED, &[], &[]),
-    packages("pods", &["Manifest.lock"], &[], &[]),
-    packages("site-packages", &["*.dist-info", "*.egg-info"], &[], &[]),
-    packages("third-party", &[], &[], &[]),
-    packages("third_party", &[], &[], &[]),
-    packages("thirdparty", &[], &[], &[]),
-    packages(
+const RULES: &[FolderRule] = &[
+    packages_rule("3rdparty", &[], &[], &[]),
+    packages_rule("bower_components", &[], &[], &[]),
+    packages_rule("carthage", &["Checkouts"], &[], &[]),
+    packages_rule("deps", &[], &["mix.exs"], ANY),
+    packages_rule("jspm_packages", &[], &[], &[]),
+    packages_rule("node_modules", INSTALLED, &[], &[]),
+    packages_rule("pods", &["Manifest.lock"], &[], &[]),
+    packages_rule("site-packages", &["*.dist-info", "*.egg-info"], &[], &[]),
+    packages_rule("third-party", &[], &[], &[]),
+    packages_rule("third_party", &[], &[], &[]),
+    packages_rule("thirdparty", &[], &[], &[]),
+    packages_rule(
         "vendor",
         &["modules.txt", "autoload.php"],
         &["Gemfile", "composer.json"],
         &["bundle", "composer"],
     ),
-    outputs("__pycache__", &[], &[], ANY),
-    outputs(
+    outputs_rule("__pycache__", &[], &[], ANY),
+    outputs_rule(
         "_build",
         &["CMakeCache.txt"],
         &["mix.exs", "dune-project", "rebar.config", "conf.py"],
         &["dev", "prod", "test", "default", "log", "install", "html", "doctrees"],
     ),
-    outputs("bin", &[], DOTNET, &["Debug", "Release"]),
-    outputs(
+    outputs_rule("bin", &[], DOTNET, &["Debug", "Release"]),
+    outputs_rule(
         "build",
         BUILT,
         &["build.gradle", "build.gradle.kts", "setup.py", "pyproject.toml", "package.json"],
         &["classes", "libs", "tmp", "intermediates", "reports", "kotlin", "lib", "static"],
     ),
-    outputs("coverage", &["lcov.info", "lcov-report", "coverage-final.json"], &[], &[]),
-    outputs("deriveddata", &[], &[], ANY),
-    outputs(
+    outputs_rule("coverage", &["lcov.info", "lcov-report", "coverage-final.json"], &[], &[]),
+    outputs_rule("deriveddata", &[], &[], ANY),
+    outputs_rule(
         "dist",
         BUILT,
         &["package.json"],
@@ -84,17 +84,22 @@ const RULES: &[Rule] = &[
             "cjs", "es", "esm", "lib", "types", "umd",
         ],
     ),
-    outputs("dist-newstyle", &[], &["cabal.project", "*.cabal"], &["cache", "packagedb", "build"]),
-    outputs("elm-stuff", &[], &[], ANY),
-    outputs("htmlcov", &["index.html"], &[], &[]),
-    outputs("obj", &["project.assets.json"], DOTNET, &["Debug", "Release"]),
-    outputs(
+    outputs_rule(
+        "dist-newstyle",
+        &[],
+        &["cabal.project", "*.cabal"],
+        &["cache", "packagedb", "build"],
+    ),
+    outputs_rule("elm-stuff", &[], &[], ANY),
+    outputs_rule("htmlcov", &["index.html"], &[], &[]),
+    outputs_rule("obj", &["project.assets.json"], DOTNET, &["Debug", "Release"]),
+    outputs_rule(
         "out",
         BUILT,
         &["build.gradle", "foundry.toml", "package.json"],
         &["production", "_next", "*.sol", "*.html"],
     ),
-    outputs(
+    outputs_rule(
         "target",
         &[".rustc_info.json"],
         &["Cargo.toml", "pom.xml", "build.sbt", "project.clj"],
@@ -149,17 +154,17 @@ const LICENCES: &[&str] = &["license", "licence", "copying", "unlicense"];
 /// Returns whether folders of this name, lower-case, hold packages of others.
 pub(crate) fn is_always(name: &str) -> bool {
     let rule = RULES.iter().find(|rule| rule.name == name);
-    rule.is_some_and(|rule| rule.kind == TellingFolder::Packages && rule.beside.is_empty())
+    rule.is_some_and(|rule| rule.kind == FolderContents::Packages && rule.beside.is_empty())
 }
 
 /// Returns the kind of folders of this name. Such a folder is only left out by evidence.
-pub fn telling_folder(folder: &Path) -> Option<TellingFolder> {
-    rule(folder).map(|rule| rule.kind)
+pub fn telling_folder(folder: &Path) -> Option<FolderContents> {
+    find_rule(folder).map(|rule| rule.kind)
 }
 
 /// Returns whether what is beside a folder fits its name.
 pub fn fits_beside<'a>(folder: &Path, mut beside: impl Iterator<Item = &'a str>) -> bool {
-    rule(folder).is_some_and(|rule| {
+    find_rule(folder).is_some_and(|rule| {
         rule.beside.is_empty() || beside.any(|name| is_one_of(name, rule.beside))
     })
 }
@@ -171,12 +176,12 @@ pub fn is_cache(is_inside: impl Fn(&str) -> bool) -> bool {
 
 /// Returns whether what a folder holds marks it as what its name tells.
 pub fn is_marked(folder: &Path, inside: &[&str]) -> bool {
-    rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.marks)))
+    find_rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.marks)))
 }
 
 /// Returns whether a folder holds what it would if its name tells the truth, which what it is beside has to fit.
 pub fn fits_inside(folder: &Path, inside: &[&str]) -> bool {
-    rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.inside)))
+    find_rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.inside)))
 }
 
 /// Returns whether a folder below one of packages is a package: it has a manifest or a licence of its own.
@@ -196,7 +201,7 @@ fn is_one_of(name: &str, known: &[&str]) -> bool {
 }
 
 /// The rule for folders of this name.
-fn rule(folder: &Path) -> Option<&'static Rule> {
+fn find_rule(folder: &Path) -> Option<&'static FolderRule> {
     let name = folder.file_name().and_then(|name| name.to_str())?.to_lowercase();
     RULES.iter().find(|rule| rule.name == name)
 }

@@ -3,7 +3,7 @@
 //! This is the one definition of a word: the built-in model, the lexical terms and the ranking
 //! rules all use it. It works on bytes and, except for [`words`] and [`folded`], allocates nothing.
 
-pub use crate::stem::stem;
+pub use crate::stem::stem_word;
 
 /// Words that questions are made of, in singular. They say nothing about names in code, and as terms
 /// they, and their other forms, hardly count.
@@ -17,13 +17,13 @@ pub const STOP_WORDS: &[&str] = &[
 ];
 
 /// Returns the identifiers `[A-Za-z][A-Za-z0-9_]*` and runs of digits in `text`, in order.
-pub fn identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
+pub fn find_identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
     let mut rest = text.as_bytes();
     std::iter::from_fn(move || {
-        let (_, from_start) = cut(rest, |byte| !byte.is_ascii_alphanumeric());
+        let (_, from_start) = split_while(rest, |byte| !byte.is_ascii_alphanumeric());
         let (identifier, after) = match from_start.first()? {
-            b'0'..=b'9' => cut(from_start, |byte| byte.is_ascii_digit()),
-            _ => cut(from_start, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
+            b'0'..=b'9' => split_while(from_start, |byte| byte.is_ascii_digit()),
+            _ => split_while(from_start, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
         };
         rest = after;
         Some(identifier)
@@ -51,17 +51,17 @@ const BEFORE_IMPORTS: &[&str] = &["crate", "export", "global", "pub", "static", 
 
 /// Whether a line of code brings names of other files into its own.
 pub fn is_import(line: &str) -> bool {
-    let words = identifiers(line).filter_map(|word| str::from_utf8(word).ok());
+    let words = find_identifiers(line).filter_map(|word| str::from_utf8(word).ok());
     let first = words.take(4).find(|word| !BEFORE_IMPORTS.contains(word));
     first.is_some_and(|word| IMPORTS.contains(&word)) || line.contains("require(")
 }
 
 /// Returns the parts of an identifier, in order: cut at underscores, at changes of case and
 /// between letters and digits. In `HTTPServer2_main` they are `HTTP`, `Server`, `2` and `main`.
-pub fn parts(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn split_identifier(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = identifier;
     std::iter::from_fn(move || {
-        let (_, from_start) = cut(rest, |byte| !byte.is_ascii_alphanumeric());
+        let (_, from_start) = split_while(rest, |byte| !byte.is_ascii_alphanumeric());
         let (part, after) = from_start.split_at(part_length(from_start)?);
         rest = after;
         Some(part)
@@ -69,21 +69,21 @@ pub fn parts(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the words of a text in lower case and singular, without those of one letter.
-pub fn words(text: &str) -> impl Iterator<Item = String> {
-    identifiers(text)
-        .flat_map(parts)
+pub fn split_words(text: &str) -> impl Iterator<Item = String> {
+    find_identifiers(text)
+        .flat_map(split_identifier)
         .filter(|part| 1 < part.len())
-        .map(|part| folded(singular(part)))
+        .map(|part| fold_name(strip_plural(part)))
 }
 
 /// Returns a name without its case and underscores.
-pub fn folded(name: &[u8]) -> String {
+pub fn fold_name(name: &[u8]) -> String {
     name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
 }
 
 /// Returns a part without the ending of a simple plural: `items` and `item` are one word, while
 /// `class`, `status`, `axis` and short words such as `css` stay as they are.
-pub fn singular(part: &[u8]) -> &[u8] {
+pub fn strip_plural(part: &[u8]) -> &[u8] {
     match part {
         [_, _, .., before, b's' | b'S']
             if !matches!(before.to_ascii_lowercase(), b's' | b'u' | b'i') =>
@@ -128,10 +128,10 @@ pub fn is_unspaced(character: char) -> bool {
 /// Returns the length of the first part of `bytes`, which begin with a letter or digit.
 fn part_length(bytes: &[u8]) -> Option<usize> {
     if bytes.first()?.is_ascii_digit() {
-        return Some(cut(bytes, |byte| byte.is_ascii_digit()).0.len());
+        return Some(split_while(bytes, |byte| byte.is_ascii_digit()).0.len());
     }
-    let (upper, after) = cut(bytes, |byte| byte.is_ascii_uppercase());
-    let (lower, _) = cut(after, |byte| byte.is_ascii_lowercase());
+    let (upper, after) = split_while(bytes, |byte| byte.is_ascii_uppercase());
+    let (lower, _) = split_while(after, |byte| byte.is_ascii_lowercase());
     Some(match (upper.len(), lower.len()) {
         (upper @ (0 | 1), lower) => upper + lower,
         (upper, 0) => upper,
@@ -141,7 +141,7 @@ fn part_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Cuts `bytes` after the longest start whose bytes all satisfy `keep`.
-fn cut(bytes: &[u8], keep: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+fn split_while(bytes: &[u8], keep: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|&byte| !keep(byte)).unwrap_or(bytes.len());
     bytes.split_at(end)
 }
@@ -152,8 +152,8 @@ mod tests {
 
     fn cut_up(text: &str) -> Vec<String> {
         let mut words = Vec::new();
-        for identifier in identifiers(text) {
-            for part in parts(identifier) {
+        for identifier in find_identifiers(text) {
+            for part in split_identifier(identifier) {
                 words.push(String::from_utf8(part.to_vec()).unwrap());
             }
         }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn identifiers_begin_with_a_letter_or_are_digits() {
-        let found: Vec<&[u8]> = identifiers("_foo9 += 12ab_c; naïve::X").collect();
+        let found: Vec<&[u8]> = find_identifiers("_foo9 += 12ab_c; naïve::X").collect();
         assert_eq!(found, [b"foo9".as_slice(), b"12", b"ab_c", b"na", b"ve", b"X"]);
     }
 
@@ -179,7 +179,7 @@ mod tests {
             ("ids", "ids"),
             ("s", "s"),
         ] {
-            assert_eq!(singular(word.as_bytes()), wanted.as_bytes());
+            assert_eq!(strip_plural(word.as_bytes()), wanted.as_bytes());
         }
     }
 

@@ -1,16 +1,16 @@
-//! Reads the `Accept` header.
+//! Parses the `Accept` header.
 
-/// Which kinds of reply a client takes. No header, or `*/*`, means JSON.
+/// Reply formats that a client accepts. No header, or `*/*`, means JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Accepts {
+pub(super) enum AcceptedFormats {
     Json,
     JsonAndEvents,
     EventsOnly,
     Neither,
 }
 
-impl Accepts {
-    pub(super) fn read(header: Option<&str>) -> Self {
+impl AcceptedFormats {
+    pub(super) fn parse_header(header: Option<&str>) -> Self {
         let Some(header) = header.filter(|text| !text.trim().is_empty()) else {
             return Self::Json;
         };
@@ -41,24 +41,24 @@ fn is_refused(range: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Accepts;
+    use super::AcceptedFormats;
 
     #[test]
     fn every_form_of_accept_is_understood() {
         for (header, expected) in [
-            (None, Accepts::Json),
-            (Some(""), Accepts::Json),
-            (Some("*/*"), Accepts::Json),
-            (Some("application/json"), Accepts::Json),
-            (Some("application/json, text/event-stream"), Accepts::JsonAndEvents),
-            (Some("Text/Event-Stream ;q=0.5, application/*"), Accepts::JsonAndEvents),
-            (Some("text/event-stream, */*"), Accepts::JsonAndEvents),
-            (Some("text/event-stream"), Accepts::EventsOnly),
-            (Some("application/json;q=0, text/event-stream"), Accepts::EventsOnly),
-            (Some("text/html"), Accepts::Neither),
-            (Some("application/json; q=0.0"), Accepts::Neither),
+            (None, AcceptedFormats::Json),
+            (Some(""), AcceptedFormats::Json),
+            (Some("*/*"), AcceptedFormats::Json),
+            (Some("application/json"), AcceptedFormats::Json),
+            (Some("application/json, text/event-stream"), AcceptedFormats::JsonAndEvents),
+            (Some("Text/Event-Stream ;q=0.5, application/*"), AcceptedFormats::JsonAndEvents),
+            (Some("text/event-stream, */*"), AcceptedFormats::JsonAndEvents),
+            (Some("text/event-stream"), AcceptedFormats::EventsOnly),
+            (Some("application/json;q=0, text/event-stream"), AcceptedFormats::EventsOnly),
+            (Some("text/html"), AcceptedFormats::Neither),
+            (Some("application/json; q=0.0"), AcceptedFormats::Neither),
         ] {
-            assert_eq!(Accepts::read(header), expected, "{header:?}");
+            assert_eq!(AcceptedFormats::parse_header(header), expected, "{header:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The answer to one POST: which status, which form of reply.
+//! Answers one POST: chooses the status and the form of the reply.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,236 +11,269 @@ use serde_json::Value;
 use tracing::Span;
 
 use super::{
-    accept::Accepts,
-    calls::{Calls, Sender},
+    accept::AcceptedFormats,
+    calls::{CallRegistry, MessageSender},
     endpoint::Endpoint,
-    era::{self, Era},
+    era::{self, ProtocolEra},
     listen,
-    message::{self, Error, Message, Payload, Request, failed, read},
-    method::{self, Answer},
+    message::{
+        self, JsonRpcError, JsonRpcMessage, JsonRpcPayload, JsonRpcRequest, build_error_response,
+        parse_payload,
+    },
+    method::{self, MethodAnswer},
     modern,
-    post::Post,
-    progress::{self, Caller},
+    post::McpPost,
+    progress::{self, ReplyTarget, RunningCall},
 };
 
-/// What holds for all messages to an edge.
+/// Limits and state shared by all messages to an edge.
 #[derive(Debug, Clone)]
-pub struct Bounds {
-    /// Most messages in one batch.
+pub struct McpContext {
+    /// Maximum messages in one batch.
     pub max_batch: usize,
-    /// How often a call that takes long reports that it goes on.
+    /// Interval between progress messages of a long-running call.
     pub keep_alive: Duration,
-    /// The calls under way, each of which its client may cancel.
-    pub calls: Calls,
+    /// Running calls, which their clients may cancel.
+    pub calls: CallRegistry,
 }
 
-/// What to send back.
-pub enum Reply {
-    /// 202 without a body.
+/// A reply to send.
+pub enum McpReply {
+    /// Status 202 without a body.
     Accepted,
-    /// JSON, status 200: the answer to `initialize`, where an edge may hand out a session, and the name that the
-    /// client gives itself.
+    /// Status 200 with the JSON answer to `initialize` and the client's name. The edge may start a
+    /// session.
     Greeting { text: String, client: Option<String> },
-    /// JSON that is there.
+    /// Complete JSON with its status.
     Json { status: u16, text: String },
-    /// JSON that will be there, status 200.
+    /// Status 200 with JSON that is computed later.
     Deferred(BoxFuture<'static, String>),
-    /// Server-sent events, one message each, status 200.
+    /// Status 200 with server-sent events, one message each.
     Events(BoxStream<'static, String>),
-    /// The same, of a client that listens for changes and waits for nothing.
+    /// Status 200 with server-sent events for a client that only listens for changes.
     Listening(BoxStream<'static, String>),
 }
 
-impl Reply {
-    fn json(status: u16, message: &Value) -> Self {
+impl McpReply {
+    fn from_json(status: u16, message: &Value) -> Self {
         Self::Json { status, text: message.to_string() }
     }
 
-    fn refused(status: u16, error: &Error) -> Self {
-        Self::json(status, &failed(None, error))
+    fn from_error(status: u16, error: &JsonRpcError) -> Self {
+        Self::from_json(status, &build_error_response(None, error))
     }
 }
 
-/// Answers a POST. Faults of shape and of headers have a status of their own; whatever a
-/// well-formed legacy request leads to travels on 200, which its clients rely on.
-pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Bounds) -> Reply {
-    let accepts = post.accepts();
-    if accepts == Accepts::Neither {
+/// Answers a POST.
+///
+/// Malformed messages and invalid headers have their own status. Any result of a well-formed legacy
+/// request has status 200, on which its clients rely.
+pub async fn answer_post(
+    endpoint: &Arc<dyn Endpoint>,
+    post: McpPost<'_>,
+    bounds: &McpContext,
+) -> McpReply {
+    let accepts = post.accepted_formats();
+    if accepts == AcceptedFormats::Neither {
         let reason = "`Accept` must allow application/json or text/event-stream";
-        return Reply::refused(406, &Error::invalid_request(reason));
+        return McpReply::from_error(406, &JsonRpcError::invalid_request(reason));
     }
-    let reply = match read(post.body) {
-        Err(error) => Reply::refused(400, &error),
-        Ok(Payload::Batch(elements)) => batch(endpoint, elements, &post, bounds),
-        Ok(Payload::One(message)) => one(endpoint, message, &post, (accepts, bounds)).await,
+    let reply = match parse_payload(post.body) {
+        Err(error) => McpReply::from_error(400, &error),
+        Ok(JsonRpcPayload::Batch(elements)) => answer_batch(endpoint, elements, &post, bounds),
+        Ok(JsonRpcPayload::One(message)) => {
+            answer_message(endpoint, message, &post, accepts, bounds).await
+        }
     };
     match reply {
-        Reply::Json { status: 200, text } | Reply::Greeting { text, .. }
-            if accepts == Accepts::EventsOnly =>
+        McpReply::Json { status: 200, text } | McpReply::Greeting { text, .. }
+            if accepts == AcceptedFormats::EventsOnly =>
         {
-            Reply::Events(stream::once(future::ready(text)).boxed())
+            McpReply::Events(stream::once(future::ready(text)).boxed())
         }
-        Reply::Deferred(text) if accepts == Accepts::EventsOnly => {
-            Reply::Events(text.into_stream().boxed())
+        McpReply::Deferred(text) if accepts == AcceptedFormats::EventsOnly => {
+            McpReply::Events(text.into_stream().boxed())
         }
         reply => reply,
     }
 }
 
-async fn one(
+async fn answer_message(
     endpoint: &Arc<dyn Endpoint>,
-    message: Message,
-    post: &Post<'_>,
-    form: (Accepts, &Bounds),
-) -> Reply {
+    message: JsonRpcMessage,
+    post: &McpPost<'_>,
+    accepts: AcceptedFormats,
+    bounds: &McpContext,
+) -> McpReply {
     match message {
-        Message::Invalid(id, error) => Reply::json(400, &failed(id.as_ref(), &error)),
-        Message::Cancelled(id) => {
-            form.1.calls.cancel(&post.sender, &id);
-            notified(post)
+        JsonRpcMessage::Invalid(id, error) => {
+            McpReply::from_json(400, &build_error_response(id.as_ref(), &error))
         }
-        Message::Notification => notified(post),
-        Message::Response => match post.version() {
-            Some(version) if era::is_modern(version) => {
-                Reply::refused(400, &Error::invalid_request("the server sends no requests"))
+        JsonRpcMessage::Cancelled(id) => {
+            bounds.calls.cancel_call(&post.sender, &id);
+            accept_notification(post)
+        }
+        JsonRpcMessage::Notification => accept_notification(post),
+        JsonRpcMessage::Response => match post.protocol_version() {
+            Some(version) if era::is_modern(version) => McpReply::from_error(
+                400,
+                &JsonRpcError::invalid_request("the server sends no requests"),
+            ),
+            Some(_) | None => McpReply::Accepted,
+        },
+        JsonRpcMessage::Request(request) => {
+            match ProtocolEra::detect_era(&request, post.protocol_version()) {
+                Err(error) => {
+                    McpReply::from_json(400, &build_error_response(Some(&request.id), &error))
+                }
+                Ok(era) => answer_request(endpoint, era, request, post, accepts, bounds).await,
             }
-            Some(_) | None => Reply::Accepted,
-        },
-        Message::Request(request) => match Era::of(&request, post.version()) {
-            Err(error) => Reply::json(400, &failed(Some(&request.id), &error)),
-            Ok(era) => requested(endpoint, (era, request), post, form).await,
-        },
+        }
     }
 }
 
-fn notified(post: &Post<'_>) -> Reply {
-    match post.version() {
-        Some(version) if era::is_modern(version) => Reply::Accepted,
+fn accept_notification(post: &McpPost<'_>) -> McpReply {
+    match post.protocol_version() {
+        Some(version) if era::is_modern(version) => McpReply::Accepted,
         version => match era::check_header(version) {
-            Ok(()) => Reply::Accepted,
-            Err(error) => Reply::refused(400, &error),
+            Ok(()) => McpReply::Accepted,
+            Err(error) => McpReply::from_error(400, &error),
         },
     }
 }
 
-async fn requested(
+async fn answer_request(
     endpoint: &Arc<dyn Endpoint>,
-    (era, mut request): (Era, Request),
-    post: &Post<'_>,
-    (accepts, bounds): (Accepts, &Bounds),
-) -> Reply {
-    if era == Era::Modern
-        && let Err(error) = modern::check(&request, post)
+    era: ProtocolEra,
+    mut request: JsonRpcRequest,
+    post: &McpPost<'_>,
+    accepts: AcceptedFormats,
+    bounds: &McpContext,
+) -> McpReply {
+    if era == ProtocolEra::Modern
+        && let Err(error) = modern::check_request(&request, post)
     {
-        return Reply::json(400, &failed(Some(&request.id), &error));
+        return McpReply::from_json(400, &build_error_response(Some(&request.id), &error));
     }
     let operation: String = request.method.chars().take(64).collect();
     Span::current().record("operation", operation.as_str());
-    if era == Era::Modern && request.method == "subscriptions/listen" {
-        return subscribed(&**endpoint, &request, (post, accepts), bounds);
+    if era == ProtocolEra::Modern && request.method == "subscriptions/listen" {
+        return answer_subscription(&**endpoint, &request, post, accepts, bounds);
     }
-    let is_greeting = era == Era::Legacy && operation == "initialize";
+    let is_greeting = era == ProtocolEra::Legacy && operation == "initialize";
     let client = request.client_name();
-    if let (Era::Legacy, Some(name)) = (era, &post.client) {
+    if let (ProtocolEra::Legacy, Some(name)) = (era, &post.client) {
         request.name_client(name);
     }
-    let caller = Caller::of(&request, era);
-    let underway = bounds.calls.begin(post.sender.clone(), request.id.clone());
+    let caller = ReplyTarget::from_request(&request, era);
+    let underway = bounds.calls.begin_call(post.sender.clone(), request.id.clone());
     let answer = tokio::select! {
         biased;
-        answer = method::answer(&**endpoint, era, request) => answer,
-        () = underway.cancelled() => return cancelled(&caller, accepts),
+        answer = method::answer_method(&**endpoint, era, request) => answer,
+        () = underway.wait_until_cancelled() => return reply_to_cancelled(&caller, accepts),
     };
     match answer {
-        Answer::Now(Ok(greeting)) if is_greeting => {
-            let text = message::answered(&caller.id, Ok(greeting)).to_string();
-            Reply::Greeting { text, client }
+        MethodAnswer::Now(Ok(greeting)) if is_greeting => {
+            let text = message::build_response(&caller.id, Ok(greeting)).to_string();
+            McpReply::Greeting { text, client }
         }
-        Answer::Now(outcome) => Reply::json(
-            outcome.as_ref().err().map_or(200, |error| status(era, error)),
-            &message::answered(&caller.id, outcome),
+        MethodAnswer::Now(outcome) => McpReply::from_json(
+            outcome.as_ref().err().map_or(200, |error| error_status(era, error)),
+            &message::build_response(&caller.id, outcome),
         ),
-        Answer::Later(updates) => match accepts {
-            Accepts::JsonAndEvents | Accepts::EventsOnly => {
-                let call = (updates, underway);
-                Reply::Events(progress::messages(caller, call, bounds.keep_alive).boxed())
+        MethodAnswer::Later(updates) => match accepts {
+            AcceptedFormats::JsonAndEvents | AcceptedFormats::EventsOnly => {
+                let call = RunningCall { updates, guard: underway };
+                McpReply::Events(progress::stream_messages(caller, call, bounds.keep_alive).boxed())
             }
-            Accepts::Json | Accepts::Neither => {
-                let ended = progress::ended(caller, (updates, underway));
-                Reply::Deferred(ended.map(|message| message.to_string()).boxed())
+            AcceptedFormats::Json | AcceptedFormats::Neither => {
+                let call = RunningCall { updates, guard: underway };
+                let ended = progress::wait_for_answer(caller, call);
+                McpReply::Deferred(ended.map(|message| message.to_string()).boxed())
             }
         },
     }
 }
 
-/// Returns the status of an error that answers a well-formed request.
-fn status(era: Era, error: &Error) -> u16 {
-    if era == Era::Modern && error.code == -32601 { 404 } else { 200 }
+/// Returns the status of an error in reply to a well-formed request.
+fn error_status(era: ProtocolEra, error: &JsonRpcError) -> u16 {
+    if era == ProtocolEra::Modern && error.code == -32601 { 404 } else { 200 }
 }
 
-fn subscribed(
+fn answer_subscription(
     endpoint: &dyn Endpoint,
-    request: &Request,
-    (post, accepts): (&Post<'_>, Accepts),
-    bounds: &Bounds,
-) -> Reply {
-    let refused = |status, error: &Error| Reply::json(status, &failed(Some(&request.id), error));
-    if accepts == Accepts::Json {
+    request: &JsonRpcRequest,
+    post: &McpPost<'_>,
+    accepts: AcceptedFormats,
+    bounds: &McpContext,
+) -> McpReply {
+    let refused = |status, error: &JsonRpcError| {
+        McpReply::from_json(status, &build_error_response(Some(&request.id), error))
+    };
+    if accepts == AcceptedFormats::Json {
         let reason = "`Accept` must allow text/event-stream";
-        return refused(406, &Error::invalid_request(reason));
+        return refused(406, &JsonRpcError::invalid_request(reason));
     }
-    let underway = bounds.calls.begin(post.sender.clone(), request.id.clone());
-    match listen::subscribe(endpoint, request, underway) {
-        Ok(messages) => Reply::Listening(messages),
-        Err(error) => refused(status(Era::Modern, &error), &error),
+    let underway = bounds.calls.begin_call(post.sender.clone(), request.id.clone());
+    match listen::open_subscription(endpoint, request, underway) {
+        Ok(messages) => McpReply::Listening(messages),
+        Err(error) => refused(error_status(ProtocolEra::Modern, &error), &error),
     }
 }
 
-/// Ends a call that its client has cancelled. It expects no answer, but HTTP does where there is no stream.
-fn cancelled(caller: &Caller, accepts: Accepts) -> Reply {
+/// Replies to a cancelled call. The client expects no answer, but HTTP requires one if there is no
+/// stream.
+fn reply_to_cancelled(caller: &ReplyTarget, accepts: AcceptedFormats) -> McpReply {
     match accepts {
-        Accepts::JsonAndEvents | Accepts::EventsOnly => Reply::Events(stream::empty().boxed()),
-        Accepts::Json | Accepts::Neither => {
-            Reply::json(200, &failed(Some(&caller.id), &Error::cancelled()))
+        AcceptedFormats::JsonAndEvents | AcceptedFormats::EventsOnly => {
+            McpReply::Events(stream::empty().boxed())
         }
+        AcceptedFormats::Json | AcceptedFormats::Neither => McpReply::from_json(
+            200,
+            &build_error_response(Some(&caller.id), &JsonRpcError::request_cancelled()),
+        ),
     }
 }
 
-fn batch(
+fn answer_batch(
     endpoint: &Arc<dyn Endpoint>,
     elements: Vec<Value>,
-    post: &Post<'_>,
-    bounds: &Bounds,
-) -> Reply {
-    if let Err(error) = era::check_batch(post.version()) {
-        return Reply::refused(400, &error);
+    post: &McpPost<'_>,
+    bounds: &McpContext,
+) -> McpReply {
+    if let Err(error) = era::check_batch(post.protocol_version()) {
+        return McpReply::from_error(400, &error);
     }
     if elements.is_empty() {
-        return Reply::refused(400, &Error::invalid_request("the batch is empty"));
+        return McpReply::from_error(400, &JsonRpcError::invalid_request("the batch is empty"));
     }
     if bounds.max_batch < elements.len() {
         let reason = format!("the batch has more than {} messages", bounds.max_batch);
-        return Reply::refused(400, &Error::invalid_request(&reason));
+        return McpReply::from_error(400, &JsonRpcError::invalid_request(&reason));
     }
-    let messages: Vec<Message> = elements.into_iter().map(message::message).collect();
+    let messages: Vec<JsonRpcMessage> = elements.into_iter().map(message::parse_message).collect();
     for message in &messages {
-        if let Message::Cancelled(id) = message {
-            bounds.calls.cancel(&post.sender, id);
+        if let JsonRpcMessage::Cancelled(id) = message {
+            bounds.calls.cancel_call(&post.sender, id);
         }
     }
-    let is_silent = |message: &Message| {
-        matches!(message, Message::Notification | Message::Cancelled(_) | Message::Response)
+    let is_silent = |message: &JsonRpcMessage| {
+        matches!(
+            message,
+            JsonRpcMessage::Notification | JsonRpcMessage::Cancelled(_) | JsonRpcMessage::Response
+        )
     };
     if messages.iter().all(is_silent) {
-        return Reply::Accepted;
+        return McpReply::Accepted;
     }
-    let (endpoint, sender) = (Arc::clone(endpoint), post.sender.clone());
+    let endpoint = Arc::clone(endpoint);
+    let sender = post.sender.clone();
     let calls = bounds.calls.clone();
-    Reply::Deferred(
+    McpReply::Deferred(
         async move {
             let mut answers = Vec::new();
             for message in messages {
-                answers.extend(element(&*endpoint, message, (&calls, &sender)).await);
+                answers.extend(answer_batch_element(&*endpoint, message, &calls, &sender).await);
             }
             Value::Array(answers).to_string()
         }
@@ -248,32 +281,40 @@ fn batch(
     )
 }
 
-/// Answers one message of a batch, one after the other so that a batch is no more work at a time
-/// than a request.
-async fn element(
+/// Answers one message of a batch. Messages are answered one after the other, so that a batch uses
+/// no more resources at a time than a request.
+async fn answer_batch_element(
     endpoint: &dyn Endpoint,
-    message: Message,
-    (calls, sender): (&Calls, &Sender),
+    message: JsonRpcMessage,
+    calls: &CallRegistry,
+    sender: &MessageSender,
 ) -> Option<Value> {
     let request = match message {
-        Message::Notification | Message::Cancelled(_) | Message::Response => return None,
-        Message::Invalid(id, error) => return Some(failed(id.as_ref(), &error)),
-        Message::Request(request) => request,
+        JsonRpcMessage::Notification | JsonRpcMessage::Cancelled(_) | JsonRpcMessage::Response => {
+            return None;
+        }
+        JsonRpcMessage::Invalid(id, error) => {
+            return Some(build_error_response(id.as_ref(), &error));
+        }
+        JsonRpcMessage::Request(request) => request,
     };
-    let is_modern = request.meta(era::VERSION_KEY).is_some();
+    let is_modern = request.meta_value(era::VERSION_KEY).is_some();
     if is_modern || request.method == "initialize" {
-        let error = Error::invalid_request("this request cannot be part of a batch");
-        return Some(failed(Some(&request.id), &error));
+        let error = JsonRpcError::invalid_request("this request cannot be part of a batch");
+        return Some(build_error_response(Some(&request.id), &error));
     }
-    let caller = Caller::of(&request, Era::Legacy);
-    let underway = calls.begin(sender.clone(), request.id.clone());
+    let caller = ReplyTarget::from_request(&request, ProtocolEra::Legacy);
+    let underway = calls.begin_call(sender.clone(), request.id.clone());
     let answer = tokio::select! {
         biased;
-        answer = method::answer(endpoint, Era::Legacy, request) => answer,
-        () = underway.cancelled() => Answer::Now(Err(Error::cancelled())),
+        answer = method::answer_method(endpoint, ProtocolEra::Legacy, request) => answer,
+        () = underway.wait_until_cancelled() => MethodAnswer::Now(Err(JsonRpcError::request_cancelled())),
     };
     Some(match answer {
-        Answer::Now(outcome) => message::answered(&caller.id, outcome),
-        Answer::Later(updates) => progress::ended(caller, (updates, underway)).await,
+        MethodAnswer::Now(outcome) => message::build_response(&caller.id, outcome),
+        MethodAnswer::Later(updates) => {
+            let call = RunningCall { updates, guard: underway };
+            progress::wait_for_answer(caller, call).await
+        }
     })
 }

@@ -1,4 +1,4 @@
-//! What an MCP endpoint brings: its name, its tools, and what they do.
+//! Interface of an MCP endpoint: its name, its tools and their implementation.
 
 use futures_util::{
     FutureExt,
@@ -7,83 +7,89 @@ use futures_util::{
 };
 use serde_json::{Map, Value};
 
-use super::{Error, Tool, ToolResult};
+use super::{JsonRpcError, McpTool, McpToolResult};
 
-/// What an endpoint says of itself.
+/// Description of an endpoint.
 #[derive(Debug, Clone)]
-pub struct About {
-    /// Title shown to people.
+pub struct EndpointInfo {
+    /// Title for people.
     pub title: String,
-    /// For a model. Its first line alone says what the server is for, since some clients show no
-    /// more than that.
+    /// Instructions for a model. The first line must state the purpose of the server, since some
+    /// clients display only that line.
     pub instructions: String,
-    pub tools: Vec<Tool>,
-    /// Whether every client sees the same, as long as the server runs.
+    pub tools: Vec<McpTool>,
+    /// Set if all clients see the same for the lifetime of the server.
     pub shared: bool,
 }
 
-/// Why a call is refused.
+/// Reason for refusing a call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CallError {
-    /// The arguments are at fault, one sentence each. Each era has its own form for this.
+pub enum ToolCallError {
+    /// Invalid arguments, one sentence per fault. Each era has its own form of this error.
     Arguments(Vec<String>),
-    /// Anything else.
-    Error(Error),
+    /// Any other error.
+    Error(JsonRpcError),
 }
 
-/// A call that was let through.
-pub enum Call {
-    /// Already answered.
-    Done(ToolResult),
-    /// Takes its time. Dropping the stream stops the work.
-    Running(BoxStream<'static, Update>),
+/// A call that was accepted.
+pub enum StartedCall {
+    /// A finished call.
+    Done(McpToolResult),
+    /// A running call. Dropping the stream stops the work.
+    Running(BoxStream<'static, CallUpdate>),
 }
 
-/// An update of a running call. `Done` is the last.
+/// An update of a running call. `Done` is the last one.
 #[derive(Debug)]
-pub enum Update {
-    /// Something for a person to read meanwhile.
+pub enum CallUpdate {
+    /// Progress text for people.
     Progress(String),
-    Done(Result<ToolResult, CallError>),
+    Done(Result<McpToolResult, ToolCallError>),
 }
 
-/// An MCP endpoint, as one request sees it. Those that are shipped: raw search and the toolkits of a turn on the
-/// main listener, and the question server.
+/// An MCP endpoint as one request sees it.
+///
+/// Implementations are raw search and the toolkits of a turn on the main listener, and the question
+/// server.
 pub trait Endpoint: Send + Sync + 'static {
-    /// Returns what the endpoint is for this request.
-    fn about(&self) -> &About;
+    /// Returns the description of the endpoint for this request.
+    fn endpoint_info(&self) -> &EndpointInfo;
 
-    /// Returns what a model should know of the endpoint now.
-    fn instructions(&self) -> BoxFuture<'_, String> {
-        future::ready(self.about().instructions.clone()).boxed()
+    /// Loads the current instructions for a model.
+    fn load_instructions(&self) -> BoxFuture<'_, String> {
+        future::ready(self.endpoint_info().instructions.clone()).boxed()
     }
 
-    /// Returns the tools as `tools/list` shows them now: their descriptions may name what changes meanwhile.
-    fn list_tools(&self) -> BoxFuture<'_, Vec<Tool>> {
-        future::ready(self.about().tools.clone()).boxed()
+    /// Returns the current tools for `tools/list`. Their descriptions may include changing data.
+    fn list_tools(&self) -> BoxFuture<'_, Vec<McpTool>> {
+        future::ready(self.endpoint_info().tools.clone()).boxed()
     }
 
-    /// Returns a stream of the moments at which another list of tools is to be had, which ends when the
-    /// server stops; `None` if it never is. Dropping it ends the watch.
-    fn changes(&self) -> Option<BoxStream<'static, ()>> {
+    /// Returns a stream with an item for each change of the list of tools; `None` if it never
+    /// changes.
+    ///
+    /// The stream ends when the server stops. Dropping it ends the watch.
+    fn watch_tool_changes(&self) -> Option<BoxStream<'static, ()>> {
         None
     }
 
-    /// Refuses to call tools while they cannot work. Asked before arguments are read.
-    fn gate(&self) -> BoxFuture<'_, Result<(), Error>>;
+    /// Refuses tool calls while they cannot work. Called before arguments are parsed.
+    fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>>;
 
-    /// Refuses to list tools while they cannot work. An endpoint may list them all the same: some clients never
-    /// ask again for a list that was refused.
-    fn gate_list(&self) -> BoxFuture<'_, Result<(), Error>> {
-        self.gate()
+    /// Refuses to list tools while they cannot work.
+    ///
+    /// An endpoint may list them nevertheless, because some clients never repeat a refused request.
+    fn gate_list(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
+        self.gate_calls()
     }
 
-    /// Calls the tool named `tool`, one of [`About::tools`], with arguments not yet validated, and what
-    /// the client says beside them in `_meta`.
-    fn call<'a>(
+    /// Calls `tool`, one of [`EndpointInfo::tools`].
+    ///
+    /// `arguments` are not validated yet. `meta` has the members of the request's `_meta`.
+    fn call_tool<'a>(
         &'a self,
-        tool: &'a Tool,
+        tool: &'a McpTool,
         arguments: Value,
         meta: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, CallError>>;
+    ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>>;
 }

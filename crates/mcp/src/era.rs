@@ -1,38 +1,42 @@
-//! Two eras of the protocol on one endpoint, distinguished message by message, without state.
+//! Detects the protocol era of each message, without state.
 
 use serde_json::{Value, json};
 
-use super::message::{Error, Request};
+use super::message::{JsonRpcError, JsonRpcRequest};
 
 /// Revisions that begin with `initialize`, latest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The only revision that allows batches; also what a missing header stands for.
+/// The only revision with batches, and the default for a missing header.
 const BATCHES: &str = "2025-03-26";
 
-/// The revision whose requests carry their metadata themselves.
+/// The revision whose requests carry their own metadata.
 pub(super) const MODERN: &str = "2026-07-28";
 
-/// Where a modern request names its revision, within `params._meta`.
+/// Member of `params._meta` with the revision of a modern request.
 pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// How a request is to be answered.
+/// Era of the protocol, which decides the form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
+pub(super) enum ProtocolEra {
     /// Revisions with the `initialize` handshake.
     Legacy,
     /// Per-request metadata.
     Modern,
 }
 
-impl Era {
-    /// Goes by the body, with the header `MCP-Protocol-Version` as a cross-check. Whether a modern
-    /// request is well formed is for [`super::modern`] to say.
-    pub(super) fn of(request: &Request, header: Option<&str>) -> Result<Self, Error> {
-        if request.meta(VERSION_KEY).is_some() {
+impl ProtocolEra {
+    /// Detects the era from the body, and checks it against the header `MCP-Protocol-Version`.
+    ///
+    /// Whether a modern request is well formed is decided in [`super::modern`].
+    pub(super) fn detect_era(
+        request: &JsonRpcRequest,
+        header: Option<&str>,
+    ) -> Result<Self, JsonRpcError> {
+        if request.meta_value(VERSION_KEY).is_some() {
             return Ok(Self::Modern);
         }
-        // The handshake finds the version; until then a header can only be a guess.
+        // The handshake negotiates the version; the header before it can only be a guess.
         if request.method == "initialize" {
             return Ok(Self::Legacy);
         }
@@ -43,63 +47,63 @@ impl Era {
     }
 }
 
-/// Whether a version is, or looks like, one of the modern era.
+/// Returns whether a version is, or looks like, one of the modern era.
 pub(super) fn is_modern(version: &str) -> bool {
     MODERN <= version && version.starts_with("20")
 }
 
-/// Refuses a legacy header that names no version we speak. A missing one is fine: some clients
-/// never send it.
-pub(super) fn check_header(header: Option<&str>) -> Result<(), Error> {
+/// Refuses a legacy header with an unsupported version. It may be missing, since some clients never
+/// send it.
+pub(super) fn check_header(header: Option<&str>) -> Result<(), JsonRpcError> {
     match header {
-        Some(version) if !LEGACY.contains(&version) => Err(unsupported(version)),
+        Some(version) if !LEGACY.contains(&version) => Err(unsupported_version_error(version)),
         Some(_) | None => Ok(()),
     }
 }
 
 /// Refuses a batch unless the revision has batches.
-pub(super) fn check_batch(header: Option<&str>) -> Result<(), Error> {
+pub(super) fn check_batch(header: Option<&str>) -> Result<(), JsonRpcError> {
     match header {
         Some(version) if version != BATCHES => {
-            Err(Error::invalid_request("this protocol version has no batches"))
+            Err(JsonRpcError::invalid_request("this protocol version has no batches"))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-/// Returns the version that `initialize` settles on: the one asked for, else our latest.
-pub(super) fn negotiated(wanted: Option<&Value>) -> &'static str {
-    let wanted = wanted.and_then(Value::as_str);
+/// Returns the version for `initialize`: the requested one if supported, else the latest.
+pub(super) fn negotiate_version(wanted: Option<&Value>) -> &'static str {
+    let version = wanted.and_then(Value::as_str);
     let [latest, ..] = LEGACY;
-    LEGACY.into_iter().find(|version| Some(*version) == wanted).unwrap_or(latest)
+    LEGACY.into_iter().find(|known| Some(*known) == version).unwrap_or(latest)
 }
 
-/// Lists every version, latest first.
-pub(super) fn supported() -> Vec<&'static str> {
+/// Returns all supported versions, latest first.
+pub(super) fn supported_versions() -> Vec<&'static str> {
     std::iter::once(MODERN).chain(LEGACY).collect()
 }
 
-/// Names the versions to a client that asked for another one.
-pub(super) fn unsupported(version: &str) -> Error {
+/// Builds the error for an unsupported version, with the supported ones.
+pub(super) fn unsupported_version_error(version: &str) -> JsonRpcError {
     let requested: String = version.chars().take(40).collect();
-    Error::new(-32022, "Unsupported protocol version")
-        .with(json!({ "supported": supported(), "requested": requested }))
+    JsonRpcError::new(-32022, "Unsupported protocol version")
+        .with_data(json!({ "supported": supported_versions(), "requested": requested }))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::negotiated;
+    use super::negotiate_version;
 
     #[test]
     fn a_known_version_is_echoed_and_any_other_becomes_the_latest_legacy_one() {
         for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-            assert_eq!(negotiated(Some(&json!(version))), version);
+            assert_eq!(negotiate_version(Some(&json!(version))), version);
         }
         for other in [json!("2026-07-28"), json!("1999-01-01"), json!(1), json!(null)] {
-            assert_eq!(negotiated(Some(&other)), "2025-11-25");
+            assert_eq!(negotiate_version(Some(&other)), "2025-11-25");
         }
-        assert_eq!(negotiated(None), "2025-11-25");
+        assert_eq!(negotiate_version(None), "2025-11-25");
     }
 }

@@ -1,7 +1,8 @@
-//! JSON-RPC 2.0 and the wire rules of the Model Context Protocol, both eras: a POST in, a reply out.
+//! JSON-RPC 2.0 and the wire rules of the Model Context Protocol in both eras: a POST in, a reply
+//! out.
 //!
-//! Deliberately absent: I/O, HTTP types and tools. An edge hands over headers and a body, names its tools
-//! through [`Endpoint`], and sends what [`answer`] returns.
+//! The crate has no I/O, no HTTP types and no tools. An edge passes headers and a body, provides
+//! its tools through [`Endpoint`], and sends the result of [`answer_post`].
 
 mod accept;
 mod answer;
@@ -18,11 +19,11 @@ mod progress;
 mod schema;
 mod tool;
 
-pub use answer::{Bounds, Reply, answer};
-pub use calls::Calls;
-pub use endpoint::{About, Call, CallError, Endpoint, Update};
-pub use listen::{changed, listen};
-pub use message::{CLIENT_KEY, Error};
-pub use post::{Post, name_session};
+pub use answer::{McpContext, McpReply, answer_post};
+pub use calls::CallRegistry;
+pub use endpoint::{CallUpdate, Endpoint, EndpointInfo, StartedCall, ToolCallError};
+pub use listen::{open_change_stream, tools_changed_message};
+pub use message::{CLIENT_KEY, JsonRpcError};
+pub use post::{McpPost, name_session};
 pub use schema::{Schema, SchemaError};
-pub use tool::{Hints, Idempotence, Tool, ToolResult};
+pub use tool::{McpTool, McpToolResult, ToolHints, ToolIdempotence};

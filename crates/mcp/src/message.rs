@@ -1,31 +1,31 @@
-//! JSON-RPC 2.0 messages, read strictly.
+//! Parses and builds JSON-RPC 2.0 messages, strictly.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value, json};
 
-/// Where a request of the second era names its client in `_meta`; one of the first era is given the name that
-/// its greeting had.
+/// Member of `_meta` with the name of the client. Requests of the first era get it from
+/// `initialize`.
 pub const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
-/// The id of a request: text or a whole number of at most 64 bits, echoed as it came.
+/// Request id: text or an integer of at most 64 bits, echoed unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Id {
+pub(super) enum JsonRpcId {
     Text(String),
     Number(Number),
 }
 
-impl Id {
-    pub(super) fn read(value: &Value) -> Option<Self> {
+impl JsonRpcId {
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Some(Self::Text(text.clone())),
-            // A fraction, or a number too large to echo exactly, is kept as a float by the parser.
+            // The parser stores fractions, and numbers too large to echo exactly, as floats.
             Value::Number(number) if !number.is_f64() => Some(Self::Number(number.clone())),
             _ => None,
         }
     }
 
-    pub(super) fn value(&self) -> Value {
+    pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Text(text) => Value::String(text.clone()),
             Self::Number(number) => Value::Number(number.clone()),
@@ -35,24 +35,24 @@ impl Id {
 
 /// A JSON-RPC error object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Error {
+pub struct JsonRpcError {
     pub code: i64,
     pub message: Cow<'static, str>,
     pub data: Option<Value>,
 }
 
-impl Error {
+impl JsonRpcError {
     pub fn new(code: i64, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
     #[must_use]
-    pub fn with(mut self, data: Value) -> Self {
+    pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
     }
 
-    pub(super) fn parse(reason: &serde_json::Error) -> Self {
+    pub(super) fn parse_error(reason: &serde_json::Error) -> Self {
         Self::new(-32700, format!("Parse error: {reason}"))
     }
 
@@ -61,46 +61,46 @@ impl Error {
     }
 
     pub(super) fn method_not_found(method: &str) -> Self {
-        let method: String = method.chars().take(100).collect();
-        Self::new(-32601, format!("Method not found: `{method}`"))
+        let shortened: String = method.chars().take(100).collect();
+        Self::new(-32601, format!("Method not found: `{shortened}`"))
     }
 
-    /// Refuses arguments; each fault is one sentence that names its argument.
+    /// Builds the error for invalid arguments. Each fault is one sentence that names its argument.
     pub fn invalid_params(faults: &[String]) -> Self {
-        Self::new(-32602, "Invalid params").with(json!({ "faults": faults }))
+        Self::new(-32602, "Invalid params").with_data(json!({ "faults": faults }))
     }
 
-    /// Answers a call that its client has cancelled, where something has to be answered.
-    pub(super) fn cancelled() -> Self {
+    /// Builds the error for a call that its client has cancelled, where an answer is required.
+    pub(super) fn request_cancelled() -> Self {
         Self::new(-32800, "Request cancelled")
     }
 
-    /// Hides a bug of ours; the log has the details.
-    pub fn internal() -> Self {
+    /// Builds the error for a bug of the server, without details. The log has them.
+    pub fn internal_error() -> Self {
         Self::new(-32603, "Internal error")
     }
 }
 
-/// A request: something that is answered.
+/// A request, which must be answered.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Request {
-    pub(super) id: Id,
+pub(super) struct JsonRpcRequest {
+    pub(super) id: JsonRpcId,
     pub(super) method: String,
     pub(super) params: Map<String, Value>,
 }
 
-impl Request {
+impl JsonRpcRequest {
     /// Returns `params._meta.KEY`.
-    pub(super) fn meta(&self, key: &str) -> Option<&Value> {
+    pub(super) fn meta_value(&self, key: &str) -> Option<&Value> {
         self.params.get("_meta")?.get(key)
     }
 
-    /// Returns the name that a client gives in its greeting.
+    /// Returns the client name in the parameters of `initialize`.
     pub(super) fn client_name(&self) -> Option<String> {
         self.params.get("clientInfo")?.get("name")?.as_str().map(str::to_owned)
     }
 
-    /// Has `_meta` name the client, unless it does so by itself.
+    /// Sets the client name in `_meta`, unless the request has one.
     pub(super) fn name_client(&mut self, name: &str) {
         let meta = self.params.entry("_meta").or_insert_with(|| json!({}));
         if let Some(members) = meta.as_object_mut() {
@@ -109,65 +109,66 @@ impl Request {
     }
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Message {
-    Request(Request),
-    /// The client does not wait for the answer to this request any more.
-    Cancelled(Id),
-    /// Never answered, not even when it makes no sense.
+pub(super) enum JsonRpcMessage {
+    Request(JsonRpcRequest),
+    /// Cancellation of the request with this id.
+    Cancelled(JsonRpcId),
+    /// A notification, never answered, even if it is malformed.
     Notification,
-    /// An answer to a request that we never send.
+    /// A response to a request. The server sends none, so it has no use.
     Response,
-    Invalid(Option<Id>, Error),
+    Invalid(Option<JsonRpcId>, JsonRpcError),
 }
 
-/// What one body holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Payload {
-    One(Message),
-    /// Not taken apart yet, since there may be more than anybody will answer.
+pub(super) enum JsonRpcPayload {
+    One(JsonRpcMessage),
+    /// Unparsed messages of a batch, which may exceed the limit of messages.
     Batch(Vec<Value>),
 }
 
-/// Reads a body. Text that is not JSON, or nested deeper than the parser goes, is a parse error.
-pub(super) fn read(body: &[u8]) -> Result<Payload, Error> {
-    match serde_json::from_slice(body).map_err(|error| Error::parse(&error))? {
-        Value::Array(elements) => Ok(Payload::Batch(elements)),
-        value => Ok(Payload::One(message(value))),
+/// Parses a body. Invalid JSON, or nesting beyond the parser's limit, is a parse error.
+pub(super) fn parse_payload(body: &[u8]) -> Result<JsonRpcPayload, JsonRpcError> {
+    match serde_json::from_slice(body).map_err(|error| JsonRpcError::parse_error(&error))? {
+        Value::Array(elements) => Ok(JsonRpcPayload::Batch(elements)),
+        value => Ok(JsonRpcPayload::One(parse_message(value))),
     }
 }
 
-/// Reads one message of a body.
-pub(super) fn message(value: Value) -> Message {
+pub(super) fn parse_message(value: Value) -> JsonRpcMessage {
     let Value::Object(mut members) = value else {
-        return invalid(None, "a message must be an object");
+        return invalid_message(None, "a message must be an object");
     };
-    let given = members.get("id").map(Id::read);
+    let given = members.get("id").map(JsonRpcId::from_value);
     let id = given.clone().flatten();
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return invalid(id, "`jsonrpc` must be \"2.0\"");
+        return invalid_message(id, "`jsonrpc` must be \"2.0\"");
     }
     let method = match members.remove("method") {
         Some(Value::String(method)) => method,
-        Some(_) => return invalid(id, "`method` must be a string"),
+        Some(_) => return invalid_message(id, "`method` must be a string"),
         None if members.contains_key("result") || members.contains_key("error") => {
-            return Message::Response;
+            return JsonRpcMessage::Response;
         }
-        None => return invalid(id, "`method` is missing"),
+        None => return invalid_message(id, "`method` is missing"),
     };
     match (given, members.remove("params")) {
-        (None, params) => notification(&method, params.as_ref()),
-        (Some(None), _) => invalid(None, "`id` must be a string or a whole number of 64 bits"),
+        (None, params) => parse_notification(&method, params.as_ref()),
+        (Some(None), _) => {
+            invalid_message(None, "`id` must be a string or a whole number of 64 bits")
+        }
         (Some(Some(id)), params) => match read_params(params) {
-            Some(params) => Message::Request(Request { id, method, params }),
-            None => invalid(Some(id), "`params` must be an object"),
+            Some(params) => JsonRpcMessage::Request(JsonRpcRequest { id, method, params }),
+            None => invalid_message(Some(id), "`params` must be an object"),
         },
     }
 }
 
-/// Returns the members of `params`: none of `null` and `[]`, which some clients send for nothing, and `None` for
-/// values that are no object.
+/// Returns the members of `params`.
+///
+/// `null` and `[]`, which some clients send for no parameters, have none. Returns `None` for other
+/// values that are not objects.
 fn read_params(params: Option<Value>) -> Option<Map<String, Value>> {
     match params {
         None | Some(Value::Null) => Some(Map::new()),
@@ -177,44 +178,48 @@ fn read_params(params: Option<Value>) -> Option<Map<String, Value>> {
     }
 }
 
-fn notification(method: &str, params: Option<&Value>) -> Message {
-    let cancelled = || Id::read(params?.get("requestId")?);
+fn parse_notification(method: &str, params: Option<&Value>) -> JsonRpcMessage {
+    let cancelled = || JsonRpcId::from_value(params?.get("requestId")?);
     match method {
-        "notifications/cancelled" => cancelled().map_or(Message::Notification, Message::Cancelled),
-        _ => Message::Notification,
+        "notifications/cancelled" => {
+            cancelled().map_or(JsonRpcMessage::Notification, JsonRpcMessage::Cancelled)
+        }
+        _ => JsonRpcMessage::Notification,
     }
 }
 
-fn invalid(id: Option<Id>, reason: &str) -> Message {
-    Message::Invalid(id, Error::invalid_request(reason))
+fn invalid_message(id: Option<JsonRpcId>, reason: &str) -> JsonRpcMessage {
+    JsonRpcMessage::Invalid(id, JsonRpcError::invalid_request(reason))
 }
 
-/// Writes the answer to a request.
-pub(super) fn answered(id: &Id, outcome: Result<Map<String, Value>, Error>) -> Value {
+pub(super) fn build_response(
+    id: &JsonRpcId,
+    outcome: Result<Map<String, Value>, JsonRpcError>,
+) -> Value {
     match outcome {
-        Ok(result) => json!({ "jsonrpc": "2.0", "id": id.value(), "result": result }),
-        Err(error) => failed(Some(id), &error),
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id.to_value(), "result": result }),
+        Err(error) => build_error_response(Some(id), &error),
     }
 }
 
-/// Writes an error; without a readable id it is `null`.
-pub(super) fn failed(id: Option<&Id>, error: &Error) -> Value {
+/// Builds an error response. Its id is `null` if the request had no readable id.
+pub(super) fn build_error_response(id: Option<&JsonRpcId>, error: &JsonRpcError) -> Value {
     let mut object = json!({ "code": error.code, "message": error.message });
     if let (Some(data), Some(members)) = (&error.data, object.as_object_mut()) {
         members.insert("data".to_owned(), data.clone());
     }
-    json!({ "jsonrpc": "2.0", "id": id.map(Id::value), "error": object })
+    json!({ "jsonrpc": "2.0", "id": id.map(JsonRpcId::to_value), "error": object })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Id, Message, Payload, answered, read};
+    use super::{JsonRpcId, JsonRpcMessage, JsonRpcPayload, build_response, parse_payload};
 
     fn echoed(id: &str) -> String {
         let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
-        match read(body.as_bytes()).unwrap() {
-            Payload::One(Message::Request(request)) => {
-                answered(&request.id, Ok(serde_json::Map::new()))["id"].to_string()
+        match parse_payload(body.as_bytes()).unwrap() {
+            JsonRpcPayload::One(JsonRpcMessage::Request(request)) => {
+                build_response(&request.id, Ok(serde_json::Map::new()))["id"].to_string()
             }
             other => format!("{other:?}"),
         }
@@ -233,8 +238,8 @@ mod tests {
 
     #[test]
     fn what_has_no_id_is_a_notification() {
-        let read = |text: &str| read(text.as_bytes()).unwrap();
-        let notification = Payload::One(Message::Notification);
+        let read = |text: &str| parse_payload(text.as_bytes()).unwrap();
+        let notification = JsonRpcPayload::One(JsonRpcMessage::Notification);
         assert_eq!(read(r#"{"jsonrpc":"2.0","method":"x"}"#), notification);
         assert_eq!(read(r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#), notification);
         let cancelled = |id| {
@@ -245,9 +250,12 @@ mod tests {
         for nothing in ["{}", "[]", r#"{"requestId":null}"#, r#"{"requestId":1.5}"#] {
             assert_eq!(cancelled(nothing), notification, "{nothing}");
         }
-        let meant = Id::Text("a".to_owned());
-        assert_eq!(cancelled(r#"{"requestId":"a"}"#), Payload::One(Message::Cancelled(meant)));
-        let response = Payload::One(Message::Response);
+        let meant = JsonRpcId::Text("a".to_owned());
+        assert_eq!(
+            cancelled(r#"{"requestId":"a"}"#),
+            JsonRpcPayload::One(JsonRpcMessage::Cancelled(meant))
+        );
+        let response = JsonRpcPayload::One(JsonRpcMessage::Response);
         assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), response);
     }
 }

@@ -1,170 +1,225 @@
-//! The methods of both eras and what they return.
+//! Implements the methods of both eras.
 
 use futures_util::stream::BoxStream;
 use serde_json::{Map, Value, json};
 
 use super::{
-    endpoint::{About, Call, CallError, Endpoint, Update},
-    era::{self, Era},
-    message::{Error, Request},
-    modern::{self, Keep},
-    tool::{Tool, ToolResult},
+    endpoint::{CallUpdate, Endpoint, EndpointInfo, StartedCall, ToolCallError},
+    era::{self, ProtocolEra},
+    message::{JsonRpcError, JsonRpcRequest},
+    modern::{self, CacheScope},
+    tool::{McpTool, McpToolResult},
 };
 
-type Members = Map<String, Value>;
+type JsonMembers = Map<String, Value>;
 
-/// A request that was understood.
-pub(super) enum Answer {
-    Now(Result<Members, Error>),
-    /// A long-running call; its progress comes on the stream.
-    Later(BoxStream<'static, Update>),
+pub(super) enum MethodAnswer {
+    Now(Result<JsonMembers, JsonRpcError>),
+    /// A long-running call with its updates.
+    Later(BoxStream<'static, CallUpdate>),
 }
 
-/// Answers a request, or starts to.
-pub(super) async fn answer(endpoint: &dyn Endpoint, era: Era, request: Request) -> Answer {
+/// Answers a request, or starts a long-running call.
+pub(super) async fn answer_method(
+    endpoint: &dyn Endpoint,
+    era: ProtocolEra,
+    request: JsonRpcRequest,
+) -> MethodAnswer {
     match (era, request.method.as_str()) {
-        (_, "tools/call") => call(endpoint, era, request.params).await,
+        (_, "tools/call") => call_tool(endpoint, era, request.params).await,
         (_, "tools/list") => match endpoint.gate_list().await {
-            Ok(()) => Answer::Now(tools(endpoint, era, &request.params).await),
-            Err(error) => Answer::Now(Err(error)),
+            Ok(()) => MethodAnswer::Now(list_tools(endpoint, era, &request.params).await),
+            Err(error) => MethodAnswer::Now(Err(error)),
         },
-        (Era::Legacy, "initialize") => {
-            Answer::Now(Ok(initialized(endpoint, &request.params).await))
+        (ProtocolEra::Legacy, "initialize") => {
+            MethodAnswer::Now(Ok(build_initialize_result(endpoint, &request.params).await))
         }
-        (Era::Modern, "server/discover") => {
-            // What changes by itself changes the instructions, too.
-            let keep = if endpoint.changes().is_some() { Keep::Never } else { Keep::Public };
-            Answer::Now(Ok(modern::complete(discovered(endpoint).await, keep)))
+        (ProtocolEra::Modern, "server/discover") => {
+            // Endpoints with changing tools have changing instructions.
+            let keep = if endpoint.watch_tool_changes().is_some() {
+                CacheScope::Never
+            } else {
+                CacheScope::Public
+            };
+            MethodAnswer::Now(Ok(modern::complete_result(
+                build_discover_result(endpoint).await,
+                keep,
+            )))
         }
-        _ => Answer::Now(fixed(era, &request)),
+        _ => MethodAnswer::Now(answer_fixed_method(era, &request)),
     }
 }
 
-/// Answers what depends on nothing but the program.
-fn fixed(era: Era, request: &Request) -> Result<Members, Error> {
+/// Answers methods whose result depends only on the program.
+fn answer_fixed_method(
+    era: ProtocolEra,
+    request: &JsonRpcRequest,
+) -> Result<JsonMembers, JsonRpcError> {
     let params = &request.params;
     match (era, request.method.as_str()) {
-        (Era::Legacy, "ping") => Ok(Members::new()),
-        (_, "resources/list") => list(era, params, "resources", json!([])),
-        (_, "resources/templates/list") => list(era, params, "resourceTemplates", json!([])),
-        (Era::Legacy, "resources/listTemplates") => {
-            Ok(members([("resourceTemplates", json!([])), ("resource_templates", json!([]))]))
+        (ProtocolEra::Legacy, "ping") => Ok(JsonMembers::new()),
+        (_, "resources/list") => build_list_result(era, params, "resources", json!([])),
+        (_, "resources/templates/list") => {
+            build_list_result(era, params, "resourceTemplates", json!([]))
         }
-        (_, "prompts/list") => list(era, params, "prompts", json!([])),
-        (_, "prompts/get") => Err(Error::invalid_params(&["there are no prompts".to_owned()])),
+        (ProtocolEra::Legacy, "resources/listTemplates") => {
+            Ok(build_members([("resourceTemplates", json!([])), ("resource_templates", json!([]))]))
+        }
+        (_, "prompts/list") => build_list_result(era, params, "prompts", json!([])),
+        (_, "prompts/get") => {
+            Err(JsonRpcError::invalid_params(&["there are no prompts".to_owned()]))
+        }
         (_, "resources/read") => Err(unknown_resource(era, params)),
-        (_, method) => Err(Error::method_not_found(method)),
+        (_, method) => Err(JsonRpcError::method_not_found(method)),
     }
 }
 
-async fn initialized(endpoint: &dyn Endpoint, params: &Members) -> Members {
-    let title = &endpoint.about().title;
-    members([
-        ("protocolVersion", json!(era::negotiated(params.get("protocolVersion")))),
-        ("capabilities", capabilities(endpoint)),
+async fn build_initialize_result(endpoint: &dyn Endpoint, params: &JsonMembers) -> JsonMembers {
+    let title = &endpoint.endpoint_info().title;
+    build_members([
+        ("protocolVersion", json!(era::negotiate_version(params.get("protocolVersion")))),
+        ("capabilities", build_capabilities(endpoint)),
         (
             "serverInfo",
             json!({ "name": modern::NAME, "title": title, "version": env!("CARGO_PKG_VERSION") }),
         ),
-        ("instructions", json!(endpoint.instructions().await)),
+        ("instructions", json!(endpoint.load_instructions().await)),
     ])
 }
 
-async fn discovered(endpoint: &dyn Endpoint) -> Members {
-    members([
-        ("supportedVersions", json!(era::supported())),
-        ("capabilities", capabilities(endpoint)),
-        ("instructions", json!(endpoint.instructions().await)),
+async fn build_discover_result(endpoint: &dyn Endpoint) -> JsonMembers {
+    build_members([
+        ("supportedVersions", json!(era::supported_versions())),
+        ("capabilities", build_capabilities(endpoint)),
+        ("instructions", json!(endpoint.load_instructions().await)),
     ])
 }
 
-/// Resources and prompts are declared, and empty: some clients ask anyway and give up on an error.
-fn capabilities(endpoint: &dyn Endpoint) -> Value {
-    let tools =
-        if endpoint.changes().is_some() { json!({ "listChanged": true }) } else { json!({}) };
+/// Declares capabilities, including empty resources and prompts: some clients request them in any
+/// case and give up on an error.
+fn build_capabilities(endpoint: &dyn Endpoint) -> Value {
+    let tools = if endpoint.watch_tool_changes().is_some() {
+        json!({ "listChanged": true })
+    } else {
+        json!({})
+    };
     json!({ "tools": tools, "resources": {}, "prompts": {} })
 }
 
-async fn tools(endpoint: &dyn Endpoint, era: Era, params: &Members) -> Result<Members, Error> {
-    let listed = endpoint.list_tools().await.iter().map(|tool| tool.listed().clone()).collect();
-    let keep = if endpoint.about().shared { Keep::Public } else { Keep::Never };
-    page(era, params, ("tools", Value::Array(listed)), keep)
+async fn list_tools(
+    endpoint: &dyn Endpoint,
+    era: ProtocolEra,
+    params: &JsonMembers,
+) -> Result<JsonMembers, JsonRpcError> {
+    let listed =
+        endpoint.list_tools().await.iter().map(|tool| tool.as_list_entry().clone()).collect();
+    let keep = if endpoint.endpoint_info().shared { CacheScope::Public } else { CacheScope::Never };
+    build_list_page(era, params, ("tools", Value::Array(listed)), keep)
 }
 
-fn list(era: Era, params: &Members, name: &str, entries: Value) -> Result<Members, Error> {
-    page(era, params, (name, entries), Keep::Public)
+fn build_list_result(
+    era: ProtocolEra,
+    params: &JsonMembers,
+    name: &str,
+    entries: Value,
+) -> Result<JsonMembers, JsonRpcError> {
+    build_list_page(era, params, (name, entries), CacheScope::Public)
 }
 
-/// Returns the only page of a list.
-fn page(era: Era, params: &Members, entries: (&str, Value), keep: Keep) -> Result<Members, Error> {
+/// Builds the only page of a list.
+fn build_list_page(
+    era: ProtocolEra,
+    params: &JsonMembers,
+    entries: (&str, Value),
+    keep: CacheScope,
+) -> Result<JsonMembers, JsonRpcError> {
     if params.contains_key("cursor") {
-        return Err(Error::invalid_params(
-            &["`cursor` is unknown: lists have one page".to_owned()],
-        ));
+        return Err(JsonRpcError::invalid_params(&[
+            "`cursor` is unknown: lists have one page".to_owned()
+        ]));
     }
-    let page = members([entries]);
+    let page = build_members([entries]);
     match era {
-        Era::Legacy => Ok(page),
-        Era::Modern => Ok(modern::complete(page, keep)),
+        ProtocolEra::Legacy => Ok(page),
+        ProtocolEra::Modern => Ok(modern::complete_result(page, keep)),
     }
 }
 
-fn unknown_resource(era: Era, params: &Members) -> Error {
+fn unknown_resource(era: ProtocolEra, params: &JsonMembers) -> JsonRpcError {
     let code = match era {
-        Era::Legacy => -32002,
-        Era::Modern => -32602,
+        ProtocolEra::Legacy => -32002,
+        ProtocolEra::Modern => -32602,
     };
     let uri = params.get("uri").cloned().unwrap_or_default();
-    Error::new(code, "Resource not found").with(json!({ "uri": uri }))
+    JsonRpcError::new(code, "Resource not found").with_data(json!({ "uri": uri }))
 }
 
-async fn call(endpoint: &dyn Endpoint, era: Era, mut params: Members) -> Answer {
-    if let Err(error) = endpoint.gate().await {
-        return Answer::Now(Err(error));
+async fn call_tool(
+    endpoint: &dyn Endpoint,
+    era: ProtocolEra,
+    mut params: JsonMembers,
+) -> MethodAnswer {
+    if let Err(error) = endpoint.gate_calls().await {
+        return MethodAnswer::Now(Err(error));
     }
-    let tool = match named(endpoint.about(), params.get("name")) {
+    let tool = match find_tool(endpoint.endpoint_info(), params.get("name")) {
         Ok(tool) => tool,
-        Err(error) => return Answer::Now(Err(error)),
+        Err(error) => return MethodAnswer::Now(Err(error)),
     };
     let arguments = params.remove("arguments").unwrap_or_else(|| json!({}));
     let meta = match params.remove("_meta") {
         Some(Value::Object(meta)) => meta,
-        Some(_) | None => Members::new(),
+        Some(_) | None => JsonMembers::new(),
     };
-    match endpoint.call(tool, arguments, meta).await {
-        Ok(Call::Done(result)) => Answer::Now(finished(era, Ok(result))),
-        Ok(Call::Running(updates)) => Answer::Later(updates),
-        Err(refusal) => Answer::Now(finished(era, Err(refusal))),
+    match endpoint.call_tool(tool, arguments, meta).await {
+        Ok(StartedCall::Done(result)) => MethodAnswer::Now(convert_call_result(era, Ok(result))),
+        Ok(StartedCall::Running(updates)) => MethodAnswer::Later(updates),
+        Err(refusal) => MethodAnswer::Now(convert_call_result(era, Err(refusal))),
     }
 }
 
-fn named<'a>(about: &'a About, name: Option<&Value>) -> Result<&'a Tool, Error> {
+fn find_tool<'a>(
+    about: &'a EndpointInfo,
+    name: Option<&Value>,
+) -> Result<&'a McpTool, JsonRpcError> {
     let Some(name) = name.and_then(Value::as_str) else {
-        return Err(Error::invalid_params(&["`name` must be there and a string".to_owned()]));
+        return Err(JsonRpcError::invalid_params(
+            &["`name` must be there and a string".to_owned()],
+        ));
     };
     about.tools.iter().find(|tool| tool.name() == name).ok_or_else(|| {
-        let known: Vec<&str> = about.tools.iter().map(Tool::name).collect();
-        let name: String = name.chars().take(80).collect();
-        let fault = format!("there is no tool `{name}`; there is {}", known.join(", "));
-        Error::invalid_params(&[fault])
+        let known: Vec<&str> = about.tools.iter().map(McpTool::name).collect();
+        let shortened: String = name.chars().take(80).collect();
+        let fault = format!("there is no tool `{shortened}`; there is {}", known.join(", "));
+        JsonRpcError::invalid_params(&[fault])
     })
 }
 
-/// Puts what a call ended with into the form of its era.
-pub(super) fn finished(era: Era, ended: Result<ToolResult, CallError>) -> Result<Members, Error> {
+/// Converts the result of a call into the form of its era.
+pub(super) fn convert_call_result(
+    era: ProtocolEra,
+    ended: Result<McpToolResult, ToolCallError>,
+) -> Result<JsonMembers, JsonRpcError> {
     match (era, ended) {
-        (Era::Legacy, Ok(result)) => Ok(result.into_members()),
-        (Era::Modern, Ok(result)) => Ok(modern::complete(result.into_members(), Keep::Unsaid)),
-        (Era::Legacy, Err(CallError::Arguments(faults))) => Err(Error::invalid_params(&faults)),
-        // A model can correct what it reads; it never sees protocol errors.
-        (Era::Modern, Err(CallError::Arguments(faults))) => {
-            let text = format!("Invalid params: {}", faults.join("; "));
-            Ok(modern::complete(ToolResult::error(text).into_members(), Keep::Unsaid))
+        (ProtocolEra::Legacy, Ok(result)) => Ok(result.into_members()),
+        (ProtocolEra::Modern, Ok(result)) => {
+            Ok(modern::complete_result(result.into_members(), CacheScope::Unsaid))
         }
-        (_, Err(CallError::Error(error))) => Err(error),
+        (ProtocolEra::Legacy, Err(ToolCallError::Arguments(faults))) => {
+            Err(JsonRpcError::invalid_params(&faults))
+        }
+        // A model can correct faults that it reads, but it never sees protocol errors.
+        (ProtocolEra::Modern, Err(ToolCallError::Arguments(faults))) => {
+            let text = format!("Invalid params: {}", faults.join("; "));
+            Ok(modern::complete_result(
+                McpToolResult::error(text).into_members(),
+                CacheScope::Unsaid,
+            ))
+        }
+        (_, Err(ToolCallError::Error(error))) => Err(error),
     }
 }
 
-fn members<const N: usize>(pairs: [(&str, Value); N]) -> Members {
+fn build_members<const N: usize>(pairs: [(&str, Value); N]) -> JsonMembers {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -1,4 +1,4 @@
-//! What the revision 2026-07-28 asks of a request and adds to a result.
+//! Checks requests of the revision 2026-07-28 and completes its results.
 
 use base64::{
     Engine, alphabet,
@@ -8,58 +8,63 @@ use serde_json::{Map, Value, json};
 
 use super::{
     era::{self, MODERN, VERSION_KEY},
-    message::{Error, Request},
-    post::{Headers, Post},
+    message::{JsonRpcError, JsonRpcRequest},
+    post::{McpHeaders, McpPost},
 };
 
-/// How both endpoints introduce themselves.
+/// Server name of both endpoints.
 pub(super) const NAME: &str = "codeinfo";
-/// Where a request names the abilities of its client.
+/// Member of `_meta` with the capabilities of the client.
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Where a result names its server.
+/// Member of `_meta` with the server of a result.
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
-/// How long lists may be kept: they change only with the program.
+/// Cache time of lists, which change only with the program.
 const LIST_TTL_MS: u64 = 300_000;
 
-/// Standard base64 (RFC 4648 section 4), padded or not.
+/// Standard base64 (RFC 4648 section 4), with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Whether a result may be cached by anyone who sees it.
+/// Caching allowed for a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum CacheScope {
     /// A list, the same for every client.
     Public,
     /// A list for this client that may change at any time.
     Never,
-    /// Not a list: nothing is said about keeping it.
+    /// Not a list; the result has no caching member.
     Unsaid,
 }
 
-/// Checks metadata and headers in the order that clients rely on. Every fault means status 400.
-pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
-    let version = match request.meta(VERSION_KEY) {
+/// Checks metadata and headers in the order that clients rely on. Every fault has status 400.
+pub(super) fn check_request(
+    request: &JsonRpcRequest,
+    post: &McpPost<'_>,
+) -> Result<(), JsonRpcError> {
+    let version = match request.meta_value(VERSION_KEY) {
         Some(Value::String(version)) => version.as_str(),
-        Some(_) | None => return Err(missing(VERSION_KEY, "string")),
+        Some(_) | None => return Err(missing_meta_error(VERSION_KEY, "string")),
     };
-    if post.headers.is_some() && post.version() != Some(version) {
-        return Err(mismatch("MCP-Protocol-Version", VERSION_KEY));
+    if post.headers.is_some() && post.protocol_version() != Some(version) {
+        return Err(header_mismatch_error("MCP-Protocol-Version", VERSION_KEY));
     }
     if version != MODERN {
-        return Err(era::unsupported(version));
+        return Err(era::unsupported_version_error(version));
     }
-    if !request.meta(CAPABILITIES_KEY).is_some_and(Value::is_object) {
-        return Err(missing(CAPABILITIES_KEY, "object"));
+    if !request.meta_value(CAPABILITIES_KEY).is_some_and(Value::is_object) {
+        return Err(missing_meta_error(CAPABILITIES_KEY, "object"));
     }
     post.headers.as_ref().map_or(Ok(()), |headers| check_headers(request, headers))
 }
 
-fn check_headers(request: &Request, headers: &Headers<'_>) -> Result<(), Error> {
-    if headers.method.as_deref().and_then(decoded).as_deref() != Some(request.method.as_str()) {
-        return Err(mismatch("Mcp-Method", "method"));
+fn check_headers(request: &JsonRpcRequest, headers: &McpHeaders<'_>) -> Result<(), JsonRpcError> {
+    if headers.method.as_deref().and_then(decode_header_value).as_deref()
+        != Some(request.method.as_str())
+    {
+        return Err(header_mismatch_error("Mcp-Method", "method"));
     }
     let named = match request.method.as_str() {
         "tools/call" | "prompts/get" => "name",
@@ -67,21 +72,21 @@ fn check_headers(request: &Request, headers: &Headers<'_>) -> Result<(), Error> 
         _ => return Ok(()),
     };
     let name = request.params.get(named).and_then(Value::as_str);
-    if headers.name.as_deref().and_then(decoded).as_deref() != name {
-        return Err(mismatch("Mcp-Name", named));
+    if headers.name.as_deref().and_then(decode_header_value).as_deref() != name {
+        return Err(header_mismatch_error("Mcp-Name", named));
     }
     Ok(())
 }
 
-/// Adds what every result of this revision carries.
-pub(super) fn complete(result: Map<String, Value>, keep: Keep) -> Map<String, Value> {
+/// Adds the members that every result of this revision has.
+pub(super) fn complete_result(result: Map<String, Value>, keep: CacheScope) -> Map<String, Value> {
     let mut members = Map::new();
     members.insert("resultType".to_owned(), json!("complete"));
     members.extend(result);
     let (ttl, scope) = match keep {
-        Keep::Public => (Some(LIST_TTL_MS), "public"),
-        Keep::Never => (Some(0), "private"),
-        Keep::Unsaid => (None, ""),
+        CacheScope::Public => (Some(LIST_TTL_MS), "public"),
+        CacheScope::Never => (Some(0), "private"),
+        CacheScope::Unsaid => (None, ""),
     };
     if let Some(ttl) = ttl {
         members.insert("ttlMs".to_owned(), json!(ttl));
@@ -99,35 +104,38 @@ pub(super) fn complete(result: Map<String, Value>, keep: Keep) -> Map<String, Va
     members
 }
 
-fn missing(key: &str, kind: &str) -> Error {
-    Error::new(-32602, "Invalid params")
-        .with(json!({ "faults": [format!("`_meta.{key}` must be there and a JSON {kind}")] }))
+fn missing_meta_error(key: &str, kind: &str) -> JsonRpcError {
+    JsonRpcError::new(-32602, "Invalid params")
+        .with_data(json!({ "faults": [format!("`_meta.{key}` must be there and a JSON {kind}")] }))
 }
 
-fn mismatch(header: &str, member: &str) -> Error {
-    Error::new(-32020, format!("Header mismatch: `{header}` must be there and equal `{member}`"))
+fn header_mismatch_error(header: &str, member: &str) -> JsonRpcError {
+    JsonRpcError::new(
+        -32020,
+        format!("Header mismatch: `{header}` must be there and equal `{member}`"),
+    )
 }
 
-/// Decodes a header value: trimmed, and `=?base64?…?=` when it holds more than plain text.
-fn decoded(value: &str) -> Option<String> {
-    let value = value.trim_matches([' ', '\t']);
-    match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        None => Some(value.to_owned()),
+/// Decodes a header value: trims it, and decodes the form `=?base64?…?=` of other than plain text.
+fn decode_header_value(value: &str) -> Option<String> {
+    let trimmed = value.trim_matches([' ', '\t']);
+    match trimmed.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        None => Some(trimmed.to_owned()),
         Some(text) => String::from_utf8(BASE64.decode(text).ok()?).ok(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::decoded;
+    use super::decode_header_value;
 
     #[test]
     fn header_values_are_trimmed_and_decoded() {
-        assert_eq!(decoded("\t tools/call "), Some("tools/call".to_owned()));
-        assert_eq!(decoded("=?base64?Z3LDvMOfZQ==?="), Some("grüße".to_owned()));
-        assert_eq!(decoded("=?base64?Zm9v?="), Some("foo".to_owned()));
-        assert_eq!(decoded("=?base64?Zm9vYg==?="), Some("foob".to_owned()));
-        assert_eq!(decoded("=?base64?*?="), None);
-        assert_eq!(decoded("=?base64?/w==?="), None);
+        assert_eq!(decode_header_value("\t tools/call "), Some("tools/call".to_owned()));
+        assert_eq!(decode_header_value("=?base64?Z3LDvMOfZQ==?="), Some("grüße".to_owned()));
+        assert_eq!(decode_header_value("=?base64?Zm9v?="), Some("foo".to_owned()));
+        assert_eq!(decode_header_value("=?base64?Zm9vYg==?="), Some("foob".to_owned()));
+        assert_eq!(decode_header_value("=?base64?*?="), None);
+        assert_eq!(decode_header_value("=?base64?/w==?="), None);
     }
 }

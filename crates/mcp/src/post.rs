@@ -1,18 +1,18 @@
-//! One message to an MCP endpoint: what carries it, who sent it, and the body.
+//! A message to an MCP endpoint: its body, its headers and its sender.
 
 use std::{borrow::Cow, net::IpAddr};
 
-use super::{accept::Accepts, calls::Sender};
+use super::{accept::AcceptedFormats, calls::MessageSender};
 
-/// Separates the id of a session from the name of its client.
+/// Separator between a session id and the name of its client.
 const CLIENT_MARK: char = '~';
 /// Maximum characters of a client's name in a session.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Bytes of an id, which is a UUID.
+/// Length of a session id in bytes; it is a UUID.
 const ID_BYTES: usize = 36;
 
-/// Returns the session with the name that its client gave, so that nothing has to be remembered of it.
+/// Returns the session id with the name of the client, so that the server need not store the name.
 #[must_use]
 pub fn name_session(session: &str, client: Option<&str>) -> String {
     let (id, _) = split_session(session);
@@ -21,7 +21,8 @@ pub fn name_session(session: &str, client: Option<&str>) -> String {
     if name.is_empty() { id.to_owned() } else { format!("{id}{CLIENT_MARK}{name}") }
 }
 
-/// Returns the id of a session, and the name of its client. A session that a client made up is an id as a whole.
+/// Splits a session into its id and the name of its client. A session id made up by a client stays
+/// whole.
 fn split_session(session: &str) -> (&str, Option<&str>) {
     let is_id =
         |id: &str| id.len() == ID_BYTES && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
@@ -29,31 +30,31 @@ fn split_session(session: &str) -> (&str, Option<&str>) {
     parts.map_or((session, None), |(id, name)| (id, Some(name)))
 }
 
-/// A message, or a batch, as it arrived.
+/// A message or a batch as it arrived.
 #[derive(Debug, Clone)]
-pub struct Post<'a> {
-    /// The headers that matter; a frame of a stream has none.
-    pub(super) headers: Option<Headers<'a>>,
-    pub(super) sender: Sender,
-    /// The name that the client gave in its greeting, where the session has it.
+pub struct McpPost<'a> {
+    /// Relevant headers; frames of a stream have none.
+    pub(super) headers: Option<McpHeaders<'a>>,
+    pub(super) sender: MessageSender,
+    /// Name that the client gave in `initialize`, if the session contains it.
     pub(super) client: Option<String>,
     pub(super) body: &'a [u8],
 }
 
-/// The headers that matter.
+/// Headers that affect the answer.
 #[derive(Debug, Clone)]
-pub(super) struct Headers<'a> {
+pub(super) struct McpHeaders<'a> {
     pub(super) accept: Option<Cow<'a, str>>,
     pub(super) protocol_version: Option<Cow<'a, str>>,
     pub(super) method: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
 }
 
-impl<'a> Post<'a> {
-    /// Returns the body of an HTTP request. Picks the headers out through `header`, which looks one up by name.
+impl<'a> McpPost<'a> {
+    /// Creates the message of an HTTP request. `header` looks up a header by name.
     pub fn new(header: impl Fn(&str) -> Option<Cow<'a, str>>, body: &'a [u8]) -> Self {
         let session = header("mcp-session-id");
-        let headers = Headers {
+        let headers = McpHeaders {
             accept: header("accept"),
             protocol_version: header("mcp-protocol-version"),
             method: header("mcp-method"),
@@ -62,23 +63,25 @@ impl<'a> Post<'a> {
         Self::sent_in(session.as_deref(), Some(headers), body)
     }
 
-    /// Returns a frame of a stream, such as a message of a WebSocket: it has no headers, so its version is
-    /// what `_meta` says, and progress is wanted. `session` is an id of the stream that no other has.
+    /// Creates the message of a stream frame, such as a WebSocket message.
     ///
-    /// A client may cancel a call by a later frame, so frames are to be answered in their order: each
-    /// [`answer`](super::answer) polled once before the next one is asked for.
-    pub fn frame(session: &str, body: &'a [u8]) -> Self {
+    /// A frame has no headers, so its version is that of `_meta`, and progress is wanted. `session`
+    /// must be unique to the stream.
+    ///
+    /// A client may cancel a call by a later frame, so frames must be answered in order: poll each
+    /// [`answer_post`](super::answer_post) once before starting the next one.
+    pub fn from_frame(session: &str, body: &'a [u8]) -> Self {
         Self::sent_in(Some(session), None, body)
     }
 
-    fn sent_in(session: Option<&str>, headers: Option<Headers<'a>>, body: &'a [u8]) -> Self {
+    fn sent_in(session: Option<&str>, headers: Option<McpHeaders<'a>>, body: &'a [u8]) -> Self {
         let (id, name) = session.map(split_session).unzip();
         let client = name.flatten().map(str::to_owned);
-        let sender = Sender { session: id.map(str::to_owned), ..Sender::default() };
+        let sender = MessageSender { session: id.map(str::to_owned), ..MessageSender::default() };
         Self { headers, sender, client, body }
     }
 
-    /// Adds who sent it, which distinguishes clients that have no session.
+    /// Adds the sender, which distinguishes clients without a session.
     #[must_use]
     pub fn sent_by(mut self, address: Option<IpAddr>, principal: Option<&str>) -> Self {
         self.sender.address = address;
@@ -86,22 +89,22 @@ impl<'a> Post<'a> {
         self
     }
 
-    /// Returns what the header `MCP-Protocol-Version` says.
-    pub(super) fn version(&self) -> Option<&str> {
+    /// Returns the header `MCP-Protocol-Version`.
+    pub(super) fn protocol_version(&self) -> Option<&str> {
         self.headers.as_ref()?.protocol_version.as_deref()
     }
 
-    pub(super) fn accepts(&self) -> Accepts {
+    pub(super) fn accepted_formats(&self) -> AcceptedFormats {
         match &self.headers {
-            Some(headers) => Accepts::read(headers.accept.as_deref()),
-            None => Accepts::JsonAndEvents,
+            Some(headers) => AcceptedFormats::parse_header(headers.accept.as_deref()),
+            None => AcceptedFormats::JsonAndEvents,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Post, name_session};
+    use super::{McpPost, name_session};
 
     #[test]
     fn a_session_names_its_client_and_stays_the_same_session() {
@@ -112,11 +115,11 @@ mod tests {
         assert_eq!(named, format!("{id}~theclient~1"));
         let long = name_session(&named, Some(&"x".repeat(100)));
         assert_eq!(long, format!("{id}~{}", "x".repeat(60)));
-        let post = Post::frame(&named, b"");
+        let post = McpPost::from_frame(&named, b"");
         assert_eq!(post.client.as_deref(), Some("theclient~1"));
-        assert_eq!(post.sender, Post::frame(id, b"").sender);
-        // Clients that make ids up do not cancel the calls of each other.
-        let [one, other] = ["user~1", "user~2"].map(|session| Post::frame(session, b""));
+        assert_eq!(post.sender, McpPost::from_frame(id, b"").sender);
+        // Clients with made-up ids must not cancel each other's calls.
+        let [one, other] = ["user~1", "user~2"].map(|session| McpPost::from_frame(session, b""));
         assert_ne!(one.sender, other.sender);
         assert_eq!(one.client, None);
     }

@@ -1,4 +1,4 @@
-//! Long-running calls: progress notifications, then the result.
+//! Streams long-running calls: progress notifications, then the result.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::{
-    calls::Underway,
-    endpoint::{CallError, Update},
-    era::Era,
-    message::{Error, Id, Request, answered},
-    method::finished,
+    calls::CallGuard,
+    endpoint::{CallUpdate, ToolCallError},
+    era::ProtocolEra,
+    message::{JsonRpcError, JsonRpcId, JsonRpcRequest, build_response},
+    method::convert_call_result,
 };
 
-/// The longest token repeated in each notification.
+/// Maximum bytes of a progress token, which each notification repeats.
 const MAX_TOKEN_BYTES: usize = 1024;
 
-/// Whom the answer is for and how it is to look.
+/// Request to reply to, with the form of the reply.
 #[derive(Debug, Clone)]
-pub(super) struct Caller {
-    pub(super) id: Id,
-    pub(super) era: Era,
-    /// What the client wants progress notifications marked with, if it wants them.
+pub(super) struct ReplyTarget {
+    pub(super) id: JsonRpcId,
+    pub(super) era: ProtocolEra,
+    /// Progress token of the client, if it wants progress notifications.
     token: Option<Value>,
 }
 
-impl Caller {
-    pub(super) fn of(request: &Request, era: Era) -> Self {
-        let token = request.meta("progressToken");
+impl ReplyTarget {
+    pub(super) fn from_request(request: &JsonRpcRequest, era: ProtocolEra) -> Self {
+        let token = request.meta_value("progressToken");
         let token = token.filter(|token| match token.as_str() {
             Some(text) => text.len() <= MAX_TOKEN_BYTES,
             None => token.is_i64() || token.is_u64(),
@@ -39,7 +39,7 @@ impl Caller {
         Self { id: request.id.clone(), era, token: token.cloned() }
     }
 
-    fn progress(&self, number: u64, message: &str) -> Option<String> {
+    fn build_progress_message(&self, number: u64, message: &str) -> Option<String> {
         let notification = json!({
             "jsonrpc": "2.0",
             "method": "notifications/progress",
@@ -49,84 +49,97 @@ impl Caller {
     }
 }
 
-/// What a call does, and whether its client still waits for it.
-pub(super) type Call = (BoxStream<'static, Update>, Underway);
+/// A running call with its updates, and the guard that tells whether its client still waits.
+pub(super) struct RunningCall {
+    pub(super) updates: BoxStream<'static, CallUpdate>,
+    pub(super) guard: CallGuard,
+}
 
-/// Waits for the end and returns the answer.
-pub(super) async fn ended(caller: Caller, (mut updates, underway): Call) -> Value {
+/// Waits for the end of a call and returns its response.
+pub(super) async fn wait_for_answer(caller: ReplyTarget, mut call: RunningCall) -> Value {
     loop {
         let update = tokio::select! {
             biased;
-            () = underway.cancelled() => return answered(&caller.id, Err(Error::cancelled())),
-            update = updates.next() => update,
+            () = call.guard.wait_until_cancelled() => return build_response(&caller.id, Err(JsonRpcError::request_cancelled())),
+            update = call.updates.next() => update,
         };
         match update {
-            Some(Update::Progress(_)) => {}
-            Some(Update::Done(end)) => return answered(&caller.id, finished(caller.era, end)),
-            None => return answered(&caller.id, Err(Error::internal())),
+            Some(CallUpdate::Progress(_)) => {}
+            Some(CallUpdate::Done(end)) => {
+                return build_response(&caller.id, convert_call_result(caller.era, end));
+            }
+            None => return build_response(&caller.id, Err(JsonRpcError::internal_error())),
         }
     }
 }
 
-/// Returns the messages of a running call: progress if it is wanted, with a sign of life every
-/// `keep_alive`, and the answer as the last one, unless the client cancels the call. Many clients give up on a call after a minute
-/// without progress, whatever else they receive.
-pub(super) fn messages(
-    caller: Caller,
-    call: Call,
+/// Returns the messages of a running call: progress, if the client wants it, then the response.
+///
+/// A progress message is repeated every `keep_alive`, since many clients give up on a call after a
+/// minute without progress. The stream ends without a response if the client cancels the call.
+pub(super) fn stream_messages(
+    caller: ReplyTarget,
+    call: RunningCall,
     keep_alive: Duration,
 ) -> impl Stream<Item = String> + Send + 'static {
     let mut ticks = interval_at(Instant::now() + keep_alive, keep_alive);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let started = Instant::now();
-    let (latest, sent, over) = ("working".to_owned(), 0, false);
-    let running = Running { caller, call, ticks, started, latest, sent, over };
+    let running = ProgressStream {
+        caller,
+        call,
+        ticks,
+        started,
+        latest: "working".to_owned(),
+        sent: 0,
+        over: false,
+    };
     stream::unfold(running, |mut running| async move {
         let message = running.next().await?;
         Some((message, running))
     })
 }
 
-struct Running {
-    caller: Caller,
-    call: Call,
+struct ProgressStream {
+    caller: ReplyTarget,
+    call: RunningCall,
     ticks: Interval,
     started: Instant,
-    /// What it reported last.
+    /// Text of the last progress update.
     latest: String,
-    /// Progress notifications so far; their numbers must rise.
+    /// Number of progress notifications sent. Their numbers must increase.
     sent: u64,
     over: bool,
 }
 
-impl Running {
+impl ProgressStream {
     async fn next(&mut self) -> Option<String> {
         while !self.over {
             let text = tokio::select! {
                 biased;
-                () = self.call.1.cancelled() => return None,
-                update = self.call.0.next() => match update {
-                    Some(Update::Progress(text)) => {
+                () = self.call.guard.wait_until_cancelled() => return None,
+                update = self.call.updates.next() => match update {
+                    Some(CallUpdate::Progress(text)) => {
                         self.latest.clone_from(&text);
                         text
                     }
-                    Some(Update::Done(end)) => return Some(self.end(end)),
-                    None => return Some(self.end(Err(CallError::Error(Error::internal())))),
+                    Some(CallUpdate::Done(end)) => return Some(self.finish_call(end)),
+                    None => return Some(self.finish_call(Err(ToolCallError::Error(JsonRpcError::internal_error())))),
                 },
                 _ = self.ticks.tick() => {
                     format!("{} ({} s)", self.latest, self.started.elapsed().as_secs())
                 }
             };
             self.sent += 1;
-            if let Some(message) = self.caller.progress(self.sent, &text) {
+            if let Some(message) = self.caller.build_progress_message(self.sent, &text) {
                 return Some(message);
             }
         }
         None
     }
 
-    fn end(&mut self, end: Result<super::ToolResult, CallError>) -> String {
+    fn finish_call(&mut self, end: Result<super::McpToolResult, ToolCallError>) -> String {
         self.over = true;
-        answered(&self.caller.id, finished(self.caller.era, end)).to_string()
+        build_response(&self.caller.id, convert_call_result(self.caller.era, end)).to_string()
     }
 }

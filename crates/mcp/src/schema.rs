@@ -1,20 +1,20 @@
-//! JSON schemas that are published and validate: one value for both.
+//! JSON schemas for both publication and validation.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::foreign::Recursion;
+use super::foreign::SchemaRecursion;
 
-/// Most faults reported of one value, and most characters of a name in them.
+/// Maximum faults reported for one value, and maximum characters of a name in them.
 const MAX_FAULTS: usize = 20;
 const MAX_NAME_CHARS: usize = 80;
 
-/// Most memory of one pattern of a schema of somebody else.
+/// Maximum bytes of a compiled pattern of a third-party schema.
 const MAX_PATTERN_BYTES: usize = 256 * 1024;
 
-/// A schema is none: where it is ours a bug, found when the server starts.
+/// An invalid schema. In the program's own schemas it is a bug, found at startup.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema is invalid: {0}")]
 pub struct SchemaError(String);
@@ -24,59 +24,65 @@ pub struct SchemaError(String);
 pub struct Schema {
     value: Value,
     validator: Validator,
-    /// Of a schema of somebody else.
-    recursion: Recursion,
+    /// Recursion of a third-party schema.
+    recursion: SchemaRecursion,
 }
 
 impl Schema {
     pub fn new(value: Value) -> Result<Self, SchemaError> {
         let validator =
             jsonschema::validator_for(&value).map_err(|error| SchemaError(error.to_string()))?;
-        Ok(Self { value, validator, recursion: Recursion::default() })
+        Ok(Self { value, validator, recursion: SchemaRecursion::default() })
     }
 
-    /// Takes over a schema of somebody else. Its patterns are matched in linear time, and what it refers to
-    /// elsewhere is not fetched.
-    pub fn foreign(value: Value) -> Result<Self, SchemaError> {
-        let recursion = Recursion::of(&value).map_err(SchemaError)?;
+    /// Creates a third-party schema. Its patterns are matched in linear time, and external
+    /// references are not fetched.
+    pub fn from_untrusted(value: Value) -> Result<Self, SchemaError> {
+        let recursion = SchemaRecursion::measure_schema(&value).map_err(SchemaError)?;
         let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
         let options = jsonschema::options().with_pattern_options(patterns);
         let validator = options.build(&value).map_err(|error| SchemaError(error.to_string()))?;
         Ok(Self { value, validator, recursion })
     }
 
-    /// Returns the schema as it is published.
+    /// Returns the schema as published.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Validates and reads `instance`. Each fault is a sentence that names the offending member;
-    /// none repeats the value, which may be long or private.
-    pub fn read<T: DeserializeOwned>(&self, instance: Value) -> Result<T, Vec<String>> {
-        if !self.recursion.allows(&instance) {
+    /// Validates and deserialises `instance`.
+    ///
+    /// Each fault is a sentence that names the offending member, without its value, which may be
+    /// long or private.
+    pub fn validate_and_parse<T: DeserializeOwned>(
+        &self,
+        instance: Value,
+    ) -> Result<T, Vec<String>> {
+        if !self.recursion.allows_value(&instance) {
             return Err(vec!["the value is nested too deep for its schema".to_owned()]);
         }
-        let faults = self.validator.iter_errors(&instance).flat_map(|error| sentences(&error));
-        let faults: Vec<String> = faults.take(MAX_FAULTS).collect();
+        let errors = self.validator.iter_errors(&instance);
+        let faults: Vec<String> =
+            errors.flat_map(|error| describe_error(&error)).take(MAX_FAULTS).collect();
         if !faults.is_empty() {
             return Err(faults);
         }
-        // What a schema lets pass and a type does not is a number such as `5.0` for `5`.
+        // A schema may accept numbers that a type rejects, such as `5.0` for `5`.
         serde_json::from_value(instance).map_err(|error| vec![error.to_string()])
     }
 }
 
-fn sentences(error: &ValidationError<'_>) -> Vec<String> {
+fn describe_error(error: &ValidationError<'_>) -> Vec<String> {
     let pointer = error.instance_path().to_string();
     let subject = match pointer.strip_prefix('/') {
-        Some(name) => format!("`{}`", shortened(name)),
+        Some(name) => format!("`{}`", truncate_name(name)),
         None => "the value".to_owned(),
     };
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
             .iter()
             .take(MAX_FAULTS)
-            .map(|name| format!("`{}` is not known here", shortened(name)))
+            .map(|name| format!("`{}` is not known here", truncate_name(name)))
             .collect(),
         ValidationErrorKind::Required { property } => {
             vec![format!("`{}` is missing", property.as_str().unwrap_or_default())]
@@ -102,7 +108,7 @@ fn sentences(error: &ValidationError<'_>) -> Vec<String> {
     }
 }
 
-fn shortened(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     name.chars().take(MAX_NAME_CHARS).collect()
 }
 
@@ -115,19 +121,19 @@ mod tests {
     #[test]
     fn a_schema_of_somebody_else_fetches_nothing_and_backtracks_nowhere() {
         let fetched = json!({ "$ref": "http://127.0.0.1:9/schema.json" });
-        assert!(Schema::foreign(fetched).is_err());
+        assert!(Schema::from_untrusted(fetched).is_err());
         let slow = json!({ "type": "string", "pattern": "^(a+)+$" });
-        let slow = Schema::foreign(slow).unwrap();
+        let slow = Schema::from_untrusted(slow).unwrap();
         let text = format!("{}b", "a".repeat(100_000));
-        assert!(slow.read::<Value>(json!(text)).is_err());
-        assert!(Schema::foreign(json!({ "pattern": "(a{900}){900}" })).is_err());
-        // What refers to itself without going into a value ends.
+        assert!(slow.validate_and_parse::<Value>(json!(text)).is_err());
+        assert!(Schema::from_untrusted(json!({ "pattern": "(a{900}){900}" })).is_err());
+        // References that recurse without descending into a value terminate.
         for endless in [
             json!({ "allOf": [{ "$ref": "#" }] }),
             json!({ "$defs": { "a": { "not": { "$ref": "#/$defs/a" } } }, "$ref": "#/$defs/a" }),
         ] {
-            if let Ok(endless) = Schema::foreign(endless) {
-                drop(endless.read::<Value>(json!({ "a": 1 })));
+            if let Ok(endless) = Schema::from_untrusted(endless) {
+                drop(endless.validate_and_parse::<Value>(json!({ "a": 1 })));
             }
         }
     }
@@ -144,7 +150,7 @@ mod tests {
             },
         }))
         .unwrap();
-        let faults = |instance: Value| schema.read::<Value>(instance).unwrap_err();
+        let faults = |instance: Value| schema.validate_and_parse::<Value>(instance).unwrap_err();
         assert_eq!(faults(json!(null)), ["the value must be an object"]);
         assert_eq!(faults(json!([])), ["the value must be an object"]);
         assert_eq!(faults(json!({})), ["`query` is missing"]);
@@ -160,6 +166,9 @@ mod tests {
             ]
         );
         assert_eq!(faults(json!({"query": "a", "limit": "5"})), ["`limit` must be an integer"]);
-        assert_eq!(schema.read::<Value>(json!({"query": "a"})), Ok(json!({"query": "a"})));
+        assert_eq!(
+            schema.validate_and_parse::<Value>(json!({"query": "a"})),
+            Ok(json!({"query": "a"}))
+        );
     }
 }

@@ -1,32 +1,32 @@
-//! Tools as they are listed, and what calling one returns.
+//! Tools as listed, and the results of calls.
 
 use serde_json::{Map, Value, json};
 
 use super::{Schema, SchemaError};
 
-/// Whether a repeated call gives the same: a search does, a conversation does not.
+/// Idempotence of a tool: a search is idempotent, a conversation is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Idempotence {
+pub enum ToolIdempotence {
     Idempotent,
     Changing,
 }
 
-/// What a client may expect of calls, as `annotations` say it. The default is that of the protocol for a
-/// tool that says nothing.
+/// Behaviour of calls that a client may rely on, listed as `annotations`. The default is that of
+/// the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has these four")]
-pub struct Hints {
-    /// Changes nothing.
+pub struct ToolHints {
+    /// Calls change nothing.
     pub read_only: bool,
-    /// May destroy what is there.
+    /// Calls may destroy existing data.
     pub destructive: bool,
     /// A repeated call changes nothing more.
     pub idempotent: bool,
-    /// Acts on more than this machine.
+    /// Calls affect more than this machine.
     pub open_world: bool,
 }
 
-impl Default for Hints {
+impl Default for ToolHints {
     fn default() -> Self {
         Self { read_only: false, destructive: true, idempotent: false, open_world: true }
     }
@@ -34,39 +34,41 @@ impl Default for Hints {
 
 /// A tool. Its schema validates each call before the endpoint sees it.
 #[derive(Debug, Clone)]
-pub struct Tool {
+pub struct McpTool {
     name: String,
     arguments: Schema,
     listed: Value,
 }
 
-impl Tool {
-    /// Returns a tool that only reads.
+impl McpTool {
+    /// Creates a read-only tool.
     pub fn new(
         name: &str,
         title: &str,
         description: &str,
         arguments: Value,
-        idempotence: Idempotence,
+        idempotence: ToolIdempotence,
     ) -> Result<Self, SchemaError> {
-        let idempotent = idempotence == Idempotence::Idempotent;
-        let hints = Hints { read_only: true, destructive: false, idempotent, open_world: false };
-        Ok(Self::hinted((name, title), description, Schema::new(arguments)?, hints))
+        let idempotent = idempotence == ToolIdempotence::Idempotent;
+        let hints =
+            ToolHints { read_only: true, destructive: false, idempotent, open_world: false };
+        Ok(Self::with_hints(name, title, description, Schema::new(arguments)?, hints))
     }
 
-    /// Returns a tool with `hints`; `name` and `title` go together.
-    pub fn hinted(
-        (name, title): (&str, &str),
+    /// Creates a tool with `hints`.
+    pub fn with_hints(
+        name: &str,
+        title: &str,
         description: &str,
         arguments: Schema,
-        hints: Hints,
+        hints: ToolHints,
     ) -> Self {
         let listed = json!({
             "name": name,
             "title": title,
             "description": description,
             "inputSchema": arguments.value(),
-            // All four are spelled out: the defaults of the protocol say "destructive".
+            // All four hints are explicit, because the protocol's default is "destructive".
             "annotations": {
                 "title": title,
                 "readOnlyHint": hints.read_only,
@@ -78,7 +80,7 @@ impl Tool {
         Self { name: name.to_owned(), arguments, listed }
     }
 
-    /// Lists another description.
+    /// Replaces the listed description.
     #[must_use]
     pub fn with_listed_description(mut self, description: &str) -> Self {
         if let Some(listed) = self.listed.get_mut("description") {
@@ -87,7 +89,8 @@ impl Tool {
         self
     }
 
-    /// Lists another schema than the one that validates: what clients take of it.
+    /// Replaces the listed schema by the part that clients support; validation keeps the original
+    /// one.
     #[must_use]
     pub fn with_listed_schema(mut self, schema: Value) -> Self {
         if let Some(listed) = self.listed.get_mut("inputSchema") {
@@ -96,7 +99,7 @@ impl Tool {
         self
     }
 
-    /// Adds a member to `_meta` of the entry.
+    /// Adds a member to `_meta` of the list entry.
     #[must_use]
     pub fn with_listed_meta(mut self, key: &str, value: Value) -> Self {
         if let Some(listed) = self.listed.as_object_mut() {
@@ -115,44 +118,44 @@ impl Tool {
     }
 
     /// Returns the entry of `tools/list`.
-    pub fn listed(&self) -> &Value {
+    pub fn as_list_entry(&self) -> &Value {
         &self.listed
     }
 }
 
-/// What a call returns: one text, for a model to read.
+/// Result of a call: one text for a model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolResult {
+pub struct McpToolResult {
     text: String,
     is_error: bool,
     meta: Option<Map<String, Value>>,
 }
 
-impl ToolResult {
+impl McpToolResult {
     pub fn text(text: String) -> Self {
         Self { text, is_error: false, meta: None }
     }
 
-    /// Reports a failure that the calling model can act on.
+    /// Creates the result of a failure that the calling model can act on.
     pub fn error(text: String) -> Self {
         Self { text, is_error: true, meta: None }
     }
 
-    /// Changes the text.
+    /// Replaces the text.
     #[must_use]
     pub fn map_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.text = change(self.text);
         self
     }
 
-    /// Adds `_meta` members, which clients see and models do not.
+    /// Adds a member to `_meta`, which clients see and models do not.
     #[must_use]
     pub fn with_meta(mut self, key: &str, value: Value) -> Self {
         self.meta.get_or_insert_default().insert(key.to_owned(), value);
         self
     }
 
-    /// Whether it reports a failure.
+    /// Returns whether the result reports a failure.
     pub fn is_error(&self) -> bool {
         self.is_error
     }

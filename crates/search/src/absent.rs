@@ -1,27 +1,27 @@
-//! Finds the names, files and words of a query that no indexed text has.
+//! Finds the names, files and words of a query that no indexed text contains.
 
 use std::collections::HashSet;
 
-use codeinfo_core::{ChunkRecord, Root, Sparse};
+use codeinfo_core::{ChunkRecord, Root, TermVector};
 use codeinfo_embed::lexical;
-use codeinfo_lang::{role::Role, words::words};
+use codeinfo_lang::{role::FileRole, words::split_words};
 use futures_util::{future::try_join_all, try_join};
 
 use super::{
-    DefinedAt, Search, SearchError,
-    candidate::Candidate,
-    intent::{AskedPath, Intent, Kind, Name},
-    sight::Sight,
+    NameLocation, Search, SearchError,
+    candidate::SearchCandidate,
+    intent::{QueryIntent, QueryKind, QueryName, QueryPath},
+    sight::SearchScope,
 };
 
-/// Maximum number of names, of files and of words of a query that are looked up.
+/// Maximum names, files and words of a query that are looked up, each.
 const MAX_LOOKUPS: usize = 8;
-/// A name of more chunks than this is not said to be in documents alone.
+/// Chunks that contain a name, from which on it is not reported as occurring only in documents.
 const MAX_DOCUMENTED: usize = 20;
 /// Minimum characters of a word that is looked up.
 const MIN_WORD_CHARS: usize = 4;
 
-/// Words of questions that say nothing about code, besides stop words.
+/// Words of questions that carry no information about code, in addition to stop words.
 const QUESTION_WORDS: &str = "\
     actually again already also another answer anything behind best both called cause certain come \
     complain decide different does done else ever every everything exactly explain find fully give given \
@@ -31,25 +31,24 @@ const QUESTION_WORDS: &str = "\
     tell than thing think through together under until versus very want well went whether without work \
     your";
 
-/// A name that is in documents only.
+/// A name that occurs only in documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentedName {
-    /// As spelled in the query.
+    /// The name as spelled in the query.
     pub name: String,
-    /// Its first line in a document.
-    pub place: DefinedAt,
+    /// First line with the name in a document.
+    pub place: NameLocation,
 }
 
-/// A query with its candidates.
-pub(super) struct AskedQuery<'a> {
+pub(super) struct QueryContext<'a> {
     pub(super) text: &'a str,
-    pub(super) intent: &'a Intent,
-    pub(super) candidates: &'a [Candidate],
-    pub(super) sight: &'a Sight,
+    pub(super) intent: &'a QueryIntent,
+    pub(super) candidates: &'a [SearchCandidate],
+    pub(super) sight: &'a SearchScope,
     pub(super) roots: &'a [Root],
 }
 
-/// The terms of a query that are nowhere, or in documents only.
+/// Terms of a query that occur nowhere, or only in documents.
 #[derive(Debug, Default)]
 pub(super) struct AbsentTerms {
     /// Names and files.
@@ -59,10 +58,10 @@ pub(super) struct AbsentTerms {
 }
 
 impl AbsentTerms {
-    /// Leaves out what some more chunks have.
-    pub(super) fn drop_found(&mut self, chunks: &[Candidate]) {
+    /// Removes the terms that some of `chunks` contain.
+    pub(super) fn drop_found(&mut self, chunks: &[SearchCandidate]) {
         let has = |text: &str| chunks.iter().any(|chunk| chunk.record.text.contains(text));
-        let is_code = |chunk: &&Candidate| !chunk.record.roles.contains(&Role::Docs);
+        let is_code = |chunk: &&SearchCandidate| !chunk.record.roles.contains(&FileRole::Docs);
         self.names.retain(|name| !has(name));
         self.words.retain(|word| !has(word));
         self.documented.retain(|documented| {
@@ -73,38 +72,41 @@ impl AbsentTerms {
 }
 
 impl Search {
-    /// Returns what a query asks for that no chunk in sight has. A name counts as there if any chunk of code has it as a
-    /// word, whatever its case, underscores and ending, a word if any has it in one of its forms, and a file also if
-    /// any has its name without the extension.
+    /// Returns the terms of a query that no chunk in scope contains.
+    ///
+    /// A name is present if a chunk of code contains it as a word, in any case, with any
+    /// underscores and ending. A word is present if a chunk contains one of its forms. A file is
+    /// also present if a chunk contains its name without the extension.
     pub(super) async fn find_absent(
         &self,
-        asked: &AskedQuery<'_>,
+        asked: &QueryContext<'_>,
     ) -> Result<AbsentTerms, SearchError> {
         let mut seen = HashSet::new();
-        let names = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
-        let names: Vec<&Name> = names.take(MAX_LOOKUPS).collect();
-        // A route, a folder or an address is no file, and `Next.js` may only be spoken of.
+        let distinct = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
+        let names: Vec<&QueryName> = distinct.take(MAX_LOOKUPS).collect();
+        // A route, a folder or an address is not a file, and `Next.js` may be a product instead of
+        // a file.
         let files =
-            asked.intent.paths.iter().take(MAX_LOOKUPS).filter_map(|AskedPath { path, .. }| {
-                let term = lexical::file(path).filter(|_| !path.contains("://"))?;
+            asked.intent.paths.iter().take(MAX_LOOKUPS).filter_map(|QueryPath { path, .. }| {
+                let term = lexical::extract_file_terms(path).filter(|_| !path.contains("://"))?;
                 Some((path.as_str(), term))
             });
-        let words = plain_words(asked.text, asked.intent);
-        let words = words.map(|word| (word, lexical::word_forms(word)));
-        let (files, words) = (files.collect(), words.collect());
+        let words = plain_words(asked.text, asked.intent)
+            .map(|word| (word, lexical::word_forms(word)))
+            .collect();
         let finding: Vec<_> = names.iter().map(|name| self.find_name(name, asked)).collect();
-        // At once, since each is a round trip where a server has the store.
+        // Concurrently, because each lookup is a round trip if the store is on a server.
         let (places, files, words) = try_join!(
             try_join_all(finding),
-            self.list_absent(files, asked),
+            self.list_absent(files.collect(), asked),
             self.list_absent(words, asked),
         )?;
         let mut absent = AbsentTerms { words, ..AbsentTerms::default() };
         for (name, place) in names.into_iter().zip(places) {
             match place {
-                NamePlace::Code => {}
-                NamePlace::Nowhere => absent.names.push(name.spelled.clone()),
-                NamePlace::Documents(chunk) => {
+                NamePresence::Code => {}
+                NamePresence::Nowhere => absent.names.push(name.spelled.clone()),
+                NamePresence::Documents(chunk) => {
                     absent.documented.extend(self.locate_name(&name.spelled, &chunk, asked.roots));
                 }
             }
@@ -113,13 +115,13 @@ impl Search {
         Ok(absent)
     }
 
-    /// Returns those of some texts, each with its terms, that are nowhere.
+    /// Returns those texts whose terms occur nowhere.
     async fn list_absent(
         &self,
-        texts: Vec<(&str, Sparse)>,
-        asked: &AskedQuery<'_>,
+        texts: Vec<(&str, TermVector)>,
+        asked: &QueryContext<'_>,
     ) -> Result<Vec<String>, SearchError> {
-        let (texts, terms): (Vec<&str>, Vec<Sparse>) = texts.into_iter().unzip();
+        let (texts, terms): (Vec<&str>, Vec<TermVector>) = texts.into_iter().unzip();
         let looking: Vec<_> = (texts.iter().zip(terms))
             .map(|(text, terms)| self.is_absent(text, terms, asked))
             .collect();
@@ -128,47 +130,48 @@ impl Search {
         Ok(absent.map(|(text, _)| text.to_owned()).collect())
     }
 
-    /// Returns whether no candidate has the text, and no visible chunk one of the terms.
+    /// Returns true if no candidate contains the text and no visible chunk has one of its terms.
     async fn is_absent(
         &self,
         text: &str,
-        terms: Sparse,
-        asked: &AskedQuery<'_>,
+        terms: TermVector,
+        asked: &QueryContext<'_>,
     ) -> Result<bool, SearchError> {
-        let has_text = |candidate: &Candidate| candidate.record.text.contains(text);
+        let has_text = |candidate: &SearchCandidate| candidate.record.text.contains(text);
         Ok(!asked.candidates.iter().any(has_text)
-            && self.lexical(terms, asked.sight, 1).await?.is_empty())
+            && self.find_lexical_neighbours(terms, asked.sight, 1).await?.is_empty())
     }
 
     async fn find_name(
         &self,
-        name: &Name,
-        asked: &AskedQuery<'_>,
-    ) -> Result<NamePlace, SearchError> {
-        let is_code = |chunk: &ChunkRecord| !chunk.roles.contains(&Role::Docs);
+        name: &QueryName,
+        asked: &QueryContext<'_>,
+    ) -> Result<NamePresence, SearchError> {
+        let is_code = |chunk: &ChunkRecord| !chunk.roles.contains(&FileRole::Docs);
         let has_name = |chunk: &ChunkRecord| chunk.text.contains(&name.spelled);
-        let term = lexical::name(&name.spelled);
+        let term = lexical::extract_name_terms(&name.spelled);
         let is_known =
-            |candidate: &Candidate| has_name(&candidate.record) && is_code(&candidate.record);
+            |candidate: &SearchCandidate| has_name(&candidate.record) && is_code(&candidate.record);
         if term.indices.is_empty() || asked.candidates.iter().any(is_known) {
-            return Ok(NamePlace::Code);
+            return Ok(NamePresence::Code);
         }
-        let mut found = self.lexical(term, asked.sight, MAX_DOCUMENTED).await?;
+        let mut found = self.find_lexical_neighbours(term, asked.sight, MAX_DOCUMENTED).await?;
         if found.is_empty() {
-            return Ok(NamePlace::Nowhere);
+            return Ok(NamePresence::Nowhere);
         }
         let is_documented = found.len() < MAX_DOCUMENTED
             && found.iter().all(|found| !is_code(&found.record))
             && found.iter().any(|found| has_name(&found.record));
         if !is_documented {
-            return Ok(NamePlace::Code);
+            return Ok(NamePresence::Code);
         }
         found.retain(|found| has_name(&found.record));
         let first = found.into_iter().next();
-        Ok(first.map_or(NamePlace::Code, |found| NamePlace::Documents(Box::new(found.record))))
+        Ok(first
+            .map_or(NamePresence::Code, |found| NamePresence::Documents(Box::new(found.record))))
     }
 
-    /// Returns the first line of a chunk that has a name.
+    /// Returns the location of the first line of a chunk that contains a name.
     fn locate_name(
         &self,
         name: &str,
@@ -176,33 +179,35 @@ impl Search {
         roots: &[Root],
     ) -> Option<DocumentedName> {
         let root = roots.iter().find(|root| root.id == chunk.root)?;
-        let path = self.path_map.shown(&root.path.join(&chunk.path)).display().to_string();
+        let path = self.path_map.to_client_path(&root.path.join(&chunk.path)).display().to_string();
         let mut lines = (chunk.start_line..).zip(chunk.text.lines());
         let (line, _) = lines.find(|(_, text)| text.contains(name))?;
-        Some(DocumentedName { name: name.to_owned(), place: DefinedAt { path, line } })
+        Some(DocumentedName { name: name.to_owned(), place: NameLocation { path, line } })
     }
 }
 
-/// Where a name of a query occurs.
-enum NamePlace {
+/// Kind of text in which a name of a query occurs.
+enum NamePresence {
     /// In code, or in too many chunks to tell.
     Code,
-    /// In documents only, such as in this chunk.
+    /// Only in documents, such as in this chunk.
     Documents(Box<ChunkRecord>),
     Nowhere,
 }
 
 /// Returns the content words of a sentence, without names and files.
-fn plain_words<'a>(text: &'a str, intent: &'a Intent) -> impl Iterator<Item = &'a str> {
-    let tokens = text.split_whitespace().filter(|_| intent.kind == Kind::Prose);
-    let tokens = tokens.map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()));
+fn plain_words<'a>(text: &'a str, intent: &'a QueryIntent) -> impl Iterator<Item = &'a str> {
+    let tokens = text
+        .split_whitespace()
+        .filter(|_| intent.kind == QueryKind::Prose)
+        .map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()));
     let parts = tokens.filter(|token| !intent.is_name(token)).flat_map(|token| token.split('-'));
     let is_plain = |word: &&str| {
         let lower = word.to_ascii_lowercase();
         word.len() >= MIN_WORD_CHARS
             && word.chars().all(|c| c.is_ascii_alphabetic())
             && !QUESTION_WORDS.split(' ').any(|word| word == lower)
-            && words(word).all(|word| intent.words.contains(&word))
+            && split_words(word).all(|word| intent.words.contains(&word))
     };
     let mut seen = HashSet::new();
     parts.filter(is_plain).filter(move |word| seen.insert(*word)).take(MAX_LOOKUPS)
@@ -215,7 +220,7 @@ mod tests {
     #[test]
     fn words_that_say_what_a_sentence_is_about_are_looked_up() {
         let words = |query: &str| -> Vec<String> {
-            let intent = Intent::of(query).within(query, "demo");
+            let intent = QueryIntent::parse(query).narrow_to_repository(query, "demo");
             plain_words(query, &intent).map(str::to_owned).collect()
         };
         assert_eq!(

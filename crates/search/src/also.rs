@@ -1,43 +1,49 @@
-//! Further definitions of the name that a query is: who asks for one should hear that there are several.
+//! Finds further definitions of the name that a query consists of, so that the reader learns of all
+//! of them.
 
 use codeinfo_core::RootId;
 use uuid::Uuid;
 
 use super::{
-    candidate::Candidate,
-    intent::{Intent, Kind},
+    candidate::SearchCandidate,
+    intent::{QueryIntent, QueryKind},
     rank,
 };
 
-/// A definition that is not among the results.
+/// Location of a name that is not among the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DefinedAt {
+pub struct NameLocation {
     /// Absolute path as the client sees it.
     pub path: String,
-    /// First line of the chunk that defines it.
+    /// Line of the name, or the first line of the chunk that defines it.
     pub line: u32,
 }
 
-/// A chunk that defines what is asked for.
+/// A chunk that defines the name of the query.
 #[derive(Debug)]
-pub(super) struct Definition {
+pub(super) struct DefiningChunk {
     pub(super) id: Uuid,
     pub(super) root: RootId,
     pub(super) path: String,
     pub(super) line: u32,
 }
 
-/// Returns the candidates that define the one name that a query consists of, spelled as there, by path and
-/// line.
-pub(super) fn definitions(candidates: &[Candidate], intent: &Intent) -> Vec<Definition> {
-    let ([name], Kind::Symbol) = (intent.names.as_slice(), intent.kind) else { return Vec::new() };
+/// Returns the candidates that define the only name of a query, in the same spelling, ordered by
+/// path and line.
+pub(super) fn find_defining_chunks(
+    candidates: &[SearchCandidate],
+    intent: &QueryIntent,
+) -> Vec<DefiningChunk> {
+    let ([name], QueryKind::Symbol) = (intent.names.as_slice(), intent.kind) else {
+        return Vec::new();
+    };
     let defining = candidates.iter().filter(|candidate| {
         rank::asked_symbol(&candidate.record, intent).is_some_and(|symbol| {
             symbol.trim_end_matches(['?', '!', '=', '\'']).ends_with(&name.spelled)
         })
     });
-    let mut definitions: Vec<Definition> = defining
-        .map(|Candidate { id, record, .. }| Definition {
+    let mut definitions: Vec<DefiningChunk> = defining
+        .map(|SearchCandidate { id, record, .. }| DefiningChunk {
             id: *id,
             root: record.root,
             path: record.path.clone(),

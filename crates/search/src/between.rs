@@ -1,11 +1,11 @@
-//! What differs between two trees of a repository, as far as it fits a query.
+//! Finds the differences between two trees of a repository that match a query.
 
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use codeinfo_core::{FileRecord, Root, RootId, Sparse};
+use codeinfo_core::{FileRecord, Root, RootId, TermVector};
 use codeinfo_store::{ChunkQuery, ChunkSet, ScoredChunk};
 use codeinfo_worktree::root_link::find_root;
 use futures_util::{StreamExt, TryStreamExt, stream, try_join};
@@ -13,82 +13,90 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{
-    CANDIDATES, Found, Intent, Query, Search, SearchError, candidate::Candidate, fuse, rank,
+    CANDIDATES, QueryIntent, Search, SearchError, SearchQuery, SearchResults,
+    candidate::SearchCandidate, fuse, rank,
 };
 
-/// So many neighbours of each tree are looked for, at most: those of parts of a changed file that are as they were fall
-/// out.
-const MOST: usize = 6_400;
-/// So many chunks of changed files are compared at a time.
+/// Maximum neighbours read per tree. Unchanged parts of changed files are dropped from them later.
+const MAX_NEIGHBOURS: usize = 6_400;
+/// Chunks of changed files that are compared per read.
 const PAGE: usize = 500;
-/// So many such reads are under way at a time.
+/// Maximum concurrent reads.
 const PAGES: usize = 4;
 
-/// What one of two trees has and the other has not.
-struct Side {
+struct TreeDifference {
     tree: Root,
-    /// The chunks of files that the other has not, or not like that.
+    /// Chunks of files that the other tree lacks or has in another version.
     among: ChunkSet,
-    /// Where files of one path differ, the chunks of that of the other tree.
+    /// Chunks of the other tree's version of a file, by path.
     others: HashMap<String, Vec<Uuid>>,
 }
 
-/// The two forms of a query that chunks are compared with.
 struct QueryVectors {
     vector: Vec<f32>,
-    terms: Sparse,
-    lists: fuse::Lists,
+    terms: TermVector,
+    lists: fuse::ListWeights,
 }
 
 impl Search {
-    /// Finds the chunks of two trees that answer a query and that the other tree has not: neither at that path, nor as
-    /// a part of a whole file at another one. A definition that both have stands as it is in the first, then in the
-    /// second.
+    /// Finds the chunks that match a query and that only one of two trees has.
+    ///
+    /// A chunk counts as common to both if the other tree has its text at the same path, or the
+    /// whole file at another path. A definition that differs appears as in the first tree, then as
+    /// in the second.
     pub(super) async fn find_between(
         &self,
-        query: &Query,
-        (first, second): (&str, &str),
+        query: &SearchQuery,
+        trees: [&str; 2],
         roots: &[Root],
-    ) -> Result<Found, SearchError> {
-        let [first, second] = self.trees([first, second], roots).await?;
-        let intent = Intent::of(query.text()).within(query.text(), &first.name);
-        let intent = intent.with_near(|word| self.embedder.near(word));
+    ) -> Result<SearchResults, SearchError> {
+        let [first, second] = self.resolve_trees(trees, roots).await?;
+        let intent = QueryIntent::parse(query.text())
+            .narrow_to_repository(query.text(), &first.name)
+            .with_near(|word| self.embedder.similar_words(word));
         let vectors = QueryVectors {
-            vector: self.embedder.query(query.text().to_owned()).await?,
-            terms: self.terms(query.text(), &intent, Some(&first), roots).await?,
-            lists: rank::lists(intent.kind, &self.weights),
+            vector: self.embedder.embed_query(query.text().to_owned()).await?,
+            terms: self.build_query_terms(query.text(), &intent, Some(&first), roots).await?,
+            lists: rank::choose_list_weights(intent.kind, &self.weights),
         };
-        let (weights, most, first_id) = (self.weights, query.limit(), first.id);
+        let weights = self.weights;
+        let max_results = query.limit();
+        let first_id = first.id;
         let names = [first.name.clone(), second.name.clone()];
         let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
-        let sides = spawn_blocking(move || {
+        let comparing = spawn_blocking(move || {
             let sides = [
-                Side::compare(first, &files.0, &files.1),
-                Side::compare(second, &files.1, &files.0),
+                TreeDifference::compare_files(first, &files.0, &files.1),
+                TreeDifference::compare_files(second, &files.1, &files.0),
             ];
             drop(files);
             sides
         });
-        let sides = sides.await.map_err(|_| SearchError::Stopped)?;
+        let sides = comparing.await.map_err(|_| SearchError::Stopped)?;
         let mut limit = CANDIDATES;
         let differing = loop {
-            let ((mut differing, is_first_all), (of_second, is_second_all)) = try_join!(
+            let ((mut differing, is_first_all), (second_differing, is_second_all)) = try_join!(
                 self.find_differing(&sides[0], &vectors, query, limit),
                 self.find_differing(&sides[1], &vectors, query, limit)
             )?;
-            differing.extend(of_second);
+            differing.extend(second_differing);
             let is_all = is_first_all && is_second_all;
-            if is_all || query.limit() <= differing.len() || MOST <= limit {
+            if is_all || query.limit() <= differing.len() || MAX_NEIGHBOURS <= limit {
                 break differing;
             }
             limit *= 4;
         };
         let rank = move || {
             let pool = differing.clone();
-            paired(rank::rank(differing, &intent, &weights, most), pool, first_id, most)
+            pair_definitions(
+                rank::rank_candidates(differing, &intent, &weights, max_results),
+                pool,
+                first_id,
+                max_results,
+            )
         };
         let ranked = spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?;
-        let mut found = self.found(ranked, roots);
+        let mut found = self.build_results(ranked, roots);
         for hit in &mut found.hits {
             hit.only_in = Some(hit.repo.clone());
             hit.also_in.clear();
@@ -101,41 +109,52 @@ impl Search {
         Ok(found)
     }
 
-    /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and whether there are no more.
+    /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and true
+    /// if there are no more.
     async fn find_differing(
         &self,
-        side: &Side,
+        side: &TreeDifference,
         QueryVectors { vector, terms, lists }: &QueryVectors,
-        query: &Query,
+        query: &SearchQuery,
         limit: usize,
-    ) -> Result<(Vec<Candidate>, bool), SearchError> {
+    ) -> Result<(Vec<SearchCandidate>, bool), SearchError> {
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
-        let (dense, lexical) = (limit_of(lists.dense), limit_of(lists.lexical));
+        let dense_limit = limit_of(lists.dense);
+        let lexical_limit = limit_of(lists.lexical);
         let (dense, lexical) = try_join!(
-            self.store.search(ChunkQuery::nearest(vector.clone(), side.among.clone(), dense)),
-            self.store.search(ChunkQuery::lexical(terms.clone(), side.among.clone(), lexical))
+            self.store.search(ChunkQuery::nearest(vector.clone(), side.among.clone(), dense_limit)),
+            self.store.search(ChunkQuery::lexical(
+                terms.clone(),
+                side.among.clone(),
+                lexical_limit
+            ))
         )?;
         let is_all = dense.len() < limit && lexical.len() < limit;
-        let of_tree = |mut found: Vec<ScoredChunk>| {
-            for one in &mut found {
-                one.record.root = side.tree.id;
+        let with_tree_root = |mut found: Vec<ScoredChunk>| {
+            for chunk in &mut found {
+                chunk.record.root = side.tree.id;
             }
             found
         };
-        let mut candidates = fuse::fuse(of_tree(dense), of_tree(lexical), *lists);
-        candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+        let mut candidates =
+            fuse::fuse_lists(with_tree_root(dense), with_tree_root(lexical), *lists);
+        candidates.retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
         self.drop_same(side, &mut candidates).await?;
         Ok((candidates, is_all))
     }
 
-    async fn trees(&self, named: [&str; 2], roots: &[Root]) -> Result<[Root; 2], SearchError> {
+    async fn resolve_trees(
+        &self,
+        named: [&str; 2],
+        roots: &[Root],
+    ) -> Result<[Root; 2], SearchError> {
         let [first, second] = named;
         let first = find_root(&self.path_map, roots, first).await?;
         let second = find_root(&self.path_map, roots, second).await?;
         if first.id == second.id {
             return Err(SearchError::SameTree(first.name.clone()));
         }
-        if first.owner() != second.owner() {
+        if first.chunk_owner() != second.chunk_owner() {
             return Err(SearchError::OtherRepository(first.name.clone(), second.name.clone()));
         }
         Ok([first, second])
@@ -144,18 +163,18 @@ impl Search {
     /// Drops the candidates whose text the other tree has at the same path.
     async fn drop_same(
         &self,
-        side: &Side,
-        candidates: &mut Vec<Candidate>,
+        side: &TreeDifference,
+        candidates: &mut Vec<SearchCandidate>,
     ) -> Result<(), SearchError> {
         let mut by_text: HashMap<(&str, &str), Vec<Uuid>> = HashMap::new();
         let mut ids: HashSet<Uuid> = HashSet::new();
-        for Candidate { id, record, .. } in candidates.iter() {
+        for SearchCandidate { id, record, .. } in candidates.iter() {
             by_text.entry((&record.path, &record.text)).or_default().push(*id);
             ids.extend(side.others.get(&record.path).into_iter().flatten());
         }
-        let ids: Vec<Uuid> = ids.into_iter().collect();
+        let other_ids: Vec<Uuid> = ids.into_iter().collect();
         let mut same: HashSet<Uuid> = HashSet::new();
-        let pages = ids.chunks(PAGE).map(<[Uuid]>::to_vec);
+        let pages = other_ids.chunks(PAGE).map(<[Uuid]>::to_vec);
         let reading: Vec<_> = pages.map(|page| self.store.chunks_by_id(page)).collect();
         for stored in stream::iter(reading).buffered(PAGES).try_concat().await? {
             let text = (stored.record.path.as_str(), stored.record.text.as_str());
@@ -166,21 +185,22 @@ impl Search {
     }
 }
 
-impl Side {
-    /// Compares the files of a tree with those of another one. A file that moved is no other one.
-    fn compare(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
-        let owner = tree.owner();
+impl TreeDifference {
+    /// Compares the files of a tree with those of another. A moved file is not a difference.
+    fn compare_files(tree: Root, files: &[FileRecord], other: &[FileRecord]) -> Self {
+        let owner = tree.chunk_owner();
         let there: HashMap<&str, &FileRecord> =
             other.iter().map(|file| (file.path.as_str(), file)).collect();
         let versions: HashSet<&str> = other.iter().map(|file| file.version.as_str()).collect();
-        let (mut ids, mut others) = (HashSet::new(), HashMap::new());
+        let mut ids = HashSet::new();
+        let mut others = HashMap::new();
         for file in files {
             match there.get(file.path.as_str()) {
                 Some(other) if other.version == file.version => continue,
                 None if versions.contains(file.version.as_str()) => continue,
                 Some(other) => {
-                    let of_other = other.chunk_ids(owner, 0..other.chunks).collect();
-                    others.insert(file.path.clone(), of_other);
+                    let other_ids = other.chunk_ids(owner, 0..other.chunks).collect();
+                    others.insert(file.path.clone(), other_ids);
                 }
                 None => {}
             }
@@ -190,32 +210,33 @@ impl Side {
     }
 }
 
-/// Returns what a chunk is a part of, and what starts in it: paths and symbols.
-fn definitions(Candidate { record, .. }: &Candidate) -> Vec<(String, String)> {
+/// Returns the path and symbol of the chunk's definition and of those that start in it.
+fn list_definition_keys(SearchCandidate { record, .. }: &SearchCandidate) -> Vec<(String, String)> {
     let symbols = record.symbol.iter().chain(&record.defines);
     symbols.map(|symbol| (record.path.clone(), symbol.clone())).collect()
 }
 
-/// Puts what both trees have of a definition next to each other, that of `first` before.
-fn paired(
-    ranked: Vec<Candidate>,
-    pool: Vec<Candidate>,
+/// Places the two versions of a definition next to each other, the one of tree `first` before.
+fn pair_definitions(
+    ranked: Vec<SearchCandidate>,
+    pool: Vec<SearchCandidate>,
     first: RootId,
     limit: usize,
-) -> Vec<Candidate> {
-    let mut places: HashMap<(String, String), Vec<Candidate>> = HashMap::new();
+) -> Vec<SearchCandidate> {
+    let mut places: HashMap<(String, String), Vec<SearchCandidate>> = HashMap::new();
     for candidate in pool {
-        for place in definitions(&candidate) {
+        for place in list_definition_keys(&candidate) {
             places.entry(place).or_default().push(candidate.clone());
         }
     }
-    let (mut seen, mut paired) = (HashSet::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let mut paired = Vec::new();
     for candidate in ranked {
         if !seen.insert(candidate.id) {
             continue;
         }
-        let alike = definitions(&candidate);
-        let is_other = |other: &&Candidate| {
+        let alike = list_definition_keys(&candidate);
+        let is_other = |other: &&SearchCandidate| {
             other.record.root != candidate.record.root && !seen.contains(&other.id)
         };
         let mut others = alike.iter().filter_map(|place| places.get(place)).flatten();
@@ -225,7 +246,8 @@ fn paired(
             continue;
         };
         seen.insert(other.id);
-        (other.score, other.parts) = (candidate.score, candidate.parts);
+        other.score = candidate.score;
+        other.parts = candidate.parts;
         if candidate.record.root == first {
             paired.extend([candidate, other]);
         } else {

@@ -1,47 +1,49 @@
-//! A chunk on its way to become a hit.
+//! Defines the candidate: a chunk that may become a hit.
 
 use std::{cmp::Ordering, collections::HashMap};
 
-use codeinfo_core::{ChunkRecord, Parts, Root, RootId};
+use codeinfo_core::{ChunkRecord, Root, RootId, ScoreParts};
 use uuid::Uuid;
 
-/// A found chunk with its score so far.
+/// A found chunk with its current score.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct SearchCandidate {
     pub(super) id: Uuid,
     pub(super) record: ChunkRecord,
     pub(super) score: f32,
-    /// What the score is made of.
-    pub(super) parts: Parts,
-    /// The other roots that have it.
+    pub(super) parts: ScoreParts,
+    /// Other roots with the same chunk.
     pub(super) also: Vec<RootId>,
-    /// Other files of the root that have the same text.
+    /// Other files of the root with the same text.
     pub(super) copies: Vec<TextCopy>,
 }
 
-/// A chunk with the text of another one.
+/// A chunk with the same text as another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextCopy {
     pub(super) id: Uuid,
     pub(super) path: String,
-    /// First line.
     pub(super) line: u32,
 }
 
-impl Candidate {
-    /// Orders candidates best first; equal scores by path, line and id, so that the same search
-    /// always gives the same order, in each store.
+impl SearchCandidate {
+    /// Orders candidates best first, then by path, line and id, so that a search gives the same
+    /// order in each store.
     pub(super) fn best_first(&self, other: &Self) -> Ordering {
-        fn place(of: &Candidate) -> (&str, u32, Uuid) {
-            (&of.record.path, of.record.start_line, of.id)
+        fn sort_key(candidate: &SearchCandidate) -> (&str, u32, Uuid) {
+            (&candidate.record.path, candidate.record.start_line, candidate.id)
         }
-        other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
+        other.score.total_cmp(&self.score).then_with(|| sort_key(self).cmp(&sort_key(other)))
     }
 }
 
-/// Keeps each piece of a file once, the best, where trees of one repository have other versions of it: pieces are
-/// the same that have the same symbol, or lines in common. `owners` are those of roots.
-pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap<RootId, RootId>) {
+/// Keeps only the best version of each piece of a file, among the trees of one repository. Pieces
+/// are the same if they have the same symbol or common lines. `owners` maps each root to the owner
+/// of its chunks.
+pub(super) fn drop_other_trees(
+    candidates: &mut Vec<SearchCandidate>,
+    owners: &HashMap<RootId, RootId>,
+) {
     let is_tree = |root: &RootId| {
         owners
             .get(root)
@@ -50,54 +52,54 @@ pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap
     if !candidates.iter().any(|candidate| is_tree(&candidate.record.root)) {
         return;
     }
-    candidates.sort_by(Candidate::best_first);
+    candidates.sort_by(SearchCandidate::best_first);
     let mut seen: HashMap<(RootId, &str), Vec<&ChunkRecord>> = HashMap::new();
-    let best = candidates.iter().map(|Candidate { record, .. }| {
+    let is_best = candidates.iter().map(|SearchCandidate { record, .. }| {
         let owner = owners.get(&record.root).copied().unwrap_or(record.root);
-        let of_file = seen.entry((owner, record.path.as_str())).or_default();
+        let known_pieces = seen.entry((owner, record.path.as_str())).or_default();
         let is_other = |known: &&ChunkRecord| {
             let has_symbol = record.symbol.is_some() && record.symbol == known.symbol;
             let has_lines =
                 record.start_line <= known.end_line && known.start_line <= record.end_line;
             record.version != known.version && (has_symbol || has_lines)
         };
-        let is_best = !of_file.iter().any(is_other);
+        let is_best = !known_pieces.iter().any(is_other);
         if is_best {
-            of_file.push(record);
+            known_pieces.push(record);
         }
         is_best
     });
-    let best = best.collect();
-    keep(candidates, best);
+    let flags = is_best.collect();
+    retain_flagged(candidates, flags);
 }
 
-/// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
-/// of none of `roots` goes too: its root is being removed, and has no name.
-pub(super) fn drop_duplicates(candidates: &mut Vec<Candidate>, roots: &[Root]) {
-    let roots: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
-    candidates.sort_by(Candidate::best_first);
+/// Keeps each piece of a file once, the best, because roots inside one another contain the same
+/// files. Also drops candidates of roots not in `roots`, which are being removed and have no name.
+pub(super) fn drop_duplicates(candidates: &mut Vec<SearchCandidate>, roots: &[Root]) {
+    let by_id: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
+    candidates.sort_by(SearchCandidate::best_first);
     let mut seen: HashMap<(u32, usize), Vec<(&Root, &ChunkRecord)>> = HashMap::new();
-    let first = candidates.iter().map(|Candidate { record, .. }| {
-        roots.get(&record.root).is_some_and(|root| {
+    let is_first = candidates.iter().map(|SearchCandidate { record, .. }| {
+        by_id.get(&record.root).is_some_and(|root| {
             let alike = seen.entry((record.start_line, record.text.len())).or_default();
-            let is_same = |(other, of_other): &(&Root, &ChunkRecord)| {
-                record.text == of_other.text
+            let is_same = |(other, known): &(&Root, &ChunkRecord)| {
+                record.text == known.text
                     && root.host == other.host
-                    && root.path.join(&record.path) == other.path.join(&of_other.path)
+                    && root.path.join(&record.path) == other.path.join(&known.path)
             };
             let is_first = !alike.iter().any(is_same);
             alike.push((root, record));
             is_first
         })
     });
-    let first = first.collect();
-    keep(candidates, first);
+    let flags = is_first.collect();
+    retain_flagged(candidates, flags);
 }
 
-/// Keeps the candidates whose flag is set; there is one for each.
-fn keep(candidates: &mut Vec<Candidate>, flags: Vec<bool>) {
-    let mut flags = flags.into_iter();
-    candidates.retain(|_| flags.next().unwrap_or(true));
+/// Keeps the candidates whose flag is true. `flags` has one entry per candidate.
+fn retain_flagged(candidates: &mut Vec<SearchCandidate>, flags: Vec<bool>) {
+    let mut remaining = flags.into_iter();
+    candidates.retain(|_| remaining.next().unwrap_or(true));
 }
 
 #[cfg(test)]
@@ -108,13 +110,13 @@ mod tests {
     };
     use codeinfo_core::Host;
 
-    fn candidate(id: u128, path: &str, version: &str) -> Candidate {
+    fn candidate(id: u128, path: &str, version: &str) -> SearchCandidate {
         let record = ChunkRecord { version: version.to_owned(), ..record(path, None, "text") };
-        Candidate {
+        SearchCandidate {
             id: Uuid::from_u128(id),
             record,
             score: 0.5,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         }
@@ -137,7 +139,7 @@ mod tests {
                 end_line: first + 4,
                 ..candidate.record
             };
-            Candidate { score, ..candidate }
+            SearchCandidate { score, ..candidate }
         };
         let mut candidates = vec![
             of(1, main, "one", Some("open"), 1, 0.5),
@@ -185,7 +187,7 @@ mod tests {
     fn equal_scores_are_ordered_by_place() {
         let mut candidates =
             [candidate(9, "b.rs", "v"), candidate(2, "a.rs", "v"), candidate(1, "a.rs", "v")];
-        candidates.sort_by(Candidate::best_first);
+        candidates.sort_by(SearchCandidate::best_first);
         let order: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
         assert_eq!(order, [1, 2, 9]);
     }

@@ -1,27 +1,27 @@
-//! What can go wrong in a search.
+//! Errors of searches.
 
-use codeinfo_core::{UnknownRoot, error::Code};
+use codeinfo_core::{UnknownRoot, error::ErrorCode};
 use codeinfo_embed::EmbedError;
 use codeinfo_store::StoreError;
 
 /// A search failure.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// The query is nothing but white space.
+    /// The query is empty or only white space.
     #[error("`query` is blank")]
     BlankQuery,
     /// The query is over the limit.
     #[error("`query` has {bytes} bytes; at most {most} are allowed")]
     LongQuery {
-        /// Its size.
+        /// Size in bytes.
         bytes: usize,
-        /// The limit.
+        /// Maximum size in bytes.
         most: usize,
     },
-    /// The query or the repository holds a NUL character.
+    /// The query or the repository contains a NUL character.
     #[error("`{0}` holds a NUL character")]
     Nul(&'static str),
-    /// The repository is named, but blank.
+    /// The repository is not `None` but blank.
     #[error("`repository` is blank; leave it out to search all repositories")]
     BlankRepository,
     /// The limit is out of bounds.
@@ -30,16 +30,16 @@ pub enum SearchError {
     /// No indexed repository has that name, id or path.
     #[error(transparent)]
     RepoNotFound(#[from] UnknownRoot),
-    /// Two trees are compared, and a repository is named beside.
+    /// Two trees are compared, and a repository is set.
     #[error("`between` names what is searched; leave out `repository`")]
     BetweenAndRepository,
     /// A tree is compared with itself.
     #[error("`between` has `{0}` twice; name two trees of a repository")]
     SameTree(String),
-    /// The trees are of two repositories.
+    /// The compared trees belong to different repositories.
     #[error("`{0}` and `{1}` are no trees of one repository; search each by itself")]
     OtherRepository(String, String),
-    /// The server stops.
+    /// The server is shutting down.
     #[error("the server is stopping")]
     Stopped,
     /// Nothing is indexed.
@@ -60,8 +60,8 @@ impl From<StoreError> for SearchError {
 }
 
 impl SearchError {
-    /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    /// Returns the error code.
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::BlankQuery
             | Self::LongQuery { .. }
@@ -70,10 +70,10 @@ impl SearchError {
             | Self::BetweenAndRepository
             | Self::SameTree(_)
             | Self::OtherRepository(..)
-            | Self::Limit(_) => Code::ValidationFailed,
-            Self::RepoNotFound(_) => Code::RepoNotFound,
-            Self::Stopped => Code::Cancelled,
-            Self::IngestRequired => Code::IngestRequired,
+            | Self::Limit(_) => ErrorCode::ValidationFailed,
+            Self::RepoNotFound(_) => ErrorCode::RepoNotFound,
+            Self::Stopped => ErrorCode::Cancelled,
+            Self::IngestRequired => ErrorCode::IngestRequired,
             Self::Embed(cause) => cause.code(),
             Self::Store(cause) => cause.code(),
         }

@@ -1,9 +1,9 @@
-//! Evidence from what is indexed: every use of a name, lines of a file, and what files define.
+//! Finds evidence in the index: every use of a name, lines of a file, and the definitions of files.
 //!
-//! Counts are exact: words are counted in the indexed lines themselves, and the terms of the index only say in which
-//! files to look. Files are opened beneath their roots, never through a link, and only those that the index has
-//! content of; what it leaves out as a secret is neither read nor shown. Deliberately absent: text for models, which
-//! belongs to the edge.
+//! Counts are exact: words are counted in the indexed lines, and the terms of the index only select
+//! the files. Files are opened beneath their roots, never through a link, and only if the index has
+//! content of them. Files left out as secrets are neither read nor shown. This module writes no
+//! text for models; the callers do.
 #![warn(missing_docs)]
 
 mod candidates;
@@ -28,7 +28,7 @@ mod word;
 
 use std::{sync::Arc, time::Duration};
 
-use codeinfo_core::{PathMap, Root, Within};
+use codeinfo_core::{PathMap, Root, RootFilter};
 use codeinfo_store::Store;
 use codeinfo_worktree::beneath::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
@@ -36,28 +36,28 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 pub use codeinfo_worktree::decode::TextEncoding;
 
 pub use self::{
-    classify::{Group, MAX_SHOWN},
+    classify::{MAX_SHOWN, OccurrenceKind},
     error::EvidenceError,
-    folder::{Folder, Member},
-    forge::Permalink,
-    lines::{Asked, FileLines, State},
-    links::{How, Link},
-    matches::{MatchedName, MatchedPlace, Matches},
-    outline::{Entry, Outline},
+    folder::{FolderMember, FolderOutline},
+    forge::FilePermalink,
+    lines::{FileLines, IndexedFileState, RequestedLines},
+    links::{FileLink, FileLinkKind},
+    matches::{MatchedName, MatchedPlace, PatternMatches},
+    outline::{Outline, OutlineEntry},
     pattern::NamePattern,
-    pick::{Shown, UsedFile},
-    place::{File, split_lines},
-    sizes::Size,
-    source::Source,
-    uses::{Searched, Uses},
+    pick::{OccurrenceGroup, UsedFile},
+    place::{IndexedFile, split_lines},
+    sizes::FolderSize,
+    source::HighlightedSource,
+    uses::{NameUses, SearchedRepository},
 };
 
-/// So many requests work at a time: each takes a thread, for ever if a folder hangs.
+/// Maximum concurrent requests. Each takes a thread, for ever if a folder hangs.
 const MAX_WORKING: usize = 16;
-/// One step of a request is given up after this; a folder on a network may hang.
+/// Maximum time of one step of a request, because a folder on a network may hang.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Finds evidence in what `store` holds. Clones share how many requests work at a time.
+/// Finds evidence in the content of `store`. Clones share the limit of concurrent requests.
 #[derive(Clone)]
 pub struct Evidence {
     store: Store,
@@ -67,22 +67,23 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Makes a source of evidence from what `store` holds.
+    /// Creates a source of evidence from the content of `store`.
     pub fn new(store: Store, paths: PathMap) -> Self {
-        let (room, folders) = (Arc::new(Semaphore::new(MAX_WORKING)), FolderCheck::default());
+        let room = Arc::new(Semaphore::new(MAX_WORKING));
+        let folders = FolderCheck::default();
         Self { store, paths, room, folders }
     }
 
-    /// Returns the roots that are looked at, and the names of those that are not, since their folder is gone.
+    /// Returns the roots to read, and the names of those whose folder is gone, which are not read.
     async fn present_roots(
         &self,
-        within: Within,
+        within: RootFilter,
     ) -> Result<(Vec<Root>, Vec<String>), EvidenceError> {
         let roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(EvidenceError::IngestRequired);
         }
-        let roots = within.of(&roots);
+        let roots = within.select_roots(&roots);
         let outlived = self.folders.find_outlived(&roots).await;
         let (gone, present): (Vec<Root>, Vec<Root>) =
             roots.into_iter().partition(|root| outlived.contains(&root.id));
@@ -90,25 +91,26 @@ impl Evidence {
     }
 
     /// Returns a file's absolute path as clients see it.
-    fn shown(&self, root: &Root, path: &str) -> String {
+    fn display_path(&self, root: &Root, path: &str) -> String {
         let path = if path.is_empty() { root.path.clone() } else { root.path.join(path) };
-        self.paths.shown(&path).to_string_lossy().into_owned()
+        self.paths.to_client_path(&path).to_string_lossy().into_owned()
     }
 
-    /// Does work that takes long, off the runtime's workers.
-    async fn blocking<T: Send + 'static>(
+    /// Runs long work on a blocking thread. Fails with [`EvidenceError::Stalled`] after
+    /// [`TIMEOUT`].
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, EvidenceError> {
         let room = Arc::clone(&self.room);
         let working = async {
-            let room = room.acquire_owned().await.map_err(|_| EvidenceError::Stalled)?;
-            let held = move || {
+            let permit = room.acquire_owned().await.map_err(|_| EvidenceError::Stalled)?;
+            let run = move || {
                 let done = work();
-                drop(room);
+                drop(permit);
                 done
             };
-            spawn_blocking(held).await.map_err(|_| EvidenceError::Stalled)
+            spawn_blocking(run).await.map_err(|_| EvidenceError::Stalled)
         };
         timeout(TIMEOUT, working).await.map_err(|_| EvidenceError::Stalled)?
     }

@@ -1,17 +1,17 @@
-//! Names as a query spells them: what tells them from words, and which texts have them.
+//! Recognises names by their spelling and finds the texts that contain them.
 
 use std::borrow::Cow;
 
 use codeinfo_core::ChunkRecord;
 use codeinfo_lang::words::grouped_numbers;
 
-/// Words of a query above which words with hyphens are taken for English.
+/// Words in a query above which lower-case words with hyphens count as English.
 const MAX_WORDS: usize = 5;
-/// Minimum and maximum bytes of a name, and the minimum digits of a number.
+/// Minimum and maximum bytes of a name, and minimum digits of a number.
 const MIN_BYTES: usize = 3;
 const MAX_BYTES: usize = 200;
 const MIN_DIGITS: usize = 5;
-/// Words with hyphens that are English, not names, by the words that they begin or end with.
+/// First and last parts of words with hyphens that are English instead of names.
 const ENGLISH_STARTS: &str = "\
     all anti big built by co cross double end even first full general good half hard high in inter just long low multi new \
     non old on one opt out over per post pre re read real second self semi short side single so sub third three top two \
@@ -21,16 +21,16 @@ const ENGLISH_ENDS: &str = "\
     known length level like line made man many memory off on one only oriented out over party place point process purpose \
     readable related right run running safe sent side size specific step style the through time to up use way wide wise";
 
-/// A name that a query has as it is spelled.
+/// A name with its spelling in the query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ExactName {
     pub(super) text: String,
-    /// Whether the digits of numbers are compared without what groups them.
+    /// True if digits are compared without the marks that group them.
     is_number: bool,
 }
 
 impl ExactName {
-    /// Reads a word of a query; `None` for words that are no names by their spelling.
+    /// Parses a word of a query of `words` words; `None` if its spelling is not that of a name.
     pub(super) fn parse(word: &str, words: usize) -> Option<Self> {
         let is_hyphened = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         let is_english = || words > 1 && is_english(word) || words > MAX_WORDS && is_hyphened;
@@ -47,12 +47,12 @@ impl ExactName {
         (is_number || is_compound(word)).then(|| Self { text: text.into_owned(), is_number })
     }
 
-    /// Whether a chunk, or the path of its file, has the name.
+    /// Returns true if a chunk, or the path of its file, contains the name.
     pub(super) fn is_at(&self, chunk: &ChunkRecord) -> bool {
         self.is_in(&chunk.text) || has_word(&chunk.path, &self.text)
     }
 
-    /// Whether a text has the name as a word of its own.
+    /// Returns true if a text contains the name as a separate word.
     fn is_in(&self, text: &str) -> bool {
         let is_grouped =
             |text: &str| grouped_numbers(text).any(|number| has_word(&number, &self.text));
@@ -60,14 +60,15 @@ impl ExactName {
     }
 }
 
-/// Removes the marks between the groups of digits of a word that is a number.
+/// Removes the marks between the groups of digits of a number.
 fn join_groups(word: &str) -> Cow<'_, str> {
     let Some(number) = grouped_numbers(word).next() else { return Cow::Borrowed(word) };
     let rest = word.split_once('.').map(|(_, fraction)| fraction);
     Cow::Owned(rest.map_or(number.clone(), |fraction| format!("{number}.{fraction}")))
 }
 
-/// Whether a text has a word where it is no part of a longer one; hyphens join what has hyphens.
+/// Returns true if a text contains a word that is not part of a longer one. For words with hyphens,
+/// a hyphen also joins words.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let joins = |first: Option<char>, second: Option<char>| {
@@ -82,10 +83,11 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a word is made of several as names are: by marks, inner capitals, or letters and digits.
+/// Returns true if a word is composed like a name: with marks, inner capitals, or letters and
+/// digits.
 fn is_compound(word: &str) -> bool {
     let parts: Vec<&str> = word.split(|c: char| !c.is_alphanumeric()).collect();
-    // `e.g.` is none.
+    // `e.g.` is an abbreviation, not a name.
     let is_short = parts.iter().all(|part| part.chars().count() < 2);
     let has_marks = word.contains(['_', '-', '.']) || word.contains("::");
     let is_turn = |(a, b): (char, char)| {
@@ -98,10 +100,12 @@ fn is_compound(word: &str) -> bool {
     !is_short && has_letters && (has_marks || pairs.any(is_inner))
 }
 
-/// Whether a word with hyphens is an English one, such as `read-only`, `built-in` or `type-erased`.
+/// Returns true if a word with hyphens is English, such as `read-only`, `built-in` or
+/// `type-erased`.
 fn is_english(word: &str) -> bool {
     let mut parts = word.split('-');
-    let (first, last) = (parts.next().unwrap_or_default(), parts.next_back().unwrap_or_default());
+    let first = parts.next().unwrap_or_default();
+    let last = parts.next_back().unwrap_or_default();
     let is_one_of = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     is_one_of(ENGLISH_STARTS, first)
         || is_one_of(ENGLISH_ENDS, last)

@@ -1,11 +1,11 @@
-//! Hits and candidates for the unit tests of this module.
+//! Hits and candidates for the unit tests of this crate.
 
 use std::{ops::RangeInclusive, path::PathBuf};
 
-use codeinfo_chunk::Kind;
+use codeinfo_chunk::ChunkKind;
 use codeinfo_lang::role;
 
-use codeinfo_core::{ChunkRecord, Counts, Hit, Parts, Root, RootId};
+use codeinfo_core::{ChunkRecord, Hit, IndexCounts, Root, RootId, ScoreParts};
 use uuid::Uuid;
 
 pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
@@ -24,17 +24,17 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
         model_id: "code-static-1@1".to_owned(),
         line_count: lines.end() - lines.start() + 1,
         signature: None,
-        parts: Parts::default(),
+        parts: ScoreParts::default(),
         also_in: Vec::new(),
         host: None,
         only_in: None,
     }
 }
 
-/// Returns a root that is called like its folder.
+/// Returns a root with the name of its folder.
 pub(super) fn root(path: &str) -> Root {
-    let counts = Counts { files: 1, chunks: 20, embedded: 20 };
-    Root { counts, ..Root::of(PathBuf::from(path)) }
+    let counts = IndexCounts { files: 1, chunks: 20, embedded: 20 };
+    Root { counts, ..Root::from_folder(PathBuf::from(path)) }
 }
 
 pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecord {
@@ -46,10 +46,10 @@ pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecor
         start_line: 1,
         end_line: 1,
         symbol: symbol.map(str::to_owned),
-        kind: Kind::default(),
+        kind: ChunkKind::default(),
         defines: Vec::new(),
         bases: Vec::new(),
-        roles: role::roles(path).collect(),
+        roles: role::detect_roles(path).collect(),
         language: None,
         signature: None,
         text: text.to_owned(),

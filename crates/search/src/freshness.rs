@@ -1,6 +1,6 @@
-//! How fresh results are: when their repositories were indexed, and whether their files changed.
+//! Determines the freshness of results: the age of their index, and whether their files changed.
 //!
-//! Sizes and times are read by path, and nothing is opened.
+//! Sizes and times are read by path, and no file is opened.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,36 +14,39 @@ use std::{
 use codeinfo_core::{FileRecord, Timestamp};
 use tokio::{task::spawn_blocking, time::timeout};
 
-use super::{Found, Search, SearchError};
+use super::{Search, SearchError, SearchResults};
 
-/// Checking the files of one search takes at most this long; a folder on a network may hang.
+/// Maximum time for checking the files of one search, because a folder on a network may hang.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// So many searches check files at a time: each takes a thread, for ever if a folder hangs.
+/// Maximum searches that check files concurrently. Each takes a thread, for ever if a folder hangs.
 pub(super) const MAX_CHECKS: usize = 16;
 
-/// How fresh results are.
+/// Freshness of results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Freshness {
-    /// How long ago each repository of a result was indexed, by name; without those that never
-    /// were to the end.
+pub struct ResultFreshness {
+    /// Time since each repository of a result was indexed, by name, without those never indexed
+    /// completely.
     pub(super) ages: BTreeMap<String, Duration>,
-    /// The files that are no longer as indexed, by their path as the client sees it.
-    pub(super) stale: HashMap<String, Stale>,
+    /// Files that changed since they were indexed, by their path as the client sees it.
+    pub(super) stale: HashMap<String, FileStaleness>,
 }
 
-/// What became of a file since it was indexed.
+/// Change of a file since it was indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stale {
+pub(super) enum FileStaleness {
     Changed,
     Deleted,
 }
 
 impl Search {
-    /// Compares the files of what was found with what is on disk now, by size and modification
-    /// time. Files that cannot be checked in time count as fresh: nothing is known of them.
-    pub async fn freshness(&self, found: &Found) -> Result<Freshness, SearchError> {
-        let mut freshness = Freshness::default();
+    /// Compares the files of the results with the disk, by size and modification time. Files that
+    /// cannot be checked in time count as fresh.
+    pub async fn check_freshness(
+        &self,
+        found: &SearchResults,
+    ) -> Result<ResultFreshness, SearchError> {
+        let mut freshness = ResultFreshness::default();
         let mut checks = Vec::new();
         for root in self.store.roots().await? {
             let files: HashMap<&str, &str> = found
@@ -59,8 +62,8 @@ impl Search {
             if let Some(indexed) = indexed {
                 freshness.ages.insert(root.name.clone(), indexed.age());
             }
-            // A commit does not change, and what another host has cannot be seen.
-            let Some(folder) = root.folder() else { continue };
+            // A commit does not change, and files on another host cannot be seen.
+            let Some(folder) = root.local_folder() else { continue };
             let paths = files.keys().map(|path| (*path).to_owned()).collect();
             for record in self.store.files_at(root.id, paths).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
@@ -71,14 +74,13 @@ impl Search {
         }
         let room = Arc::clone(&self.checks);
         let checking = async {
-            let room = room.acquire_owned().await.ok()?;
+            let permit = room.acquire_owned().await.ok()?;
             let check_all = move || {
-                let checks = checks.into_iter();
-                let stale = checks.filter_map(|(shown, path, record, indexed)| {
-                    Some((shown, check(&path, &record, indexed)?))
+                let changed = checks.into_iter().filter_map(|(shown, path, record, indexed)| {
+                    Some((shown, check_file(&path, &record, indexed)?))
                 });
-                let stale: HashMap<String, Stale> = stale.collect();
-                drop(room);
+                let stale: HashMap<String, FileStaleness> = changed.collect();
+                drop(permit);
                 stale
             };
             spawn_blocking(check_all).await.ok()
@@ -90,26 +92,30 @@ impl Search {
     }
 }
 
-/// Checks one file, without opening it. One that became a link has changed, wherever that leads; a
-/// folder above it that became one is followed, but no more than whether the file changed is said.
-fn check(path: &Path, record: &FileRecord, indexed: Option<Timestamp>) -> Option<Stale> {
+/// Checks one file without opening it. A file that became a link has changed, whatever its target.
+/// A link in a folder above is followed, but only the change of the file is reported.
+fn check_file(
+    path: &Path,
+    record: &FileRecord,
+    indexed: Option<Timestamp>,
+) -> Option<FileStaleness> {
     match path.symlink_metadata() {
-        Ok(metadata) => is_changed(&metadata, record, indexed).then_some(Stale::Changed),
-        Err(error) if error.kind() == ErrorKind::NotFound => Some(Stale::Deleted),
+        Ok(metadata) => is_changed(&metadata, record, indexed).then_some(FileStaleness::Changed),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(FileStaleness::Deleted),
         Err(_) => None,
     }
 }
 
-/// Whether a file is not what was indexed. A record without a time was made of a file that had
-/// just changed; then only what changed after the index did counts.
+/// Returns true if a file differs from the indexed one. A record without a time comes from a file
+/// that had just changed; then only a modification after the index run counts.
 fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<Timestamp>) -> bool {
     if !metadata.is_file() {
         return true;
     }
     let is_later = match (record.modified_ns, codeinfo_core::modified_ns(metadata)) {
-        (0, now) => {
-            indexed.is_some_and(|indexed| indexed.time() < UNIX_EPOCH + Duration::from_nanos(now))
-        }
+        (0, now) => indexed.is_some_and(|indexed| {
+            indexed.to_system_time() < UNIX_EPOCH + Duration::from_nanos(now)
+        }),
         (known, now) => known != now,
     };
     metadata.len() != record.size || is_later
@@ -124,21 +130,22 @@ mod tests {
     #[test]
     fn a_file_is_as_indexed_however_its_own_time_was_set() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        // As unpacking and copying leave it.
+        // As after unpacking or copying.
         let long_ago = UNIX_EPOCH + Duration::from_hours(438_288);
         file.as_file().set_modified(long_ago).unwrap();
         let metadata = file.as_file().metadata().unwrap();
         let known = codeinfo_core::modified_ns(&metadata);
         let now = SystemTime::now();
         let is_changed = |modified_ns, size, indexed: SystemTime| {
-            let root = codeinfo_core::RootId::of(file.path());
-            let (path, version) = (String::new(), String::new());
+            let root = codeinfo_core::RootId::from_path(file.path());
+            let path = String::new();
+            let version = String::new();
             let record = FileRecord { root, path, version, size, modified_ns, chunks: 0 };
             is_changed(&metadata, &record, Some(indexed.into()))
         };
         assert!(!is_changed(known, 0, now));
         assert!(is_changed(known - 1, 0, now) && is_changed(known, 1, now));
-        // Of no known time: by when it was indexed.
+        // A record without a time is compared with the time of the index run.
         assert!(!is_changed(0, 0, now + Duration::from_secs(1)) && is_changed(0, 0, long_ago));
     }
 }

@@ -1,50 +1,56 @@
 //! Fuses two ranked lists into one: a convex combination of their scores.
 //!
-//! Each list's scores are first scaled to 0…1 (min-max). Bruch, Gai and Ingber, "An Analysis of
-//! Fusion Functions for Hybrid Retrieval", 2023, find this better than reciprocal rank fusion, and
-//! so did queries with known answers here: ranks forget by how much the best chunk leads.
+//! The scores of each list are first scaled to 0…1 (min-max). Bruch, Gai and Ingber, "An Analysis
+//! of Fusion Functions for Hybrid Retrieval", 2023, find this better than reciprocal rank fusion.
+//! Queries with known answers confirmed it here: ranks lose the distance of the best chunk to the
+//! others.
 
 use std::collections::HashMap;
 
-use codeinfo_core::Parts;
+use codeinfo_core::ScoreParts;
 use codeinfo_store::ScoredChunk;
 use uuid::Uuid;
 
-use super::candidate::Candidate;
+use super::candidate::SearchCandidate;
 
-/// How much each list counts; the sum does not matter.
+/// Weights of the two lists; only their ratio matters.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lists {
+pub(super) struct ListWeights {
     pub(super) dense: f32,
     pub(super) lexical: f32,
 }
 
-/// Merges two lists, each best first. A candidate's score is 1 where it leads both lists, and falls
-/// to 0 where it ends one and is not in the other.
-pub(super) fn fuse(
+/// Merges two lists, each best first. The score of a candidate is 1 if it leads both lists, and 0
+/// if it is last in one and not in the other.
+pub(super) fn fuse_lists(
     dense: Vec<ScoredChunk>,
     lexical: Vec<ScoredChunk>,
-    lists: Lists,
-) -> Vec<Candidate> {
+    lists: ListWeights,
+) -> Vec<SearchCandidate> {
     let total = lists.dense + lists.lexical;
-    let mut candidates: Vec<Candidate> = Vec::with_capacity(dense.len() + lexical.len());
+    let mut candidates: Vec<SearchCandidate> = Vec::with_capacity(dense.len() + lexical.len());
     let mut places: HashMap<Uuid, usize> = HashMap::new();
-    let by_meaning = |parts: &mut Parts, score| parts.meaning = score;
-    let by_words = |parts: &mut Parts, score| parts.words = score;
-    let of_dense = (dense, lists.dense, by_meaning as fn(&mut Parts, f32));
+    let by_meaning = |parts: &mut ScoreParts, score| parts.meaning = score;
+    let by_words = |parts: &mut ScoreParts, score| parts.words = score;
+    let of_dense = (dense, lists.dense, by_meaning as fn(&mut ScoreParts, f32));
     for (list, weight, set) in [of_dense, (lexical, lists.lexical, by_words)] {
-        let scale = MinMax::of(&list);
+        let scale = MinMax::from_scores(&list);
         for ScoredChunk { id, score, record, also } in list {
-            let score = weight / total * scale.apply(score);
+            let share = weight / total * scale.scale_score(score);
             let place = *places.entry(id).or_insert(candidates.len());
             if place == candidates.len() {
-                let (score, parts) = (0.0, Parts::default());
-                let copies = Vec::new();
-                candidates.push(Candidate { id, record, score, parts, also, copies });
+                candidates.push(SearchCandidate {
+                    id,
+                    record,
+                    score: 0.0,
+                    parts: ScoreParts::default(),
+                    also,
+                    copies: Vec::new(),
+                });
             }
             if let Some(known) = candidates.get_mut(place) {
-                known.score += score;
-                set(&mut known.parts, score);
+                known.score += share;
+                set(&mut known.parts, share);
             }
         }
     }
@@ -53,20 +59,20 @@ pub(super) fn fuse(
 
 /// Maps the scores of a list to 0…1: the last to 0, the first to 1.
 struct MinMax {
-    least: f32,
+    min: f32,
     span: f32,
 }
 
 impl MinMax {
-    fn of(list: &[ScoredChunk]) -> Self {
-        let least = list.last().map_or(0.0, |scored| scored.score);
-        let most = list.first().map_or(0.0, |scored| scored.score);
-        Self { least, span: most - least }
+    fn from_scores(list: &[ScoredChunk]) -> Self {
+        let min = list.last().map_or(0.0, |scored| scored.score);
+        let max = list.first().map_or(0.0, |scored| scored.score);
+        Self { min, span: max - min }
     }
 
-    /// Equal scores are all the best.
-    fn apply(&self, score: f32) -> f32 {
-        if self.span > 0.0 { ((score - self.least) / self.span).clamp(0.0, 1.0) } else { 1.0 }
+    /// If all scores are equal, each counts as the best.
+    fn scale_score(&self, score: f32) -> f32 {
+        if self.span > 0.0 { ((score - self.min) / self.span).clamp(0.0, 1.0) } else { 1.0 }
     }
 }
 
@@ -85,8 +91,8 @@ mod tests {
     }
 
     fn fused(dense: &[(u128, f32)], lexical: &[(u128, f32)]) -> Vec<(u128, f32)> {
-        let weights = Lists { dense: 1.0, lexical: 3.0 };
-        let fused = fuse(list(dense), list(lexical), weights);
+        let weights = ListWeights { dense: 1.0, lexical: 3.0 };
+        let fused = fuse_lists(list(dense), list(lexical), weights);
         fused.iter().map(|candidate| (candidate.id.as_u128(), candidate.score)).collect()
     }
 

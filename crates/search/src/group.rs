@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use codeinfo_core::{FileSummary, Hit, LineRange};
 
-/// Summarises hits by file. Files are ordered by their best hit, given that hits come best first.
+/// Summarises hits by file. Hits come best first, and files are ordered by their best hit.
 pub(super) fn by_file(hits: &[Hit]) -> Vec<FileSummary> {
     let mut files: Vec<(FileSummary, Vec<LineRange>)> = Vec::new();
     let mut places: HashMap<(Option<&str>, &str), usize> = HashMap::new();
@@ -20,7 +20,7 @@ pub(super) fn by_file(hits: &[Hit]) -> Vec<FileSummary> {
             ranges.push(LineRange { first: hit.start_line, last: hit.end_line });
         }
     }
-    files.into_iter().map(|(file, ranges)| with_ranges(file, merged(ranges))).collect()
+    files.into_iter().map(|(file, ranges)| with_ranges(file, merge_ranges(ranges))).collect()
 }
 
 fn first_summary(hit: &Hit) -> FileSummary {
@@ -42,7 +42,7 @@ fn with_ranges(mut file: FileSummary, ranges: Vec<LineRange>) -> FileSummary {
 }
 
 /// Sorts ranges and joins those that overlap or touch.
-fn merged(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
+fn merge_ranges(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
     ranges.sort_unstable();
     let mut merged: Vec<LineRange> = Vec::new();
     for range in ranges {

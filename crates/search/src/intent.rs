@@ -1,107 +1,105 @@
-//! Reads from a query what kind of thing it looks for.
+//! Parses the intent of a query: its kind, names, paths and words.
 
 use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{Root, RootId};
-use codeinfo_embed::NearWord;
+use codeinfo_embed::SimilarWord;
 use codeinfo_lang::{
     detect,
-    words::{STOP_WORDS, folded, words},
+    words::{STOP_WORDS, fold_name, split_words},
 };
 
-use super::{exact_name::ExactName, purpose::Purpose};
+use super::{exact_name::ExactName, purpose::QuestionPurpose};
 
-/// What a query is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum QueryKind {
     /// Names only, such as `RootId::of` or `parse_config`.
     Symbol,
     /// A path or file name, such as `store/embedded.rs`.
     Path,
-    /// Words of a language, perhaps with names among them.
+    /// Words of a natural language, possibly with names among them.
     Prose,
 }
 
-/// A query, read.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Intent {
-    pub(super) kind: Kind,
-    /// Names in the query.
-    pub(super) names: Vec<Name>,
-    /// Files in the query.
-    pub(super) paths: Vec<AskedPath>,
-    /// The query's words, folded, without stop words.
+pub(super) struct QueryIntent {
+    pub(super) kind: QueryKind,
+    pub(super) names: Vec<QueryName>,
+    pub(super) paths: Vec<QueryPath>,
+    /// Words of the query, folded, without stop words.
     pub(super) words: HashSet<String>,
-    /// Words that mean about what one of `words` does, in prose.
-    pub(super) near: HashMap<String, Vec<NearWord>>,
-    /// How much of the name of each root the query has, where several are searched.
+    /// Words of similar meaning for each of `words`, in prose only.
+    pub(super) near: HashMap<String, Vec<SimilarWord>>,
+    /// Share of each root's name that the query contains, if several roots are searched.
     pub(super) roots: HashMap<RootId, f32>,
-    /// The roots whose folder is gone, while other roots exist.
+    /// Roots whose folder is gone, while other roots exist.
     pub(super) outlived: HashSet<RootId>,
-    /// What is asked for verbatim.
-    pub(super) literals: Literals,
-    /// Names of the query, as it spells them, whose places come first.
+    /// Strings to match verbatim.
+    pub(super) literals: QueryLiterals,
+    /// Names in the spelling of the query whose locations come first.
     pub(super) exact: Vec<ExactName>,
-    /// What it is for, if it is prose.
-    pub(super) purpose: Purpose,
+    /// Purpose of the question, if the query is prose.
+    pub(super) purpose: QuestionPurpose,
 }
 
-/// A name that a query has: the last one of a path of names.
+/// A name in a query: the last one of a path of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct QueryName {
     pub(super) spelled: String,
-    /// Without its case and underscores.
+    /// Name without case and underscores.
     pub(super) folded: String,
-    /// The name before it in the path, folded: `store` of `Store::open`.
+    /// Name before it in the path, folded: `store` in `Store::open`.
     pub(super) qualifier: Option<String>,
 }
 
 /// A file that a query names: `store/embedded.rs`, or `upload.py:96`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct AskedPath {
-    /// Its path, or the end of it.
+pub(super) struct QueryPath {
+    /// Path, or the end of it.
     pub(super) path: String,
     pub(super) line: Option<u32>,
 }
 
-/// A string to be found as it is.
+/// A string to match verbatim.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Literal {
+pub(super) struct QueryLiteral {
     pub(super) text: String,
-    /// How sure it is that it is meant literally, 0…1.
+    /// Certainty that the string is a literal, 0…1.
     pub(super) weight: f32,
 }
 
-/// What a query says verbatim.
+/// Strings of a query to match verbatim.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Literals {
-    /// The query itself.
-    pub(super) whole: Option<Literal>,
-    /// What it has in quotes.
-    pub(super) quoted: Vec<Literal>,
+pub(super) struct QueryLiterals {
+    pub(super) whole: Option<QueryLiteral>,
+    pub(super) quoted: Vec<QueryLiteral>,
 }
 
-impl Intent {
-    pub(super) fn of(query: &str) -> Self {
-        let tokens: Vec<&str> = query.split_whitespace().map(trimmed).collect();
-        let paths: Vec<AskedPath> =
-            tokens.iter().filter_map(|token| AskedPath::of(token)).collect();
+impl QueryIntent {
+    pub(super) fn parse(query: &str) -> Self {
+        let tokens: Vec<&str> = query.split_whitespace().map(trim_token).collect();
+        let paths: Vec<QueryPath> =
+            tokens.iter().filter_map(|token| QueryPath::parse(token)).collect();
         let names = tokens
             .iter()
             .filter(|token| tokens.len() == 1 || is_name(token))
-            .filter(|token| AskedPath::of(token).is_none())
-            .filter_map(|token| Name::of(token))
+            .filter(|token| QueryPath::parse(token).is_none())
+            .filter_map(|token| QueryName::parse(token))
             .collect();
         let kind = if !paths.is_empty() {
-            Kind::Path
+            QueryKind::Path
         } else if tokens.iter().all(|token| is_name(token)) || tokens.len() == 1 {
-            Kind::Symbol
+            QueryKind::Symbol
         } else {
-            Kind::Prose
+            QueryKind::Prose
         };
-        let purpose =
-            if kind == Kind::Prose { Purpose::of(query, |_| false) } else { Purpose::default() };
-        let words = words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
+        let purpose = if kind == QueryKind::Prose {
+            QuestionPurpose::parse(query, |_| false)
+        } else {
+            QuestionPurpose::default()
+        };
+        let words =
+            split_words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
         Self {
             kind,
             names,
@@ -110,31 +108,31 @@ impl Intent {
             near: HashMap::new(),
             roots: HashMap::new(),
             outlived: HashSet::new(),
-            literals: Literals::of(query.trim()),
+            literals: QueryLiterals::parse(query.trim()),
             exact: Vec::new(),
             purpose,
         }
     }
 
-    /// Narrows to a search of the repository of this name. Words that name it distinguish no
-    /// file of it from another, unless the query has nothing else.
-    pub(super) fn within(mut self, query: &str, repository: &str) -> Self {
-        let named: HashSet<String> = words(repository).collect();
+    /// Narrows the intent to one repository. The words of its name do not distinguish its files and
+    /// are removed, unless the query has no others.
+    pub(super) fn narrow_to_repository(mut self, query: &str, repository: &str) -> Self {
+        let named: HashSet<String> = split_words(repository).collect();
         let others: HashSet<String> = self.words.difference(&named).cloned().collect();
         if !others.is_empty() {
             self.words = others;
         }
-        if self.kind == Kind::Prose {
-            let is_name = |word: &str| words(word).any(|word| named.contains(&word));
-            self.purpose = Purpose::of(query, is_name);
+        if self.kind == QueryKind::Prose {
+            let is_name = |word: &str| split_words(word).any(|word| named.contains(&word));
+            self.purpose = QuestionPurpose::parse(query, is_name);
         }
         self
     }
 
-    /// Widens to a search of all these roots, of which the query may name some.
-    pub(super) fn among(mut self, roots: &[Root]) -> Self {
+    /// Widens the intent to all of `roots`, some of which the query may name.
+    pub(super) fn widen_to_roots(mut self, roots: &[Root]) -> Self {
         for root in roots {
-            let name: HashSet<String> = words(&root.name).collect();
+            let name: HashSet<String> = split_words(&root.name).collect();
             let known = name.iter().filter(|word| self.words.contains(*word)).count();
             if known > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "a name has few words")]
@@ -145,43 +143,43 @@ impl Intent {
         self
     }
 
-    /// Has what spells these names so come first.
+    /// Sets the names whose exact spelling comes first.
     pub(super) fn with_exact(self, exact: Vec<ExactName>) -> Self {
         Self { exact, ..self }
     }
 
-    /// Has what is of these roots come after what is of others.
-    pub(super) fn behind(self, outlived: HashSet<RootId>) -> Self {
+    /// Sets the roots whose results come after those of others.
+    pub(super) fn with_missing_roots(self, outlived: HashSet<RootId>) -> Self {
         Self { outlived, ..self }
     }
 
-    /// Adds what `near` knows to mean about the same as words of a sentence; names mean themselves.
-    pub(super) fn with_near(mut self, near: impl Fn(&str) -> Vec<NearWord>) -> Self {
-        if self.kind == Kind::Prose {
+    /// Adds words of similar meaning from `near` if the query is prose. A name has no other words.
+    pub(super) fn with_near(mut self, near: impl Fn(&str) -> Vec<SimilarWord>) -> Self {
+        if self.kind == QueryKind::Prose {
             self.near = self.words.iter().map(|word| (word.clone(), near(word))).collect();
         }
         self
     }
 
-    /// Returns whether the query has this name, whatever its case and underscores.
+    /// Returns true if the query contains this name, regardless of case and underscores.
     pub(super) fn is_name(&self, name: &str) -> bool {
-        let folded = folded(name.as_bytes());
+        let folded = fold_name(name.as_bytes());
         self.names.iter().any(|known| known.folded == folded)
     }
 
-    /// Returns whether the query has one of these words.
+    /// Returns true if the query contains one of these words.
     pub(super) fn asks_for(&self, any_of: &[&str]) -> bool {
         any_of.iter().any(|word| self.words.contains(*word))
     }
 }
 
-impl Name {
-    fn of(token: &str) -> Option<Self> {
+impl QueryName {
+    fn parse(token: &str) -> Option<Self> {
         let mut path = token
             .split(|c: char| !c.is_alphanumeric() && c != '_')
             .filter(|name| name.contains(char::is_alphanumeric));
         let name = path.next_back()?;
-        let folded = |name: &str| folded(name.as_bytes());
+        let folded = |name: &str| fold_name(name.as_bytes());
         Some(Self {
             spelled: name.to_owned(),
             folded: folded(name),
@@ -190,8 +188,8 @@ impl Name {
     }
 }
 
-impl AskedPath {
-    fn of(token: &str) -> Option<Self> {
+impl QueryPath {
+    fn parse(token: &str) -> Option<Self> {
         let digits = |text: &str| {
             let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
             text.get(..end)?.parse().ok()
@@ -202,17 +200,16 @@ impl AskedPath {
         };
         let path = if line.is_some() { path } else { token };
         let is_file = is_path(path) || line.is_some() && is_file_like(path);
-        let path = path.trim_start_matches("./");
-        is_file.then(|| Self { path: path.to_owned(), line })
+        is_file.then(|| Self { path: path.trim_start_matches("./").to_owned(), line })
     }
 
-    /// Whether a file of this path below its root may be meant.
-    pub(super) fn is(&self, path: &str) -> bool {
+    /// Returns true if the query may mean a file with this path below its root.
+    pub(super) fn matches_path(&self, path: &str) -> bool {
         ends_with(path, &self.path) || self.path.starts_with('/') && ends_with(&self.path, path)
     }
 }
 
-/// Whether a path ends with the parts of another, whatever their case.
+/// Returns true if a path ends with the parts of another, regardless of case.
 fn ends_with(path: &str, end: &str) -> bool {
     let Some((before, last)) =
         path.len().checked_sub(end.len()).and_then(|at| path.split_at_checked(at))
@@ -222,45 +219,45 @@ fn ends_with(path: &str, end: &str) -> bool {
     last.eq_ignore_ascii_case(end) && (before.is_empty() || before.ends_with('/'))
 }
 
-/// The fewest bytes of a string that differs from chance.
+/// Minimum bytes of a string that hardly occurs by chance.
 const MIN_LITERAL: usize = 3;
-/// The fewest words of prose that hardly stand together by chance, and how much they count.
+/// Minimum words of a phrase that hardly occurs by chance, and its weight.
 const PHRASE: (usize, f32) = (3, 0.3);
-/// What parts in quotes count beside the query as a whole: in a sentence they are what is looked for,
-/// in code many lines may quote the same.
+/// Weight of quoted parts relative to the whole query. In a sentence they are the subject; in code,
+/// many lines may quote the same.
 const QUOTED: f32 = 0.7;
 const QUOTED_IN_CODE: f32 = 0.4;
 
-impl Literals {
-    fn of(query: &str) -> Self {
+impl QueryLiterals {
+    fn parse(query: &str) -> Self {
         let mut around = query.to_owned();
         let mut quotes = Vec::new();
         for quote in ['"', '`', '\''] {
-            for text in quoted(query, quote).filter(|text| MIN_LITERAL <= text.len()) {
+            for text in find_quoted_parts(query, quote).filter(|text| MIN_LITERAL <= text.len()) {
                 around = around.replace(text, "");
                 quotes.push(text);
             }
         }
-        let around: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
-        let weight = if reads_like_code(&around) { QUOTED_IN_CODE } else { QUOTED };
-        let literal = |text: &str| Literal { text: text.to_owned(), weight };
+        let unquoted: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
+        let weight = if reads_like_code(&unquoted) { QUOTED_IN_CODE } else { QUOTED };
+        let literal = |text: &str| QueryLiteral { text: text.to_owned(), weight };
         Self {
-            whole: whole(query, !quotes.is_empty()),
+            whole: parse_whole_literal(query, !quotes.is_empty()),
             quoted: quotes.into_iter().map(literal).collect(),
         }
     }
 
-    /// Returns the most that a chunk can have of them, 0…1.
-    pub(super) fn most(&self) -> f32 {
+    /// Returns the maximum weight that a chunk can have by them, 0…1.
+    pub(super) fn max_weight(&self) -> f32 {
         let all = self.quoted.iter().chain(&self.whole);
         all.map(|literal| literal.weight).fold(0.0, f32::max)
     }
 }
 
 /// Returns the query itself if it reads like code, quotes something or is a phrase.
-fn whole(query: &str, has_quotes: bool) -> Option<Literal> {
+fn parse_whole_literal(query: &str, has_quotes: bool) -> Option<QueryLiteral> {
     let inner = query.trim_end_matches(['.', '?', '!']);
-    // A name alone is in every chunk that uses it.
+    // Every chunk that uses a name contains it, so a name alone does not count.
     let is_name = inner.chars().all(|c| c.is_alphanumeric() || c == '_');
     let words = inner.split_whitespace().count();
     let weight = match has_quotes || reads_like_code(inner) {
@@ -268,7 +265,8 @@ fn whole(query: &str, has_quotes: bool) -> Option<Literal> {
         false if PHRASE.0 <= words => PHRASE.1,
         false => return None,
     };
-    (!is_name && MIN_LITERAL <= query.len()).then(|| Literal { text: query.to_owned(), weight })
+    (!is_name && MIN_LITERAL <= query.len())
+        .then(|| QueryLiteral { text: query.to_owned(), weight })
 }
 
 fn reads_like_code(text: &str) -> bool {
@@ -277,8 +275,8 @@ fn reads_like_code(text: &str) -> bool {
     text.contains(is_code)
 }
 
-/// Returns what stands between a `quote` before a word and the next one after a word.
-fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
+/// Returns the parts between a `quote` before a word and the next one after a word.
+fn find_quoted_parts(query: &str, quote: char) -> impl Iterator<Item = &str> {
     let mut rest = query;
     std::iter::from_fn(move || {
         loop {
@@ -295,14 +293,14 @@ fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
     })
 }
 
-fn trimmed(token: &str) -> &str {
+fn trim_token(token: &str) -> &str {
     token
         .trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/' && c != '.')
         .trim_end_matches('.')
 }
 
-/// Returns whether a token looks like a name in code rather than a word: it has an underscore, a
-/// capital after its first letter, a digit, or joins names.
+/// Returns true if a token looks like a name in code instead of a word: it has an underscore, a
+/// capital after its first letter, `()`, or joins names with `::` or dots.
 fn is_name(token: &str) -> bool {
     let joins = token.contains("::") || token.contains("()") || token.contains('_');
     let inner_capital = token.chars().skip(1).any(|c| c.is_ascii_uppercase())
@@ -311,7 +309,7 @@ fn is_name(token: &str) -> bool {
     joins || inner_capital || dotted
 }
 
-/// Returns whether a token before the number of a line looks like a file's name.
+/// Returns true if a token before a line number looks like the name of a file.
 fn is_file_like(token: &str) -> bool {
     let name = token.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.').is_some_and(|(stem, end)| {
@@ -319,7 +317,7 @@ fn is_file_like(token: &str) -> bool {
     })
 }
 
-/// Returns whether a token looks like a path or a file's name.
+/// Returns true if a token looks like a path or the name of a file.
 fn is_path(token: &str) -> bool {
     let has_folder =
         token.matches('/').count() >= 2 || (token.contains('/') && token.contains('.'));
@@ -333,35 +331,35 @@ mod tests {
     #[test]
     fn a_query_is_names_a_path_or_prose() {
         for (query, kind) in [
-            ("RootId", Kind::Symbol),
-            ("backoff", Kind::Symbol),
-            ("RootId::of parse_config", Kind::Symbol),
-            ("http.Client", Kind::Symbol),
-            ("src/store/embedded.rs", Kind::Path),
-            ("what is in embedded.rs?", Kind::Path),
-            ("upload.py:96", Kind::Path),
-            ("http://localhost", Kind::Path),
-            ("how does RootId::of work", Kind::Prose),
-            ("open and/or close the store.", Kind::Prose),
-            ("???", Kind::Symbol),
+            ("RootId", QueryKind::Symbol),
+            ("backoff", QueryKind::Symbol),
+            ("RootId::of parse_config", QueryKind::Symbol),
+            ("http.Client", QueryKind::Symbol),
+            ("src/store/embedded.rs", QueryKind::Path),
+            ("what is in embedded.rs?", QueryKind::Path),
+            ("upload.py:96", QueryKind::Path),
+            ("http://localhost", QueryKind::Path),
+            ("how does RootId::of work", QueryKind::Prose),
+            ("open and/or close the store.", QueryKind::Prose),
+            ("???", QueryKind::Symbol),
         ] {
-            assert_eq!(Intent::of(query).kind, kind, "{query}");
+            assert_eq!(QueryIntent::parse(query).kind, kind, "{query}");
         }
     }
 
     #[test]
     fn the_name_of_the_repository_says_nothing_about_its_files() {
-        let within = |query| Intent::of(query).within(query, "plug.board");
+        let within = |query| QueryIntent::parse(query).narrow_to_repository(query, "plug.board");
         let intent = within("how does plug-board parse headers");
         assert_eq!(intent.words, HashSet::from(["parse", "header"].map(str::to_owned)));
-        let alone = Intent::of("plug").within("plug", "plug");
+        let alone = QueryIntent::parse("plug").narrow_to_repository("plug", "plug");
         assert_eq!(alone.words, HashSet::from(["plug".to_owned()]));
     }
 
     #[test]
     fn a_query_of_all_repositories_may_name_some() {
         let roots = ["plug", "plug-board", "rack"].map(root);
-        let intent = Intent::of("how does Plug parse headers").among(&roots);
+        let intent = QueryIntent::parse("how does Plug parse headers").widen_to_roots(&roots);
         let share = |root: &Root| intent.roots.get(&root.id).copied();
         assert_eq!(roots.each_ref().map(share), [Some(1.0), Some(0.5), None]);
     }
@@ -369,9 +367,9 @@ mod tests {
     #[test]
     fn quotes_and_code_are_meant_literally() {
         let read = |query: &str| {
-            let Literals { whole, quoted } = Intent::of(query).literals;
-            let quoted: Vec<String> = quoted.into_iter().map(|one| one.text).collect();
-            (whole.map(|one| one.text), quoted)
+            let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
+            let texts: Vec<String> = quoted.into_iter().map(|literal| literal.text).collect();
+            (whole.map(|literal| literal.text), texts)
         };
         for (query, wanted) in [
             ("where is `foo::bar(` called", vec!["foo::bar("]),
@@ -385,15 +383,15 @@ mod tests {
             );
         }
         for plain in ["RootId", "read_config", "retry policy", "how?", "", "\"", "it's"] {
-            assert_eq!(Intent::of(plain).literals, Literals::default(), "{plain}");
+            assert_eq!(QueryIntent::parse(plain).literals, QueryLiterals::default(), "{plain}");
         }
     }
 
     #[test]
     fn what_code_quotes_counts_less_than_what_a_sentence_quotes() {
         let weights = |query: &str| {
-            let Literals { whole, quoted } = Intent::of(query).literals;
-            (whole.map(|one| one.weight), quoted.first().map(|one| one.weight))
+            let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
+            (whole.map(|literal| literal.weight), quoted.first().map(|literal| literal.weight))
         };
         assert_eq!(weights("if kind == \"array\""), (Some(1.0), Some(QUOTED_IN_CODE)));
         assert_eq!(weights("where is \"array\" handled"), (Some(1.0), Some(QUOTED)));
@@ -403,13 +401,13 @@ mod tests {
 
     #[test]
     fn names_alone_have_no_purpose() {
-        assert_eq!(Intent::of("install").purpose, Purpose::default());
-        assert_ne!(Intent::of("how to install").purpose, Purpose::default());
+        assert_eq!(QueryIntent::parse("install").purpose, QuestionPurpose::default());
+        assert_ne!(QueryIntent::parse("how to install").purpose, QuestionPurpose::default());
     }
 
     #[test]
     fn names_and_words_are_folded_and_stop_words_left_out() {
-        let intent = Intent::of("How does RootId::of_path() get the HTTP headers?");
+        let intent = QueryIntent::parse("How does RootId::of_path() get the HTTP headers?");
         let names: Vec<&str> = intent.names.iter().map(|name| name.folded.as_str()).collect();
         let mut words: Vec<&str> = intent.words.iter().map(String::as_str).collect();
         words.sort_unstable();

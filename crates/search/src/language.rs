@@ -1,18 +1,19 @@
-//! Questions in another language than that of the code: what hardly found anything is asked again in English.
+//! Detects questions in another language than the code that found hardly anything, and suggests
+//! English.
 
 use std::collections::HashSet;
 
 use codeinfo_lang::words::{STOP_WORDS, is_unspaced};
 
-use super::{candidate::Candidate, intent::Name};
+use super::{candidate::SearchCandidate, intent::QueryName};
 
-/// What to do about such a question.
+/// Hint for such a question.
 const HINT: &str = "nothing in the code has the words of this question: ask in English, or in the language of its comments";
-/// Minimum number of words by which a question is known to be in another language.
+/// Minimum function words that identify another language.
 const MIN_WORDS: usize = 2;
-/// Characters of a word's end that a form of it may have otherwise.
+/// Characters at the end of a word that may differ between its forms.
 const ENDING: usize = 2;
-/// Words that sentences of other languages with Latin letters are made of, and English ones are not.
+/// Function words of other languages in Latin letters; those that are also English do not count.
 const FUNCTION_WORDS: &str = "\
     aber auf aus bei beim dem den der des durch ein eine einem einen einer es funktioniert für gibt hat ich ist kann können \
     mit nach nicht oder sich sind über und vom von wann warum was welche welcher wenn wer werden wie wird wo wozu zu zum zur \
@@ -32,11 +33,12 @@ const FUNCTION_WORDS: &str = "\
     co jak je jsou kde kdy když na nebo pro proč s se v ve z že \
     bir bu da de gibi hangi için ile kadar mi mı nasıl ne neden nerede ve veya";
 
-/// Returns what to do about a question if it is in another language than what it found, which has hardly a word of it.
+/// Returns a hint if the question is in another language than its results, which contain hardly a
+/// word of it.
 pub(super) fn find_hint(
     text: &str,
-    names: &[Name],
-    ranked: &[Candidate],
+    names: &[QueryName],
+    ranked: &[SearchCandidate],
     absent_words: &[String],
 ) -> Option<String> {
     let texts: Vec<String> =
@@ -46,12 +48,12 @@ pub(super) fn find_hint(
         return None;
     }
     let words = list_words(text);
-    let of_other_scripts: Vec<&String> =
+    let foreign_script_words: Vec<&String> =
         words.iter().filter(|word| is_other_script(word)).collect();
-    let is_foreign = if of_other_scripts.is_empty() {
+    let is_foreign = if foreign_script_words.is_empty() {
         is_other_latin(&words) && is_weak(&words, absent_words, has)
     } else {
-        !of_other_scripts.into_iter().any(|word| list_stems(word).iter().any(|stem| has(stem)))
+        !foreign_script_words.into_iter().any(|word| list_stems(word).iter().any(|stem| has(stem)))
     };
     is_foreign.then(|| HINT.to_owned())
 }
@@ -61,14 +63,15 @@ fn list_words(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// Whether a word is of a script other than Latin; a Greek letter alone is a sign.
+/// Returns true if a word is in a script other than Latin. A single Greek letter is a symbol.
 fn is_other_script(word: &str) -> bool {
     let is_other =
         |c: char| c.is_alphabetic() && !matches!(c, '\0'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}');
     word.chars().filter(|c| is_other(*c)).count() >= MIN_WORDS
 }
 
-/// Lists what a text has that has a form of a word, or, without spaces, two neighbouring characters of it.
+/// Returns the text parts that show a form of a word: its stem, or pairs of neighbouring characters
+/// for scripts without spaces.
 fn list_stems(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     if letters.iter().any(|c| is_unspaced(*c)) {
@@ -78,7 +81,7 @@ fn list_stems(word: &str) -> Vec<String> {
     vec![letters.into_iter().take(length).collect()]
 }
 
-/// Whether words are those of a sentence in Latin letters that is not English.
+/// Returns true if the words form a sentence in Latin letters that is not English.
 fn is_other_latin(words: &[String]) -> bool {
     let known: HashSet<&str> = FUNCTION_WORDS.split_whitespace().collect();
     let is_english = |word: &&String| STOP_WORDS.contains(&word.as_str());
@@ -89,11 +92,12 @@ fn is_other_latin(words: &[String]) -> bool {
         && words.len() <= 5 * others
 }
 
-/// Whether hardly a word that says something was found: half are nowhere, or the results have none.
+/// Returns true if hardly a content word was found: half of them are absent, or the results lack
+/// half of them.
 fn is_weak(words: &[String], absent_words: &[String], has: impl Fn(&str) -> bool) -> bool {
     let known: HashSet<&str> = FUNCTION_WORDS.split_whitespace().collect();
-    let telling = words.iter().filter(|word| 3 < word.len() && !known.contains(word.as_str()));
-    let telling: Vec<&String> = telling.collect();
+    let is_telling = |word: &&String| 3 < word.len() && !known.contains(word.as_str());
+    let telling: Vec<&String> = words.iter().filter(is_telling).collect();
     let missing = telling.iter().filter(|word| !has(word)).count();
     telling.len() <= 2 * missing || telling.len() <= 2 * absent_words.len()
 }
@@ -103,21 +107,21 @@ mod tests {
     use uuid::Uuid;
 
     use super::{
-        super::{fixture::record, intent::Intent},
+        super::{fixture::record, intent::QueryIntent},
         *,
     };
-    use codeinfo_core::Parts;
+    use codeinfo_core::ScoreParts;
 
     fn hints(question: &str, text: &str) -> bool {
-        let found = Candidate {
+        let found = SearchCandidate {
             id: Uuid::nil(),
             record: record("a.py", None, text),
             score: 0.5,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         };
-        find_hint(question, &Intent::of(question).names, &[found], &[]).is_some()
+        find_hint(question, &QueryIntent::parse(question).names, &[found], &[]).is_some()
     }
 
     #[test]

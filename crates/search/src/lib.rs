@@ -1,10 +1,10 @@
 //! Finds chunks: dense and lexical neighbours, fused and ranked.
 //!
-//! Fusing, ranking, grouping and rendering are pure; only [`Search::find`] asks the store,
-//! and [`Search::freshness`] the disk.
+//! Fusing, ranking, grouping and rendering are pure. Only [`Search::find_chunks`] reads the store,
+//! and only [`Search::check_freshness`] also reads the disk.
 //!
-//! Between the upsert and the deletion of a run two versions of a path may be found: the later one
-//! counts.
+//! While an index run has written new chunks and not yet deleted the old ones, a search may find
+//! two versions of a path. The later one counts.
 
 mod absent;
 mod also;
@@ -27,6 +27,7 @@ mod language;
 mod purpose;
 mod query;
 mod rank;
+pub mod render;
 mod scope;
 mod sight;
 mod weights;
@@ -36,7 +37,7 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, Sparse};
+use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, TermVector};
 use codeinfo_embed::{Embedder, lexical};
 use codeinfo_lang::words::STOP_WORDS;
 use codeinfo_store::{ChunkQuery, RememberedRoots, ScoredChunk, Store};
@@ -47,40 +48,41 @@ use uuid::Uuid;
 
 pub use self::{
     absent::DocumentedName,
-    also::DefinedAt,
+    also::NameLocation,
     error::SearchError,
-    excerpt::{Excerpt, excerpt},
-    freshness::Freshness,
-    query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, Query},
-    weights::Weights,
+    excerpt::{Excerpt, render_excerpt},
+    freshness::ResultFreshness,
+    query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, SearchQuery},
+    weights::SearchWeights,
 };
 use self::{
-    absent::{AbsentTerms, AskedQuery},
-    candidate::Candidate,
-    intent::{Intent, Kind},
-    scope::Scopes,
-    sight::Sight,
+    absent::{AbsentTerms, QueryContext},
+    candidate::SearchCandidate,
+    intent::{QueryIntent, QueryKind},
+    scope::TermSampleCache,
+    sight::SearchScope,
 };
 
-/// How many neighbours of each kind are fused in a search of one repository. Several times the most results,
-/// as the two lists differ and ranking moves candidates up.
+/// Neighbours of each list that are fused in a search of one repository. A multiple of the maximum
+/// results, because the lists differ and ranking moves candidates up.
 const CANDIDATES: usize = 100;
-/// How many in a search of everything, which takes a fifth longer with a hundred.
+/// The same in a search of all repositories, which takes a fifth longer with a hundred.
 const CANDIDATES_EVERYWHERE: usize = 70;
 
-/// How many of each list are looked through for some languages, at most.
-const MOST_CANDIDATES: usize = 20_000;
-/// Of so many neighbours, at most, other versions of the same code are left out, in a search of everything.
-const MOST_VERSIONS: usize = 1_000;
-/// More candidates are ranked where that holds up nobody.
+/// Maximum neighbours of each list that are read to filter them by language.
+const MAX_CANDIDATES: usize = 20_000;
+/// Maximum neighbours that are read to drop other versions of the same code in a search of all
+/// repositories.
+const MAX_VERSIONS: usize = 1_000;
+/// Candidates above which ranking moves to a blocking thread.
 const MANY: usize = 800;
 
-/// What neighbours are asked for with.
-struct Neighbours<'a> {
+/// Inputs for finding neighbours.
+struct NeighbourQuery<'a> {
     text: &'a str,
-    terms: Sparse,
-    sight: &'a Sight,
-    lists: fuse::Lists,
+    terms: TermVector,
+    sight: &'a SearchScope,
+    lists: fuse::ListWeights,
 }
 
 /// Searches one store.
@@ -89,177 +91,201 @@ pub struct Search {
     store: Store,
     embedder: Arc<dyn Embedder>,
     path_map: PathMap,
-    weights: Weights,
-    scopes: Arc<Scopes>,
-    /// Room to check files.
+    weights: SearchWeights,
+    scopes: Arc<TermSampleCache>,
+    /// Limits concurrent checks of files.
     checks: Arc<Semaphore>,
     folders: FolderCheck,
 }
 
-/// What was found. Field names are a wire promise of `POST /tools/vector-search`.
+/// Results of a search. The field names are part of the wire format of `POST /tools/vector-search`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct SearchResults {
     /// Best first; equal scores in a fixed order.
     #[serde(rename = "results")]
     pub hits: Vec<Hit>,
-    /// The same by file, each file once, ordered by its best hit.
+    /// Hits summarised by file, ordered by the best hit.
     pub files: Vec<FileSummary>,
-    /// Names and files of the query that are nowhere in what was searched.
+    /// Names and files of the query that occur nowhere in the searched roots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
-    /// Plain words of the query of which no indexed text has any form.
+    /// Plain words of the query that no indexed text contains in any form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent_words: Vec<String>,
-    /// Names of the query that are in documents only.
+    /// Names of the query that occur only in documents.
     #[serde(skip)]
     pub documented: Vec<DocumentedName>,
-    /// What the client should know of where it stands.
+    /// Hint for the client, such as about the language of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
-    /// Where else the one name that the query consists of is defined.
+    /// Other definitions, if the query consists of one name.
     #[serde(skip)]
-    pub also: Vec<DefinedAt>,
+    pub also: Vec<NameLocation>,
     /// Embedding model, as `name@version`.
     pub model_id: String,
 }
 
 impl Search {
-    /// Makes a search over `store`, whose vectors are of `embedder`.
+    /// Creates a search over `store`, whose vectors come from `embedder`.
     pub fn new(store: Store, embedder: Arc<dyn Embedder>, path_map: PathMap) -> Self {
         let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
-        let (weights, scopes, folders) = (Weights::SHIPPED, Arc::default(), FolderCheck::default());
-        Self { store, embedder, path_map, weights, scopes, checks, folders }
+        Self {
+            store,
+            embedder,
+            path_map,
+            weights: SearchWeights::SHIPPED,
+            scopes: Arc::default(),
+            checks,
+            folders: FolderCheck::default(),
+        }
     }
 
-    /// Searches with these weights.
+    /// Replaces the weights.
     #[must_use]
-    pub fn with_weights(self, weights: Weights) -> Self {
+    pub fn with_weights(self, weights: SearchWeights) -> Self {
         Self { weights, ..self }
     }
 
     /// Finds the chunks that answer `query`, best first.
     ///
-    /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
-    /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
-    pub async fn find(&self, query: &Query) -> Result<Found, SearchError> {
+    /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of the
+    /// maximum that a chunk can attain: 1 for one that leads both lists and has all features.
+    pub async fn find_chunks(&self, query: &SearchQuery) -> Result<SearchResults, SearchError> {
         if let Some(RememberedRoots { roots, store }) = self.store.remembered_roots() {
-            // What roots there are is asked meanwhile, which then takes no time of its own.
+            // The current roots are read concurrently, so that this takes no extra time.
             let search = Self { store, ..self.clone() };
             let (now, found) =
                 futures_util::join!(self.store.roots(), search.find_in(query, &roots));
-            let now = now?;
-            return if now == *roots { found } else { self.find_in(query, &now).await };
+            let current = now?;
+            return if current == *roots { found } else { self.find_in(query, &current).await };
         }
         self.find_in(query, &self.store.roots().await?).await
     }
 
-    async fn find_in(&self, query: &Query, roots: &[Root]) -> Result<Found, SearchError> {
+    async fn find_in(
+        &self,
+        query: &SearchQuery,
+        roots: &[Root],
+    ) -> Result<SearchResults, SearchError> {
         if roots.is_empty() {
             return Err(SearchError::IngestRequired);
         }
-        if let Some(trees) = query.between() {
-            return self.find_between(query, trees, roots).await;
+        if let Some((first, second)) = query.compared_trees() {
+            return self.find_between(query, [first, second], roots).await;
         }
         let root = match query.repository() {
             Some(reference) => Some(&find_root(&self.path_map, roots, reference).await?),
             None => None,
         };
-        // The only one needs none, and an approximate index is at its best without.
+        // A single root needs no filter, and an approximate index works best without one.
         let sight = match root.filter(|_| roots.len() > 1) {
-            Some(root) => Sight::of(root.id),
-            None => Sight::around(query.tree(), roots),
+            Some(root) => SearchScope::for_root(root.id),
+            None => SearchScope::for_tree(query.tree(), roots),
         };
-        let intent = Intent::of(query.text());
-        let intent = match root {
-            None => intent.among(roots).behind(self.folders.find_outlived(roots).await),
-            Some(root) => intent.within(query.text(), &root.name),
-        };
-        let near_weight = self.weights.near;
-        let near =
-            |word: &str| if near_weight > 0.0 { self.embedder.near(word) } else { Vec::new() };
-        let intent = intent.with_near(near);
-        let terms = self.terms(query.text(), &intent, root, roots).await?;
-        let lists = rank::lists(intent.kind, &self.weights);
-        let neighbours = Neighbours { text: query.text(), terms, sight: &sight, lists };
-        let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
+        let intent = self.build_intent(query.text(), root, roots).await;
+        let terms = self.build_query_terms(query.text(), &intent, root, roots).await?;
+        let lists = rank::choose_list_weights(intent.kind, &self.weights);
+        let neighbours = NeighbourQuery { text: query.text(), terms, sight: &sight, lists };
+        let owners = roots.iter().map(|root| (root.id, root.chunk_owner())).collect();
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
         let mut candidates = self.distinct_candidates(&neighbours, query, limit, &owners).await?;
-        let asked = AskedQuery {
+        let asked = QueryContext {
             text: query.text(),
             intent: &intent,
             candidates: &candidates,
             sight: &sight,
             roots,
         };
-        // At once, since each is a round trip where a server has the store.
-        let (of_files, (exact, holders), mut absent) = futures_util::try_join!(
+        // Concurrently, because each lookup is a round trip if the store is on a server.
+        let (named_files, (exact, holders), mut absent) = futures_util::try_join!(
             self.find_named_files(&intent, &sight, roots, &candidates),
             self.find_exact(query.text(), &intent, &sight, &candidates),
             self.find_absent(&asked),
         )?;
-        let more = [of_files, holders].concat();
+        let more = [named_files, holders].concat();
         absent.drop_found(&more);
-        let intent = intent.with_exact(exact);
+        let intent_with_names = intent.with_exact(exact);
         let mut known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
-        let new = more.into_iter().filter(|one| query.takes(one.record.language.as_deref()));
-        candidates.extend(new.filter(|one| known.insert(one.id)));
+        let accepted = more
+            .into_iter()
+            .filter(|candidate| query.accepts_language(candidate.record.language.as_deref()));
+        candidates.extend(accepted.filter(|candidate| known.insert(candidate.id)));
         candidate::drop_other_trees(&mut candidates, &owners);
         candidate::drop_duplicates(&mut candidates, roots);
-        let definitions = also::definitions(&candidates, &intent);
-        let asked_names = intent.names.clone();
-        let ranked = self.rank(candidates, intent, query.limit()).await?;
-        let mut also = definitions;
-        let is_shown =
-            |one: &Candidate, id: Uuid| one.id == id || one.copies.iter().any(|copy| copy.id == id);
-        also.retain(|one| !ranked.iter().any(|candidate| is_shown(candidate, one.id)));
-        let also = also.into_iter().filter_map(|one| self.defined_at(&one, roots)).collect();
+        let definitions = also::find_defining_chunks(&candidates, &intent_with_names);
+        let asked_names = intent_with_names.names.clone();
+        let ranked = self.rank_candidates(candidates, intent_with_names, query.limit()).await?;
+        let is_shown = |shown: &SearchCandidate, id: Uuid| {
+            shown.id == id || shown.copies.iter().any(|copy| copy.id == id)
+        };
+        let also = definitions
+            .into_iter()
+            .filter(|chunk| !ranked.iter().any(|shown| is_shown(shown, chunk.id)))
+            .filter_map(|chunk| self.locate_definition(&chunk, roots))
+            .collect();
         let AbsentTerms { names, documented, words } = absent;
         let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
-        let found = self.found(ranked, roots);
-        Ok(Found { absent: names, absent_words: words, documented, also, notice, ..found })
+        let found = self.build_results(ranked, roots);
+        Ok(SearchResults { absent: names, absent_words: words, documented, also, notice, ..found })
     }
 
-    /// Returns candidates of which not most are versions or copies of the same.
+    /// Parses the intent of a query for a search of `root`, or of all `roots`.
+    async fn build_intent(&self, text: &str, root: Option<&Root>, roots: &[Root]) -> QueryIntent {
+        let parsed = QueryIntent::parse(text);
+        let scoped = match root {
+            None => parsed
+                .widen_to_roots(roots)
+                .with_missing_roots(self.folders.find_outlived(roots).await),
+            Some(root) => parsed.narrow_to_repository(text, &root.name),
+        };
+        let near_weight = self.weights.near;
+        let near = |word: &str| {
+            if near_weight > 0.0 { self.embedder.similar_words(word) } else { Vec::new() }
+        };
+        scoped.with_near(near)
+    }
+
+    /// Returns candidates, read in growing numbers until at least half of them are distinct texts.
     async fn distinct_candidates(
         &self,
-        neighbours: &Neighbours<'_>,
-        query: &Query,
+        neighbours: &NeighbourQuery<'_>,
+        query: &SearchQuery,
         limit: usize,
         owners: &HashMap<RootId, RootId>,
-    ) -> Result<Vec<Candidate>, SearchError> {
-        let mut limit = limit.max(query.limit());
+    ) -> Result<Vec<SearchCandidate>, SearchError> {
+        let mut fetched = limit.max(query.limit());
         loop {
-            let mut candidates = self.candidates(neighbours, query, limit).await?;
+            let mut candidates = self.fetch_candidates(neighbours, query, fetched).await?;
             let found = candidates.len();
             candidate::drop_other_trees(&mut candidates, owners);
             if found / 2 <= fold::count_texts(&candidates)
-                || found < limit
-                || MOST_VERSIONS <= limit
+                || found < fetched
+                || MAX_VERSIONS <= fetched
             {
                 return Ok(candidates);
             }
-            limit *= 4;
+            fetched *= 4;
         }
     }
 
-    /// Ranks candidates, many of them off the runtime's workers.
-    async fn rank(
+    /// Ranks candidates; more than [`MANY`] of them on a blocking thread.
+    async fn rank_candidates(
         &self,
-        candidates: Vec<Candidate>,
-        intent: Intent,
+        candidates: Vec<SearchCandidate>,
+        intent: QueryIntent,
         limit: usize,
-    ) -> Result<Vec<Candidate>, SearchError> {
+    ) -> Result<Vec<SearchCandidate>, SearchError> {
         let weights = self.weights;
         if candidates.len() <= MANY {
-            return Ok(rank::rank(candidates, &intent, &weights, limit));
+            return Ok(rank::rank_candidates(candidates, &intent, &weights, limit));
         }
-        let rank = move || rank::rank(candidates, &intent, &weights, limit);
+        let rank = move || rank::rank_candidates(candidates, &intent, &weights, limit);
         spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)
     }
 
-    /// Returns what can be searched, ordered by name.
-    pub async fn roots(&self) -> Result<Vec<Root>, SearchError> {
+    /// Returns the searchable roots, ordered by name.
+    pub async fn list_roots(&self) -> Result<Vec<Root>, SearchError> {
         Ok(self.store.roots().await?)
     }
 
@@ -268,86 +294,91 @@ impl Search {
         self.folders.find_gone(roots).await
     }
 
-    /// Returns the nearest `limit` of each list, fused. Of a search in some languages, those in them: more are asked
-    /// for where they are few.
-    async fn candidates(
+    /// Returns the nearest `limit` of each list, fused. If the query is limited to some languages,
+    /// only chunks in them, from more neighbours where they are few.
+    async fn fetch_candidates(
         &self,
-        Neighbours { text, terms, sight, lists }: &Neighbours<'_>,
-        query: &Query,
+        NeighbourQuery { text, terms, sight, lists }: &NeighbourQuery<'_>,
+        query: &SearchQuery,
         limit: usize,
-    ) -> Result<Vec<Candidate>, SearchError> {
+    ) -> Result<Vec<SearchCandidate>, SearchError> {
         let mut limit = if query.is_of_languages() { MAX_LISTED } else { limit };
         loop {
             let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
             let (dense, lexical) = futures_util::try_join!(
-                self.dense(text, sight, limit_of(lists.dense)),
-                self.lexical(terms.clone(), sight, limit_of(lists.lexical))
+                self.find_dense_neighbours(text, sight, limit_of(lists.dense)),
+                self.find_lexical_neighbours(terms.clone(), sight, limit_of(lists.lexical))
             )?;
             let is_all = dense.len() < limit && lexical.len() < limit;
-            let mut candidates = fuse::fuse(dense, lexical, *lists);
-            candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+            let mut candidates = fuse::fuse_lists(dense, lexical, *lists);
+            candidates
+                .retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
             let is_enough = !query.is_of_languages() || query.limit() <= candidates.len();
-            if is_all || is_enough || MOST_CANDIDATES <= limit {
+            if is_all || is_enough || MAX_CANDIDATES <= limit {
                 return Ok(candidates);
             }
-            limit = MOST_CANDIDATES;
+            limit = MAX_CANDIDATES;
         }
     }
 
-    async fn dense(
+    async fn find_dense_neighbours(
         &self,
         text: &str,
-        sight: &Sight,
+        sight: &SearchScope,
         limit: usize,
     ) -> Result<Vec<ScoredChunk>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let vector = self.embedder.query(text.to_owned()).await?;
+        let vector = self.embedder.embed_query(text.to_owned()).await?;
         Ok(sight
-            .read(limit, |of, limit| {
-                self.store.search(ChunkQuery::nearest(vector.clone(), of, limit))
+            .read_best_chunks(limit, |root, limit| {
+                self.store.search(ChunkQuery::nearest(vector.clone(), root, limit))
             })
             .await?)
     }
 
-    /// Returns what to search the words of the query with.
-    async fn terms(
+    /// Returns the weighted terms for the lexical search.
+    async fn build_query_terms(
         &self,
         text: &str,
-        intent: &Intent,
+        intent: &QueryIntent,
         root: Option<&Root>,
         roots: &[Root],
-    ) -> Result<Sparse, SearchError> {
+    ) -> Result<TermVector, SearchError> {
         let paths = intent.paths.iter().map(|asked| asked.path.as_str());
         let mut terms = lexical::query_with_files(text, paths);
-        let is_sentence = intent.kind == Kind::Prose && !intent.words.is_empty();
+        let is_sentence = intent.kind == QueryKind::Prose && !intent.words.is_empty();
         if is_sentence {
-            weigh(&mut terms, &STOP_WORDS.join(" "), 1.0 - self.weights.stop_word_discount);
+            set_term_weights(
+                &mut terms,
+                &STOP_WORDS.join(" "),
+                1.0 - self.weights.stop_word_discount,
+            );
         }
         let Some(root) = root else { return Ok(terms) };
         let exponent = self.weights.repository_idf;
-        self.scopes.weigh(&mut terms, (root, roots), &self.store, exponent).await?;
+        self.scopes.correct_term_weights(&mut terms, root, roots, &self.store, exponent).await?;
         Ok(terms)
     }
 
-    async fn lexical(
+    async fn find_lexical_neighbours(
         &self,
-        terms: Sparse,
-        sight: &Sight,
+        terms: TermVector,
+        sight: &SearchScope,
         limit: usize,
     ) -> Result<Vec<ScoredChunk>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
         Ok(sight
-            .read(limit, |of, limit| {
-                self.store.search(ChunkQuery::lexical(terms.clone(), of, limit))
+            .read_best_chunks(limit, |root, limit| {
+                self.store.search(ChunkQuery::lexical(terms.clone(), root, limit))
             })
             .await?)
     }
 
-    fn found(&self, ranked: Vec<Candidate>, roots: &[Root]) -> Found {
+    fn build_results(&self, ranked: Vec<SearchCandidate>, roots: &[Root]) -> SearchResults {
         let model_id = self.embedder.model().id();
         let by_id: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
         let hits: Vec<Hit> = ranked
@@ -358,27 +389,31 @@ impl Search {
                 let mut also_in: Vec<String> = also.map(|root| root.name.clone()).collect();
                 let copies = candidate.copies.iter();
                 also_in.extend(copies.map(|copy| format!("{}:{}", copy.path, copy.line)));
-                Some(Hit { also_in, ..self.hit(candidate, root, &model_id) })
+                Some(Hit { also_in, ..self.build_hit(candidate, root, &model_id) })
             })
             .collect();
-        Found { files: group::by_file(&hits), hits, model_id, ..Found::default() }
+        SearchResults { files: group::by_file(&hits), hits, model_id, ..SearchResults::default() }
     }
 
-    fn defined_at(&self, one: &also::Definition, roots: &[Root]) -> Option<DefinedAt> {
-        let root = roots.iter().find(|root| root.id == one.root)?;
-        let path = self.path_map.shown(&root.path.join(&one.path)).display().to_string();
-        Some(DefinedAt { path, line: one.line })
-    }
-
-    fn hit(
+    fn locate_definition(
         &self,
-        Candidate { id, record, score, parts, .. }: Candidate,
+        chunk: &also::DefiningChunk,
+        roots: &[Root],
+    ) -> Option<NameLocation> {
+        let root = roots.iter().find(|root| root.id == chunk.root)?;
+        let path = self.path_map.to_client_path(&root.path.join(&chunk.path)).display().to_string();
+        Some(NameLocation { path, line: chunk.line })
+    }
+
+    fn build_hit(
+        &self,
+        SearchCandidate { id, record, score, parts, .. }: SearchCandidate,
         root: &Root,
         model: &str,
     ) -> Hit {
         Hit {
             repo: root.name.clone(),
-            path: self.path_map.shown(&root.path.join(&record.path)).display().to_string(),
+            path: self.path_map.to_client_path(&root.path.join(&record.path)).display().to_string(),
             rel_path: record.path,
             start_line: record.start_line,
             end_line: record.end_line,
@@ -398,12 +433,12 @@ impl Search {
     }
 }
 
-/// Sets the weight of those terms that `words` have, too.
-fn weigh(terms: &mut Sparse, words: &str, to: f32) {
-    let words = lexical::query(words);
+/// Sets the weight of those terms that also occur in `words`.
+fn set_term_weights(terms: &mut TermVector, words: &str, new_weight: f32) {
+    let words = lexical::extract_query_terms(words);
     for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
         if words.indices.binary_search(term).is_ok() {
-            *weight = to;
+            *weight = new_weight;
         }
     }
 }

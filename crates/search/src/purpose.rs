@@ -1,22 +1,25 @@
-//! Reads from the words of a question whether it means tests, and whether it is about using a program
-//! rather than about its code. Both are judged by how a question is put, as its subject says little: code
-//! tests things, too, and has functions that install and configure.
+//! Determines from the words of a question whether it looks for tests, and whether it is about
+//! using a program instead of about its code.
 //!
-//! The words were chosen on one half of `benches/questions/spots-dev.jsonl` and judged on the repositories
-//! of `spots-look.jsonl`, which to them is not unseen: `benches/README.md` says so beside the figures.
+//! Both are judged by the form of a question, because its subject reveals little: code also tests
+//! things, and has functions that install and configure.
+//!
+//! The words were chosen on one half of `benches/questions/spots-dev.jsonl` and judged on the
+//! repositories of `spots-look.jsonl`, which were not unseen then, as `benches/README.md` notes
+//! beside the figures.
 
-/// What a question is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Purpose {
-    /// Whether tests are looked for, rather than code that has to do with testing.
+pub(super) struct QuestionPurpose {
+    /// True if the question looks for tests instead of code that deals with testing.
     pub(super) is_for_tests: bool,
-    /// How likely documents answer, 0…1.
+    /// Likelihood that documents answer, 0…1.
     pub(super) is_about_using: f32,
 }
 
 const TESTS: &[&str] =
     &["test", "tests", "spec", "specs", "fixture", "fixtures", "testcase", "testcases"];
-/// After the word for tests, if that is among the first of the question: what follows is what they check.
+/// Words after the word for tests near the beginning of the question; what they introduce is what
+/// the tests check.
 const THEY_CHECK: &[&str] = &[
     "that",
     "which",
@@ -40,19 +43,19 @@ const THEY_CHECK: &[&str] = &[
     "guards",
     "used",
 ];
-/// At which word of the question they are looked for at most, counted from 0.
+/// Maximum position of such a word for tests, counted from 0.
 const BEGINNING: usize = 3;
-/// After the word for tests: parts that they are made of.
+/// Words after the word for tests that name parts of tests.
 const PARTS: &[&str] = &[
     "case", "cases", "data", "double", "doubles", "file", "files", "helper", "helpers", "suite",
     "suites",
 ];
-/// Before the word for tests.
+/// Words before the word for tests.
 const WHICH: &[&str] = &["which", "what", "any"];
 
-/// Whom users speak of.
+/// Pronouns of users.
 const PERSONS: &[&str] = &["i", "i'm", "i've", "my", "our", "we", "us", "me"];
-/// How they begin.
+/// Beginnings of questions by users.
 const BEGINNINGS: &[&str] = &[
     "how to",
     "how do i",
@@ -84,7 +87,7 @@ const BEGINNINGS: &[&str] = &[
     "what are",
     "what's",
 ];
-/// What programs are installed with and run on, and what surrounds a project.
+/// Words about installing, platforms and the project itself.
 const OF_USERS: &[&str] = &[
     "install",
     "installing",
@@ -152,7 +155,7 @@ const OF_USERS: &[&str] = &[
     "from source",
     "difference between",
 ];
-/// What users speak of, and code too.
+/// Words that users and code have in common.
 const OF_BOTH: &[&str] = &[
     "version",
     "versions",
@@ -209,7 +212,7 @@ const OF_BOTH: &[&str] = &[
     "people",
     "someone",
 ];
-/// What asks for code.
+/// Words of questions about code.
 const OF_CODE: &[&str] = &[
     "why does",
     "why do",
@@ -265,21 +268,22 @@ const OF_CODE: &[&str] = &[
     "algorithm",
 ];
 
-/// The most words that are read: what is longer was pasted.
-const MOST: usize = 64;
+/// Maximum words that are read; longer questions contain pasted text.
+const MAX_WORDS: usize = 64;
 
-impl Purpose {
-    /// Reads a question. Words that `is_name` says are those of the repository searched say nothing.
-    pub(super) fn of(question: &str, is_name: impl Fn(&str) -> bool) -> Self {
-        let question = question.to_lowercase();
-        let words: Vec<&str> = question
+impl QuestionPurpose {
+    /// Parses a question. Words for which `is_name` returns true are part of the repository's name
+    /// and do not count.
+    pub(super) fn parse(question: &str, is_name: impl Fn(&str) -> bool) -> Self {
+        let lower = question.to_lowercase();
+        let words: Vec<&str> = lower
             .split_whitespace()
-            // Names in code stay whole: in `us-east-1`, `my_items` and I/O nobody speaks.
+            // Keeps names in code whole: `us-east-1`, `my_items` and I/O contain no pronouns.
             .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
             .filter(|word| !word.is_empty() && !is_name(word))
-            .take(MOST)
+            .take(MAX_WORDS)
             .collect();
-        let speaks = !question.contains(['=', ';', '{', '}', '[', ']', '<', '>', '$']);
+        let speaks = !lower.contains(['=', ';', '{', '}', '[', ']', '<', '>', '$']);
         Self {
             is_for_tests: asks_for_tests(&words),
             is_about_using: is_about_using(&words, speaks),
@@ -292,7 +296,8 @@ fn asks_for_tests(words: &[&str]) -> bool {
         at.and_then(|at| words.get(at)).is_some_and(|word| any_of.contains(word))
     };
     let means_tests = |at: usize| {
-        let (before, after) = (at.checked_sub(1), at + 1);
+        let before = at.checked_sub(1);
+        let after = at + 1;
         after == words.len()
             || at <= BEGINNING && is(Some(after), THEY_CHECK)
             || is(Some(after), PARTS)
@@ -302,8 +307,8 @@ fn asks_for_tests(words: &[&str]) -> bool {
     words.iter().zip(0..).any(|(word, at)| TESTS.contains(word) && means_tests(at))
 }
 
-/// Evidence for and against is counted in points: one makes it a third as likely, two are enough. `speaks` is
-/// false for code, in which `i` and `my` are no persons.
+/// Adds up points for and against: one point gives a likelihood of a third, two give certainty.
+/// `speaks` is false for code, in which `i` and `my` are not pronouns.
 fn is_about_using(words: &[&str], speaks: bool) -> f32 {
     let text = format!(" {} ", words.join(" "));
     let points_of = |phrases: &[&str], points: i16| {
@@ -337,7 +342,7 @@ mod tests {
             "helper functions of the test suite",
             "concurrent registration test",
         ] {
-            assert!(Purpose::of(question, |_| false).is_for_tests, "{question}");
+            assert!(QuestionPurpose::parse(question, |_| false).is_for_tests, "{question}");
         }
         for question in [
             "test whether a path matches the ignore rules",
@@ -347,13 +352,15 @@ mod tests {
             "how does the cache of parsed files decide that a spec which changed is read again",
             "parse the header",
         ] {
-            assert!(!Purpose::of(question, |_| false).is_for_tests, "{question}");
+            assert!(!QuestionPurpose::parse(question, |_| false).is_for_tests, "{question}");
         }
     }
 
     #[test]
     fn the_name_of_what_is_searched_is_no_word_of_users() {
-        let of = |is_name: fn(&str) -> bool| Purpose::of("pip wheel cache", is_name).is_about_using;
+        let of = |is_name: fn(&str) -> bool| {
+            QuestionPurpose::parse("pip wheel cache", is_name).is_about_using
+        };
         assert!(of(|_| false) > 0.9 && of(|word| word == "pip") < 0.1);
     }
 
@@ -375,7 +382,7 @@ mod tests {
             ("retry policy", 0.0),
             ("", 0.0),
         ] {
-            let found = Purpose::of(question, |_| false).is_about_using;
+            let found = QuestionPurpose::parse(question, |_| false).is_about_using;
             assert!((found - likely).abs() < 1e-6, "{question}: {found}");
         }
     }

@@ -1,21 +1,21 @@
-//! A search request that cannot be wrong.
+//! Defines the validated search request.
 
 use codeinfo_core::RootId;
 
 use super::SearchError;
 
-/// The most results one search gives.
+/// Maximum results of one search.
 pub const MAX_LIMIT: usize = 20;
-/// The most that one search for people gives.
+/// Maximum results of one search for a page that people read.
 pub const MAX_LISTED: usize = 1000;
-/// The number of results when none is asked for.
+/// Number of results without an explicit limit.
 pub const DEFAULT_LIMIT: usize = 5;
-/// The most bytes a query may have: far more than any question, far less than a file.
+/// Maximum bytes of a query: far more than any question, far less than a file.
 pub const MAX_QUERY_BYTES: usize = 8 * 1024;
 
-/// What to find, where, and how much of it.
+/// A validated search request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     text: String,
     repository: Option<String>,
     limit: usize,
@@ -24,27 +24,29 @@ pub struct Query {
     between: Option<(String, String)>,
 }
 
-impl Query {
-    /// Checks a request: `text` trimmed, not blank, at most [`MAX_QUERY_BYTES`], without NUL;
-    /// `repository` a name, an id or a path, `None` for all repositories; `limit` 1 to
-    /// [`MAX_LIMIT`], `None` for [`DEFAULT_LIMIT`].
+impl SearchQuery {
+    /// Validates a request.
+    ///
+    /// `text` is trimmed, not blank, at most [`MAX_QUERY_BYTES`] long and without NUL. `repository`
+    /// is a name, an id or a path; `None` means all repositories. `limit` is 1 to [`MAX_LIMIT`];
+    /// `None` means [`DEFAULT_LIMIT`].
     pub fn new(
         text: &str,
         repository: Option<&str>,
         limit: Option<u64>,
     ) -> Result<Self, SearchError> {
-        let text = text.trim();
-        if text.is_empty() {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
             return Err(SearchError::BlankQuery);
         }
-        if text.len() > MAX_QUERY_BYTES {
-            return Err(SearchError::LongQuery { bytes: text.len(), most: MAX_QUERY_BYTES });
+        if trimmed.len() > MAX_QUERY_BYTES {
+            return Err(SearchError::LongQuery { bytes: trimmed.len(), most: MAX_QUERY_BYTES });
         }
-        if text.contains('\0') {
+        if trimmed.contains('\0') {
             return Err(SearchError::Nul("query"));
         }
         Ok(Self {
-            text: text.to_owned(),
+            text: trimmed.to_owned(),
             repository: repository.map(checked_repository).transpose()?,
             limit: limit.map_or(Ok(DEFAULT_LIMIT), checked_limit)?,
             languages: Vec::new(),
@@ -53,8 +55,9 @@ impl Query {
         })
     }
 
-    /// Finds only what differs between two trees, each a name, an id or a path; no repository may be named beside.
-    pub fn comparing(self, between: Option<[&str; 2]>) -> Result<Self, SearchError> {
+    /// Limits the search to the differences between two trees, each a name, an id or a path. Fails
+    /// if a repository is set.
+    pub fn with_compared_trees(self, between: Option<[&str; 2]>) -> Result<Self, SearchError> {
         let Some([first, second]) = between else { return Ok(self) };
         if self.repository.is_some() {
             return Err(SearchError::BetweenAndRepository);
@@ -63,40 +66,41 @@ impl Query {
         Ok(Self { between: Some(between), ..self })
     }
 
-    /// Returns the two trees whose differences are asked for.
-    pub fn between(&self) -> Option<(&str, &str)> {
+    /// Returns the two trees to compare.
+    pub fn compared_trees(&self) -> Option<(&str, &str)> {
         self.between.as_ref().map(|(first, second)| (first.as_str(), second.as_str()))
     }
 
-    /// Leaves out the other trees of the repository that this one is of, unless a repository is named.
+    /// Leaves out the other trees of the repository of `tree`, unless a repository is set.
     #[must_use]
     pub fn standing_in(self, tree: Option<RootId>) -> Self {
         Self { tree, ..self }
     }
 
-    /// Returns the tree that counts of its repository.
+    /// Returns the tree whose siblings are left out.
     pub fn tree(&self) -> Option<RootId> {
         self.tree.filter(|_| self.repository.is_none())
     }
 
-    /// Checks a request of people, who look through more: `limit` 1 to [`MAX_LISTED`], and only files in one of
-    /// `languages`, lower-case, if there are some.
-    pub fn listing(
+    /// Creates a request for a page that people read. `limit` is clamped to 1 to [`MAX_LISTED`]. If
+    /// `languages`, in lower case, is not empty, only files in them match.
+    pub fn for_listing(
         text: &str,
         repository: Option<&str>,
-        (limit, languages): (usize, Vec<String>),
+        limit: usize,
+        languages: Vec<String>,
     ) -> Result<Self, SearchError> {
-        let limit = limit.clamp(1, MAX_LISTED);
-        Ok(Self { limit, languages, ..Self::new(text, repository, None)? })
+        let query = Self::new(text, repository, None)?;
+        Ok(Self { limit: limit.clamp(1, MAX_LISTED), languages, ..query })
     }
 
-    /// Whether results may be in a language.
-    pub fn takes(&self, language: Option<&str>) -> bool {
+    /// Returns true if results may be in this language.
+    pub fn accepts_language(&self, language: Option<&str>) -> bool {
         self.languages.is_empty()
-            || language.is_some_and(|one| self.languages.iter().any(|other| other == one))
+            || language.is_some_and(|language| self.languages.iter().any(|known| known == language))
     }
 
-    /// Whether some languages alone are asked for.
+    /// Returns true if the request is limited to some languages.
     pub fn is_of_languages(&self) -> bool {
         !self.languages.is_empty()
     }
@@ -111,7 +115,7 @@ impl Query {
         self.repository.as_deref()
     }
 
-    /// Returns the most results to give.
+    /// Returns the maximum number of results.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -138,9 +142,9 @@ mod tests {
 
     #[test]
     fn a_query_is_trimmed_and_has_defaults() {
-        let query = Query::new("  open the store\n", None, None).unwrap();
+        let query = SearchQuery::new("  open the store\n", None, None).unwrap();
         assert_eq!((query.text(), query.repository(), query.limit()), ("open the store", None, 5));
-        let query = Query::new("x", Some(" demo "), Some(20)).unwrap();
+        let query = SearchQuery::new("x", Some(" demo "), Some(20)).unwrap();
         assert_eq!((query.text(), query.repository(), query.limit()), ("x", Some("demo"), 20));
     }
 
@@ -148,13 +152,13 @@ mod tests {
     fn a_faulty_query_is_refused_with_the_reason() {
         let long = "x".repeat(MAX_QUERY_BYTES + 1);
         let faults = [
-            Query::new(" \n", None, None),
-            Query::new(&long, None, None),
-            Query::new("a\0b", None, None),
-            Query::new("a", Some(" "), None),
-            Query::new("a", Some("b\0"), None),
-            Query::new("a", None, Some(0)),
-            Query::new("a", None, Some(21)),
+            SearchQuery::new(" \n", None, None),
+            SearchQuery::new(&long, None, None),
+            SearchQuery::new("a\0b", None, None),
+            SearchQuery::new("a", Some(" "), None),
+            SearchQuery::new("a", Some("b\0"), None),
+            SearchQuery::new("a", None, Some(0)),
+            SearchQuery::new("a", None, Some(21)),
         ];
         let faults: Vec<String> = faults.into_iter().map(|f| f.unwrap_err().to_string()).collect();
         insta::assert_snapshot!(faults.join("\n"), @r"

@@ -1,11 +1,12 @@
-//! Re-ranks fused candidates by what a reader of code would look at.
+//! Re-ranks fused candidates by features that matter to a reader of code.
 //!
-//! Each feature is pure, and each is there because leaving it out loses on queries with known answers:
+//! Each feature is pure, and each is needed: without it, queries with known answers do worse.
 //! `benches/README.md` has the figures.
 //!
 //! A learned ranker (gradient-boosted trees over the same features) did worse on languages it had
-//! not seen. What a file adds counts for its best chunk, and for the others the more, the more
-//! words a query has: a few words ask for a file, a whole question for a place in one.
+//! not seen. The score of a file counts fully for its best chunk. For its other chunks it counts
+//! more the more words a query has: a few words look for a file, a whole question for a place in
+//! one.
 
 mod agreement;
 mod asked_path;
@@ -21,48 +22,47 @@ pub(super) use self::definition::asked_symbol;
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use codeinfo_core::Parts;
-use codeinfo_lang::role::{self, Role};
+use codeinfo_core::ScoreParts;
+use codeinfo_lang::role::{self, FileRole};
 
 use super::{
-    candidate::Candidate,
+    candidate::SearchCandidate,
     fold::fold_copies,
     fuse,
-    intent::{Intent, Kind},
-    weights::Weights,
+    intent::{QueryIntent, QueryKind},
+    weights::SearchWeights,
 };
 
-/// Of more words than these, some are in names by chance, and names count less.
+/// Words of a query above which some occur in names by chance, so that names count less.
 const TELLING_WORDS: f32 = 5.0;
 
-/// How soon a query with more words counts as long: from 7 words on it is.
-const LONG: f32 = 3.75;
+/// Slope with which a query counts as long; from 7 words on it does so fully.
+const LONG_SLOPE: f32 = 3.75;
 
-/// How much less it counts in long queries that many chunks of a file were found: they have words of
-/// everything.
+/// Discount of the agreement of a file's chunks in long queries, which contain words that occur
+/// everywhere.
 const AGREEMENT_IN_LONG: f32 = 0.8;
 
-/// How much of what the role of its file takes from a chunk it gets back by defining what is asked for.
+/// Share of the role discount that a chunk recovers by defining the name of the query.
 const DEFINING: f32 = 0.85;
 
-/// The weights for one query.
 #[derive(Debug, Clone, Copy)]
 struct QueryWeights {
-    shipped: Weights,
+    shipped: SearchWeights,
     definition: f32,
     coverage: f32,
     file_agreement: f32,
-    /// How much the names of files and folders count, 0…1.
+    /// Weight of the names of files and folders, 0…1.
     names: f32,
-    /// Factor applied to what the file adds for every chunk after the file's best one.
+    /// Factor of the file's score for every chunk after the file's best one.
     further: f32,
-    /// The most that a candidate can attain.
+    /// Maximum score that a candidate can attain.
     attainable: f32,
 }
 
 impl QueryWeights {
-    fn of(intent: &Intent, weights: &Weights) -> Self {
-        let by_name = intent.kind != Kind::Prose;
+    fn for_intent(intent: &QueryIntent, weights: &SearchWeights) -> Self {
+        let by_name = intent.kind != QueryKind::Prose;
         let (definition, file_agreement) = if by_name {
             (weights.definition_by_name, weights.file_agreement_by_name)
         } else {
@@ -77,9 +77,9 @@ impl QueryWeights {
         let coverage = weights.coverage + weights.coverage_of_long * others;
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
-        let back = weights.per_file_discount_of_long * (LONG * others).min(1.0);
+        let back = weights.per_file_discount_of_long * (LONG_SLOPE * others).min(1.0);
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
-        let literal = weights.literal * intent.literals.most() + path;
+        let literal = weights.literal * intent.literals.max_weight() + path;
         Self {
             shipped: *weights,
             definition,
@@ -91,61 +91,65 @@ impl QueryWeights {
         }
     }
 
-    /// Returns what a file adds to a chunk: by its name, its folder's, and how well its chunks agree.
-    fn of_file(&self, path: &str, agreement: f32, intent: &Intent) -> f32 {
-        let Weights { file, folder, exact_file, .. } = self.shipped;
-        let names = file * names::file(path, intent) + folder * names::folder(path, intent);
+    /// Returns the score of a file, which is added to its chunks: by its name, its folder's name,
+    /// and the agreement of its chunks.
+    fn score_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
+        let SearchWeights { file, folder, exact_file, .. } = self.shipped;
+        let names = file * names::score_file_name(path, intent)
+            + folder * names::score_folder_name(path, intent);
         self.names * names
             + exact_file * names::exact_file(path, intent)
             + self.file_agreement * agreement
     }
 }
 
-/// Returns how much each list counts. Names are found by their letters, descriptions rather by their
-/// meaning.
-pub(super) fn lists(kind: Kind, weights: &Weights) -> fuse::Lists {
+/// Returns the weights of the two lists. Names are found by their letters, descriptions mainly by
+/// their meaning.
+pub(super) fn choose_list_weights(kind: QueryKind, weights: &SearchWeights) -> fuse::ListWeights {
     match kind {
-        Kind::Symbol | Kind::Path => {
-            fuse::Lists { dense: weights.dense_by_name, lexical: weights.lexical_by_name }
+        QueryKind::Symbol | QueryKind::Path => {
+            fuse::ListWeights { dense: weights.dense_by_name, lexical: weights.lexical_by_name }
         }
-        Kind::Prose => fuse::Lists { dense: weights.dense, lexical: weights.lexical },
+        QueryKind::Prose => fuse::ListWeights { dense: weights.dense, lexical: weights.lexical },
     }
 }
 
-/// Scores candidates by all features, orders them best first, and keeps `limit`. Of several definitions in
-/// a chunk, the one that the query names gives it its symbol.
-pub(super) fn rank(
-    candidates: Vec<Candidate>,
-    intent: &Intent,
-    weights: &Weights,
+/// Scores candidates by all features, orders them best first and keeps `limit`. If a chunk has
+/// several definitions, it takes the symbol of the one that the query names.
+pub(super) fn rank_candidates(
+    candidates: Vec<SearchCandidate>,
+    intent: &QueryIntent,
+    weights: &SearchWeights,
     limit: usize,
-) -> Vec<Candidate> {
+) -> Vec<SearchCandidate> {
     let files = number_files(&candidates);
-    let agreement = agreement::of_files(&candidates, &files);
-    let covered = coverage::shares(&candidates, intent);
-    let weights = QueryWeights::of(intent, weights);
-    let mut of_files = HashMap::new();
-    let rate = |(candidate, (file, coverage)): (Candidate, (usize, f32))| {
-        let agreement = agreement.get(file).copied().unwrap_or_default();
-        let of_file = || weights.of_file(&candidate.record.path, agreement, intent);
-        let of_file = *of_files.entry(file).or_insert_with(of_file);
-        let surroundings = Surroundings { file, of_file, coverage };
-        Rated::new(candidate, surroundings, intent, &weights)
+    let agreement = agreement::score_files(&candidates, &files);
+    let covered = coverage::score_coverage(&candidates, intent);
+    let weights = QueryWeights::for_intent(intent, weights);
+    let mut file_scores = HashMap::new();
+    let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
+        let file_agreement = agreement.get(file).copied().unwrap_or_default();
+        let score = || weights.score_file(&candidate.record.path, file_agreement, intent);
+        let file_score = *file_scores.entry(file).or_insert_with(score);
+        let surroundings = CandidateContext { file, file_score, coverage };
+        RatedCandidate::new(candidate, surroundings, intent, &weights)
     };
     let surroundings = files.iter().copied().zip(covered);
-    let mut rated: Vec<Rated> = candidates.into_iter().zip(surroundings).map(rate).collect();
+    let mut rated: Vec<RatedCandidate> =
+        candidates.into_iter().zip(surroundings).map(rate).collect();
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     discount_further(&mut rated, &weights);
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     let rated = match intent.kind {
-        Kind::Symbol => overrides::put_bases_first(rated, intent),
-        Kind::Path | Kind::Prose => rated,
+        QueryKind::Symbol => overrides::put_bases_first(rated, intent),
+        QueryKind::Path | QueryKind::Prose => rated,
     };
     let rated = put_exact_first(rated, intent);
-    let explained = rated.into_iter().map(|rated| rated.explained(&weights)).collect();
+    let explained =
+        rated.into_iter().map(|rated| rated.into_explained_candidate(&weights)).collect();
     let mut ranked = fold_copies(explained, &intent.outlived);
     ranked.truncate(limit);
-    for Candidate { record, .. } in &mut ranked {
+    for SearchCandidate { record, .. } in &mut ranked {
         if let Some(asked) = asked_symbol(record, intent) {
             record.symbol = Some(asked.to_owned());
         }
@@ -153,12 +157,13 @@ pub(super) fn rank(
     ranked
 }
 
-/// Puts what has the most exact names of the query before what has fewer, and lifts its scores accordingly.
-fn put_exact_first(mut rated: Vec<Rated>, intent: &Intent) -> Vec<Rated> {
+/// Moves the candidates with the most exact names of the query to the front and raises their scores
+/// accordingly.
+fn put_exact_first(mut rated: Vec<RatedCandidate>, intent: &QueryIntent) -> Vec<RatedCandidate> {
     if intent.exact.is_empty() {
         return rated;
     }
-    let count = |rated: &Rated| {
+    let count = |rated: &RatedCandidate| {
         let names = intent.exact.iter();
         Reverse(names.filter(|name| name.is_at(&rated.candidate.record)).count())
     };
@@ -168,18 +173,17 @@ fn put_exact_first(mut rated: Vec<Rated>, intent: &Intent) -> Vec<Rated> {
 }
 
 /// Raises scores so that they fall from first to last.
-fn lift_scores(rated: &mut [Rated]) {
+fn lift_scores(rated: &mut [RatedCandidate]) {
     let mut best = 0.0;
-    for Rated { candidate, .. } in rated.iter_mut().rev() {
+    for RatedCandidate { candidate, .. } in rated.iter_mut().rev() {
         best = candidate.score.max(best);
         candidate.score = best;
     }
 }
 
-/// Numbers the files of candidates, and returns for each candidate that of its file.
-fn number_files(candidates: &[Candidate]) -> Vec<usize> {
+fn number_files(candidates: &[SearchCandidate]) -> Vec<usize> {
     let mut numbers = HashMap::new();
-    let files = candidates.iter().map(|Candidate { record, .. }| (record.root, &record.path));
+    let files = candidates.iter().map(|SearchCandidate { record, .. }| (record.root, &record.path));
     let number = |file| {
         let next = numbers.len();
         *numbers.entry(file).or_insert(next)
@@ -187,68 +191,66 @@ fn number_files(candidates: &[Candidate]) -> Vec<usize> {
     files.map(number).collect()
 }
 
-/// What surrounds a candidate.
+/// File and coverage of a candidate.
 #[derive(Debug, Clone, Copy)]
-struct Surroundings {
-    /// The number of its file.
+struct CandidateContext {
     file: usize,
-    /// What its file adds.
-    of_file: f32,
-    /// How much of the query it contains, rare words among all candidates counting more.
+    file_score: f32,
+    /// Share of the query that it contains, weighted by the rarity of the words among all
+    /// candidates.
     coverage: f32,
 }
 
-/// A candidate and what its score is made of. Its own score is the share of what is attainable.
-struct Rated {
-    candidate: Candidate,
-    /// The number of its file.
+/// A candidate with the components of its score. The score is the share of the attainable maximum.
+struct RatedCandidate {
+    candidate: SearchCandidate,
     file: usize,
-    /// What the chunk earns by containing what is asked for verbatim, or by being of a file that is named,
-    /// whatever its role.
+    /// Score for containing a string of the query verbatim, or for its file being named;
+    /// independent of the file's role.
     literal: f32,
-    /// What the chunk itself earns otherwise.
+    /// Score of the chunk itself otherwise.
     chunk: f32,
-    /// What its file adds: its name, its folder's, and its other chunks.
-    of_file: f32,
-    /// What the roles of file and chunk leave of both.
+    /// Score of its file: its name, its folder's name and its other chunks.
+    file_score: f32,
+    /// Factor of the roles of the file and of the name of the root, applied to both.
     factor: f32,
-    /// What is left of all where the folder of its root is gone.
+    /// Factor of everything if the folder of its root is gone.
     standing: f32,
-    /// What the chunk earns by defining what is asked for, and by having its words.
+    /// Parts of `chunk` for defining a name of the query and for containing its words.
     definition: f32,
     coverage: f32,
-    /// How much of what its file adds counts.
+    /// Factor of the file's score.
     further: f32,
 }
 
-impl Rated {
+impl RatedCandidate {
     fn new(
-        candidate: Candidate,
-        surroundings: Surroundings,
-        intent: &Intent,
+        candidate: SearchCandidate,
+        surroundings: CandidateContext,
+        intent: &QueryIntent,
         weights: &QueryWeights,
     ) -> Self {
         let record = &candidate.record;
-        let Surroundings { file, of_file, coverage } = surroundings;
+        let CandidateContext { file, file_score, coverage } = surroundings;
         let literal = weights.shipped.literal;
-        let definition = definition::share(record, intent);
-        let (of_definition, of_coverage) =
-            (weights.definition * definition, weights.coverage * coverage);
-        let chunk = candidate.score + of_definition + of_coverage;
-        let roles = roles::factor(&record.roles, intent, weights.shipped.purpose);
-        let roles = role_factor(roles, &record.roles, definition, intent);
+        let defined = definition::score_definition(record, intent);
+        let definition = weights.definition * defined;
+        let coverage = weights.coverage * coverage;
+        let chunk = candidate.score + definition + coverage;
+        let roles = roles::compute_role_factor(&record.roles, intent, weights.shipped.purpose);
+        let roles = role_factor(roles, &record.roles, defined, intent);
         let factor = roles.powf(weights.shipped.roles)
-            * roots::factor(record.root, intent, weights.shipped.root_name);
-        let literal = literal * literal::share(record, intent)
-            + weights.shipped.path * asked_path::share(record, intent);
-        let (definition, coverage) = (of_definition, of_coverage);
-        let (standing, further) = (roots::standing(record.root, intent), 1.0);
+            * roots::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
+        let literal = literal * literal::score_literals(record, intent)
+            + weights.shipped.path * asked_path::score_query_path(record, intent);
+        let standing = roots::compute_missing_root_factor(record.root, intent);
+        let further = 1.0;
         let mut rated = Self {
             candidate,
             file,
             literal,
             chunk,
-            of_file,
+            file_score,
             factor,
             standing,
             definition,
@@ -259,28 +261,28 @@ impl Rated {
         rated
     }
 
-    /// Sets the score of the chunk, given how many better ones its file has.
+    /// Computes the score of the chunk. `better` is the number of better chunks of its file.
     fn score_as_further(&mut self, better: i32, weights: &QueryWeights) {
         self.further = weights.further.powi(better);
-        let sum = self.chunk + self.of_file * self.further;
+        let sum = self.chunk + self.file_score * self.further;
         let earned = (sum * self.factor + self.literal) * self.standing;
         self.candidate.score = earned / weights.attainable;
     }
 
-    /// Returns the candidate with what its score is made of.
-    fn explained(mut self, weights: &QueryWeights) -> Candidate {
+    /// Returns the candidate with the components of its score.
+    fn into_explained_candidate(mut self, weights: &QueryWeights) -> SearchCandidate {
         let share = |part: f32| part / weights.attainable;
-        let of_file = self.of_file * self.further;
+        let file_score = self.file_score * self.further;
         let candidate = &mut self.candidate;
         let found = candidate.parts;
-        candidate.parts = Parts {
+        candidate.parts = ScoreParts {
             meaning: share(found.meaning),
             words: share(found.words),
             definition: share(self.definition),
             coverage: share(self.coverage),
-            file: share(of_file),
+            file: share(file_score),
             verbatim: share(self.literal),
-            role: share((self.chunk + of_file) * (self.factor - 1.0)),
+            role: share((self.chunk + file_score) * (self.factor - 1.0)),
             others: 0.0,
         };
         candidate.parts.others = candidate.score - candidate.parts.sum();
@@ -288,19 +290,20 @@ impl Rated {
     }
 }
 
-/// Returns what the roles of its file, which leave `factor` of a chunk, leave of one that defines what is
-/// asked for. Where a name alone is asked for, a test that defines it is a good answer, too, but comes after
-/// source that does.
-fn role_factor(factor: f32, roles: &[Role], definition: f32, intent: &Intent) -> f32 {
+/// Applies the role factor of a file, but less to a chunk that defines the name of the query.
+///
+/// If the query is only a name, a test that defines it is also a good answer, but comes after
+/// source that defines it.
+fn role_factor(factor: f32, roles: &[FileRole], definition: f32, intent: &QueryIntent) -> f32 {
     match intent.kind {
-        Kind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
-        Kind::Symbol | Kind::Path | Kind::Prose => factor,
+        QueryKind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
+        QueryKind::Symbol | QueryKind::Path | QueryKind::Prose => factor,
     }
 }
 
-/// Lowers the scores of all but the best chunk of each file, unless the query is long. Candidates come
-/// best first.
-fn discount_further(rated: &mut [Rated], weights: &QueryWeights) {
+/// Lowers the scores of all but the best chunk of each file, less so for long queries. Candidates
+/// come best first.
+fn discount_further(rated: &mut [RatedCandidate], weights: &QueryWeights) {
     let mut seen = HashMap::new();
     for rated in rated {
         let better = seen.entry(rated.file).or_insert(0);
@@ -314,21 +317,23 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::fixture::record, *};
-    use codeinfo_core::{ChunkRecord, Parts};
+    use codeinfo_core::{ChunkRecord, ScoreParts};
 
-    /// Returns the files of the ranked chunks: the best file has three of them, the other one.
+    /// Returns the files of the ranked chunks. The best file has three of them, the other one has
+    /// one.
     fn files(query: &str) -> Vec<String> {
-        let candidate = |(path, score, id): (&str, f32, u128)| Candidate {
+        let candidate = |(path, score, id): (&str, f32, u128)| SearchCandidate {
             id: Uuid::from_u128(id),
             record: record(path, None, ""),
             score,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         };
         let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
         let candidates = found.map(candidate).into();
-        let ranked = rank(candidates, &Intent::of(query), &Weights::SHIPPED, 3);
+        let ranked =
+            rank_candidates(candidates, &QueryIntent::parse(query), &SearchWeights::SHIPPED, 3);
         ranked.into_iter().map(|candidate| candidate.record.path).collect()
     }
 
@@ -345,8 +350,9 @@ mod tests {
     #[test]
     fn many_chunks_say_less_of_a_file_in_long_questions() {
         let agreement = |question| {
-            let weights = QueryWeights::of(&Intent::of(question), &Weights::SHIPPED);
-            weights.file_agreement / Weights::SHIPPED.file_agreement
+            let weights =
+                QueryWeights::for_intent(&QueryIntent::parse(question), &SearchWeights::SHIPPED);
+            weights.file_agreement / SearchWeights::SHIPPED.file_agreement
         };
         let few = agreement("retry a failed request");
         let many = agreement(
@@ -359,43 +365,52 @@ mod tests {
     #[test]
     fn words_count_more_in_long_questions_and_a_chunk_attains_one_all_the_same() {
         let long = "what happens with queued request bodies after closing their connection";
-        let weights = |query| QueryWeights::of(&Intent::of(query), &Weights::SHIPPED);
-        let (few, many) = (weights("retry a failed request"), weights(long));
-        assert!((few.coverage - Weights::SHIPPED.coverage).abs() < 1e-6);
+        let weights =
+            |query| QueryWeights::for_intent(&QueryIntent::parse(query), &SearchWeights::SHIPPED);
+        let few = weights("retry a failed request");
+        let many = weights(long);
+        assert!((few.coverage - SearchWeights::SHIPPED.coverage).abs() < 1e-6);
         assert!((weights("RetryPolicy").coverage - few.coverage).abs() < 1e-6);
         assert!(few.coverage < many.coverage);
-        let candidates = (0..25).map(|id| Candidate {
+        let candidates = (0..25).map(|id| SearchCandidate {
             id: Uuid::from_u128(id),
             record: record("request/queued.rs", None, long),
             score: 1.0,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         });
-        let best = rank(candidates.collect(), &Intent::of(long), &Weights::SHIPPED, 1);
+        let best = rank_candidates(
+            candidates.collect(),
+            &QueryIntent::parse(long),
+            &SearchWeights::SHIPPED,
+            1,
+        );
         assert!(best.first().is_some_and(|best| best.score <= 1.0 + 1e-5), "{best:?}");
     }
 
     #[test]
     fn in_long_questions_too_each_further_chunk_of_a_file_must_pay() {
-        let candidate = |(path, score, id): (&str, f32, u128)| Candidate {
+        let candidate = |(path, score, id): (&str, f32, u128)| SearchCandidate {
             id: Uuid::from_u128(id),
             record: record(path, None, ""),
             score,
-            parts: Parts::default(),
+            parts: ScoreParts::default(),
             also: Vec::new(),
             copies: Vec::new(),
         };
         let mut found = vec![("other", 0.9, 9)];
         found.extend((0..6_u8).map(|id| ("large", 1.0 - 0.02 * f32::from(id), id.into())));
         let question = "what happens to a queued request when its connection closes too early";
-        let candidates: Vec<Candidate> = found.into_iter().map(candidate).collect();
-        let place = |weights: Weights| {
-            let ranked = rank(candidates.clone(), &Intent::of(question), &weights, 7);
+        let candidates: Vec<SearchCandidate> = found.into_iter().map(candidate).collect();
+        let place = |weights: SearchWeights| {
+            let ranked =
+                rank_candidates(candidates.clone(), &QueryIntent::parse(question), &weights, 7);
             ranked.iter().position(|candidate| candidate.record.path == "other")
         };
-        let of_file_to_each = Weights { per_file_discount_of_long: 0.8, ..Weights::SHIPPED };
-        assert_eq!((place(Weights::SHIPPED), place(of_file_to_each)), (Some(5), Some(6)));
+        let of_file_to_each =
+            SearchWeights { per_file_discount_of_long: 0.8, ..SearchWeights::SHIPPED };
+        assert_eq!((place(SearchWeights::SHIPPED), place(of_file_to_each)), (Some(5), Some(6)));
     }
 
     #[test]
@@ -403,11 +418,11 @@ mod tests {
         let candidate = |(path, defines, score, id): (&str, &[&str], f32, u128)| {
             let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
             let record = ChunkRecord { defines, ..record(path, None, path) };
-            Candidate {
+            SearchCandidate {
                 id: Uuid::from_u128(id),
                 record,
                 score,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: Vec::new(),
                 copies: Vec::new(),
             }
@@ -418,9 +433,15 @@ mod tests {
             ("src/use.rs", &["main"], 1.0, 3),
         ];
         let candidates = found.map(candidate).into();
-        let ranked = rank(candidates, &Intent::of("retry_policy"), &Weights::SHIPPED, 3);
-        let shown =
-            ranked.iter().map(|one| (one.record.path.as_str(), one.record.symbol.as_deref()));
+        let ranked = rank_candidates(
+            candidates,
+            &QueryIntent::parse("retry_policy"),
+            &SearchWeights::SHIPPED,
+            3,
+        );
+        let shown = ranked
+            .iter()
+            .map(|candidate| (candidate.record.path.as_str(), candidate.record.symbol.as_deref()));
         assert_eq!(
             shown.collect::<Vec<_>>(),
             [
@@ -438,18 +459,23 @@ mod tests {
             ("retry_policy", "retry/retry_policy.rs"),
         ] {
             let text = format!("fn retry_policy() {{}} // {query}");
-            // So many of a file that they agree as much as can be.
+            // Enough chunks of a file for the maximum agreement.
             let defines = vec!["retry_policy".to_owned()];
             let record = ChunkRecord { defines, ..record(path, Some("retry_policy"), &text) };
-            let candidates = (0..25).map(|id| Candidate {
+            let candidates = (0..25).map(|id| SearchCandidate {
                 id: Uuid::from_u128(id),
                 record: record.clone(),
                 score: 1.0,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: Vec::new(),
                 copies: Vec::new(),
             });
-            let ranked = rank(candidates.collect(), &Intent::of(query), &Weights::SHIPPED, 1);
+            let ranked = rank_candidates(
+                candidates.collect(),
+                &QueryIntent::parse(query),
+                &SearchWeights::SHIPPED,
+                1,
+            );
             let score = ranked.first().map(|best| best.score);
             assert!(score.is_some_and(|score| (score - 1.0).abs() < 1e-5), "{query} {score:?}");
         }

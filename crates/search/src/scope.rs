@@ -1,52 +1,53 @@
-//! Inverse document frequencies of one repository among several.
+//! Computes inverse document frequencies of one repository among several.
 //!
-//! The engine weighs a term by how rare it is in the whole store. Asked about one repository, how
-//! rare it is there counts: `tokio` is everywhere in one and telling in the next. Both are estimated
-//! from a sample, whose size bounds the cost: ids are hashes, so that the chunks that come first in
-//! order of id are a random choice. The quotient corrects what the engine multiplies by.
+//! The engine weights a term by its rarity in the whole store. In a search of one repository, the
+//! rarity there counts: `tokio` is everywhere in one and distinctive in the next. Both rarities are
+//! estimated from a sample, whose size limits the cost. Ids are hashes, so the first chunks in the
+//! order of ids are a random sample. The quotient of both corrects the weights of the engine.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use codeinfo_core::{ChunkRecord, Root, RootId, Sparse};
-use codeinfo_embed::{Document, lexical};
+use codeinfo_core::{ChunkRecord, Root, RootId, TermVector};
+use codeinfo_embed::{EmbeddingDocument, lexical};
 use codeinfo_store::{Store, StoreError};
 use futures_util::try_join;
 
-/// How many chunks are sampled: the first search of a repository waits for it. A term of one chunk in a
-/// hundred is then seen in about five; four times as many change no figure of the benchmark.
+/// Chunks per sample, which the first search of a repository waits for. A term of one chunk in a
+/// hundred then occurs in about five; four times as many chunks change no figure of the benchmark.
 const SAMPLE: usize = 500;
-/// Number of chunks after which other tasks get their turn.
+/// Chunks after which other tasks get their turn.
 const TURN: usize = 125;
-/// A sample is taken again when the number of chunks has changed by more than one in so many.
+/// A sample expires after the number of chunks has changed by more than one in this many.
 const TOLERANCE: u64 = 10;
-/// The most by which a term's weight is changed, either way.
-const MOST: f32 = 4.0;
+/// Maximum factor by which a term's weight changes, up or down.
+const MAX_FACTOR: f32 = 4.0;
 
-/// Samples of repositories, and of the whole store.
+/// Cache of samples of repositories and of the whole store.
 #[derive(Default)]
-pub(super) struct Scopes {
-    known: Mutex<HashMap<Option<RootId>, Arc<Sample>>>,
+pub(super) struct TermSampleCache {
+    known: Mutex<HashMap<Option<RootId>, Arc<TermSample>>>,
 }
 
-/// In how many chunks of a sample each term is.
-struct Sample {
-    /// How many chunks there were to choose from.
+/// Number of chunks in a sample that contain each term.
+struct TermSample {
+    /// Number of chunks in the repository or store.
     population: u64,
-    /// How many were chosen.
+    /// Number of sampled chunks.
     size: usize,
     counts: HashMap<u32, usize>,
 }
 
-impl Scopes {
-    /// Corrects the weights of a query's terms for a search in `root` alone, one of `roots`. The
+impl TermSampleCache {
+    /// Corrects the weights of a query's terms for a search in `root`, one of `roots`. The
     /// correction is raised to the power of `exponent`.
-    pub(super) async fn weigh(
+    pub(super) async fn correct_term_weights(
         &self,
-        terms: &mut Sparse,
-        (root, roots): (&Root, &[Root]),
+        terms: &mut TermVector,
+        root: &Root,
+        roots: &[Root],
         store: &Store,
         exponent: f32,
     ) -> Result<(), StoreError> {
@@ -55,39 +56,41 @@ impl Scopes {
         }
         let all = roots.iter().map(|root| root.counts.chunks).sum();
         let (here, everywhere) = try_join!(
-            self.sample(Some(root.id), root.counts.chunks, store),
-            self.sample(None, all, store)
+            self.get_or_load_sample(Some(root.id), root.counts.chunks, store),
+            self.get_or_load_sample(None, all, store)
         )?;
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
-            let quotient = here.idf(*term) / everywhere.idf(*term);
-            *weight *= quotient.clamp(1.0 / MOST, MOST).powf(exponent);
+            let quotient = here.inverse_document_frequency(*term)
+                / everywhere.inverse_document_frequency(*term);
+            *weight *= quotient.clamp(1.0 / MAX_FACTOR, MAX_FACTOR).powf(exponent);
         }
         Ok(())
     }
 
-    async fn sample(
+    async fn get_or_load_sample(
         &self,
         root: Option<RootId>,
         population: u64,
         store: &Store,
-    ) -> Result<Arc<Sample>, StoreError> {
-        let known = self.known().get(&root).map(Arc::clone);
-        if let Some(known) = known.filter(|known| known.is_of(population)) {
+    ) -> Result<Arc<TermSample>, StoreError> {
+        let known = self.lock_samples().get(&root).map(Arc::clone);
+        if let Some(known) = known.filter(|known| known.matches_population(population)) {
             return Ok(known);
         }
-        let sample = Arc::new(Sample::take(root, population, store).await?);
-        self.known().insert(root, Arc::clone(&sample));
+        let sample = Arc::new(TermSample::load_from_store(root, population, store).await?);
+        self.lock_samples().insert(root, Arc::clone(&sample));
         Ok(sample)
     }
 
-    /// Samples of roots that are gone stay until the process ends: they are small.
-    fn known(&self) -> MutexGuard<'_, HashMap<Option<RootId>, Arc<Sample>>> {
+    /// Locks the samples. Those of removed roots remain until the process ends, because they are
+    /// small.
+    fn lock_samples(&self) -> MutexGuard<'_, HashMap<Option<RootId>, Arc<TermSample>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sample {
-    async fn take(
+impl TermSample {
+    async fn load_from_store(
         root: Option<RootId>,
         population: u64,
         store: &Store,
@@ -95,26 +98,26 @@ impl Sample {
         let mut sample = Self { population, size: 0, counts: HashMap::new() };
         for some in store.chunks(root, None, SAMPLE).await?.chunks(TURN) {
             for stored in some {
-                sample.add(&stored.record);
+                sample.add_chunk(&stored.record);
             }
             tokio::task::yield_now().await;
         }
         Ok(sample)
     }
 
-    fn add(&mut self, chunk: &ChunkRecord) {
-        for term in lexical::document(&Document::from(chunk)).indices {
+    fn add_chunk(&mut self, chunk: &ChunkRecord) {
+        for term in lexical::weigh_document(&EmbeddingDocument::from(chunk)).indices {
             *self.counts.entry(term).or_default() += 1;
         }
         self.size += 1;
     }
 
-    fn is_of(&self, population: u64) -> bool {
+    fn matches_population(&self, population: u64) -> bool {
         self.population.abs_diff(population) <= self.population / TOLERANCE
     }
 
-    /// Returns the inverse document frequency of a term, as the engine computes it.
-    fn idf(&self, term: u32) -> f32 {
+    /// Returns the inverse document frequency of a term, with the formula of the engine.
+    fn inverse_document_frequency(&self, term: u32) -> f32 {
         let with = self.counts.get(&term).copied().unwrap_or_default();
         codeinfo_core::inverse_document_frequency(with, self.size)
     }
@@ -131,11 +134,11 @@ mod tests {
     use codeinfo_core::task::Tasks;
     use codeinfo_store::{ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, StoreMode};
 
-    fn sample(texts: &[&str]) -> Sample {
+    fn sample(texts: &[&str]) -> TermSample {
         let population = texts.len() as u64;
-        let mut sample = Sample { population, size: 0, counts: HashMap::new() };
+        let mut sample = TermSample { population, size: 0, counts: HashMap::new() };
         for text in texts {
-            sample.add(&record("", None, text));
+            sample.add_chunk(&record("", None, text));
         }
         sample
     }
@@ -144,21 +147,21 @@ mod tests {
     fn a_term_is_rare_where_few_chunks_have_it() {
         let sample = sample(&["alpha beta", "alpha", "alpha gamma gamma", "alpha"]);
         let idf = |word: &str| {
-            let terms = lexical::query(word);
-            sample.idf(terms.indices[0])
+            let terms = lexical::extract_query_terms(word);
+            sample.inverse_document_frequency(terms.indices[0])
         };
         assert!(idf("alpha") < idf("beta"));
         assert!((idf("beta") - idf("gamma")).abs() < 1e-6);
         assert!(idf("beta") < idf("delta"));
     }
 
-    /// Chunks of a root that all have one word, and one of them another.
-    fn chunks(of: &Root, everywhere: &str, once: &str) -> Vec<NewChunk> {
+    /// Chunks of a root with a word in common, and one chunk with another word.
+    fn chunks(root: &Root, everywhere: &str, once: &str) -> Vec<NewChunk> {
         let text = |n| if n == 7 { format!("{everywhere} {once}") } else { everywhere.to_owned() };
         let chunk = |n: u8| NewChunk {
-            id: Uuid::new_v5(&of.id.0, &[n]),
-            record: ChunkRecord { root: of.id, ..record("a.rs", None, &text(n)) },
-            vectors: ChunkVectors { dense: vec![1.0], sparse: Sparse::default() },
+            id: Uuid::new_v5(&root.id.0, &[n]),
+            record: ChunkRecord { root: root.id, ..record("a.rs", None, &text(n)) },
+            vectors: ChunkVectors { dense: vec![1.0], sparse: TermVector::default() },
         };
         (0..20).map(chunk).collect()
     }
@@ -171,22 +174,23 @@ mod tests {
             background_merge: false,
             repairs: true,
         };
-        let (at, refuse) = (folder.path().join("store"), OnMismatch::Refuse);
+        let at = folder.path().join("store");
+        let refuse = OnMismatch::Refuse;
         let tasks = Tasks::default();
         let opened = EmbeddedEngine::open(&at, "test@1", 1, refuse, &settings, tasks.clone());
         let store = Store::new(opened.await.unwrap(), StoreMode::Flat, tasks);
         let roots = ["/repositories/one", "/repositories/two"].map(root);
         store.put_chunks(chunks(&roots[0], "wombat", "okapi")).await.unwrap();
         store.put_chunks(chunks(&roots[1], "okapi", "wombat")).await.unwrap();
-        let scopes = Scopes::default();
+        let scopes = TermSampleCache::default();
         for (root, common, rare) in [(&roots[0], "wombat", "okapi"), (&roots[1], "okapi", "wombat")]
         {
-            // Both are in as many chunks of the store.
+            // Both words occur in equally many chunks of the store.
             let mut weights = Vec::new();
             for word in [common, rare] {
-                let mut terms = lexical::query(word);
+                let mut terms = lexical::extract_query_terms(word);
                 let before = terms.values[0];
-                scopes.weigh(&mut terms, (root, &roots), &store, 1.0).await.unwrap();
+                scopes.correct_term_weights(&mut terms, root, &roots, &store, 1.0).await.unwrap();
                 weights.push(terms.values[0] / before);
             }
             assert!(weights[0] < 0.5 && weights[1] > 2.0, "{}: {weights:?}", root.name);
@@ -195,8 +199,12 @@ mod tests {
 
     #[test]
     fn a_sample_serves_until_the_number_of_chunks_is_another() {
-        let sample = Sample { population: 100, size: 100, counts: HashMap::new() };
-        assert!(sample.is_of(90) && sample.is_of(110));
-        assert!(!sample.is_of(89) && !sample.is_of(111) && !sample.is_of(0));
+        let sample = TermSample { population: 100, size: 100, counts: HashMap::new() };
+        assert!(sample.matches_population(90) && sample.matches_population(110));
+        assert!(
+            !sample.matches_population(89)
+                && !sample.matches_population(111)
+                && !sample.matches_population(0)
+        );
     }
 }

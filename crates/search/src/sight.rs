@@ -1,4 +1,5 @@
-//! What a search looks at: all that is indexed, one root, or all but the other trees of one repository.
+//! Defines the scope of a search: all roots, one root, or all except the other trees of one
+//! repository.
 
 use std::collections::HashSet;
 
@@ -6,66 +7,65 @@ use codeinfo_core::{Root, RootId};
 use codeinfo_store::{ScoredChunk, StoreError};
 use futures_util::future::BoxFuture;
 
-/// What a search looks at.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sight {
-    /// The only root.
+pub(super) struct SearchScope {
     only: Option<RootId>,
-    /// The tree that counts of its repository, and the other ones.
+    /// The selected tree of a repository, and the other trees.
     tree: Option<(RootId, HashSet<RootId>)>,
 }
 
-impl Sight {
-    /// Looks at one root alone.
-    pub(super) fn of(root: RootId) -> Self {
+impl SearchScope {
+    /// Limits the scope to one root.
+    pub(super) fn for_root(root: RootId) -> Self {
         Self { only: Some(root), tree: None }
     }
 
-    /// Looks at all of `roots`, and of the repository of `tree` at that alone.
-    pub(super) fn around(tree: Option<RootId>, roots: &[Root]) -> Self {
-        let of_tree = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
-        let tree = of_tree.map(|tree| {
+    /// Includes all of `roots` except the other trees of the repository of `tree`.
+    pub(super) fn for_tree(tree: Option<RootId>, roots: &[Root]) -> Self {
+        let tree_root = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
+        let tree_and_others = tree_root.map(|tree| {
             let others = roots.iter().filter(|root| tree.has_other(root));
             (tree.id, others.map(|root| root.id).collect::<HashSet<_>>())
         });
-        Self { only: None, tree: tree.filter(|(_, others)| !others.is_empty()) }
+        Self { only: None, tree: tree_and_others.filter(|(_, others)| !others.is_empty()) }
     }
 
-    /// Whether a root is looked at.
-    pub(super) fn has(&self, root: RootId) -> bool {
+    /// Returns true if a root is in scope.
+    pub(super) fn contains_root(&self, root: RootId) -> bool {
         let is_out = self.tree.as_ref().is_some_and(|(_, others)| others.contains(&root));
         !is_out && self.only.is_none_or(|only| only == root)
     }
 
-    /// Reads the best `limit` of what is in sight.
-    pub(super) async fn read<'a>(
+    /// Reads the best `limit` chunks in scope.
+    pub(super) async fn read_best_chunks<'a>(
         &self,
         limit: usize,
         read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<ScoredChunk>, StoreError>>,
     ) -> Result<Vec<ScoredChunk>, StoreError> {
         let found = read(self.only, limit).await?;
-        let (count, is_all) = (found.len(), found.len() < limit);
+        let count = found.len();
+        let is_all = found.len() < limit;
         let mut seen: Vec<ScoredChunk> =
-            found.into_iter().filter_map(|one| self.seen(one)).collect();
-        // What other trees have took the place of some of what this one has.
+            found.into_iter().filter_map(|chunk| self.map_to_tree(chunk)).collect();
+        // Chunks of other trees took the place of some of this tree.
         if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < count) {
-            let known: HashSet<_> = seen.iter().map(|one| one.id).collect();
-            let of_tree = read(Some(*tree), limit).await?;
-            seen.extend(of_tree.into_iter().filter(|one| !known.contains(&one.id)));
+            let known: HashSet<_> = seen.iter().map(|chunk| chunk.id).collect();
+            let tree_chunks = read(Some(*tree), limit).await?;
+            seen.extend(tree_chunks.into_iter().filter(|chunk| !known.contains(&chunk.id)));
             seen.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
             seen.truncate(limit);
         }
         Ok(seen)
     }
 
-    /// Returns a chunk as the tree has it, unless only the other ones have it.
-    fn seen(&self, mut found: ScoredChunk) -> Option<ScoredChunk> {
+    /// Returns a chunk as one of the selected tree; `None` if only other trees contain it.
+    fn map_to_tree(&self, mut found: ScoredChunk) -> Option<ScoredChunk> {
         let Some((tree, others)) = &self.tree else { return Some(found) };
-        let of = found.record.root;
-        if others.contains(&of) {
+        let root = found.record.root;
+        if others.contains(&root) {
             let at = found.also.iter().position(|also| also == tree)?;
             found.also.remove(at);
-            found.also.push(of);
+            found.also.push(root);
             found.record.root = *tree;
         }
         Some(found)

@@ -1,17 +1,22 @@
-//! Passwords in addresses, such as `scheme://user:password@host`, and in the options of programs.
+//! Finds passwords in addresses, such as `scheme://user:password@host`, and in login options of
+//! programs.
 
 use std::ops::Range;
 
 use super::{
-    judge::{Family, Reading, is_secret},
+    judge::{DetectionMode, SecretKind, is_secret},
     shape::{is_drawn, is_placeholder, is_random, is_wordy},
 };
 
-/// Longest name and password together, in bytes.
+/// Maximum bytes of name and password together.
 const NEAR: usize = 512;
 
-/// Returns where the password stands of `-u name:password`, whose option is given.
-pub(super) fn login(text: &str, option: Range<usize>, reading: Reading) -> Option<Range<usize>> {
+/// Returns the password in `-u name:password`, where `option` is the range of the option.
+pub(super) fn find_login_password(
+    text: &str,
+    option: Range<usize>,
+    reading: DetectionMode,
+) -> Option<Range<usize>> {
     let before = option.start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)) {
         return None;
@@ -25,21 +30,25 @@ pub(super) fn login(text: &str, option: Range<usize>, reading: Reading) -> Optio
     let login = text.get(start..text.floor_char_boundary(start + length))?;
     let (_, password) = login.split_once(':')?;
     let end = start + login.len();
-    // An address is judged as one.
+    // Addresses have their own rule.
     let is_address = password.starts_with("//");
     let is_login = !is_address
-        && is_secret(password, Family::Password, reading.of_argument())
+        && is_secret(password, SecretKind::Password, reading.for_argument())
         && !is_number(password);
     is_login.then_some(end - password.len()..end)
 }
 
-/// Whether a value is the number of a group, as in `docker run -u 1000:1000`.
+/// Returns whether a value is the number of a group, as in `docker run -u 1000:1000`.
 fn is_number(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns where the password stands of the address whose `://` starts at `at`.
-pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<usize>> {
+/// Returns the password in the address whose `://` starts at `at`.
+pub(super) fn find_address_password(
+    text: &str,
+    at: usize,
+    reading: DetectionMode,
+) -> Option<Range<usize>> {
     let start = at + "://".len();
     let rest = text.as_bytes().get(start..)?;
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'`<>\\|?#,".contains(byte);
@@ -51,7 +60,7 @@ pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<
     }
     let password = who.split_once(':').map(|(_, password)| password);
     let Some(password) = password else {
-        // A token alone.
+        // A token without a user name.
         let is_token = who.len() >= 20 && is_random(who.as_bytes()) && !is_placeholder(who);
         return is_token.then_some(start..start + who.len());
     };
@@ -61,9 +70,9 @@ pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<
     let is_literal =
         !password.contains(['{', '}', '(', ')', '[', ']']) && !password.starts_with('%');
     let is_long_enough = match reading {
-        Reading::Data => password.len() >= 4,
-        Reading::Script | Reading::Loose => password.len() >= 6 && is_made,
-        Reading::Code => password.len() >= 8 && is_made,
+        DetectionMode::Data => password.len() >= 4,
+        DetectionMode::Script | DetectionMode::Loose => password.len() >= 6 && is_made,
+        DetectionMode::Code => password.len() >= 8 && is_made,
     };
     (is_literal && is_long_enough && !is_placeholder(password))
         .then_some(from..from + password.len())

@@ -1,4 +1,4 @@
-//! Secrets that are known by the name of what they are assigned to, such as `password: hunter2`.
+//! Finds secrets known by the name that they are assigned to, such as `password: hunter2`.
 
 mod cursor;
 mod name;
@@ -8,174 +8,196 @@ mod words;
 use std::ops::Range;
 
 pub(super) use self::words::WORDS;
-use self::{cursor::Cursor, name::Name};
+use self::{cursor::ValueCursor, name::AssignedName};
 use super::{
     MARK,
-    judge::{Family, Reading},
+    judge::{DetectionMode, SecretKind},
     shape::is_placeholder,
 };
 
-/// How far names, types and spaces are gone over, in bytes.
+/// Maximum bytes of names, types and spaces that are skipped.
 const NEAR: usize = 48;
-/// How much of a value is judged, in bytes; the rest of it is a secret when that is. Small, as a hostile
-/// text is full of names.
+/// Maximum bytes of a value that are judged; the rest shares the verdict. The limit is small
+/// because a hostile text may be full of names.
 const FAR: usize = 128;
-/// How many lines a value in a block has at most.
+/// Maximum lines of a block value.
 const BLOCK_LINES: usize = 200;
-/// How much of a block is judged, in bytes; further lines of it are secrets whatever they say.
+/// Maximum bytes of a block that are judged; its further lines count as secrets.
 const BLOCK_BYTES: usize = 16 * 1024;
 
-/// Adds where the values stand that are assigned to the name that holds `word`, a word of `family`.
-pub(super) fn find(
+/// Adds the values assigned to the name that contains `word`, a word of `family`.
+pub(super) fn find_assigned_secrets(
     text: &str,
     word: Range<usize>,
-    family: Family,
-    reading: Reading,
+    family: SecretKind,
+    reading: DetectionMode,
     into: &mut Vec<Range<usize>>,
 ) {
     let bytes = text.as_bytes();
-    let is_auth = word.len() == "_auth".len() && byte(bytes, word.start) == b'_';
-    let Some(name) = Name::ending_with(text, word) else { return };
-    if (is_auth && reading != Reading::Data) || name.is_harmless(bytes) {
+    let is_auth = word.len() == "_auth".len() && byte_at(bytes, word.start) == b'_';
+    let Some(name) = AssignedName::ending_with(text, word) else { return };
+    if (is_auth && reading != DetectionMode::Data) || name.is_harmless(bytes) {
         return;
     }
-    let mut cursor = Cursor { bytes, at: name.range.end };
+    let mut cursor = ValueCursor { bytes, at: name.range.end };
     if name.is_statement(bytes) {
-        // SQL, in whatever language it is written.
-        if let Some(value) = cursor.sql() {
-            into.extend(cursor.judged(text, &value, family, reading.of_argument()));
+        // SQL in a file of any language.
+        if let Some(value) = cursor.read_sql_literal() {
+            into.extend(cursor.range_if_secret(text, &value, family, reading.for_argument()));
         }
         return;
     }
     let found = into.len();
-    follow(text, &name, family, reading, into);
+    find_following_values(text, &name, family, reading, into);
     if into.len() == found {
-        into.extend(step::find(text, &name, family, reading));
+        into.extend(step::find_nearby_secret(text, &name, family, reading));
     }
 }
 
-/// Adds where the values stand that follow `name`, after a sign or alone.
-fn follow(
+/// Adds the values that follow `name`, with or without a sign between.
+fn find_following_values(
     text: &str,
-    name: &Name<'_>,
-    family: Family,
-    reading: Reading,
+    name: &AssignedName<'_>,
+    family: SecretKind,
+    reading: DetectionMode,
     into: &mut Vec<Range<usize>>,
 ) {
     let bytes = text.as_bytes();
-    let mut cursor = Cursor { bytes, at: name.range.end };
-    // Connection strings and queries have literal values wherever they stand.
-    let follows = byte(bytes, name.range.end);
+    let mut cursor = ValueCursor { bytes, at: name.range.end };
+    // Values in connection strings and queries are literal in any language.
+    let follows = byte_at(bytes, name.range.end);
     let is_query = follows == b'=' && name.before.ends_with([';', '?', '&']);
     let is_argument = name.is_argument() && b"= ".contains(&follows);
-    let is_code = reading == Reading::Code;
+    let is_code = reading == DetectionMode::Code;
     let reading = match reading {
-        _ if is_query => Reading::Loose,
-        _ if is_argument => reading.of_argument(),
+        _ if is_query => DetectionMode::Loose,
+        _ if is_argument => reading.for_argument(),
         reading => reading,
     };
     let reading = match reading {
-        Reading::Code if name.is_in_comment() => Reading::Loose,
-        Reading::Code if follows == b'=' && name.before.ends_with(['"', '\'']) => Reading::Code,
-        Reading::Code => {
-            let value = cursor.literal(&name.range);
-            into.extend(value.iter().flat_map(|value| cursor.literals(text, value, family)));
+        DetectionMode::Code if name.is_in_comment() => DetectionMode::Loose,
+        DetectionMode::Code if follows == b'=' && name.before.ends_with(['"', '\'']) => {
+            DetectionMode::Code
+        }
+        DetectionMode::Code => {
+            let value = cursor.read_code_literal(&name.range);
+            into.extend(
+                value.iter().flat_map(|value| cursor.find_joined_literals(text, value, family)),
+            );
             return;
         }
         reading => reading,
     };
-    let Some(reading) = separator(&mut cursor, name, reading) else { return };
-    if reading == Reading::Data && cursor.is_block() {
-        into.extend(block(text, name));
+    let Some(reading) = skip_separator(&mut cursor, name, reading) else { return };
+    if reading == DetectionMode::Data && cursor.is_block() {
+        into.extend(find_block_lines(text, name));
         return;
     }
-    cursor.step_in(name.column(), reading);
-    if let Some(mut value) = cursor.value(is_query) {
+    cursor.step_in(name.indent_width(), reading);
+    if let Some(mut value) = cursor.read_value(is_query) {
         value.is_argument = is_argument;
         if name.is_in_flow() {
-            cursor.close(&mut value);
+            cursor.trim_at_bracket(&mut value);
         }
         if is_argument && is_code && cursor.is_joined(&value) {
             return;
         }
-        let Some(secret) = cursor.judged(text, &value, family, reading) else { return };
+        let Some(secret) = cursor.range_if_secret(text, &value, family, reading) else { return };
         if !text.get(secret.clone()).is_some_and(|value| name.is_of_scope(value)) {
             into.push(secret);
         }
     }
 }
 
-/// Goes over what stands between a name and its value; returns how the value is to be read.
-fn separator(cursor: &mut Cursor<'_>, name: &Name<'_>, reading: Reading) -> Option<Reading> {
-    if cursor.takes("</key>") {
+/// Skips the syntax between a name and its value. Returns the mode for the value.
+fn skip_separator(
+    cursor: &mut ValueCursor<'_>,
+    name: &AssignedName<'_>,
+    reading: DetectionMode,
+) -> Option<DetectionMode> {
+    if cursor.consume_text("</key>") {
         // A property list.
-        cursor.skip(b" \t\r\n");
-        return cursor.takes("<string>").then_some(reading);
+        cursor.skip_bytes(b" \t\r\n");
+        return cursor.consume_text("<string>").then_some(reading);
     }
-    let is_element = cursor.here() == b'>';
-    let closers = cursor.skip(b"\\\"'`*])");
-    if reading == Reading::Data && cursor.here() == b'>' && (is_element || closers > 0) {
+    let is_element = cursor.current_byte() == b'>';
+    let closers = cursor.skip_bytes(b"\\\"'`*])");
+    if reading == DetectionMode::Data
+        && cursor.current_byte() == b'>'
+        && (is_element || closers > 0)
+    {
         cursor.at += 1;
         return Some(reading);
     }
     let after_name = cursor.at;
-    let spaces = cursor.skip(b" \t\\");
-    if cursor.sign() {
-        cursor.skip(b" \t*");
+    let spaces = cursor.skip_bytes(b" \t\\");
+    if cursor.skip_assignment_sign() {
+        cursor.skip_bytes(b" \t*");
         return Some(reading);
     }
-    if reading == Reading::Loose && name.line_before().starts_with('|') && cursor.takes("|") {
-        cursor.skip(b" ");
+    if reading == DetectionMode::Loose
+        && name.line_before().starts_with('|')
+        && cursor.consume_text("|")
+    {
+        cursor.skip_bytes(b" ");
         return Some(reading);
     }
-    if closers > 0 || cursor.here() == b'\n' || cursor.here() == b'\r' || cursor.here() == b',' {
+    if closers > 0
+        || cursor.current_byte() == b'\n'
+        || cursor.current_byte() == b'\r'
+        || cursor.current_byte() == b','
+    {
         cursor.at = after_name;
-        return cursor.pair().then_some(reading);
+        return cursor.skip_paired_name().then_some(reading);
     }
-    let is_quoted = reading == Reading::Script && b"\"'".contains(&cursor.here());
+    let is_quoted = reading == DetectionMode::Script && b"\"'".contains(&cursor.current_byte());
     if spaces > 0 && closers == 0 && is_quoted {
-        return Some(Reading::Loose);
+        return Some(DetectionMode::Loose);
     }
-    (spaces > 0 && closers == 0).then(|| spaced(name, reading)).flatten()
+    (spaces > 0 && closers == 0).then(|| mode_after_space(name, reading)).flatten()
 }
 
 /// Returns the byte at `at`, or 0 after the end, which no rule looks for.
-fn byte(bytes: &[u8], at: usize) -> u8 {
+fn byte_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
 
-/// Whether another name and value start at a comma, as in `password=a,user=b`.
+/// Returns whether another name and value start at a comma, as in `password=a,user=b`.
 fn starts_next(value: &[u8], at: usize) -> bool {
     let name = value.iter().skip(at + 1).take(NEAR);
     let length = name.take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    b",;&".contains(&byte(value, at)) && length > 0 && b"=:".contains(&byte(value, at + 1 + length))
+    b",;&".contains(&byte_at(value, at))
+        && length > 0
+        && b"=:".contains(&byte_at(value, at + 1 + length))
 }
 
-/// Whether a word at the end of which `at` is goes on as a sentence.
+/// Returns whether the word that ends at `at` continues as a sentence.
 fn starts_sentence(bytes: &[u8], at: usize) -> bool {
     let mut next = bytes.iter().skip(at).take(NEAR).filter(|byte| !b" \t".contains(byte));
     next.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"('\"`".contains(byte))
 }
 
-/// Returns how a value is to be read that follows its name after a space, if one may: that of an option of
-/// a command, a setting of a Dockerfile, a directive of a configuration, a login.
-fn spaced(name: &Name<'_>, reading: Reading) -> Option<Reading> {
+/// Returns the mode for a value that follows its name after a space, if the context allows one.
+///
+/// Contexts are an option of a command, a setting of a Dockerfile, a directive of a configuration,
+/// and a login.
+fn mode_after_space(name: &AssignedName<'_>, reading: DetectionMode) -> Option<DetectionMode> {
     let line = name.line_before().trim();
-    if name.is_argument() || (line.is_empty() && reading == Reading::Data) {
+    if name.is_argument() || (line.is_empty() && reading == DetectionMode::Data) {
         return Some(reading);
     }
     let is_given = || line.split_whitespace().any(|word| matches!(word, "login" | "set" | "setx"));
-    (matches!(line, "ENV" | "ARG") || is_given()).then_some(Reading::Loose)
+    (matches!(line, "ENV" | "ARG") || is_given()).then_some(DetectionMode::Loose)
 }
 
-/// Returns how far a line is indented, the dash of a list included.
-fn column(line: &str) -> usize {
+/// Returns the indentation of a line, including the dash of a list item.
+fn indent_width(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t', '-']).len()
 }
 
-/// Returns the lines below that of `name` that are indented more, each without its indent.
-fn block(text: &str, name: &Name<'_>) -> Vec<Range<usize>> {
-    let own = name.column();
+/// Returns the lines below that of `name` that are indented more, without their indentation.
+fn find_block_lines(text: &str, name: &AssignedName<'_>) -> Vec<Range<usize>> {
+    let own = name.indent_width();
     let mut found = Vec::new();
     let Some((_, rest)) = text.split_at_checked(name.range.end) else { return found };
     let end_of_line = rest.bytes().take_while(|byte| !b"\r\n".contains(byte)).count();
@@ -185,7 +207,7 @@ fn block(text: &str, name: &Name<'_>) -> Vec<Range<usize>> {
     for line in below.split_inclusive('\n').take(BLOCK_LINES) {
         let content = line.trim();
         if !content.is_empty() {
-            if column(line) <= own {
+            if indent_width(line) <= own {
                 break;
             }
             let is_near = at + line.len() - begun <= BLOCK_BYTES;

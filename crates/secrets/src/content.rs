@@ -1,20 +1,22 @@
-//! Files that are secrets by their content.
+//! Recognises files that are secrets by their content.
 
 use codeinfo_lang::{
-    Kind, Language,
+    Language, LanguageKind,
     languages::{data::YAML, prose::TEXT},
 };
 
 use super::{key, manifest, shape};
 
-/// Words of this many bytes that look drawn by lot are keys.
+/// Minimum bytes of a random-looking word that is a key.
 const MIN_DRAWN: usize = 16;
-/// A line of so many words is a sentence.
+/// Minimum words of a line that is a sentence.
 const SENTENCE_WORDS: usize = 4;
 
-/// Whether the text is data with a private key, or nothing but secrets: the key file of a service account,
-/// a manifest of secrets, what a cluster, a registry or Terraform keeps. Of code and prose with a key in it, the key
-/// is replaced as other values are.
+/// Returns whether the text is data with a private key, or nothing but secrets.
+///
+/// Such files are the key of a service account, a manifest of secrets, and the credentials that a
+/// cluster, a registry or Terraform stores. In code and prose, a key is replaced like other values
+/// instead.
 pub(super) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
     let has = |part: &str| text.contains(part);
     let is_object = text.trim_start().starts_with('{');
@@ -34,11 +36,11 @@ fn begins_line(text: &str, head: &str) -> bool {
 
 fn may_be_key_file(language: Option<&Language>) -> bool {
     language.is_none_or(|language| {
-        matches!(language.kind, Kind::Data | Kind::Settings) || *language == TEXT
+        matches!(language.kind, LanguageKind::Data | LanguageKind::Settings) || *language == TEXT
     })
 }
 
-/// Whether the text is a certificate or a public key, which are for everybody.
+/// Returns whether the text is a certificate or a public key, which anybody may read.
 pub(super) fn is_certificate(text: &str) -> bool {
     const PUBLIC: [&str; 2] = ["CERTIFICATE-----", "PUBLIC KEY-----"];
     let mut heads = text.split(key::BEGIN).skip(1).peekable();
@@ -46,7 +48,7 @@ pub(super) fn is_certificate(text: &str) -> bool {
     text.trim_start().starts_with(key::BEGIN) && heads.peek().is_some() && heads.all(is_public)
 }
 
-/// Whether the text is prose, or code: lists of secrets have few sentences.
+/// Returns whether the text is prose or code. Lists of secrets have few sentences.
 pub(super) fn is_written(language: Option<&Language>, text: &str) -> bool {
     let may_be_list = language.is_none_or(|language| *language == TEXT);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
@@ -54,7 +56,7 @@ pub(super) fn is_written(language: Option<&Language>, text: &str) -> bool {
     !may_be_list || lines().count() <= 2 * lines().filter(is_sentence).count()
 }
 
-/// Whether the text has a long word that looks drawn by lot, as keys do that no name tells.
+/// Returns whether the text has a long random-looking word, as keys without a telling name are.
 pub(super) fn has_drawn_word(text: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`,;:=()[]{}<>|".contains(c);
     text.split(is_end).any(|word| {
@@ -67,7 +69,7 @@ pub(super) fn has_drawn_word(text: &str) -> bool {
     })
 }
 
-/// Whether a configuration of Kubernetes has the key or the token of a user.
+/// Returns whether a Kubernetes configuration has the key or the token of a user.
 fn holds_cluster_key(text: &str) -> bool {
     const KEYS: [&str; 3] = ["client-key-data:", "token:", "password:"];
     text.lines().any(|line| line.trim_end() == "kind: Config")

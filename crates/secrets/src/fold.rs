@@ -1,18 +1,22 @@
-//! Names fewer paths, by letting folders stand for the secrets in them.
+//! Shortens lists of secret paths by naming folders instead of the secrets in them.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
 
-/// Lets folders that `may_stand` allows stand for the secrets in them, the fullest first, until at most
-/// `max` paths are left or nothing more can be folded.
-pub fn fold(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) {
+/// Replaces secrets by their folders, the fullest first, until at most `max` paths remain or no more
+/// can be folded.
+///
+/// Only folders that `may_stand` accepts replace their contents.
+pub fn fold_paths(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) {
     while max < named.len() && fold_once(named, max, &may_stand) {}
 }
 
-/// Puts folders in place of what lies in them, until few enough are left or those of several are all
-/// folded; returns whether there were any. Folds the deepest ones where none has several.
+/// Replaces the contents of folders by the folders, until at most `max` paths remain or all folders
+/// with several paths are folded.
+///
+/// If no folder has several paths, folds the deepest folders. Returns whether a folder was found.
 fn fold_once(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) -> bool {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for (folder, _) in named.iter().filter_map(|path| path.rsplit_once('/')) {
@@ -45,7 +49,7 @@ fn fold_once(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) 
         for path in &within {
             named.remove(path);
         }
-        // A folder above may stand for it already.
+        // A folder above may have replaced the paths already.
         if !within.is_empty() {
             named.insert(folder);
         }
@@ -61,7 +65,7 @@ mod tests {
 
     fn folded(many: &BTreeSet<String>) -> Vec<String> {
         let mut named = many.clone();
-        fold(&mut named, MAX, |_| true);
+        fold_paths(&mut named, MAX, |_| true);
         named.into_iter().collect()
     }
 
@@ -76,7 +80,7 @@ mod tests {
         many.insert("a/key.pem".to_owned());
         assert_eq!(folded(&many), [".env", "a/.env", "a/b/.env", "a/key.pem", "z"]);
 
-        // What a folder above stands for is not named once more.
+        // A path inside a folder that is listed itself is not listed again.
         let mut deep: BTreeSet<String> = (0..MAX).map(|number| format!("{number}/.env")).collect();
         for (folder, count) in [("p", 800), ("p/q", 300)] {
             deep.extend((0..count).map(|number| format!("{folder}/{number}.pem")));
@@ -85,7 +89,7 @@ mod tests {
         let folders = folded(&deep);
         assert!(!folders.contains(&"p/q".to_owned()), "{folders:?}");
 
-        // None beside another.
+        // Folders with one path each.
         let apart: BTreeSet<String> =
             (0..=MAX).map(|number| format!("{}/{number}/.env", number % 7)).collect();
         let folders = folded(&apart);
@@ -102,7 +106,7 @@ mod tests {
     fn only_folders_that_may_stand_for_others_do() {
         let many = ["a/v/x/1", "a/v/x/2", "a/v/y/1", "b/1", "b/2", "b/3"];
         let mut named: BTreeSet<String> = many.map(str::to_owned).into();
-        fold(&mut named, 1, |folder| folder.starts_with("a/v"));
+        fold_paths(&mut named, 1, |folder| folder.starts_with("a/v"));
         assert_eq!(named.into_iter().collect::<Vec<_>>(), ["a/v", "b/1", "b/2", "b/3"]);
     }
 }

@@ -1,14 +1,14 @@
-//! Takes what may be secret out of a message of Codex or of the model service.
+//! Redacts secrets in messages of Codex and of the model service.
 
 use anstream::adapter::strip_str;
 
-/// The most characters of a foreign message that are shown.
+/// Maximum characters of a redacted message.
 const MAX_CHARS: usize = 300;
-/// Most bytes that are examined.
+/// Maximum bytes of a message that are examined.
 const MAX_BYTES: usize = 16 * 1024;
-/// Letters and digits, mixed in one piece of a word, that make it a key.
+/// Minimum characters of a part of a word, with letters and digits mixed, that make it a key.
 const KEY_CHARS: usize = 16;
-/// What keys begin with.
+/// Prefixes of keys.
 const KEY_STARTS: [&str; 18] = [
     "sk-",
     "sk_",
@@ -32,32 +32,32 @@ const KEY_STARTS: [&str; 18] = [
 /// Names whose values are secret.
 const SECRET_NAMES: [&str; 8] =
     ["key", "token", "secret", "password", "passwd", "pwd", "credential", "authorization"];
-/// What stands around words, in prose and in JSON.
+/// Characters around words, in prose and in JSON.
 const DELIMITERS: &[char] =
     &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '=', ' '];
 
-/// Returns `message` on one line, without escape sequences, addresses, paths and anything that looks
-/// like a key.
-pub fn redact(message: &str) -> String {
-    let (message, _) = message.split_at(message.floor_char_boundary(MAX_BYTES));
-    // JSON within JSON escapes its quotes and the ends of its lines.
-    let message = strip_str(message)
+/// Returns `message` on one line, without escape sequences, addresses, paths and anything that
+/// looks like a key.
+pub fn redact_message(message: &str) -> String {
+    let (examined, _) = message.split_at(message.floor_char_boundary(MAX_BYTES));
+    // JSON within JSON escapes its quotes and line ends.
+    let unescaped = strip_str(examined)
         .to_string()
         .replace("\\n", " ")
         .replace("\\\"", "\"")
         .replace(char::is_control, " ");
-    let message = message.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let line = unescaped.split_whitespace().collect::<Vec<&str>>().join(" ");
     let mut text = String::new();
-    let mut said = Said::Nothing;
-    for piece in message.split_inclusive(DELIMITERS) {
+    let mut context = RedactionContext::Nothing;
+    for piece in line.split_inclusive(DELIMITERS) {
         let (word, after) = piece.split_at(piece.trim_end_matches(DELIMITERS).len());
         let bare = word.trim_end_matches(['.', ':', '!', '?']);
         let (bare, punctuation) = word.split_at(bare.len());
-        let shown = if bare.is_empty() { None } else { said.replacement(bare) };
-        text.push_str(shown.unwrap_or(bare));
+        let replacement = if bare.is_empty() { None } else { context.replacement_for(bare) };
+        text.push_str(replacement.unwrap_or(bare));
         text.push_str(punctuation);
         text.push_str(after);
-        said = said.then(bare, punctuation.contains(':') || after == "=");
+        context = context.after_word(bare, punctuation.contains(':') || after == "=");
     }
     match text.char_indices().nth(MAX_CHARS) {
         None => text,
@@ -65,19 +65,19 @@ pub fn redact(message: &str) -> String {
     }
 }
 
-/// What the words before a word say of it.
+/// Secrecy that the preceding words give to a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum RedactionContext {
     Nothing,
-    /// A name of something secret, whose value may follow.
+    /// A name of a secret precedes, whose value may follow.
     SecretName,
-    /// That it is secret.
+    /// The word is secret.
     Secret,
 }
 
-impl Said {
-    /// What is shown instead of `word`.
-    fn replacement(self, word: &str) -> Option<&'static str> {
+impl RedactionContext {
+    /// Returns the replacement for `word`, if it needs one.
+    fn replacement_for(self, word: &str) -> Option<&'static str> {
         if is_scheme(word) {
             None
         } else if self == Self::Secret || is_key(word) {
@@ -91,16 +91,16 @@ impl Said {
         }
     }
 
-    /// What is said once `word` was read; `is_assigned` if a value follows.
-    fn then(self, word: &str, is_assigned: bool) -> Self {
+    /// Returns the context after `word`; `is_assigned` tells that a value follows.
+    fn after_word(self, word: &str, is_assigned: bool) -> Self {
         let name = word.to_ascii_lowercase();
         let names = SECRET_NAMES.iter().any(|end| name.ends_with(end)) && !is_path(word);
         match (self, word.is_empty()) {
             _ if is_scheme(word) => Self::Secret,
             (Self::Secret, _) if name == "basic" => Self::Secret,
-            // Between a name and its value stand quotes, and the colon or equals sign.
+            // A name and its value are separated by quotes and a colon or equals sign.
             (Self::SecretName, true) if is_assigned => Self::Secret,
-            (said, true) => said,
+            (context, true) => context,
             (_, false) if names && is_assigned => Self::Secret,
             (_, false) if names => Self::SecretName,
             (_, false) => Self::Nothing,
@@ -108,7 +108,7 @@ impl Said {
     }
 }
 
-/// Whether a key follows, as in `Authorization: Bearer KEY`.
+/// Returns whether a key follows, as in `Authorization: Bearer KEY`.
 fn is_scheme(word: &str) -> bool {
     word.eq_ignore_ascii_case("bearer")
 }
@@ -122,7 +122,7 @@ fn is_key(word: &str) -> bool {
     if word.char_indices().any(|(at, _)| begins(at)) {
         return true;
     }
-    // Names and versions are made of pieces that are words or numbers; a key is not.
+    // Names and versions consist of words or numbers; a key does not.
     let pieces = word.split(|c: char| !c.is_ascii_alphanumeric());
     let mixed = pieces.filter(|piece| {
         piece.contains(|c: char| c.is_ascii_digit()) && piece.contains(|c: char| c.is_alphabetic())
@@ -141,12 +141,12 @@ fn is_path(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::redact;
+    use super::redact_message;
 
     #[test]
     fn keys_paths_and_addresses_go_and_words_stay() {
         assert_eq!(
-            redact(
+            redact_message(
                 "unexpected status 401: bad key `sk-abc` for Bearer xyz,\nurl: https://u:p@h/v1 \
                  in /home/me/.codex/config.toml:3 (token 0123456789abcdef0123x) and/or `model`"
             ),
@@ -167,7 +167,7 @@ mod tests {
             "'client_secret' = 'hunter2'",
             "Authorization: Bearer hunter2",
         ] {
-            let shown = redact(&format!("no, {secret} is wrong"));
+            let shown = redact_message(&format!("no, {secret} is wrong"));
             let leaks = shown.contains("hunter2") || shown.contains(secret);
             assert!(shown.contains("[key]") && !leaks, "{secret} is shown as {shown}");
         }
@@ -180,7 +180,7 @@ mod tests {
             "postgres://u:p@h/db",
             "home/me/x/y",
         ] {
-            let shown = redact(&format!("no, {hidden}: is wrong"));
+            let shown = redact_message(&format!("no, {hidden}: is wrong"));
             assert!(
                 matches!(&*shown, "no, [path]: is wrong" | "no, [address]: is wrong"),
                 "{shown}"
@@ -201,20 +201,20 @@ mod tests {
             "exceeded retry limit, last status: 429 Too Many Requests (retry after 20s)",
             "ResponseStreamDisconnectedError in application/json; see auth.json!",
         ] {
-            assert_eq!(redact(harmless), harmless);
+            assert_eq!(redact_message(harmless), harmless);
         }
     }
 
     #[test]
     fn escape_sequences_go() {
         assert_eq!(
-            redact("\u{1b}[31mError:\u{1b}[0m\tno\u{7} \u{1b}]0;title\u{7}config"),
+            redact_message("\u{1b}[31mError:\u{1b}[0m\tno\u{7} \u{1b}]0;title\u{7}config"),
             "Error: no config"
         );
     }
 
     #[test]
     fn long_messages_are_cut() {
-        assert_eq!(redact(&"é".repeat(400)).chars().count(), 301);
+        assert_eq!(redact_message(&"é".repeat(400)).chars().count(), 301);
     }
 }

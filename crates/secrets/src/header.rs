@@ -1,25 +1,29 @@
-//! Secrets in the headers and the addresses of requests: `Authorization: Basic …`, `Bearer …`, `sig=…`.
+//! Finds secrets in request headers and addresses: `Authorization: Basic …`, `Bearer …`, `sig=…`.
 
 use std::ops::Range;
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 
 use super::{
-    judge::{Family, Reading, is_secret},
+    judge::{DetectionMode, SecretKind, is_secret},
     shape,
 };
 
-/// How far names, signs and schemes are gone over, in bytes.
+/// Maximum bytes of names, signs and schemes before a value.
 const NEAR: usize = 24;
-/// How much of a value is judged, in bytes.
+/// Maximum bytes of a value that are judged.
 const FAR: usize = 256;
-/// The shortest session of a cookie.
+/// Minimum bytes of a session cookie.
 const COOKIE: usize = 24;
-/// The shortest signature of an address.
+/// Minimum bytes of a signature in an address.
 const SIGNATURE: usize = 40;
 
-/// Returns where the secret stands of the header whose name ends at `at`.
-pub(super) fn authorization(text: &str, at: usize, reading: Reading) -> Option<Range<usize>> {
+/// Returns the secret of the header whose name ends at `at`.
+pub(super) fn find_authorization_secret(
+    text: &str,
+    at: usize,
+    reading: DetectionMode,
+) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let count = |from: usize, set: &[u8]| {
         bytes.iter().skip(from).take(NEAR).take_while(|byte| set.contains(byte)).count()
@@ -40,7 +44,7 @@ pub(super) fn authorization(text: &str, at: usize, reading: Reading) -> Option<R
         start += scheme.len();
         start += count(start, b" ");
     }
-    let value = value(bytes, start)?;
+    let value = value_range(bytes, start)?;
     let read = text.get(value.clone())?;
     let is_known = match scheme.as_slice() {
         b"basic" => is_login(read),
@@ -49,18 +53,17 @@ pub(super) fn authorization(text: &str, at: usize, reading: Reading) -> Option<R
     is_known.then_some(value)
 }
 
-/// What stands before the secret, lower case.
+/// Schemes before a secret, in lower case.
 const SCHEMES: &[&[u8]] =
     &[b"apikey", b"basic", b"bearer", b"bot", b"key", b"token", b"splunk", b"ssws"];
 
-/// Returns where the value stands that starts at `start`.
-fn value(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+fn value_range(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(byte);
     let length = bytes.get(start..)?.iter().take_while(|byte| is_part(byte)).count();
     Some(start..start + length)
 }
 
-/// Whether a value is a name and a password that is none of an example.
+/// Returns whether a value is a name and a password that is not an example.
 fn is_login(value: &str) -> bool {
     let (near, _) = value.split_at(value.floor_char_boundary(FAR));
     let decoded = STANDARD_NO_PAD.decode(near.trim_end_matches('='));
@@ -68,23 +71,26 @@ fn is_login(value: &str) -> bool {
         return value.len() >= 16 && shape::is_random(value.as_bytes());
     };
     let password = login.split_once(':').map_or(login.as_str(), |(_, password)| password);
-    is_secret(password, Family::Password, Reading::Loose)
-        || is_secret(password, Family::Token, Reading::Loose)
+    is_secret(password, SecretKind::Password, DetectionMode::Loose)
+        || is_secret(password, SecretKind::Token, DetectionMode::Loose)
 }
 
-/// Whether what follows a scheme, or stands in its place, is a token.
-fn is_token(value: &str, has_scheme: bool, reading: Reading) -> bool {
+/// Returns whether the text after a scheme, or in its place, is a token.
+fn is_token(value: &str, has_scheme: bool, reading: DetectionMode) -> bool {
     let (near, _) = value.split_at(value.floor_char_boundary(FAR));
-    let reading =
-        if reading == Reading::Code || !has_scheme { Reading::Code } else { Reading::Loose };
+    let reading = if reading == DetectionMode::Code || !has_scheme {
+        DetectionMode::Code
+    } else {
+        DetectionMode::Loose
+    };
     let is_plain = has_scheme && !near.contains(['.', '_', '-', '/']);
-    is_secret(near, Family::Token, reading)
+    is_secret(near, SecretKind::Token, reading)
         || (is_plain && near.len() >= 20 && shape::is_token(near.as_bytes()))
         || (is_plain && near.len() >= 12 && shape::is_drawn(near) && !shape::is_placeholder(near))
 }
 
-/// Adds where the values of cookies stand that follow the name of their header.
-pub(super) fn cookies(text: &[u8], name: Range<usize>, into: &mut Vec<Range<usize>>) {
+/// Adds the values of cookies after the name of their header.
+pub(super) fn find_cookie_values(text: &[u8], name: Range<usize>, into: &mut Vec<Range<usize>>) {
     let before = text.get(..name.start).unwrap_or_default();
     let is_part =
         before.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
@@ -92,29 +98,29 @@ pub(super) fn cookies(text: &[u8], name: Range<usize>, into: &mut Vec<Range<usiz
     let at = name.end;
     let Some(rest) = text.get(at..).filter(|_| is_known || !is_part) else { return };
     let gap = rest.iter().take(NEAR).take_while(|byte| b"\\\"'`]) \t:,".contains(byte)).count();
-    let Some(line) = rest.get(gap..) else { return };
-    let line = line.split_at(line.len().min(2 * FAR)).0;
-    let line = line.split(|byte| b"\r\n\"'`".contains(byte)).next().unwrap_or_default();
+    let Some(value) = rest.get(gap..) else { return };
+    let near = value.split_at(value.len().min(2 * FAR)).0;
+    let line = near.split(|byte| b"\r\n\"'`".contains(byte)).next().unwrap_or_default();
     let mut start = at + gap;
     for pair in line.split(|byte| *byte == b';').filter(|_| gap > 0) {
         if let Some(sign) = pair.iter().position(|byte| *byte == b'=') {
-            let value = bearer(text, start + sign + 1);
+            let value = find_bearer_token(text, start + sign + 1);
             into.extend(value.filter(|value| COOKIE <= value.len()));
         }
         start += pair.len() + 1;
     }
 }
 
-/// Returns where the token stands that follows `Bearer `, if it is one.
-pub(super) fn bearer(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let token = value(text, at)?;
+/// Returns the token after `Bearer `, if there is one.
+pub(super) fn find_bearer_token(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let token = value_range(text, at)?;
     let near = text.get(at..token.end.min(at + FAR))?;
     let has_digit = near.iter().any(u8::is_ascii_digit);
     (near.len() >= 20 && has_digit && shape::is_random(near)).then_some(token)
 }
 
-/// Returns where the signature stands that follows `sig=` in an address or a connection string.
-pub(super) fn signature(text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
+/// Returns the signature after `sig=` in an address or a connection string.
+pub(super) fn find_signature(text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
     let before = name.start.checked_sub(1).and_then(|before| text.get(before));
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)) {
         return None;

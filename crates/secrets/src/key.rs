@@ -1,4 +1,4 @@
-//! Private keys in PEM blocks, wherever they stand: alone in a file, in a string of code, in an example.
+//! Finds private keys in PEM blocks, in files of their own, in string literals and in examples.
 
 use std::ops::Range;
 
@@ -6,38 +6,41 @@ use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 
 use super::{shape, token::next_line};
 
-/// How far after a key's first line its body is looked for, in bytes.
+/// Bytes after the first line of a key that are searched for its body.
 const BODY_WINDOW: usize = 400;
-/// A run of this many base64 characters is the body of a key.
+/// Base64 characters that make a run the body of a key after a first line.
 const BODY_RUN: usize = 20;
-/// A run of this many, of mixed cases and with digits, is one whatever stands before it.
+/// Base64 characters of mixed case and with digits that make a run the body of a key in any place.
 const LONG_RUN: usize = 40;
-/// How far a key goes on at most, in bytes. The longest in use has a fifth.
+/// Maximum bytes of a key. The longest keys in use have a fifth of it.
 const MAX_BLOCK: usize = 64 * 1024;
-/// Shorter runs are words of the code around a key, unless they end as base64 does.
+/// Minimum bytes of a run of base64, unless it ends with `=`. Shorter runs are words of the code
+/// around a key.
 const MIN_RUN: usize = 12;
 
-/// How the bodies of private keys start in base64: the lengths of their DER, or the name of OpenSSH's format.
+/// Starts of the bodies of private keys in base64: the lengths of their DER, or the name of the
+/// OpenSSH format.
 pub(super) const BODIES: &[&str] = &["MII", "MIG", "MHcCAQ", "MHQCAQ", "MC4CAQ", OPENSSH];
 const OPENSSH: &str = "b3BlbnNzaC1rZXkt";
-/// The first line of a body is at least as long, in bytes.
+/// Minimum bytes of the first line of a body.
 const FIRST_LINE: usize = 60;
 
-/// Starts the first line of a block.
+/// Start of the first line of a block.
 pub(super) const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
-/// Whether the text holds a private key. Code that merely names the first line of a key, to look for it, holds none.
+/// Returns whether the text contains a private key. Code that only names the first line of a key
+/// does not.
 pub(super) fn holds_key(text: &str) -> bool {
-    text.split(BEGIN).skip(1).any(|rest| body(rest).is_some())
+    text.split(BEGIN).skip(1).any(|rest| strip_key_header(rest).is_some())
 }
 
-/// Adds where the parts of a private key stand whose [`BEGIN`] is at `at`, each within a line.
-pub(super) fn find(text: &str, at: usize, into: &mut Vec<Range<usize>>) {
-    let Some(body) = text.get(at + BEGIN.len()..).and_then(body) else { return };
+/// Adds the parts of the private key whose [`BEGIN`] is at `at`, each within a line.
+pub(super) fn find_key_parts(text: &str, at: usize, into: &mut Vec<Range<usize>>) {
+    let Some(body) = text.get(at + BEGIN.len()..).and_then(strip_key_header) else { return };
     let start = text.len() - body.len();
-    let block = body.split_at(body.floor_char_boundary(MAX_BLOCK)).0;
-    let block = block.split_once(END).map_or(block, |(block, _)| block).as_bytes();
+    let near = body.split_at(body.floor_char_boundary(MAX_BLOCK)).0;
+    let block = near.split_once(END).map_or(near, |(block, _)| block).as_bytes();
     let mut from = 0;
     while from < block.len() {
         let run = block.iter().skip(from).take_while(|byte| is_base64(**byte)).count();
@@ -45,13 +48,13 @@ pub(super) fn find(text: &str, at: usize, into: &mut Vec<Range<usize>>) {
         if MIN_RUN <= run || (1 < run && ends_as_base64) {
             into.push(start + from..start + from + run);
         }
-        // The letter of an escape such as `\n` is no part of the next run.
+        // The letter of an escape such as `\n` is not part of the next run.
         let is_escape = block.get(from + run) == Some(&b'\\');
         from += run + if is_escape { 2 } else { 1 };
     }
 }
 
-/// Adds where the lines of a private key stand whose body starts at `at` without a first line before it.
+/// Adds the lines of the private key whose body starts at `at`, without a first line before it.
 pub(super) fn find_body(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     let before = at.checked_sub(1).and_then(|before| text.get(before));
     let is_inside = before.is_some_and(|byte| is_base64(*byte) && *byte != b'=');
@@ -71,13 +74,14 @@ pub(super) fn find_body(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Returns the length of the base64 at `at`.
 fn line_length(text: &[u8], at: usize) -> usize {
     text.get(at..).unwrap_or_default().iter().take_while(|byte| is_base64(**byte)).count()
 }
 
-/// Whether base64 starts as a private key does: a sequence whose first member is the version 0 or 1. Certificates
-/// and public keys start with another sequence.
+/// Returns whether base64 starts like a private key: a sequence whose first member is the version 0
+/// or 1.
+///
+/// Certificates and public keys start with another sequence.
 fn starts_private_key(body: &[u8]) -> bool {
     if body.starts_with(OPENSSH.as_bytes()) {
         return true;
@@ -92,8 +96,8 @@ fn starts_private_key(body: &[u8]) -> bool {
     matches!(version, [2, 1, 0 | 1, ..])
 }
 
-/// Returns what follows the first line of a private key, where its label is given and a key follows.
-fn body(rest: &str) -> Option<&str> {
+/// Returns the text after the first line of a private key, if its label and its body match.
+fn strip_key_header(rest: &str) -> Option<&str> {
     let (label, body) = rest.split_once("-----")?;
     let is_private = label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK");
     (is_private && starts_key_body(body)).then_some(body)
@@ -103,25 +107,26 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
 }
 
-/// A key continues on the next line (which may be written `\n`) with base64, or wherever a long run of
-/// base64 follows, unless it stands for a key: cut short by dots, an example by its own words, one letter
-/// over and over.
+/// Returns whether a key follows: base64 on the next line (possibly written as `\n`), or a long run
+/// of base64 further on.
+///
+/// Placeholders do not count: keys cut short by dots, examples marked as such, one letter repeated.
 fn starts_key_body(body: &str) -> bool {
-    let body = body.trim_start_matches([' ', '\t', '\r']);
-    let lines = ["\n", "\\n", "\\r\\n", "\\\\n"];
-    let next = lines.iter().find_map(|line| body.strip_prefix(line));
-    let (body, wanted) = next.map_or((body, LONG_RUN), |body| (body, BODY_RUN));
-    let (body, _) = body.split_at(body.floor_char_boundary(BODY_WINDOW));
-    let body = body.split_once("-----END ").map_or(body, |(body, _)| body);
-    if body.contains("...") || body.contains("EXAMPLE") {
+    let after_header = body.trim_start_matches([' ', '\t', '\r']);
+    let line_ends = ["\n", "\\n", "\\r\\n", "\\\\n"];
+    let next_line = line_ends.iter().find_map(|end| after_header.strip_prefix(end));
+    let (text, min_run) = next_line.map_or((after_header, LONG_RUN), |line| (line, BODY_RUN));
+    let (window, _) = text.split_at(text.floor_char_boundary(BODY_WINDOW));
+    let block = window.split_once(END).map_or(window, |(block, _)| block);
+    if block.contains("...") || block.contains("EXAMPLE") {
         return false;
     }
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
-    let runs = body.split(|c: char| !is_base64(c)).filter(|run| run.len() >= wanted);
-    let mut runs = runs.filter_map(|run| run.as_bytes().get(..wanted));
-    runs.any(|run| {
+    let runs = block.split(|c: char| !is_base64(c)).filter(|run| run.len() >= min_run);
+    let mut starts = runs.filter_map(|run| run.as_bytes().get(..min_run));
+    starts.any(|run| {
         let has_digit = run.iter().any(u8::is_ascii_digit);
-        shape::is_varied(run) && (wanted == BODY_RUN || (has_digit && shape::is_random(run)))
+        shape::is_varied(run) && (min_run == BODY_RUN || (has_digit && shape::is_random(run)))
     })
 }
 
@@ -147,7 +152,7 @@ mod tests {
             ("if line == \"-----BEGIN PRIVATE KEY-----\" { parse_the_key_body() }", ""),
         ] {
             let mut found = Vec::new();
-            find(text, text.find(BEGIN).unwrap(), &mut found);
+            find_key_parts(text, text.find(BEGIN).unwrap(), &mut found);
             let mut left = text.to_owned();
             for secret in found.into_iter().rev() {
                 left.replace_range(secret, "@");

@@ -1,9 +1,11 @@
-//! Distinguishes secrets from source, by path, by content and by value. What is a secret is never indexed, not
-//! even when an ignore file asks for it. Nothing here does I/O.
+//! Detects secrets by path, by content and by value, and removes them from source text.
 //!
-//! Secrets go before the text is cut, so that nothing later, from terms to excerpts, sees one;
-//! only the version of a file is of its bytes as they are. How much a value must look like a
-//! secret depends on the file: names in code are followed by expressions, names in data by values.
+//! Secrets are never indexed, even if an ignore file asks for it. They are removed before the text
+//! is split into chunks, so that no later stage, from terms to excerpts, sees one; only the version
+//! of a file is computed from its original bytes. The kind of file decides how much a value must
+//! look like a secret: names in code are followed by expressions, names in data by values.
+//!
+//! This crate does no I/O.
 
 mod address;
 mod assigned;
@@ -28,43 +30,45 @@ use std::borrow::Cow;
 use codeinfo_lang::Language;
 
 pub use self::{
-    fold::fold,
+    fold::fold_paths,
     names::{
-        SecretName, is_private_folder, is_published, is_secret_path, is_settings_example,
+        SecretNameCertainty, is_private_folder, is_published, is_secret_path, is_settings_example,
         secret_name,
     },
-    redact::redact,
+    redact::redact_secrets,
 };
 
-/// Stands in the index where a secret stood.
+/// Mark that replaces a secret in the index.
 const MARK: &str = "[secret]";
 
 /// A text without its secrets.
 #[derive(Debug)]
 pub struct CensoredText<'a> {
     pub text: Cow<'a, str>,
-    /// How many secrets were replaced.
+    /// Number of replaced secrets.
     pub count: u64,
-    /// Whether the file is kept from the model's shell, which would read it as it is: it holds a private key, or
-    /// secrets under a name that promises some.
+    /// Set if the model's shell, which reads original bytes, must not see the file: it contains a
+    /// private key, or secrets under a name that promises some.
     pub is_private: bool,
 }
 
-/// Returns `text`, the content of the file at `path`, without its secrets; `None` if it is to be shown to nobody.
-/// Every reader of files goes through this.
-pub fn censor<'a>(
+/// Returns `text`, the content of the file at `path`, without its secrets; `None` if no part of it
+/// may be read.
+///
+/// Every reader of files must call this function.
+pub fn censor_text<'a>(
     path: &str,
     language: Option<&Language>,
     text: &'a str,
 ) -> Option<CensoredText<'a>> {
     let is_doubtful =
-        secret_name(path) == Some(SecretName::Doubtful) && !content::is_certificate(text);
+        secret_name(path) == Some(SecretNameCertainty::Doubtful) && !content::is_certificate(text);
     if content::holds_secret(language, text)
         || (is_doubtful && !names::is_example(path) && !content::is_written(language, text))
     {
         return None;
     }
-    let redact::Redacted { text: redacted, count } = redact(path, language, text);
+    let redact::RedactedText { text: redacted, count } = redact_secrets(path, language, text);
     if is_doubtful && content::has_drawn_word(&redacted) {
         return None;
     }

@@ -1,4 +1,5 @@
-//! Secrets of Kubernetes: objects of YAML or JSON whose values are secrets, whatever their names.
+//! Finds the values of Kubernetes secrets, objects in YAML or JSON whose values are secrets under
+//! any name.
 
 mod json;
 
@@ -6,44 +7,44 @@ use std::ops::Range;
 
 use super::shape::is_placeholder;
 
-/// Adds where the values of secrets stand, alone, among other documents or in a list.
-pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
+/// Adds the values of secrets, in single documents, among other documents or in a list.
+pub(super) fn find_manifest_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     if !text.contains("kind") || !text.contains("Secret") {
         return;
     }
-    json::find(text, into);
-    let lines = lines(text);
+    json::find_json_secrets(text, into);
+    let lines = parse_lines(text);
     let mut next = 0;
     for (at, line) in lines.iter().enumerate() {
-        if at >= next && line.field() == Some(("kind", "Secret")) {
-            let object = object(&lines, at);
+        if at >= next && line.split_field() == Some(("kind", "Secret")) {
+            let object = find_object(&lines, at);
             next = object.end;
-            values(&lines, object, line.column, into);
+            find_object_values(&lines, object, line.column, into);
         }
     }
 }
 
-/// Whether a text is nothing but secrets, and at least one has a value that is written out.
+/// Returns whether a text consists only of secrets, at least one of which has a literal value.
 pub(super) fn is_nothing_else(text: &str) -> bool {
     let mut found = Vec::new();
-    find(text, &mut found);
-    let lines = lines(text);
-    let mut kinds = lines.iter().filter_map(Line::field).filter(|(name, _)| *name == "kind");
+    find_manifest_secrets(text, &mut found);
+    let lines = parse_lines(text);
+    let mut kinds =
+        lines.iter().filter_map(YamlLine::split_field).filter(|(name, _)| *name == "kind");
     !found.is_empty() && kinds.all(|(_, kind)| matches!(kind, "Secret" | "SecretList" | "List"))
 }
 
-/// A line of YAML.
-struct Line<'a> {
-    /// Where it starts in the text.
+struct YamlLine<'a> {
+    /// Byte offset in the text.
     start: usize,
-    /// How far it is indented, dashes of lists included, and not included.
+    /// Indentation, including and not including dashes of lists.
     column: usize,
     indent: usize,
-    /// What stands there, without its end.
+    /// Content without indentation and line end.
     content: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> YamlLine<'a> {
     fn is_blank(&self) -> bool {
         self.content.is_empty() || self.content.starts_with('#')
     }
@@ -52,25 +53,25 @@ impl<'a> Line<'a> {
         self.indent < self.column
     }
 
-    /// Splits `name: value # comment`, both without their quotes.
-    fn field(&self) -> Option<(&'a str, &'a str)> {
-        let (name, value) = self.content.split_once(':')?;
-        let value = value.split(" #").next().unwrap_or_default();
+    /// Splits `name: value # comment` into name and value without quotes.
+    fn split_field(&self) -> Option<(&'a str, &'a str)> {
+        let (name, rest) = self.content.split_once(':')?;
+        let value = rest.split(" #").next().unwrap_or_default();
         let bare = |text: &'a str| text.trim().trim_matches(['"', '\'']);
         Some((bare(name), bare(value)))
     }
 }
 
-fn lines(text: &str) -> Vec<Line<'_>> {
+fn parse_lines(text: &str) -> Vec<YamlLine<'_>> {
     let mut start = 0;
     text.split_inclusive('\n')
         .map(|whole| {
             let indent = whole.len() - whole.trim_start_matches(' ').len();
-            // A line of dashes parts documents.
+            // A line of dashes separates documents.
             let is_parting = whole.starts_with("---");
             let content = if is_parting { whole } else { whole.trim_start_matches([' ', '-']) };
             let column = whole.len() - content.len();
-            let line = Line { start, column, indent, content: content.trim_end() };
+            let line = YamlLine { start, column, indent, content: content.trim_end() };
             start += whole.len();
             line
         })
@@ -78,10 +79,11 @@ fn lines(text: &str) -> Vec<Line<'_>> {
 }
 
 /// Returns the lines of the object that has the field in line `at`.
-fn object(lines: &[Line<'_>], at: usize) -> Range<usize> {
+fn find_object(lines: &[YamlLine<'_>], at: usize) -> Range<usize> {
     let Some(column) = lines.get(at).map(|line| line.column) else { return at..at };
-    let is_apart = |line: &Line<'_>| line.content.starts_with("---") || line.content == "...";
-    let is_inside = |line: &Line<'_>| line.is_blank() || (line.indent >= column && !is_apart(line));
+    let is_apart = |line: &YamlLine<'_>| line.content.starts_with("---") || line.content == "...";
+    let is_inside =
+        |line: &YamlLine<'_>| line.is_blank() || (line.indent >= column && !is_apart(line));
     let mut start = at;
     while let Some(before) = start.checked_sub(1).and_then(|before| lines.get(before)) {
         let is_first =
@@ -97,10 +99,15 @@ fn object(lines: &[Line<'_>], at: usize) -> Range<usize> {
 }
 
 /// Adds the values of `data` and `stringData` of the object in a range of lines.
-fn values(lines: &[Line<'_>], object: Range<usize>, column: usize, into: &mut Vec<Range<usize>>) {
+fn find_object_values(
+    lines: &[YamlLine<'_>],
+    object: Range<usize>,
+    column: usize,
+    into: &mut Vec<Range<usize>>,
+) {
     let Some(object) = lines.get(object) else { return };
-    let is_field = |line: &Line<'_>| !line.is_blank() && line.column == column;
-    let has_version = |line: &Line<'_>| matches!(line.field(), Some(("apiVersion", _)));
+    let is_field = |line: &YamlLine<'_>| !line.is_blank() && line.column == column;
+    let has_version = |line: &YamlLine<'_>| matches!(line.split_field(), Some(("apiVersion", _)));
     if !object.iter().any(|line| is_field(line) && has_version(line)) {
         return;
     }
@@ -108,14 +115,14 @@ fn values(lines: &[Line<'_>], object: Range<usize>, column: usize, into: &mut Ve
     for line in object.iter().filter(|line| !line.is_blank()) {
         let is_top = is_field(line);
         if is_top {
-            is_data = matches!(line.field(), Some(("data" | "stringData", _)));
+            is_data = matches!(line.split_field(), Some(("data" | "stringData", _)));
         }
         if !is_data {
             continue;
         }
-        // A line without a name is one of a block.
+        // A line without a name belongs to a block.
         let value = line.content.split_once(':').map_or(line.content, |(_, value)| value);
-        // What is written in one line is a secret as a whole.
+        // A value on one line is a secret as a whole.
         let is_around = |c: char| c.is_whitespace() || (is_top && "{}".contains(c));
         let started = value.trim_start_matches(is_around);
         let value = started.trim_end_matches(is_around);

@@ -1,10 +1,10 @@
-//! Files and folders that are secrets by their names.
+//! Recognises secret files and folders by their names.
 
 use std::path::Path;
 
-use super::redact;
+use super::redact_secrets;
 
-/// Names that are secrets as they stand, lower case.
+/// Names of secret files, in lower case.
 const NAMES: &[&str] = &[
     "_netrc",
     ".bash_history",
@@ -44,11 +44,11 @@ const NAMES: &[&str] = &[
     "wp-config.php",
 ];
 
-/// Starts of names that are secrets whatever follows, lower case.
+/// Prefixes of secret file names, in lower case.
 const STARTS: &[&str] = &[".env", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
 
-/// Parts between dots that are secrets wherever they stand after the first dot, so that
-/// `server.p12.bak` is one too, lower case.
+/// Extensions of secret files, in lower case. They count after any dot, so that `server.p12.bak` is
+/// secret as well.
 const EXTENSIONS: &[&str] = &[
     "agekey",
     "env",
@@ -72,12 +72,13 @@ const EXTENSIONS: &[&str] = &[
     "truststore",
 ];
 
-/// The same of what may be a secret by its content, or a certificate, a public key, another format, lower case.
+/// Extensions whose content decides, in lower case: secrets, certificates, public keys or other
+/// formats.
 const DOUBTFUL_EXTENSIONS: &[&str] =
     &["cer", "crt", "csr", "der", "gpg", "key", "p7b", "pem", "pgp"];
 
-/// Extensions of files that hold values alone: with these `credentials` and the like are nothing but secrets, with
-/// others their content decides.
+/// Extensions of files that contain only values. With these, a name such as `credentials` is
+/// certainly secret; with others, the content decides.
 const VALUES: &[&str] = &[
     "bak",
     "cfg",
@@ -96,12 +97,11 @@ const VALUES: &[&str] = &[
     "yml",
 ];
 
-/// Parts of names of examples, lower case.
+/// Parts of names of examples, in lower case.
 const EXAMPLES: &[&str] =
     &["default", "defaults", "dist", "example", "sample", "schema", "template", "tpl"];
 
-/// Extensions of source code, of templates, and of what compilers make of code. `server.key.ts` is code
-/// about keys.
+/// Extensions of source code, templates and compiler output. `server.key.ts` is code about keys.
 const CODE: &[&str] = &[
     "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs", "go", "h",
     "hpp", "hs", "html", "j2", "java", "js", "jsx", "kt", "kts", "lua", "m", "map", "md", "mjs",
@@ -109,7 +109,7 @@ const CODE: &[&str] = &[
     "tmpl", "ts", "tsx", "tt", "vue", "zig",
 ];
 
-/// Folders of what packages show or test with, lower case.
+/// Folders of examples and tests in packages, in lower case.
 const SHOWN: &[&str] = &[
     "__tests__",
     "bench",
@@ -135,15 +135,15 @@ const SHOWN: &[&str] = &[
     "tests",
 ];
 
-/// Certificates of authorities, which packages bring along, lower case.
+/// Certificates of authorities that packages contain, in lower case.
 const AUTHORITIES: &[&str] =
     &["ca-bundle.pem", "ca-certificates.pem", "cacert.pem", "cacerts.pem", "roots.pem"];
 
-/// Extensions of certificates, and last parts of the names of examples, lower case.
+/// Extensions of certificates, and last parts of the names of examples, in lower case.
 const PUBLIC: &[&str] =
     &["cer", "crt", "csr", "default", "dist", "example", "sample", "schema", "template", "tpl"];
 
-/// First words of data files that hold secrets, such as `credentials.json` or `secrets.prod.yaml`.
+/// First words of names of secret data files, such as `credentials.json` or `secrets.prod.yaml`.
 const STEMS: &[&str] = &[
     "client_secret",
     "client_secrets",
@@ -159,59 +159,63 @@ const STEMS: &[&str] = &[
     "kubeconfig",
 ];
 
-/// Names of files that hold one secret and nothing else, without an extension or as text.
+/// Names of files that contain a single secret, without an extension or with that of text.
 const BARE: &[&str] = &["password", "passwords", "token", "tokens"];
 
-/// Folders whose whole content is private, lower case.
+/// Folders whose whole content is private, in lower case.
 const FOLDERS: &[&str] =
     &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", "terraform.tfstate.d"];
 
-/// Whether a folder, by its whole path, is private or lies in one that is.
+/// Returns whether a folder, by its whole path, is private or inside a private one.
 pub fn is_private_folder(path: &Path) -> bool {
-    path.iter().filter_map(|part| part.to_str()).any(|part| {
-        let part = part.to_lowercase();
-        FOLDERS.contains(&part.as_str())
-    })
+    path.iter()
+        .filter_map(|part| part.to_str())
+        .any(|part| FOLDERS.contains(&part.to_lowercase().as_str()))
 }
 
-/// How sure the name of a file is that the file is a secret.
+/// Certainty that a file is a secret, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecretName {
-    /// It holds nothing but secrets.
+pub enum SecretNameCertainty {
+    /// The file contains nothing but secrets.
     Certain,
-    /// Its content decides; where that is not read, it counts as one.
+    /// The content decides. If it is not read, the file counts as a secret.
     Doubtful,
 }
 
-/// Whether the name or the folder of a file says that it may be a secret. `path` is below the root.
+/// Returns whether a file may be a secret by its name or folder. `path` is relative to the root.
 pub fn is_secret_path(path: &str) -> bool {
     secret_name(path).is_some()
 }
 
-/// Returns how sure the name or the folder of a file is that the file is a secret, if it says so at all. `path` is
-/// below the root.
-pub fn secret_name(path: &str) -> Option<SecretName> {
+/// Returns how certainly a file is a secret by its name or folder; `None` if it is not one by name.
+///
+/// `path` is relative to the root.
+pub fn secret_name(path: &str) -> Option<SecretNameCertainty> {
     let lower = path.to_lowercase();
     let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
-    if parts.clone().any(|folder| FOLDERS.contains(&folder)) || 0 < redact("", None, path).count {
-        return Some(SecretName::Certain);
+    if parts.clone().any(|folder| FOLDERS.contains(&folder))
+        || 0 < redact_secrets("", None, path).count
+    {
+        return Some(SecretNameCertainty::Certain);
     }
     let is_template = parts.any(|folder| folder == "templates");
-    judge_name(name).map(|sure| if is_template { SecretName::Doubtful } else { sure })
+    judge_name(name).map(|sure| if is_template { SecretNameCertainty::Doubtful } else { sure })
 }
 
-/// Whether a name says that the file shows what another one is like, such as `.env.example`.
+/// Returns whether a name marks an example of another file, such as `.env.example`.
 pub(crate) fn is_example(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     name.split(['.', '-', '_']).skip(1).any(|part| EXAMPLES.contains(&part))
 }
 
-/// Whether a secret among other people's code is most likely one that they published with it: a key of a
-/// test, a certificate, an example. `path` is below the root.
+/// Returns whether a secret in third-party code was most likely published on purpose: a test key, a
+/// certificate, an example.
+///
+/// `path` is relative to the root.
 pub fn is_published(path: &str) -> bool {
-    let path = path.to_lowercase();
-    let mut parts = path.rsplit('/');
+    let lower = path.to_lowercase();
+    let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let last = name.rsplit('.').next().unwrap_or_default();
     AUTHORITIES.contains(&name)
@@ -219,16 +223,20 @@ pub fn is_published(path: &str) -> bool {
         || parts.any(|folder| SHOWN.contains(&folder))
 }
 
-/// Whether a file shows which settings there are, as `.env.example` does. It is hidden in no sense.
+/// Returns whether a file lists the available settings, as `.env.example` does. Such a file is not
+/// hidden.
 pub fn is_settings_example(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).starts_with(".env") && is_example(path)
 }
 
-fn judge_name(name: &str) -> Option<SecretName> {
-    let unless_example =
-        Some(if is_example(name) { SecretName::Doubtful } else { SecretName::Certain });
+fn judge_name(name: &str) -> Option<SecretNameCertainty> {
+    let unless_example = Some(if is_example(name) {
+        SecretNameCertainty::Doubtful
+    } else {
+        SecretNameCertainty::Certain
+    });
     if NAMES.contains(&name) {
-        return Some(SecretName::Certain);
+        return Some(SecretNameCertainty::Certain);
     }
     if name.starts_with(".env") {
         return unless_example;
@@ -241,24 +249,31 @@ fn judge_name(name: &str) -> Option<SecretName> {
     }
     if STARTS.iter().any(|start| name.starts_with(start)) {
         let is_public = extension == "pub";
-        return Some(if is_public { SecretName::Doubtful } else { SecretName::Certain });
+        return Some(if is_public {
+            SecretNameCertainty::Doubtful
+        } else {
+            SecretNameCertainty::Certain
+        });
     }
     if pieces.clone().any(|piece| EXTENSIONS.contains(&piece)) {
         return unless_example;
     }
     if BARE.contains(&stem) && (name == stem || extension == "txt") {
-        return Some(SecretName::Doubtful);
+        return Some(SecretNameCertainty::Doubtful);
     }
     if STEMS.iter().any(|word| is_led_by(stem, word)) {
-        // Objects of Kubernetes describe accounts; their keys are JSON.
+        // Kubernetes objects in YAML describe accounts; their keys are JSON.
         let is_object = stem.ends_with("account") && extension.ends_with("ml");
         let has_values = name == stem || (VALUES.contains(&extension) && !is_object);
-        return if has_values { unless_example } else { Some(SecretName::Doubtful) };
+        return if has_values { unless_example } else { Some(SecretNameCertainty::Doubtful) };
     }
-    pieces.any(|piece| DOUBTFUL_EXTENSIONS.contains(&piece)).then_some(SecretName::Doubtful)
+    pieces
+        .any(|piece| DOUBTFUL_EXTENSIONS.contains(&piece))
+        .then_some(SecretNameCertainty::Doubtful)
 }
 
-/// `credentials`, `credentials-prod`, `credentials_old` and `credentials2` are led by `credentials`.
+/// Returns whether `stem` starts with `word`: `credentials`, `credentials-prod`, `credentials_old`,
+/// `credentials2`.
 fn is_led_by(stem: &str, word: &str) -> bool {
     let is_end = |c: char| c.is_ascii_digit() || matches!(c, '-' | '_');
     stem.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_end))
@@ -337,7 +352,7 @@ mod tests {
             "chart/templates/secret.yaml",
             "k8s/serviceaccount.yaml",
         ] {
-            assert_eq!(secret_name(path), Some(SecretName::Doubtful), "{path}");
+            assert_eq!(secret_name(path), Some(SecretNameCertainty::Doubtful), "{path}");
         }
         for path in [
             ".env",
@@ -352,7 +367,7 @@ mod tests {
             ".aws/config",
             "wp-config.php",
         ] {
-            assert_eq!(secret_name(path), Some(SecretName::Certain), "{path}");
+            assert_eq!(secret_name(path), Some(SecretNameCertainty::Certain), "{path}");
         }
     }
 

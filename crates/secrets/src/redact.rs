@@ -1,7 +1,6 @@
-//! Finds the secrets in a text, in one pass, and puts a mark in place of each.
+//! Replaces the secrets in a text by a mark, in one pass.
 //!
-//! What a literal leads to is read for a bounded number of bytes, so that the time grows with the
-//! text, whatever the text.
+//! Each literal is followed for a bounded number of bytes, so that the time is linear for any text.
 
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
@@ -12,34 +11,35 @@ use super::{
     MARK, address,
     assigned::{self, WORDS},
     command, group, header,
-    judge::{Family, Reading},
+    judge::{DetectionMode, SecretKind},
     key, manifest, service, table,
-    token::{self, JOINTS, Joint, TOKENS, Token},
+    token::{self, InfixPattern, JOINTS, PrefixPattern, TOKENS},
 };
 
-/// A text without its secrets, and how many it had.
+/// A text without its secrets, and the number of secrets it had.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Redacted<'a> {
+pub struct RedactedText<'a> {
     pub text: Cow<'a, str>,
     pub count: u64,
 }
 
-/// Marks change what stands beside a value, which may make another one seen. That ends soon.
+/// Maximum passes. A mark changes the context of neighbouring values, which may reveal another
+/// secret.
 const MAX_PASSES: usize = 8;
 
-/// What a literal may be part of.
+/// Kind of secret that a literal may indicate.
 #[derive(Clone, Copy)]
-enum Clue {
-    Token(Token),
-    Joint(Joint),
-    Word(Family),
+enum SecretClue {
+    Token(PrefixPattern),
+    Joint(InfixPattern),
+    Word(SecretKind),
     /// `eyJ`, which starts a JSON Web Token.
     Signed,
     /// `://`
     Address,
     /// `-u` and `--user`, the options of a login.
     Login,
-    /// What stands before the token of a bot.
+    /// The text before the token of a bot.
     Bot,
     /// `Bearer `
     Bearer,
@@ -51,11 +51,11 @@ enum Clue {
     Twilio,
     /// ` -p` and other short options that take a password.
     Option,
-    /// `credentials` and the like, over several values.
+    /// `credentials` and other names of several values.
     Group,
-    /// The first line of a block in PEM.
+    /// The first line of a PEM block.
     Key,
-    /// The start of such a block without its first line.
+    /// The start of a PEM body without its first line.
     KeyBody,
     /// `Cookie`, and the option of curl.
     Cookie,
@@ -63,38 +63,38 @@ enum Clue {
     Insert,
 }
 
-/// Every clue, in the order of the literals of the finder.
-static CLUES: LazyLock<Vec<(&'static str, Clue)>> = LazyLock::new(|| {
+/// All clues, in the order of the literals of the finder.
+static CLUES: LazyLock<Vec<(&'static str, SecretClue)>> = LazyLock::new(|| {
     let others = [
-        ("eyJ", Clue::Signed),
-        ("://", Clue::Address),
-        ("-u", Clue::Login),
-        ("--user ", Clue::Login),
-        ("--user=", Clue::Login),
-        (".login(", Clue::Bot),
-        (".run(", Clue::Bot),
-        ("bot ", Clue::Bot),
-        ("bearer ", Clue::Bearer),
-        ("authorization", Clue::Authorization),
-        ("sig=", Clue::Signature),
-        ("twilio", Clue::Twilio),
-        (" -p", Clue::Option),
-        (" -w", Clue::Option),
-        (" -a", Clue::Option),
-        (key::BEGIN, Clue::Key),
-        ("cookie", Clue::Cookie),
-        ("curl -b", Clue::Cookie),
-        ("insert into ", Clue::Insert),
+        ("eyJ", SecretClue::Signed),
+        ("://", SecretClue::Address),
+        ("-u", SecretClue::Login),
+        ("--user ", SecretClue::Login),
+        ("--user=", SecretClue::Login),
+        (".login(", SecretClue::Bot),
+        (".run(", SecretClue::Bot),
+        ("bot ", SecretClue::Bot),
+        ("bearer ", SecretClue::Bearer),
+        ("authorization", SecretClue::Authorization),
+        ("sig=", SecretClue::Signature),
+        ("twilio", SecretClue::Twilio),
+        (" -p", SecretClue::Option),
+        (" -w", SecretClue::Option),
+        (" -a", SecretClue::Option),
+        (key::BEGIN, SecretClue::Key),
+        ("cookie", SecretClue::Cookie),
+        ("curl -b", SecretClue::Cookie),
+        ("insert into ", SecretClue::Insert),
     ];
-    let tokens = TOKENS.iter().map(|token| (token.0, Clue::Token(*token)));
-    let joints = JOINTS.iter().map(|joint| (joint.0, Clue::Joint(*joint)));
-    let words = WORDS.iter().map(|(word, family)| (*word, Clue::Word(*family)));
-    let groups = group::WORDS.iter().map(|word| (*word, Clue::Group));
-    let bodies = key::BODIES.iter().map(|start| (*start, Clue::KeyBody));
+    let tokens = TOKENS.iter().map(|token| (token.0, SecretClue::Token(*token)));
+    let joints = JOINTS.iter().map(|joint| (joint.0, SecretClue::Joint(*joint)));
+    let words = WORDS.iter().map(|(word, family)| (*word, SecretClue::Word(*family)));
+    let groups = group::WORDS.iter().map(|word| (*word, SecretClue::Group));
+    let bodies = key::BODIES.iter().map(|start| (*start, SecretClue::KeyBody));
     tokens.chain(joints).chain(words).chain(groups).chain(bodies).chain(others).collect()
 });
 
-/// Finds all literals at once, in time that grows with the text only.
+/// Finds all literals in one pass, in linear time.
 static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
     let literals = CLUES.iter().map(|(literal, _)| literal);
     AhoCorasick::builder()
@@ -103,24 +103,30 @@ static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
         .build(literals)
 });
 
-/// Returns `text`, the content of the file at `path`, with `[secret]` in place of each secret. Lines
-/// stay lines. Doing so once more changes nothing.
-pub fn redact<'a>(path: &str, language: Option<&Language>, text: &'a str) -> Redacted<'a> {
-    let reading = Reading::of(path, language);
-    let mut redacted = Redacted { text: Cow::Borrowed(text), count: 0 };
+/// Returns `text`, the content of the file at `path`, with `[secret]` in place of each secret.
+///
+/// Keeps the lines. Applying it again changes nothing.
+pub fn redact_secrets<'a>(
+    path: &str,
+    language: Option<&Language>,
+    text: &'a str,
+) -> RedactedText<'a> {
+    let reading = DetectionMode::for_file(path, language);
+    let mut redacted = RedactedText { text: Cow::Borrowed(text), count: 0 };
     for _ in 0..MAX_PASSES {
-        let found = secrets(path, &redacted.text, reading);
+        let found = find_secrets(path, &redacted.text, reading);
         if found.is_empty() {
             break;
         }
         redacted.count += found.len() as u64;
-        redacted.text = Cow::Owned(marked(&redacted.text, &found));
+        redacted.text = Cow::Owned(replace_with_marks(&redacted.text, &found));
     }
     redacted
 }
 
-/// Puts the mark in place of secrets that are whole characters of `text`, in order and apart.
-fn marked(text: &str, secrets: &[Range<usize>]) -> String {
+/// Replaces secrets by the mark. Their ranges are on character boundaries, in order and without
+/// overlap.
+fn replace_with_marks(text: &str, secrets: &[Range<usize>]) -> String {
     let mut marked = String::with_capacity(text.len());
     let (mut rest, mut at) = (text, 0);
     for secret in secrets {
@@ -134,47 +140,47 @@ fn marked(text: &str, secrets: &[Range<usize>]) -> String {
     marked
 }
 
-/// Returns where secrets stand: whole characters, in order and apart from each other.
-fn secrets(path: &str, text: &str, reading: Reading) -> Vec<Range<usize>> {
+/// Returns the ranges of secrets on character boundaries, in order and without overlap.
+fn find_secrets(path: &str, text: &str, reading: DetectionMode) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     service::discord_anywhere(text, &mut found);
-    if reading != Reading::Code {
-        manifest::find(text, &mut found);
+    if reading != DetectionMode::Code {
+        manifest::find_manifest_secrets(text, &mut found);
         let is_values = |(_, extension): (&str, &str)| {
             ["csv", "tsv"].iter().any(|known| extension.eq_ignore_ascii_case(known))
         };
         if path.rsplit_once('.').is_some_and(is_values) {
-            table::values(text, &mut found);
-        } else if reading == Reading::Loose {
-            table::tables(text, &mut found);
+            table::find_csv_secrets(text, &mut found);
+        } else if reading == DetectionMode::Loose {
+            table::find_table_secrets(text, &mut found);
         }
     }
-    // How far what was found reaches, so that no byte is gone over for each literal in a secret.
+    // End of the secrets found. Skips literals inside of them, so that no byte is read again for
+    // each.
     let mut reached = 0;
     let mut inserted = 0;
-    // A list of short literals can always be searched for.
+    // Building a finder of short literals cannot fail.
     let hits = FINDER.iter().flat_map(|finder| finder.find_overlapping_iter(text));
     for hit in hits {
         let clue = CLUES.get(hit.pattern().as_usize()).map(|(_, clue)| *clue);
         if hit.start() >= reached
             && let Some(clue) = clue
         {
-            if matches!(clue, Clue::Insert) && inserted <= hit.start() {
-                inserted = table::inserted(text, hit.end(), reading, &mut found);
+            if matches!(clue, SecretClue::Insert) && inserted <= hit.start() {
+                inserted = table::find_insert_secrets(text, hit.end(), reading, &mut found);
             }
-            follow(clue, text, hit.range(), reading, &mut found);
+            follow_clue(clue, text, hit.range(), reading, &mut found);
             reached = found.last().map_or(reached, |last| reached.max(last.end));
         }
     }
-    merged(text, found)
+    merge_ranges(text, found)
 }
 
-/// Adds the secrets that a clue leads to.
-fn follow(
-    clue: Clue,
+fn follow_clue(
+    clue: SecretClue,
     text: &str,
     hit: Range<usize>,
-    reading: Reading,
+    reading: DetectionMode,
     into: &mut Vec<Range<usize>>,
 ) {
     let bytes = text.as_bytes();
@@ -183,28 +189,38 @@ fn follow(
         hit.end + next.take_while(|byte| b"\\\"'`".contains(byte)).count()
     };
     match clue {
-        Clue::Word(family) => assigned::find(text, hit, family, reading, into),
-        Clue::Token(token) => into.extend(token::starting(bytes, hit.start, token)),
-        Clue::Joint(joint) => into.extend(token::around(bytes, hit.start, joint)),
-        Clue::Signed => token::signed(bytes, hit.start, into),
-        Clue::Address => into.extend(address::password(text, hit.start, reading)),
-        Clue::Login => into.extend(address::login(text, hit, reading)),
-        Clue::Bot => into.extend(service::discord(bytes, after_quotes())),
-        Clue::Bearer => into.extend(header::bearer(bytes, after_quotes())),
-        Clue::Authorization => into.extend(header::authorization(text, hit.end, reading)),
-        Clue::Signature => into.extend(header::signature(bytes, hit)),
-        Clue::Twilio => service::twilio(bytes, hit.end, into),
-        Clue::Option => into.extend(command::password(text, hit, reading)),
-        Clue::Group if reading == Reading::Data => group::find(text, hit, into),
-        // Rows of a statement are read at once.
-        Clue::Group | Clue::Insert => {}
-        Clue::Key => key::find(text, hit.start, into),
-        Clue::KeyBody => key::find_body(bytes, hit.start, into),
-        Clue::Cookie => header::cookies(bytes, hit, into),
+        SecretClue::Word(family) => {
+            assigned::find_assigned_secrets(text, hit, family, reading, into);
+        }
+        SecretClue::Token(token) => {
+            into.extend(token::find_prefixed_token(bytes, hit.start, token));
+        }
+        SecretClue::Joint(joint) => into.extend(token::find_infix_token(bytes, hit.start, joint)),
+        SecretClue::Signed => token::find_jwt_lines(bytes, hit.start, into),
+        SecretClue::Address => {
+            into.extend(address::find_address_password(text, hit.start, reading));
+        }
+        SecretClue::Login => into.extend(address::find_login_password(text, hit, reading)),
+        SecretClue::Bot => into.extend(service::find_discord_token(bytes, after_quotes())),
+        SecretClue::Bearer => into.extend(header::find_bearer_token(bytes, after_quotes())),
+        SecretClue::Authorization => {
+            into.extend(header::find_authorization_secret(text, hit.end, reading));
+        }
+        SecretClue::Signature => into.extend(header::find_signature(bytes, hit)),
+        SecretClue::Twilio => service::find_twilio_tokens(bytes, hit.end, into),
+        SecretClue::Option => into.extend(command::find_option_password(text, hit, reading)),
+        SecretClue::Group if reading == DetectionMode::Data => {
+            group::find_group_secrets(text, hit, into);
+        }
+        // The rows of a statement are read at once.
+        SecretClue::Group | SecretClue::Insert => {}
+        SecretClue::Key => key::find_key_parts(text, hit.start, into),
+        SecretClue::KeyBody => key::find_body(bytes, hit.start, into),
+        SecretClue::Cookie => header::find_cookie_values(bytes, hit, into),
     }
 }
 
-fn merged(text: &str, mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merge_ranges(text: &str, mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     found.retain(|secret| !secret.is_empty());
     for secret in &mut found {
         *secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
@@ -225,7 +241,7 @@ mod tests {
     use codeinfo_lang::detect::by_path;
     use proptest::{prelude::*, sample::select};
 
-    use super::{marked, merged, redact};
+    use super::{merge_ranges, redact_secrets, replace_with_marks};
 
     const PIECES: [&str; 40] = [
         "\n",
@@ -279,16 +295,16 @@ mod tests {
             (vec![0..3, 2..5], "[secret]ü z"),
             (vec![8..99, 99..100], "a é ü [secret]"),
         ] {
-            assert_eq!(marked(text, &merged(text, found)), redacted);
+            assert_eq!(replace_with_marks(text, &merge_ranges(text, found)), redacted);
         }
     }
 
     #[test]
     fn a_mark_shows_what_stood_beside_a_secret() {
         let text = "-u a:x7Kq2Lm9 \"Zr4tY8wB1nV5cX3d";
-        let once = redact("a.rs", by_path("a.rs"), text);
+        let once = redact_secrets("a.rs", by_path("a.rs"), text);
         assert!(0 < once.count && once.text.contains("-u a:[secret]"), "{once:?}");
-        assert_eq!(redact("a.rs", by_path("a.rs"), &once.text).count, 0, "{once:?}");
+        assert_eq!(redact_secrets("a.rs", by_path("a.rs"), &once.text).count, 0, "{once:?}");
     }
 
     #[test]
@@ -311,7 +327,7 @@ mod tests {
             (signed, "_", 0),
         ] {
             let text = format!("({before}{token})");
-            assert_eq!(redact("a.md", by_path("a.md"), &text).count, count, "{text}");
+            assert_eq!(redact_secrets("a.md", by_path("a.md"), &text).count, count, "{text}");
         }
     }
 
@@ -328,9 +344,9 @@ mod tests {
             path in select(&["a.yaml", "a.md", "a.rs"][..]),
         ) {
             let text = pieces.concat();
-            let once = redact(path, by_path(path), &text);
+            let once = redact_secrets(path, by_path(path), &text);
             prop_assert_eq!(once.text.lines().count(), text.lines().count());
-            let again = redact(path, by_path(path), &once.text);
+            let again = redact_secrets(path, by_path(path), &once.text);
             prop_assert_eq!(again.count, 0, "{:?} became {:?}", &once.text, &again.text);
         }
     }

@@ -1,17 +1,19 @@
-//! Tokens without a prefix: known by their form (Discord), or by the service that is named before them (Twilio).
+//! Finds tokens without a prefix: by their form (Discord), or by a service name before them
+//! (Twilio).
 
 use std::ops::Range;
 
 use super::shape;
 
-/// The parts of a token of Discord: the number of a bot, a time, a hash.
+/// Minimum and maximum lengths of the parts of a Discord token: the number of a bot, a time, a
+/// hash.
 const PARTS: [(usize, usize); 3] = [(23, 28), (6, 7), (25, 45)];
-/// How far after the name of a service its token stands, in bytes.
+/// Maximum bytes between the name of a service and its token.
 const NEAR: usize = 200;
-/// The length of a token of Twilio.
+/// Length of a Twilio token in bytes.
 const TWILIO: usize = 32;
 
-/// Adds where tokens of Discord stand. Only the first part has a form of its own: base64 of digits.
+/// Adds the Discord tokens of a text. Only the first part has a form of its own: base64 of digits.
 pub(super) fn discord_anywhere(text: &str, into: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let is_dot = |at: usize| bytes.get(at) == Some(&b'.');
@@ -23,19 +25,19 @@ pub(super) fn discord_anywhere(text: &str, into: &mut Vec<Range<usize>>) {
         let length = before.take_while(|byte| is_part(**byte)).count();
         let start = dot - length;
         if bytes.get(start..dot).is_some_and(is_encoded_number) {
-            into.extend(discord(bytes, start));
+            into.extend(find_discord_token(bytes, start));
         }
     }
 }
 
-/// Whether bytes are base64 of decimal digits: each of them has the same upper half.
+/// Returns whether bytes are base64 of decimal digits, each of which has the same upper half.
 fn is_encoded_number(bytes: &[u8]) -> bool {
     const FORMS: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
     bytes.iter().zip(FORMS.iter().cycle()).all(|(byte, form)| form.contains(byte))
 }
 
-/// Returns where the token of a Discord bot stands, if one does at `at`.
-pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
+/// Returns the Discord token at `at`, if there is one.
+pub(super) fn find_discord_token(text: &[u8], at: usize) -> Option<Range<usize>> {
     if !matches!(text.get(at)?, b'M' | b'N' | b'O') {
         return None;
     }
@@ -58,10 +60,11 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
 }
 
-/// Adds where tokens of Twilio stand soon after its name, which ends at `at`: 32 hexadecimal digits.
-pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
+/// Adds the Twilio tokens shortly after the service name, which ends at `at`: 32 hexadecimal
+/// digits.
+pub(super) fn find_twilio_tokens(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     let Some(rest) = text.get(at..) else { return };
-    // One byte more shows whether the last word ends there.
+    // One byte more tells whether the last word ends there.
     let (near, _) = rest.split_at(rest.len().min(NEAR + TWILIO + 1));
     let mut start = at;
     for word in near.split(|byte| !is_part(*byte)) {
@@ -76,7 +79,7 @@ pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{NEAR, twilio};
+    use super::{NEAR, find_twilio_tokens};
 
     #[test]
     fn a_token_of_twilio_is_whole_and_near_its_name() {
@@ -85,7 +88,7 @@ mod tests {
         {
             let text = format!("{}{token}{after}", " ".repeat(gap));
             let mut found = Vec::new();
-            twilio(text.as_bytes(), 0, &mut found);
+            find_twilio_tokens(text.as_bytes(), 0, &mut found);
             assert_eq!(found.len(), count, "{text}");
             assert!(found.iter().all(|range| text.get(range.clone()) == Some(token)));
         }

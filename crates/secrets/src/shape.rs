@@ -1,8 +1,8 @@
-//! What a value looks like: a placeholder, words, or something that only a machine makes.
+//! Classifies values by their form: placeholders, words, random strings.
 
 use super::MARK;
 
-/// Parts of values that stand for a secret to be filled in.
+/// Parts of placeholder values.
 const PLACEHOLDERS: &[&str] = &[
     "change_me",
     "change-me",
@@ -37,7 +37,7 @@ const PLACEHOLDERS: &[&str] = &[
     "=>",
 ];
 
-/// Values that are words of a configuration, of a type or of an example, and no secrets.
+/// Values that are words of a configuration, a type or an example, and no secrets.
 const WORDS: &[&str] = &[
     "admin",
     "any",
@@ -112,7 +112,7 @@ const WORDS: &[&str] = &[
     "yes",
 ];
 
-/// Values that name where a secret is kept.
+/// Parts of values that name the place of a secret.
 const ELSEWHERE: &[&str] = &[
     "$",
     "(",
@@ -163,10 +163,10 @@ const ELSEWHERE: &[&str] = &[
     "vault:",
 ];
 
-/// Whether a value is not a secret but stands for one, names its place, or is computed.
+/// Returns whether a value is a placeholder, names the place of a secret, or is computed.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let lower = lower.trim();
+    let lower_value = value.to_ascii_lowercase();
+    let lower = lower_value.trim();
     let is_one_byte = || lower.bytes().all(|byte| lower.bytes().next() == Some(byte));
     let is_variable = || {
         let first = lower.chars().next().unwrap_or_default();
@@ -181,7 +181,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || ELSEWHERE.iter().any(|start| lower.starts_with(start))
 }
 
-/// Whether a value is only an example of how one is written, such as `pass;auth=NTLM` and `pass%20word`.
+/// Returns whether a value only shows a notation, such as `pass;auth=NTLM` and `pass%20word`.
 fn is_spelled(lower: &str) -> bool {
     let Some((first, rest)) = lower.split_once([';', '%']) else { return false };
     let is_escape = lower.as_bytes().get(first.len()) == Some(&b'%');
@@ -192,8 +192,8 @@ fn is_spelled(lower: &str) -> bool {
     WORDS.contains(&first) && is_wordy(rest)
 }
 
-/// Whether each part of a value is a word or a short number, as in `X-Api-Key`, `sha256`, `/etc/key.pem`
-/// and `settings.SECRET_KEY`.
+/// Returns whether each part of a value is a word or a short number, as in `X-Api-Key`, `sha256`,
+/// `/etc/key.pem` and `settings.SECRET_KEY`.
 pub(super) fn is_wordy(value: &str) -> bool {
     value.split(|c: char| "!-_./:\\ ,@=%&*".contains(c)).all(|part| {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -205,58 +205,61 @@ pub(super) fn is_wordy(value: &str) -> bool {
     })
 }
 
-/// Whether letters change between upper and lower case more often than in `camelCase`.
+/// Returns whether letters change between upper and lower case more often than in `camelCase`.
 fn is_jumbled(word: &str) -> bool {
-    rises(word) * 4 > word.len()
+    count_case_rises(word) * 4 > word.len()
 }
 
-/// Whether letters of both cases look drawn by lot: nobody could say them.
+/// Returns whether letters of mixed case look random, that is, unpronounceable.
 pub(super) fn is_drawn(word: &str) -> bool {
     let is_mixed =
         word.chars().skip(1).any(char::is_uppercase) && word.contains(char::is_lowercase);
     let is_vowel = |c: char| "aeiouyAEIOUY".contains(c);
     let consonants = word.split(is_vowel).map(str::len).max().unwrap_or_default();
-    word.is_ascii() && is_mixed && (rises(word) * 5 > word.len() || consonants >= 4)
+    word.is_ascii() && is_mixed && (count_case_rises(word) * 5 > word.len() || consonants >= 4)
 }
 
-fn rises(word: &str) -> usize {
+fn count_case_rises(word: &str) -> usize {
     let cases: Vec<bool> = word.chars().map(char::is_uppercase).collect();
     cases.windows(2).filter(|pair| matches!(pair, [false, true])).count()
 }
 
-/// Whether bytes look drawn by lot: many different ones, and no words.
+/// Returns whether bytes look random: many different ones, and no words.
 pub(super) fn is_random(value: &[u8]) -> bool {
-    is_varied(value) && str::from_utf8(start(value)).is_ok_and(|text| !is_wordy(text))
+    is_varied(value) && str::from_utf8(examined_prefix(value)).is_ok_and(|text| !is_wordy(text))
 }
 
-/// Whether what follows the prefix of a token is one. Prefixes are proof enough, so that words may be part
-/// of it; a sentence, a row of letters and one letter over and over are not.
+/// Returns whether the text after the prefix of a token is a token.
+///
+/// The prefix is strong evidence, so that words may be part of it. Sentences, alphabetical rows and
+/// repeated letters are not tokens.
 pub(super) fn is_token(value: &[u8]) -> bool {
-    let value = start(value);
+    let value = examined_prefix(value);
     let Ok(text) = str::from_utf8(value) else { return false };
-    let in_rows = rows(value);
+    let in_rows = count_sequential_bytes(value);
     let lower = text.to_ascii_lowercase();
     let is_stand_in = PLACEHOLDERS.iter().any(|part| lower.contains(part));
     let is_word =
         |part: &str| part.len() < 16 && is_wordy(part) && !is_unsayable(part) && !is_drawn(part);
     let is_sentence = text.split(['-', '_', '.']).all(is_word);
-    different(value) >= 8.min(value.len().div_ceil(2))
+    count_distinct_bytes(value) >= 8.min(value.len().div_ceil(2))
         && in_rows * 2 < value.len()
         && !is_stand_in
         && !is_sentence
 }
 
-/// Whether nobody could say a word: too many consonants in a row, or too few vowels.
+/// Returns whether a word is unpronounceable: too many consonants in a row, or too few vowels.
 fn is_unsayable(word: &str) -> bool {
     let is_vowel = |c: char| "aeiouyAEIOUY".contains(c);
     let consonants = word.split(is_vowel).map(str::len).max().unwrap_or_default();
     word.len() >= 8 && (consonants >= 5 || word.matches(is_vowel).count() * 5 < word.len())
 }
 
-/// Returns how many bytes stand in rows, such as `12345678`.
-fn rows(value: &[u8]) -> usize {
+/// Returns the number of bytes in sequences such as `12345678`.
+fn count_sequential_bytes(value: &[u8]) -> usize {
     let is_next = |pair: &[u8]| matches!(pair, [a, b] if a.checked_add(1) == Some(*b));
-    let (mut all, mut row) = (0, 1);
+    let mut all = 0;
+    let mut row = 1;
     for pair in value.windows(2).chain([&[0_u8, 0][..]]) {
         if is_next(pair) {
             row += 1;
@@ -268,7 +271,7 @@ fn rows(value: &[u8]) -> usize {
     all
 }
 
-fn different(value: &[u8]) -> usize {
+fn count_distinct_bytes(value: &[u8]) -> usize {
     let mut seen = [false; 256];
     for byte in value {
         if let Some(seen) = seen.get_mut(usize::from(*byte)) {
@@ -278,21 +281,20 @@ fn different(value: &[u8]) -> usize {
     seen.iter().filter(|seen| **seen).count()
 }
 
-/// Whether bytes are neither a few repeated ones, nor those of a row, nor a placeholder.
+/// Returns whether bytes are neither repetitive, nor a sequence, nor a placeholder.
 pub(super) fn is_varied(value: &[u8]) -> bool {
-    let value = start(value);
+    let value = examined_prefix(value);
     let lower = String::from_utf8_lossy(value).to_ascii_lowercase();
-    different(value) >= 8.min(value.len().div_ceil(2))
-        && rows(value) == 0
+    count_distinct_bytes(value) >= 8.min(value.len().div_ceil(2))
+        && count_sequential_bytes(value) == 0
         && !PLACEHOLDERS.iter().any(|part| lower.contains(part))
 }
 
-/// So many bytes that follow each other are a row.
+/// Minimum bytes of a sequence.
 const ROW: usize = 8;
-/// How much of a long value is examined, in bytes.
+/// Maximum bytes of a value that are examined.
 const EXAMINED: usize = 256;
 
-/// Returns what is examined of a value.
-fn start(value: &[u8]) -> &[u8] {
+fn examined_prefix(value: &[u8]) -> &[u8] {
     value.split_at(value.len().min(EXAMINED)).0
 }

@@ -1,80 +1,81 @@
-//! Columns of tables that are headed by the name of a secret: CSV, and tables of Markdown.
+//! Finds secrets in table columns with the heading of a secret: CSV and Markdown tables.
 
 use std::ops::Range;
 
 use super::{
     assigned::WORDS,
-    judge::{Family, Reading, is_secret},
+    judge::{DetectionMode, SecretKind, is_secret},
 };
 
-/// Rows that are read below a heading, so that a hostile text is gone over once.
+/// Maximum columns read of a row.
 const MAX_COLUMNS: usize = 64;
-/// How far the names of columns in a statement of SQL are read, in bytes.
+/// Maximum bytes of the column names of an SQL statement.
 const MAX_HEADING: usize = 1024;
-/// How long a row of such a statement is at most, in bytes.
+/// Maximum bytes of a row of an SQL statement.
 const MAX_ROW: usize = 4096;
-/// Headings beside which a column of passwords is a list of accounts, and no description of options.
+/// Headings of accounts. Next to one of them, a column of passwords lists accounts instead of
+/// describing options.
 const ACCOUNTS: &[&str] =
     &["account", "email", "host", "login", "name", "server", "user", "username"];
 
-/// A column that is headed by the name of a secret.
-struct Column {
+struct SecretColumn {
     at: usize,
-    family: Family,
-    reading: Reading,
+    family: SecretKind,
+    reading: DetectionMode,
 }
 
-/// Adds where secrets stand in a file of values between commas, semicolons or tabs.
-pub(super) fn values(text: &str, into: &mut Vec<Range<usize>>) {
-    let mut lines = lines(text);
+/// Adds the secrets of a file whose values are separated by commas, semicolons, tabs or bars.
+pub(super) fn find_csv_secrets(text: &str, into: &mut Vec<Range<usize>>) {
+    let mut lines = lines_with_offsets(text);
     let Some((_, heading)) = lines.find(|(_, line)| !line.trim().is_empty()) else { return };
     let Some(separator) =
-        [b',', b';', b'\t', b'|'].into_iter().find(|it| heading.as_bytes().contains(it))
+        [b',', b';', b'\t', b'|'].into_iter().find(|byte| heading.as_bytes().contains(byte))
     else {
         return;
     };
-    let columns = columns(heading, separator, Reading::Data);
+    let columns = find_secret_columns(heading, separator, DetectionMode::Data);
     if columns.is_empty() {
         return;
     }
     for (start, line) in lines {
-        cells(start, line, (separator, b'"'), &columns, into);
+        find_secret_cells(start, line, (separator, b'"'), &columns, into);
     }
 }
 
-/// Adds where secrets stand in the tables of a text.
-pub(super) fn tables(text: &str, into: &mut Vec<Range<usize>>) {
+/// Adds the secrets of the Markdown tables of a text.
+pub(super) fn find_table_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     if !text.contains("--") || !text.contains('|') {
         return;
     }
-    let (mut before, mut columns) = ("", Vec::new());
-    for (start, line) in lines(text) {
+    let mut before = "";
+    let mut columns = Vec::new();
+    for (start, line) in lines_with_offsets(text) {
         let is_rule = line.contains('|')
             && line.contains('-')
             && line.bytes().all(|byte| b"|-: \t\r".contains(&byte));
         if is_rule {
-            columns = self::columns(before, b'|', Reading::Loose);
+            columns = find_secret_columns(before, b'|', DetectionMode::Loose);
         } else if !line.contains('|') {
             columns.clear();
         } else if !columns.is_empty() {
-            cells(start, line, (b'|', 0), &columns, into);
+            find_secret_cells(start, line, (b'|', 0), &columns, into);
         }
         before = line;
     }
 }
 
-/// Adds where secrets stand in the rows that a statement of SQL inserts, whose first words end at `at`; returns
-/// how far it was read.
-pub(super) fn inserted(
+/// Adds the secrets of the rows of an SQL `INSERT` whose first words end at `at`. Returns the end
+/// of the text read.
+pub(super) fn find_insert_secrets(
     text: &str,
     at: usize,
-    reading: Reading,
+    reading: DetectionMode,
     into: &mut Vec<Range<usize>>,
 ) -> usize {
     let near = text.get(at..text.floor_char_boundary(at + MAX_HEADING)).unwrap_or_default();
     let Some((_, heading)) = near.split_once('(') else { return at };
     let Some((names, after)) = heading.split_once(')') else { return at };
-    let columns = columns(names, b',', reading.of_argument());
+    let columns = find_secret_columns(names, b',', reading.for_argument());
     let mut end = at + near.len() - after.trim_start().len();
     let is_values = |rest: &str| rest.get(..6).is_some_and(|w| w.eq_ignore_ascii_case("values"));
     if columns.is_empty() || !text.get(end..).is_some_and(is_values) {
@@ -86,15 +87,15 @@ pub(super) fn inserted(
         let Some(row) = row.strip_prefix('(') else { break };
         let start = text.len() - row.len();
         let (near, _) = row.split_at(row.floor_char_boundary(MAX_ROW));
-        let Some((_, row)) = split(near, b')', b'\'').next() else { break };
-        cells(start, row, (b',', b'\''), &columns, into);
+        let Some((_, row)) = split_row(near, b')', b'\'').next() else { break };
+        find_secret_cells(start, row, (b',', b'\''), &columns, into);
         end = start + row.len() + 1;
     }
     end
 }
 
-/// Returns lines without their ends, and where each starts.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// Returns lines without their ends, each with its byte offset.
+fn lines_with_offsets(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
     text.split('\n').map(move |line| {
         let start = next;
@@ -103,32 +104,33 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn columns(heading: &str, separator: u8, reading: Reading) -> Vec<Column> {
-    let names = split(heading, separator, b'"').map(|(_, name)| bare(name).1.to_ascii_lowercase());
-    let names: Vec<String> = names.take(MAX_COLUMNS).collect();
+fn find_secret_columns(heading: &str, separator: u8, reading: DetectionMode) -> Vec<SecretColumn> {
+    let cells =
+        split_row(heading, separator, b'"').map(|(_, name)| trim_cell(name).1.to_ascii_lowercase());
+    let names: Vec<String> = cells.take(MAX_COLUMNS).collect();
     let is_list = names.iter().any(|name| ACCOUNTS.contains(&name.as_str()));
-    let reading = if is_list { Reading::Data } else { reading };
+    let reading = if is_list { DetectionMode::Data } else { reading };
     let column = |(at, name): (usize, &String)| {
-        let ends = |(word, _): &&(&str, Family)| name.ends_with(word);
+        let ends = |(word, _): &&(&str, SecretKind)| name.ends_with(word);
         let (_, family) = WORDS.iter().find(ends)?;
         let is_name = name.len() <= 32 && !name.contains(char::is_whitespace);
-        is_name.then_some(Column { at, family: *family, reading })
+        is_name.then_some(SecretColumn { at, family: *family, reading })
     };
     names.iter().enumerate().filter_map(column).collect()
 }
 
-/// Adds the cells of a row that are secrets; `signs` are what parts cells, and what stands around text.
-fn cells(
+/// Adds the secret cells of a row. `signs` are the separator and the quote of cells.
+fn find_secret_cells(
     start: usize,
     row: &str,
     signs: (u8, u8),
-    columns: &[Column],
+    columns: &[SecretColumn],
     into: &mut Vec<Range<usize>>,
 ) {
     let mut known = columns.iter().peekable();
-    for (at, (from, cell)) in split(row, signs.0, signs.1).take(MAX_COLUMNS).enumerate() {
+    for (at, (from, cell)) in split_row(row, signs.0, signs.1).take(MAX_COLUMNS).enumerate() {
         let Some(column) = known.next_if(|column| column.at == at) else { continue };
-        let (lead, value) = bare(cell);
+        let (lead, value) = trim_cell(cell);
         if !value.contains('(') && is_secret(value, column.family, column.reading) {
             let from = start + from + lead;
             into.push(from..from + value.len());
@@ -136,8 +138,8 @@ fn cells(
     }
 }
 
-/// Splits a row at its separators; those between quotes are none.
-fn split(row: &str, separator: u8, quote: u8) -> impl Iterator<Item = (usize, &str)> {
+/// Splits a row at its separators outside of quotes. Returns each cell with its offset.
+fn split_row(row: &str, separator: u8, quote: u8) -> impl Iterator<Item = (usize, &str)> {
     let mut next = Some(0);
     std::iter::from_fn(move || {
         let from = next?;
@@ -152,8 +154,9 @@ fn split(row: &str, separator: u8, quote: u8) -> impl Iterator<Item = (usize, &s
     })
 }
 
-/// Returns a cell without spaces, quotes and marks of code, and how much stands before.
-fn bare(cell: &str) -> (usize, &str) {
+/// Trims spaces, quotes and code marks off a cell. Returns the length of the trimmed start, and the
+/// value.
+fn trim_cell(cell: &str) -> (usize, &str) {
     let is_mark = |c: char| c.is_whitespace() || "\"'`*".contains(c);
     let value = cell.trim_start_matches(is_mark);
     (cell.len() - value.len(), value.trim_end_matches(is_mark))

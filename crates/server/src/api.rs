@@ -29,35 +29,37 @@ mod ws;
 
 use std::{sync::Arc, time::Instant};
 
-use codeinfo_mcp::{Bounds, Endpoint, Schema, SchemaError};
+use codeinfo_mcp::{Endpoint, McpContext, Schema, SchemaError};
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::mcp_http::{self, Placed, Relays};
+use crate::mcp_http::{self, FolderEndpoint, RelayServices};
 use codeinfo_chat::Chat;
 use codeinfo_codex::Codex;
 use codeinfo_core::{
     PathMap,
-    telemetry::{Failures, Metrics},
+    telemetry::{FailureLog, ServerMetrics},
 };
-use codeinfo_credentials::Vault;
+use codeinfo_credentials::CredentialStore;
 use codeinfo_embed::Embedder;
-use codeinfo_http::{Handler, HttpSettings, Request, Response, Rights, reply};
+use codeinfo_http::{
+    AccessRights, HttpError, HttpSettings, Request, RequestHandler, Response, reply,
+};
 use codeinfo_ingest::Ingest;
 use codeinfo_search::{DEFAULT_LIMIT, Search, evidence::Evidence};
 use codeinfo_store::Store;
-use codeinfo_toolkits::{Gateway, spec::SpecReader};
+use codeinfo_toolkits::{ToolkitGateway, spec::SpecReader};
 use error::ApiError;
 use mcp::RawSearch;
-use route::{Route, route};
+use route::{ApiRoute, match_route};
 
 pub use page::{FindDocument, is_of_page};
 pub use settings::{EditorLink, EffectiveSetting, PageSettings, SettingSource};
-pub use turns::Turns;
+pub use turns::TurnRegistry;
 
-/// What the API stands on.
-pub struct Services {
+/// Services that the handlers call.
+pub struct ApiServices {
     pub ingest: Ingest,
     pub search: Search,
     pub evidence: Evidence,
@@ -65,32 +67,29 @@ pub struct Services {
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,
     pub chat: Chat,
-    /// The turns that people watch on the page.
-    pub turns: Turns,
+    pub turns: TurnRegistry,
     pub path_map: PathMap,
     pub page: PageSettings,
     pub settings: Vec<EffectiveSetting>,
-    /// What went wrong of late.
-    pub failures: Failures,
+    pub failures: FailureLog,
     /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
-    pub metrics: Metrics,
-    pub vault: Vault,
-    pub gateway: Gateway,
-    pub relays: Relays,
+    pub metrics: ServerMetrics,
+    pub vault: CredentialStore,
+    pub gateway: ToolkitGateway,
+    pub relays: RelayServices,
     pub find_document: FindDocument,
 }
 
-/// The handler of the main listener.
 #[derive(Clone)]
 pub struct Api {
-    parts: Arc<Parts>,
+    parts: Arc<ApiState>,
 }
 
-struct Parts {
-    services: Arc<Services>,
+struct ApiState {
+    services: Arc<ApiServices>,
     http: HttpSettings,
-    rpc: Bounds,
+    rpc: McpContext,
     started: Instant,
     start_schema: Schema,
     search_schema: Schema,
@@ -101,28 +100,28 @@ struct Parts {
     open_session_schema: Schema,
     allow_schema: Schema,
     specs: SpecReader,
-    ws: ws::Schemas,
+    ws: ws::MessageSchemas,
     mcp: RawSearch,
 }
 
 impl Api {
-    /// Builds the handler; fails only when a schema of ours is invalid.
-    pub fn new(services: Services, http: &HttpSettings) -> Result<Self, SchemaError> {
+    /// Builds the handler. Fails only when a built-in schema is invalid.
+    pub fn new(services: ApiServices, http: &HttpSettings) -> Result<Self, SchemaError> {
         let services = Arc::new(services);
-        let parts = Parts {
+        let parts = ApiState {
             http: http.clone(),
-            rpc: mcp_http::bounds(http),
+            rpc: mcp_http::build_message_bounds(http),
             started: Instant::now(),
             start_schema: Schema::new(ingest::start_schema())?,
             search_schema: Schema::new(tools::standing_schema(DEFAULT_LIMIT))?,
-            listing_schema: Schema::new(listing::schema())?,
-            chat_schema: Schema::new(chat::schema())?,
+            listing_schema: Schema::new(listing::listing_schema())?,
+            chat_schema: Schema::new(chat::chat_schema())?,
             create_token_schema: Schema::new(tokens::create_schema())?,
             call_tool_schema: Schema::new(toolkits::call_schema())?,
             open_session_schema: Schema::new(sessions::open_schema())?,
             allow_schema: Schema::new(toolkits::allow_schema())?,
             specs: SpecReader::new()?,
-            ws: ws::Schemas::new()?,
+            ws: ws::MessageSchemas::new()?,
             mcp: RawSearch::new(Arc::clone(&services))?,
             services,
         };
@@ -130,226 +129,254 @@ impl Api {
     }
 }
 
-impl Handler for Api {
-    async fn answer(&self, request: &mut Request) -> Response {
-        let answered = self.parts.answer(request).await;
+impl RequestHandler for Api {
+    async fn handle_request(&self, request: &mut Request) -> Response {
+        let answered = self.parts.dispatch_request(request).await;
         answered.unwrap_or_else(|error| {
-            self.parts.services.note(&error, request.path());
+            self.parts.services.record_failure(&error, request.path());
             error.into()
         })
     }
 }
 
-/// How much of the state of the server somebody sees.
+/// Amount of status detail that a caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Detail {
+enum StatusDetail {
     Whole,
-    /// Only how it goes, as monitors ask.
+    /// Only the overall state, for monitors.
     Bare,
 }
 
-impl Detail {
+impl StatusDetail {
     fn for_request(request: &Request) -> Self {
-        if request.admission().rights == Rights::Monitor { Self::Bare } else { Self::Whole }
+        if request.auth_context().rights == AccessRights::Monitor {
+            Self::Bare
+        } else {
+            Self::Whole
+        }
     }
 }
 
-impl Parts {
-    async fn answer(self: &Arc<Self>, request: &mut Request) -> Result<Response, ApiError> {
-        let path = codeinfo_http::segments(request.path())?;
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+impl ApiState {
+    async fn dispatch_request(
+        self: &Arc<Self>,
+        request: &mut Request,
+    ) -> Result<Response, ApiError> {
+        let segments = codeinfo_http::split_path(request.path())?;
+        let path: Vec<&str> = segments.iter().map(String::as_str).collect();
         let services = &*self.services;
-        let of = route(request.method(), &path);
-        request.require(of.needed_rights())?;
-        match of {
-            Route::Asset { name } => Ok(quiet(match (self.services.find_document)(name) {
-                Some(text) => page::document(text),
-                None => page::asset(request, name).await?,
+        let route = match_route(request.method(), &path);
+        request.require_rights(route.needed_rights())?;
+        match route {
+            ApiRoute::Asset { name } => Ok(mark_quiet(match (self.services.find_document)(name) {
+                Some(text) => page::reply_document(text),
+                None => page::reply_asset(request, name).await?,
             })),
-            Route::Health => Ok(quiet(self.health(Detail::for_request(request)).await)),
-            Route::Ready => Ok(quiet(health::ready(services, Detail::for_request(request)).await?)),
-            Route::Metrics => Ok(quiet(self.metrics().await?)),
-            Route::Version => Ok(version(Detail::for_request(request))),
-            Route::StartIngest
-            | Route::IngestStatus { .. }
-            | Route::CancelIngest { .. }
-            | Route::Reembed { .. }
-            | Route::Remove { .. }
-            | Route::Roots => self.ingest(request, of).await,
-            Route::IngestedRepos => tools::ingested_repos(services).await,
-            Route::VectorSearch => {
-                let search = arguments(request, &self.search_schema).await?;
+            ApiRoute::Health => {
+                Ok(mark_quiet(self.reply_health(StatusDetail::for_request(request)).await))
+            }
+            ApiRoute::Ready => Ok(mark_quiet(
+                health::reply_ready(services, StatusDetail::for_request(request)).await?,
+            )),
+            ApiRoute::Metrics => Ok(mark_quiet(self.reply_metrics().await?)),
+            ApiRoute::Version => Ok(reply_version(StatusDetail::for_request(request))),
+            ApiRoute::StartIngest
+            | ApiRoute::IngestStatus { .. }
+            | ApiRoute::CancelIngest { .. }
+            | ApiRoute::Reembed { .. }
+            | ApiRoute::Remove { .. }
+            | ApiRoute::Roots => self.answer_ingest_route(request, route).await,
+            ApiRoute::IngestedRepos => tools::ingested_repos(services).await,
+            ApiRoute::VectorSearch => {
+                let search = parse_arguments(request, &self.search_schema).await?;
                 tools::vector_search(services, search).await
             }
-            Route::Chat => {
-                let arguments = arguments(request, &self.chat_schema).await?;
-                let turn = chat::ask(services, arguments, request.admission()).await?;
-                Ok(chat::streamed(services, turn, self.http.keep_alive))
+            ApiRoute::Chat => {
+                let arguments = parse_arguments(request, &self.chat_schema).await?;
+                let turn = chat::ask_question(services, arguments, request.auth_context()).await?;
+                Ok(chat::stream_turn(services, turn, self.http.keep_alive))
             }
-            Route::ForPage(of) => self.for_page(request, of).await,
-            Route::WebSocket => {
-                let (parts, admission) = (Arc::clone(self), request.admission().clone());
-                Ok(codeinfo_http::websocket(request, |socket| ws::talk(parts, admission, socket))?)
+            ApiRoute::ForPage(route) => self.for_page(request, route).await,
+            ApiRoute::WebSocket => {
+                let parts = Arc::clone(self);
+                let admission = request.auth_context().clone();
+                Ok(codeinfo_http::accept_websocket(request, |socket| {
+                    ws::serve_socket(parts, admission, socket)
+                })?)
             }
-            Route::ChatProviders => Ok(chat::providers(services)),
-            Route::ChatModels => chat::models(services).await,
-            Route::Mcp => {
-                let search = self.mcp.confined(request.query())?;
+            ApiRoute::ChatProviders => Ok(chat::list_providers(services)),
+            ApiRoute::ChatModels => chat::list_models(services).await,
+            ApiRoute::Mcp => {
+                let search = self.mcp.with_address_query(request.query())?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(search);
-                Ok(mcp_http::post(&endpoint, request, &self.rpc).await?)
+                Ok(mcp_http::answer_post(&endpoint, request, &self.rpc).await?)
             }
-            Route::Relay => self.relay(request),
-            Route::ToolkitMcp { .. }
-            | Route::Tools
-            | Route::Toolkit { .. }
-            | Route::CallTool { .. }
-            | Route::AllowToolkits => self.toolkits(request, of).await,
-            Route::CreateToken
-            | Route::Tokens
-            | Route::RevokeToken { .. }
-            | Route::RevokeTokens
-            | Route::MakeSessionCode
-            | Route::OpenSession
-            | Route::StoreConfig
-            | Route::StoredConfig => self.kept(request, of).await,
-            Route::NotAllowed { allow } => {
-                page::missing(request, codeinfo_http::HttpError::MethodNotAllowed { allow }).await
+            ApiRoute::Relay => self.accept_relay(request),
+            ApiRoute::ToolkitMcp { .. }
+            | ApiRoute::Tools
+            | ApiRoute::Toolkit { .. }
+            | ApiRoute::CallTool { .. }
+            | ApiRoute::AllowToolkits => self.answer_toolkit_route(request, route).await,
+            ApiRoute::CreateToken
+            | ApiRoute::Tokens
+            | ApiRoute::RevokeToken { .. }
+            | ApiRoute::RevokeTokens
+            | ApiRoute::MakeSessionCode
+            | ApiRoute::OpenSession
+            | ApiRoute::StoreConfig
+            | ApiRoute::StoredConfig => self.answer_credential_route(request, route).await,
+            ApiRoute::NotAllowed { allow } => {
+                page::reply_missing_page(request, HttpError::MethodNotAllowed { allow }).await
             }
-            Route::NotFound => {
-                page::missing(request, codeinfo_http::HttpError::RouteNotFound).await
-            }
+            ApiRoute::NotFound => page::reply_missing_page(request, HttpError::RouteNotFound).await,
         }
     }
 
-    /// Answers what is about indexing.
-    async fn ingest(&self, request: &mut Request, of: Route<'_>) -> Result<Response, ApiError> {
+    async fn answer_ingest_route(
+        &self,
+        request: &mut Request,
+        route: ApiRoute<'_>,
+    ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        match of {
-            Route::StartIngest => {
-                let start = arguments(request, &self.start_schema).await?;
-                ingest::start(services, start, request.admission().rights).await
+        match route {
+            ApiRoute::StartIngest => {
+                let start = parse_arguments(request, &self.start_schema).await?;
+                ingest::start_ingest(services, start, request.auth_context().rights).await
             }
-            Route::IngestStatus { run } => Ok(quiet(ingest::status(services, run)?)),
-            Route::CancelIngest { run } => {
+            ApiRoute::IngestStatus { run } => {
+                Ok(mark_quiet(ingest::show_run_status(services, run)?))
+            }
+            ApiRoute::CancelIngest { run } => {
                 request.refuse_other_than_json()?;
-                ingest::cancel(services, run)
+                ingest::cancel_run(services, run)
             }
-            Route::Reembed { root } => {
+            ApiRoute::Reembed { root } => {
                 request.refuse_other_than_json()?;
-                ingest::reembed(services, root).await
+                ingest::reembed_root(services, root).await
             }
-            Route::Remove { root } => {
+            ApiRoute::Remove { root } => {
                 request.refuse_other_than_json()?;
-                ingest::remove(services, root).await
+                ingest::remove_root(services, root).await
             }
-            Route::Roots => ingest::roots(services).await,
-            _ => Err(codeinfo_http::HttpError::RouteNotFound.into()),
+            ApiRoute::Roots => ingest::list_roots(services).await,
+            _ => Err(HttpError::RouteNotFound.into()),
         }
     }
 
-    /// Answers the handshake of a relay of raw search.
-    fn relay(&self, request: &mut Request) -> Result<Response, ApiError> {
+    /// Accepts the handshake of a relay for raw search.
+    fn accept_relay(&self, request: &mut Request) -> Result<Response, ApiError> {
         let search = Arc::new(self.mcp.clone());
         let endpoint = |place| match place {
-            Some(place) => Arc::new(Placed::new(search, place)) as Arc<dyn Endpoint>,
+            Some(place) => Arc::new(FolderEndpoint::new(search, place)) as Arc<dyn Endpoint>,
             None => search,
         };
-        let parts = (&self.services.relays, &self.rpc);
-        Ok(mcp_http::relay(endpoint, request, parts)?)
+        Ok(mcp_http::accept_relay(endpoint, request, &self.services.relays, &self.rpc)?)
     }
 
-    /// Answers what is about toolkits.
-    async fn toolkits(&self, request: &mut Request, of: Route<'_>) -> Result<Response, ApiError> {
+    async fn answer_toolkit_route(
+        &self,
+        request: &mut Request,
+        route: ApiRoute<'_>,
+    ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        match of {
-            Route::ToolkitMcp { name } => {
-                let bearer = request.bearer();
-                let bearer = bearer.as_ref().map(codeinfo_core::Secret::expose);
-                let turn = mcp::toolkits::Toolkits::of(&services.gateway, bearer, name).await?;
+        match route {
+            ApiRoute::ToolkitMcp { name } => {
+                let token = request.bearer();
+                let bearer = token.as_ref().map(codeinfo_core::Secret::expose);
+                let turn =
+                    mcp::toolkits::ToolkitEndpoint::for_grant(&services.gateway, bearer, name)
+                        .await?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(turn);
-                Ok(mcp_http::post(&endpoint, request, &self.rpc).await?)
+                Ok(mcp_http::answer_post(&endpoint, request, &self.rpc).await?)
             }
-            Route::Tools => toolkits::list(services, &self.mcp.about().tools, request).await,
-            Route::Toolkit { name, action } => {
+            ApiRoute::Tools => {
+                toolkits::list_toolkits(services, &self.mcp.endpoint_info().tools, request).await
+            }
+            ApiRoute::Toolkit { name, action } => {
                 request.refuse_other_than_json()?;
-                toolkits::act(services, request, (name, action)).await
+                toolkits::apply_action(services, request, name, action).await
             }
-            Route::CallTool { toolkit } => {
-                let call = arguments(request, &self.call_tool_schema).await?;
-                toolkits::call(services, request, (toolkit, call)).await
+            ApiRoute::CallTool { toolkit } => {
+                let call = parse_arguments(request, &self.call_tool_schema).await?;
+                toolkits::call_tool(services, request, toolkit, call).await
             }
-            Route::AllowToolkits => {
-                let allow = arguments(request, &self.allow_schema).await?;
-                toolkits::allow(services, request, allow).await
+            ApiRoute::AllowToolkits => {
+                let allow = parse_arguments(request, &self.allow_schema).await?;
+                toolkits::allow_toolkits(services, request, allow).await
             }
-            _ => Err(codeinfo_http::HttpError::RouteNotFound.into()),
+            _ => Err(HttpError::RouteNotFound.into()),
         }
     }
 
-    /// Answers what is about tokens, and what they keep.
-    async fn kept(&self, request: &mut Request, of: Route<'_>) -> Result<Response, ApiError> {
+    /// Answers the routes about tokens, page sessions and stored configurations.
+    async fn answer_credential_route(
+        &self,
+        request: &mut Request,
+        route: ApiRoute<'_>,
+    ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        match of {
-            Route::CreateToken => {
-                let by = tokens::bearer(request)?;
-                let create = arguments(request, &self.create_token_schema).await?;
-                tokens::create(services, by, create).await
+        match route {
+            ApiRoute::CreateToken => {
+                let by = tokens::require_bearer(request)?;
+                let create = parse_arguments(request, &self.create_token_schema).await?;
+                tokens::create_token(services, by, create).await
             }
-            Route::Tokens => tokens::list(services, &tokens::bearer(request)?),
-            Route::RevokeToken { name } => {
+            ApiRoute::Tokens => tokens::list_tokens(services, &tokens::require_bearer(request)?),
+            ApiRoute::RevokeToken { name } => {
                 request.refuse_other_than_json()?;
-                tokens::revoke(services, tokens::bearer(request)?, name).await
+                tokens::revoke_token(services, tokens::require_bearer(request)?, name).await
             }
-            Route::RevokeTokens => {
+            ApiRoute::RevokeTokens => {
                 request.refuse_other_than_json()?;
-                tokens::revoke_all(services, tokens::bearer(request)?).await
+                tokens::revoke_all(services, tokens::require_bearer(request)?).await
             }
-            Route::MakeSessionCode => {
+            ApiRoute::MakeSessionCode => {
                 request.refuse_other_than_json()?;
                 sessions::make_code(services, request)
             }
-            Route::OpenSession => {
-                let asked = arguments(request, &self.open_session_schema).await?;
-                sessions::open(services, request, asked)
+            ApiRoute::OpenSession => {
+                let asked = parse_arguments(request, &self.open_session_schema).await?;
+                sessions::open_session(services, request, asked)
             }
-            Route::StoreConfig => {
-                let who = stored::principal(request)?;
-                let config = stored::restore_secrets(services, &who, body(request).await?).await?;
-                let config = stored::checked(&self.specs, &who, config)?;
-                stored::write(services, who, config).await
+            ApiRoute::StoreConfig => {
+                let who = stored::require_principal(request)?;
+                let config =
+                    stored::restore_secrets(services, &who, read_json_body(request).await?).await?;
+                let config = stored::check_config(&self.specs, &who, config)?;
+                stored::store_config(services, who, config).await
             }
-            Route::StoredConfig => {
-                let who = stored::principal(request)?;
-                stored::read(services, who, request.query()).await
+            ApiRoute::StoredConfig => {
+                let who = stored::require_principal(request)?;
+                stored::read_config(services, who, request.query()).await
             }
-            _ => Err(codeinfo_http::HttpError::RouteNotFound.into()),
+            _ => Err(HttpError::RouteNotFound.into()),
         }
     }
 }
 
-fn version(detail: Detail) -> Response {
+fn reply_version(detail: StatusDetail) -> Response {
     let version = match detail {
-        Detail::Whole => json!({ "app": "codeinfo", "version": env!("CARGO_PKG_VERSION") }),
-        Detail::Bare => json!({ "app": "codeinfo" }),
+        StatusDetail::Whole => json!({ "app": "codeinfo", "version": env!("CARGO_PKG_VERSION") }),
+        StatusDetail::Bare => json!({ "app": "codeinfo" }),
     };
-    reply::json(StatusCode::OK, &version)
+    reply::json_response(StatusCode::OK, &version)
 }
 
 /// Reads a JSON body and validates it.
-async fn arguments<T: DeserializeOwned>(
+async fn parse_arguments<T: DeserializeOwned>(
     request: &mut Request,
     schema: &Schema,
 ) -> Result<T, ApiError> {
-    schema.read(body(request).await?).map_err(ApiError::Arguments)
+    schema.validate_and_parse(read_json_body(request).await?).map_err(ApiError::Arguments)
 }
 
-async fn body(request: &mut Request) -> Result<Value, ApiError> {
-    let body = request.json().await?;
+async fn read_json_body(request: &mut Request) -> Result<Value, ApiError> {
+    let body = request.read_json_body().await?;
     let read = serde_json::from_slice(&body);
-    Ok(read.map_err(|error| codeinfo_http::HttpError::InvalidJson(error.to_string()))?)
+    Ok(read.map_err(|error| HttpError::InvalidJson(error.to_string()))?)
 }
 
-fn quiet(mut response: Response) -> Response {
-    response.extensions_mut().insert(codeinfo_http::Quiet);
+fn mark_quiet(mut response: Response) -> Response {
+    response.extensions_mut().insert(codeinfo_http::QuietReply);
     response
 }

@@ -10,51 +10,56 @@ mod tool;
 
 use std::sync::Arc;
 
-use codeinfo_mcp::{Bounds, Endpoint, SchemaError};
+use codeinfo_mcp::{Endpoint, McpContext, SchemaError};
 use hyper::Method;
 
-use crate::mcp_http::{self, Relays};
+use crate::mcp_http::{self, RelayServices};
 use codeinfo_chat::Chat;
-use codeinfo_core::telemetry::Failures;
-use codeinfo_http::{Handler, HttpSettings, Request, Response};
-use protocol::Questions;
+use codeinfo_core::telemetry::FailureLog;
+use codeinfo_http::{HttpSettings, Request, RequestHandler, Response};
+use protocol::QuestionEndpoint;
 
-/// The handler of the MCP listener.
 #[derive(Clone)]
-pub struct Mcp {
-    questions: Questions,
-    bounds: Bounds,
-    relays: Relays,
+pub struct McpApi {
+    questions: QuestionEndpoint,
+    bounds: McpContext,
+    relays: RelayServices,
 }
 
-impl Mcp {
-    /// Builds the handler; fails only when the tool's schema is invalid.
+impl McpApi {
+    /// Builds the handler. Fails only when the tool's schema is invalid.
     pub fn new(
         chat: Chat,
         http: &HttpSettings,
-        relays: Relays,
-        failures: Failures,
+        relays: RelayServices,
+        failures: FailureLog,
     ) -> Result<Self, SchemaError> {
         Ok(Self {
-            questions: Questions::new(chat, http, relays.clone(), failures)?,
-            bounds: mcp_http::bounds(http),
+            questions: QuestionEndpoint::new(chat, http, relays.clone(), failures)?,
+            bounds: mcp_http::build_message_bounds(http),
             relays,
         })
     }
 
-    async fn exchange(&self, request: &mut Request) -> Result<Response, codeinfo_http::HttpError> {
-        // As the one who asks has it, until the server stops.
-        let questions = self.questions.asked_by(request.admission(), request.stopping());
+    async fn dispatch_request(
+        &self,
+        request: &mut Request,
+    ) -> Result<Response, codeinfo_http::HttpError> {
+        // For the caller of this request, until the server stops.
+        let questions =
+            self.questions.with_caller(request.auth_context(), request.shutdown_token());
         match (request.method(), request.path()) {
             (&Method::POST, "/" | "/mcp") => {
                 let questions: Arc<dyn Endpoint> = Arc::new(questions);
-                mcp_http::post(&questions, request, &self.bounds).await
+                mcp_http::answer_post(&questions, request, &self.bounds).await
             }
-            (&Method::GET, "/" | "/mcp") => mcp_http::get(&questions, request, &self.bounds),
-            (&Method::GET, mcp_http::PATH) => {
-                let parts = (&self.relays, &self.bounds);
-                mcp_http::relay(|place| Arc::new(questions.serve_relay(place)), request, parts)
-            }
+            (&Method::GET, "/" | "/mcp") => mcp_http::answer_get(&questions, request, &self.bounds),
+            (&Method::GET, mcp_http::PATH) => mcp_http::accept_relay(
+                |place| Arc::new(questions.serve_relay(place)),
+                request,
+                &self.relays,
+                &self.bounds,
+            ),
             (_, mcp_http::PATH) => Err(codeinfo_http::HttpError::MethodNotAllowed { allow: "GET" }),
             (_, "/" | "/mcp") => Err(codeinfo_http::HttpError::MethodNotAllowed { allow: "POST" }),
             _ => Err(codeinfo_http::HttpError::RouteNotFound),
@@ -62,8 +67,8 @@ impl Mcp {
     }
 }
 
-impl Handler for Mcp {
-    async fn answer(&self, request: &mut Request) -> Response {
-        self.exchange(request).await.unwrap_or_else(Response::from)
+impl RequestHandler for McpApi {
+    async fn handle_request(&self, request: &mut Request) -> Response {
+        self.dispatch_request(request).await.unwrap_or_else(Response::from)
     }
 }

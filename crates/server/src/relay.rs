@@ -1,7 +1,7 @@
 //! `codeinfo stdio`: MCP over standard input and output, forwarded to the one server of the data folder.
 //!
-//! A message is a line here and a frame of a WebSocket there; what it says is the server's to understand. The
-//! relay knows of a message only its id, so that it can answer when the server is lost.
+//! A message is a line here and a frame of a WebSocket there; only the server interprets it. The
+//! relay reads little more than its id, to answer it when the server is lost.
 
 mod frame;
 mod link;
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use crate::mcp_http::Relay;
+use crate::mcp_http::RelayHandshake;
 use codeinfo_core::{Secret, task::Tasks};
 use codeinfo_worktree::git::find_repository;
 use futures_util::future::{self, BoxFuture};
@@ -22,51 +22,51 @@ use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use self::{
-    link::{Link, Room},
-    streams::{Input, Line, Output},
+    link::{SendRoom, ServerLink},
+    streams::{InputLine, StdinReader, StdoutWriter},
 };
 
-/// How long the server may take to answer what can be answered at once, after the end of the input.
+/// Maximum wait for the server's last answers after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// How often a lost connection is made again for one message.
+/// Maximum number of attempts to connect for one message.
 const ATTEMPTS: usize = 20;
-/// How long a server is waited for after the end of the input.
+/// Maximum wait for a server after the end of the input.
 const LAST_WAIT: Duration = Duration::from_secs(20);
 
-/// A server that was reached.
 #[derive(Debug, Clone)]
-pub struct Reached {
-    /// The base URL of the listener to forward to, such as `http://127.0.0.1:5011`.
+pub struct ReachableServer {
+    /// Base URL of the listener to forward to, such as `http://127.0.0.1:5011`.
     pub url: String,
-    /// The owner's key, where it can be read.
+    /// The owner's key, if it can be read.
     pub key: Option<Secret>,
 }
 
-/// Finds the server of the data folder, and starts one where none runs.
-pub trait Servers: Send + Sync {
-    /// Returns a server that answers, or says why there is none.
-    fn reach(&self) -> BoxFuture<'_, Result<Reached, String>>;
+/// Finds the server of the data folder, and starts one if none runs.
+pub trait ServerLocator: Send + Sync {
+    /// Returns a server that answers, or the reason why none can be reached.
+    fn reach_server(&self) -> BoxFuture<'_, Result<ReachableServer, String>>;
 }
 
-/// Asks a server that relays started to make room for one that a person or a service starts. Returns what it says
-/// to that, or why it could not be asked: it may end. One that says nothing serves on.
-pub async fn take_over(from: &Reached) -> Option<String> {
+/// Asks a server started by a relay to stop for one started by a person or a service. Returns its
+/// refusal or the connection failure, either of which may mean that it is ending; `None` if it
+/// continues to serve.
+pub async fn take_over(from: &ReachableServer) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let asked = Relay { version, takes_over: true, ..Relay::default() };
+    let asked = RelayHandshake { version, takes_over: true, ..RelayHandshake::default() };
     let tasks = Tasks::default();
-    Link::open(from, &asked, &tasks).await.err()
+    ServerLink::open(from, &asked, &tasks).await.err()
 }
 
-/// Forwards until the input ends, or nobody takes the output.
-pub async fn relay(
-    servers: &dyn Servers,
-    relay: Relay,
+/// Forwards until the input ends or the output is closed.
+pub async fn run_relay(
+    servers: &dyn ServerLocator,
+    relay: RelayHandshake,
     home: Option<&Path>,
     max_line_bytes: usize,
     tasks: &Tasks,
 ) -> std::io::Result<()> {
-    let (input, output) = streams::open(max_line_bytes)?;
-    let mut forwarding = Forwarding {
+    let (input, output) = streams::open_streams(max_line_bytes)?;
+    let mut forwarding = RelayForwarder {
         servers,
         relay,
         home,
@@ -78,84 +78,85 @@ pub async fn relay(
         has_moved: false,
         tasks,
     };
-    // The server starts while the client still says what it is.
-    forwarding.link = forwarding.connected().await.ok();
+    // Starts the server while the client still introduces itself.
+    forwarding.link = forwarding.connect_to_server().await.ok();
     forwarding.run().await;
     forwarding.output.close().await;
     Ok(())
 }
 
-/// What happened on either side.
-enum Came {
-    Line(Option<Line>),
+enum RelayEvent {
+    Line(Option<InputLine>),
     Message(Option<String>),
 }
 
-struct Forwarding<'a> {
-    servers: &'a dyn Servers,
-    relay: Relay,
-    /// What is no repository, whatever it holds.
+struct RelayForwarder<'a> {
+    servers: &'a dyn ServerLocator,
+    relay: RelayHandshake,
+    /// Home folder, which never counts as a repository.
     home: Option<&'a Path>,
-    input: Input,
-    output: Output,
-    link: Option<Link>,
-    /// Ids, as JSON, of requests that are not answered yet.
+    input: StdinReader,
+    output: StdoutWriter,
+    link: Option<ServerLink>,
+    /// Ids, as JSON, of requests without an answer yet.
     waiting: Vec<String>,
-    /// Whether the client says which folders it works in.
+    /// True if the client can list the folders it works in.
     has_roots: bool,
-    /// Whether the server was told of another folder than the client works in now.
+    /// True if the server knows another folder than the client's current one.
     has_moved: bool,
     tasks: &'a Tasks,
 }
 
-impl Forwarding<'_> {
+impl RelayForwarder<'_> {
     async fn run(&mut self) {
         let mut ends_by: Option<Instant> = None;
         while ends_by.is_none() || self.link.is_some() {
-            let room = self.link.as_ref().map(Link::room);
+            let room = self.link.as_ref().map(ServerLink::room);
             let came = tokio::select! {
                 biased;
                 () = self.output.is_untaken() => return,
-                () = at(ends_by) => return,
-                text = next(self.link.as_mut()) => Came::Message(text),
-                line = line(&mut self.input, room), if ends_by.is_none() => Came::Line(line),
+                () = wait_until(ends_by) => return,
+                text = next_message(self.link.as_mut()) => RelayEvent::Message(text),
+                line = read_line_when_writable(&mut self.input, room), if ends_by.is_none() => RelayEvent::Line(line),
             };
             match came {
-                Came::Message(Some(text)) => self.answer(&text).await,
-                // The last answers were given.
-                Came::Message(None) if ends_by.is_some() => return,
-                Came::Message(None) => self.lose().await,
-                Came::Line(Some(Line::Text(text))) => self.forward(text).await,
-                Came::Line(Some(Line::Refused(id))) => {
-                    let id = id.as_deref().unwrap_or("null");
+                RelayEvent::Message(Some(text)) => self.forward_reply(&text).await,
+                // The server has sent its last answers.
+                RelayEvent::Message(None) if ends_by.is_some() => return,
+                RelayEvent::Message(None) => self.fail_waiting_requests().await,
+                RelayEvent::Line(Some(InputLine::Text(text))) => self.forward_message(text).await,
+                RelayEvent::Line(Some(InputLine::Refused(id))) => {
+                    let request_id = id.as_deref().unwrap_or("null");
                     let reason = "a message is not text, or has too many bytes (`MAX_BODY_BYTES`)";
-                    self.output.write(&frame::failed(id, -32600, reason)).await;
+                    self.output
+                        .write_message(&frame::build_error_reply(request_id, -32600, reason))
+                        .await;
                 }
-                Came::Line(None) => {
+                RelayEvent::Line(None) => {
                     ends_by = Some(Instant::now() + LAST_ANSWERS);
-                    self.link.iter().for_each(Link::end);
+                    self.link.iter().for_each(ServerLink::send_end);
                 }
             }
         }
     }
 
-    /// Forwards a message, over a new connection where the last one was lost.
-    async fn forward(&mut self, text: String) {
-        if let Some(roots) = frame::roots(&text) {
-            self.stand_in(&roots);
+    /// Forwards a message, over a new connection if the last one was lost.
+    async fn forward_message(&mut self, text: String) {
+        if let Some(roots) = frame::parse_roots(&text) {
+            self.adopt_root(&roots);
             return;
         }
         self.has_roots |= frame::has_roots(&text);
         if self.has_roots && frame::is_time_for_roots(&text) {
-            self.output.write(&frame::ask_for_roots()).await;
+            self.output.write_message(&frame::ask_for_roots()).await;
         }
-        let ids = frame::requests(&text);
-        if let Some(id) = frame::cancelled(&text) {
-            self.forget(&id);
+        let ids = frame::list_request_ids(&text);
+        if let Some(id) = frame::parse_cancelled_id(&text) {
+            self.remove_waiting(&id);
         }
         let mut failure = None;
         if self.link.is_none() {
-            match self.connected().await {
+            match self.connect_to_server().await {
                 Ok(link) => self.link = Some(link),
                 Err(reason) => failure = Some(reason),
             }
@@ -173,73 +174,77 @@ impl Forwarding<'_> {
                 warn!(%reason, "a message is not forwarded");
                 for id in ids {
                     let reason = format!("CodeInfo cannot be reached: {reason}");
-                    self.output.write(&frame::failed(&id, -32603, &reason)).await;
+                    self.output
+                        .write_message(&frame::build_error_reply(&id, -32603, &reason))
+                        .await;
                 }
             }
         }
     }
 
-    async fn answer(&mut self, text: &str) {
-        for id in frame::answers(text) {
-            self.forget(&id);
+    async fn forward_reply(&mut self, text: &str) {
+        for id in frame::list_answered_ids(text) {
+            self.remove_waiting(&id);
         }
-        self.output.write(text).await;
-        self.move_on();
+        self.output.write_message(text).await;
+        self.leave_outdated_link();
     }
 
-    /// Takes over the first folder of the client that is of a repository. Without one, it stays where it was started.
-    fn stand_in(&mut self, roots: &[PathBuf]) {
+    /// Adopts the first folder of the client that belongs to a repository. Without one, keeps the
+    /// folder where the relay was started.
+    fn adopt_root(&mut self, roots: &[PathBuf]) {
         let folder = roots.iter().find_map(|folder| find_repository(folder, self.home));
         if folder.is_some() && folder != self.relay.folder {
             self.relay.folder = folder;
             self.has_moved = true;
-            self.move_on();
+            self.leave_outdated_link();
         }
     }
 
-    /// Leaves a connection that was told of another folder, once nobody waits for an answer over it.
-    fn move_on(&mut self) {
+    /// Leaves a connection that knows another folder, once no request waits for an answer over it.
+    fn leave_outdated_link(&mut self) {
         if self.has_moved && self.waiting.is_empty() {
             self.has_moved = false;
             self.link = None;
         }
     }
 
-    /// From now on nobody waits for an answer to this request.
-    fn forget(&mut self, id: &str) {
+    /// Forgets a request that needs no answer any more.
+    fn remove_waiting(&mut self, id: &str) {
         if let Some(place) = self.waiting.iter().position(|waiting| waiting == id) {
             self.waiting.swap_remove(place);
         }
     }
 
-    /// The server has ended, or was ended: what it worked on has no other answer.
-    async fn lose(&mut self) {
+    /// Answers the waiting requests with an error, because the server that worked on them has
+    /// ended.
+    async fn fail_waiting_requests(&mut self) {
         self.link = None;
         for id in std::mem::take(&mut self.waiting) {
             let reason = "the CodeInfo server ended while it worked on this; ask again";
-            self.output.write(&frame::failed(&id, -32603, reason)).await;
+            self.output.write_message(&frame::build_error_reply(&id, -32603, reason)).await;
         }
     }
 
-    /// Connects to a server, as long as somebody may wait for that.
-    async fn connected(&self) -> Result<Link, String> {
+    /// Connects to a server, as long as the client may wait for it.
+    async fn connect_to_server(&self) -> Result<ServerLink, String> {
         let nobody_waits = async {
-            self.input.ended().await;
+            self.input.wait_for_end().await;
             tokio::time::sleep(LAST_WAIT).await;
         };
         tokio::select! {
-            connected = self.tried() => connected,
+            connected = self.connect_with_retries() => connected,
             () = nobody_waits => Err("it took too long".to_owned()),
             () = self.output.is_untaken() => Err("nobody takes the output".to_owned()),
         }
     }
 
-    /// Connects to a server. One that is found may be about to end.
-    async fn tried(&self) -> Result<Link, String> {
+    /// Connects to a server with retries, because a server that is found may be about to end.
+    async fn connect_with_retries(&self) -> Result<ServerLink, String> {
         let mut reasons = VecDeque::new();
         for _ in 0..ATTEMPTS {
-            let reached = self.servers.reach().await?;
-            match Link::open(&reached, &self.relay, self.tasks).await {
+            let reached = self.servers.reach_server().await?;
+            match ServerLink::open(&reached, &self.relay, self.tasks).await {
                 Ok(link) => return Ok(link),
                 Err(reason) => reasons.push_back(reason),
             }
@@ -249,26 +254,29 @@ impl Forwarding<'_> {
     }
 }
 
-/// Returns the next line of the input, once it can be forwarded: meanwhile what comes back is read.
-async fn line(input: &mut Input, room: Option<Room>) -> Option<Line> {
+/// Returns the next line of the input once it can be forwarded, so that replies are read meanwhile.
+async fn read_line_when_writable(
+    input: &mut StdinReader,
+    room: Option<SendRoom>,
+) -> Option<InputLine> {
     if let Some(room) = room {
-        room.wait().await;
+        room.wait_for_room().await;
     }
-    input.line().await
+    input.next_line().await
 }
 
-/// Waits for a moment; forever where there is none.
-async fn at(moment: Option<Instant>) {
+/// Waits for a moment; forever without one.
+async fn wait_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => future::pending().await,
     }
 }
 
-/// Waits for the next message of the server; forever where there is none.
-async fn next(link: Option<&mut Link>) -> Option<String> {
+/// Waits for the next message of the server; forever without a connection.
+async fn next_message(link: Option<&mut ServerLink>) -> Option<String> {
     match link {
-        Some(link) => link.next().await,
+        Some(link) => link.next_message().await,
         None => future::pending().await,
     }
 }

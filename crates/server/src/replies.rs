@@ -1,4 +1,5 @@
-//! What the main HTTP API replies, as the server writes it and the command line reads it. Field names are a wire promise.
+//! Replies of the main HTTP API, written by the server and read by the command line. Field names
+//! are a wire promise.
 
 mod chat;
 mod conversations;
@@ -14,27 +15,31 @@ mod tokens;
 mod toolkits;
 
 pub use chat::{
-    Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered, Warned,
+    ChatFrame, ErrorFrame, FilesFrame, FinalFrame, TextFrame, ThreadFrame, ToolOrigin,
+    ToolRequestFrame, ToolResultFrame, WarningFrame,
 };
-pub use codeinfo_toolkits::Source;
+pub use codeinfo_toolkits::ToolEntrySource;
 pub use conversations::{
-    AboutConversation, Asked, Conversations, Deleted, DeletedAll, ListedConversation,
-    NumberedFrame, TurnBegun, TurnStands, WholeConversation, WholeTurn,
+    AboutConversation, ConversationsReply, DeleteAllReply, DeleteConversationReply,
+    ListedConversation, NumberedFrame, QuestionFrame, StartTurnReply, TurnStatus,
+    WholeConversation, WholeTurn,
 };
-pub use folders::{Folders, ListedFolder, PageConfig};
+pub use folders::{FoldersReply, ListedFolder, PageConfig};
 pub use health::{
-    CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
-    UnreadRepo, WholeHealth,
+    CodexHealth, EmbedderHealth, ExcludedRepo, HealthReply, HealthStatus, McpHealth, SandboxHealth,
+    StoreHealth, ToolkitHealth,
 };
-pub use listing::{ListedHit, Listing, Part};
-pub use map::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn};
+pub use listing::{ListedHit, ScorePart, SearchListing};
+pub use map::{FileMap, FolderMap, MapFile, MapFolder, MapLink};
 pub use repository::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository};
 pub use roots::{
-    Adds, ListedRoot, OmittedCount, Removed, RemovedRoot, Repo, Repos, Roots, Started,
+    IngestedRepo, IngestedRepos, ListedRoot, OmittedCount, RemoveRootReply, RemovedRoot,
+    RepoAdditions, RootsReply, StartRunReply,
 };
-pub use settings::{ListedFailure, ListedSetting, RecentFailures, Settings};
-pub use source::{LineShown, SourceShown};
+pub use settings::{ListedFailure, ListedSetting, RecentFailures, SettingsReply};
+pub use source::{SourceLine, SourceLines};
 pub use tokens::{
-    ConfigStored, ListedToken, Revoked, SessionCode, SessionOpened, TokenList, TokenMade,
+    CreateTokenReply, ListedToken, OpenSessionReply, RevokeTokensReply, SessionCode,
+    StoreConfigReply, TokenList,
 };
 pub use toolkits::{AllowedFile, ProposedToolkit, ToolAnswer};

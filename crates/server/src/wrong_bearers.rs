@@ -1,4 +1,4 @@
-//! Counts wrong bearers by peer, so that who guesses is refused with a wait and fills no log.
+//! Counts wrong bearers by peer, so that guessing leads to waits and fills no log.
 
 use std::{
     net::IpAddr,
@@ -7,50 +7,51 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_http::{Asked, HttpError};
+use codeinfo_http::{AuthRequest, HttpError};
 use lru::LruCache;
 use tracing::warn;
 
-/// Wrong bearers of one peer within [`WINDOW`] that are refused without a wait.
+/// Maximum number of wrong bearers of one peer within [`WINDOW`] that are refused without a wait.
 const MAX_WRONG: u32 = 20;
 const WINDOW: Duration = Duration::from_mins(1);
-/// Most peers that are remembered. The one that was silent for longest is forgotten.
+/// Maximum number of remembered peers; the one that was silent for longest is forgotten first.
 const MAX_PEERS: NonZero<usize> = NonZero::new(1024).unwrap();
-/// Bits of an IPv6 address that a network assigns: one client may have all addresses that share them.
+/// Bits of an IPv6 address that a network assigns; one client may have all addresses that share
+/// them.
 const NETWORK_BITS: u32 = 64;
 
 const UNKNOWN: &str = "the token is not known; it may have been revoked";
 
-/// The wrong bearers of the last minute. A right one is never counted, and never refused for others.
+/// Wrong bearers of the last minute. A right one is neither counted nor refused because of others.
 #[derive(Debug)]
-pub struct WrongBearers(Mutex<Counts>);
+pub struct WrongBearers(Mutex<BearerCounts>);
 
 #[derive(Debug)]
-struct Counts {
-    peers: LruCache<Peer, Window>,
-    /// When the last line was logged, and how many wrong bearers came since.
+struct BearerCounts {
+    peers: LruCache<PeerKey, PeerWindow>,
+    /// Time of the last log line; `unlogged` counts the wrong bearers since.
     logged_at: Option<Instant>,
     unlogged: u64,
 }
 
-/// An address, and on loopback whether the connection is of another account.
-type Peer = (Option<IpAddr>, bool);
+/// Address, and for loopback whether the connection belongs to another account.
+type PeerKey = (Option<IpAddr>, bool);
 
 /// Wrong bearers of one peer since `began_at`.
 #[derive(Debug)]
-struct Window {
+struct PeerWindow {
     began_at: Instant,
     count: u32,
 }
 
 impl WrongBearers {
-    /// Counts the wrong bearer of a request, and returns the refusal.
-    pub fn refuse(&self, asked: Asked<'_>) -> HttpError {
+    /// Counts the wrong bearer of a request and returns the refusal.
+    pub fn refuse_bearer(&self, asked: AuthRequest<'_>) -> HttpError {
         let now = Instant::now();
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.log(asked, now);
-        let peer = (asked.peer_address.map(network), asked.is_another_account);
-        let new = || Window { began_at: now, count: 0 };
+        counts.log_wrong_bearers(asked, now);
+        let peer = (asked.peer_address.map(mask_to_network), asked.is_another_account);
+        let new = || PeerWindow { began_at: now, count: 0 };
         let window = counts.peers.get_or_insert_mut(peer, new);
         if now.duration_since(window.began_at) >= WINDOW {
             *window = new();
@@ -67,13 +68,13 @@ impl WrongBearers {
 impl Default for WrongBearers {
     fn default() -> Self {
         let peers = LruCache::new(MAX_PEERS);
-        Self(Mutex::new(Counts { peers, logged_at: None, unlogged: 0 }))
+        Self(Mutex::new(BearerCounts { peers, logged_at: None, unlogged: 0 }))
     }
 }
 
-impl Counts {
-    /// Logs the first wrong bearer, and later ones together, once in [`WINDOW`].
-    fn log(&mut self, asked: Asked<'_>, now: Instant) {
+impl BearerCounts {
+    /// Logs the first wrong bearer; logs later ones together, once per [`WINDOW`].
+    fn log_wrong_bearers(&mut self, asked: AuthRequest<'_>, now: Instant) {
         self.unlogged += 1;
         if self.logged_at.is_some_and(|at| now.duration_since(at) < WINDOW) {
             return;
@@ -85,8 +86,8 @@ impl Counts {
     }
 }
 
-/// Returns the address, or the first one of its network where one client may have a whole network.
-fn network(address: IpAddr) -> IpAddr {
+/// Returns the address, or the first address of its network if one client may have a whole network.
+fn mask_to_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => {

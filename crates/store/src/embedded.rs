@@ -93,7 +93,7 @@ impl EmbeddedEngine {
         let turn = Arc::clone(&self.order).lock_owned().await;
         let index = Arc::clone(&self.index);
         // Not in a process that ends after one command.
-        let may_merge = self.background_merge && !self.tasks.stopping().is_cancelled();
+        let may_merge = self.background_merge && !self.tasks.stop_token().is_cancelled();
         let work = move || {
             change(&index)?;
             if may_merge {
@@ -109,7 +109,7 @@ impl EmbeddedEngine {
 
 impl Drop for EmbeddedEngine {
     fn drop(&mut self) {
-        if !self.tasks.stopping().is_cancelled() {
+        if !self.tasks.stop_token().is_cancelled() {
             self.index.wait_for_merging();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse};
+use codeinfo_core::{FileRecord, Host, Root, RootId, TermVector};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
@@ -41,7 +41,7 @@ pub trait Engine: Send + Sync {
     /// Returns stored chunks: a page in order of id, or those with given ids in no fixed order.
     fn chunks(&self, selection: ChunkSelection) -> StoreFuture<'_, Vec<StoredChunk>>;
 
-    /// Counts the chunks of an owner, or all, exactly.
+    /// IndexCounts the chunks of an owner, or all, exactly.
     fn count(&self, owner: Option<RootId>) -> StoreFuture<'_, u64>;
 
     /// Finds the best chunks for a query, best first; those with equal scores are ordered by id.
@@ -161,7 +161,7 @@ pub enum QueryTarget {
     /// The sum over shared terms of both weights times the term's inverse document frequency,
     /// ln(1 + (n - d + 0.5) / (d + 0.5)) with n chunks in the engine, of any root, of which d have
     /// the term. Chunks that share no term are not found.
-    Terms(Sparse),
+    Terms(TermVector),
 }
 
 /// Chunks that a search compares.
@@ -178,7 +178,7 @@ pub enum ChunkScope {
 /// Ids of some chunks that are stored under an owner.
 #[derive(Debug, Clone)]
 pub struct ChunkSet {
-    /// The owner; see [`Root::owner`].
+    /// The owner; see [`Root::chunk_owner`].
     pub owner: RootId,
     /// Ids of the chunks.
     pub ids: Arc<HashSet<Uuid>>,
@@ -191,7 +191,7 @@ impl ChunkQuery {
     }
 
     /// Finds the chunks that share the most term weight with `terms`.
-    pub fn lexical(terms: Sparse, scope: impl Into<ChunkScope>, limit: usize) -> Self {
+    pub fn lexical(terms: TermVector, scope: impl Into<ChunkScope>, limit: usize) -> Self {
         Self { target: QueryTarget::Terms(terms), scope: scope.into(), limit }
     }
 }

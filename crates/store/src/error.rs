@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 use codeinfo_index::IndexError;
 
 /// A failure of a store.
@@ -128,12 +128,12 @@ impl StoreError {
     }
 
     /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Index(IndexError::ModelMismatch { .. }) => Code::EmbedModelMismatch,
+            Self::Index(IndexError::ModelMismatch { .. }) => ErrorCode::EmbedModelMismatch,
             Self::Unopened(error) => error.code(),
-            Self::InvalidChunk { .. } => Code::Internal,
-            Self::Leased { .. } => Code::Busy,
+            Self::InvalidChunk { .. } => ErrorCode::Internal,
+            Self::Leased { .. } => ErrorCode::Busy,
             Self::Held { .. }
             | Self::PathsMismatch { .. }
             | Self::NotYet { .. }
@@ -142,7 +142,7 @@ impl StoreError {
             | Self::Denied { .. }
             | Self::LeaseLost { .. }
             | Self::Folder { .. }
-            | Self::Index(_) => Code::StoreUnavailable,
+            | Self::Index(_) => ErrorCode::StoreUnavailable,
         }
     }
 }

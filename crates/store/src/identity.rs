@@ -4,7 +4,7 @@ use std::{path::Path, process};
 
 use codeinfo_core::{
     Host,
-    atomic::{self, Readers},
+    atomic::{self, FileAccess},
 };
 use uuid::Uuid;
 
@@ -31,12 +31,12 @@ impl ProcessIdentity {
     pub fn read_or_create(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
         let failed = |source| StoreError::io(&path, source);
-        let bytes = atomic::read(&path, Readers::AsUsual).map_err(failed)?;
+        let bytes = atomic::read_if_exists(&path, FileAccess::AsUsual).map_err(failed)?;
         let known = bytes.and_then(|bytes| Uuid::try_parse_ascii(&bytes).ok());
         let instance = known.unwrap_or_else(Uuid::new_v4);
         if known.is_none() {
             let bytes = instance.to_string().into_bytes();
-            atomic::replace(&path, &bytes, Readers::Owner).map_err(failed)?;
+            atomic::write_atomically(&path, &bytes, FileAccess::Owner).map_err(failed)?;
         }
         // A copy of the folder on another machine has another identity.
         let host = sysinfo::System::host_name().unwrap_or_else(|| "an unnamed machine".to_owned());

@@ -7,7 +7,7 @@ use std::{
     process,
 };
 
-use codeinfo_core::atomic::{self, Readers};
+use codeinfo_core::atomic::{self, FileAccess};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -105,7 +105,7 @@ impl DataDirLock {
 /// behind. A lock of this process counts.
 pub fn find_lock_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreError> {
     let path = data_dir.join(ALIVE);
-    let alive = match atomic::open(&path, File::options().read(true)) {
+    let alive = match atomic::open_regular_file(&path, File::options().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(explain_io_error(data_dir, &path, error)),
@@ -120,7 +120,8 @@ pub fn find_lock_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreErro
 fn open_lock_file(data_dir: &Path, path: &Path) -> Result<File, StoreError> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
-    atomic::open(path, &mut options).map_err(|error| explain_io_error(data_dir, path, error))
+    atomic::open_regular_file(path, &mut options)
+        .map_err(|error| explain_io_error(data_dir, path, error))
 }
 
 /// Describes why a file cannot be used; if the folder is the reason, names the setting.
@@ -136,7 +137,7 @@ fn explain_io_error(data_dir: &Path, path: &Path, error: io::Error) -> StoreErro
 
 fn read_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreError> {
     let path = data_dir.join(HOLDER);
-    let read = atomic::read(&path, Readers::AsUsual);
+    let read = atomic::read_if_exists(&path, FileAccess::AsUsual);
     match read.map_err(|source| StoreError::io(&path, source))? {
         Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
         None => Ok(None),
@@ -148,9 +149,11 @@ fn write_holder(data_dir: &Path, holder: &LockHolder) -> Result<(), StoreError> 
     let path = data_dir.join(HOLDER);
     let mut bytes = serde_json::to_vec(holder)?;
     bytes.resize(bytes.len().max(HOLDER_BYTES), b' ');
-    let Err(error) = atomic::replace(&path, &bytes, Readers::Owner) else { return Ok(()) };
+    let Err(error) = atomic::write_atomically(&path, &bytes, FileAccess::Owner) else {
+        return Ok(());
+    };
     let overwrite = || {
-        let mut file = atomic::open(&path, File::options().write(true))?;
+        let mut file = atomic::open_regular_file(&path, File::options().write(true))?;
         if file.metadata()?.len() != bytes.len() as u64 {
             return Err(io::ErrorKind::StorageFull.into());
         }

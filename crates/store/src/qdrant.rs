@@ -83,7 +83,7 @@ impl QdrantEngine {
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
         let server = Arc::new(QdrantServer {
-            link: QdrantLink::new(settings, tasks.stopping().clone())?,
+            link: QdrantLink::new(settings, tasks.stop_token().clone())?,
             settings: settings.clone(),
             model: EmbeddingModel { id: model.to_owned(), dimensions },
             on_mismatch,
@@ -353,7 +353,7 @@ impl Engine for QdrantEngine {
             Change::RemoveChunks(ids) => self.delete_by_id(CollectionKind::Chunks, &ids),
             // Acknowledged writes are in the server's log, and the server optimizes by itself.
             Change::Flush => async {
-                if !self.tasks.stopping().is_cancelled() {
+                if !self.tasks.stop_token().is_cancelled() {
                     self.server.build_graph().await;
                 }
                 Ok(())
@@ -385,6 +385,6 @@ impl Engine for QdrantEngine {
     }
 
     fn stall(&self) -> Option<String> {
-        self.server.link.stalls.reason()
+        self.server.link.stalls.latest_reason()
     }
 }

@@ -8,7 +8,7 @@ mod tests;
 
 use std::{future::Future, sync::Arc};
 
-use codeinfo_core::{FileRecord, Host, Root, RootId, Sparse, task::Tasks};
+use codeinfo_core::{FileRecord, Host, Root, RootId, TermVector, task::Tasks};
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
@@ -187,7 +187,7 @@ impl Store {
         })
     }
 
-    /// Reads the chunks of an owner (see [`Root::owner`]) like [`Self::chunks`], including those that no root has.
+    /// Reads the chunks of an owner (see [`Root::chunk_owner`]) like [`Self::chunks`], including those that no root has.
     pub fn chunks_of_owner(
         &self,
         owner: RootId,
@@ -198,7 +198,7 @@ impl Store {
         self.read(move |trees| async move { trees.engine().chunks(page()).await })
     }
 
-    /// Counts the chunks of a root, or all, exactly.
+    /// IndexCounts the chunks of a root, or all, exactly.
     pub fn count(&self, root: Option<RootId>) -> StoreFuture<'_, u64> {
         self.read(move |trees| async move { trees.count(root).await })
     }
@@ -214,7 +214,7 @@ impl Store {
     /// Finds all chunks that have one of `terms`, best first; `None` if one read cannot return them all.
     pub fn chunks_with_terms(
         &self,
-        terms: Sparse,
+        terms: TermVector,
         root: Option<RootId>,
     ) -> StoreFuture<'_, Option<Vec<ScoredChunk>>> {
         let read = move |trees: SharedTrees| {

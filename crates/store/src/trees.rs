@@ -1,12 +1,12 @@
 //! Gives each root its own view of the chunks that the worktrees of a repository share.
 //!
-//! Worktrees hold mostly the same files. A chunk is stored once for a repository, under its [`Root::owner`]; a root
+//! Worktrees hold mostly the same files. A chunk is stored once for a repository, under its [`Root::chunk_owner`]; a root
 //! has records of its files, and has a chunk while its record of the chunk's path names the chunk's version. Search
 //! results are looked up by that, and more are requested where many belong to other roots. A chunk is removed when no
 //! root needs it any more. Engines know nothing of this.
 //!
 //! In a git repository, former versions of files are kept for a week, so that switching back to a branch embeds nothing:
-//! their records are stored under [`RootId::former`], which no search reads.
+//! their records are stored under [`RootId::former_record_ids`], which no search reads.
 
 mod family;
 mod ids;

@@ -1,5 +1,6 @@
-//! Which files of repositories may name toolkits: those whose content a person has allowed. Indexed code never
-//! starts a program by itself.
+//! Allowlist of repository files that may configure toolkits.
+//!
+//! A person must allow the exact content of a file, so that indexed code never starts a program by itself.
 
 use std::{
     collections::BTreeMap,
@@ -8,65 +9,66 @@ use std::{
 };
 
 use codeinfo_codex::NetworkAccess;
-use codeinfo_core::{Secret, error::Code, plain_line};
+use codeinfo_core::{Secret, error::ErrorCode, plain_line};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    kept::{Kept, KeptError},
-    layers::{Found, REPOSITORY_FILE, find_repository},
+    kept::{DecisionFile, DecisionFileError},
+    layers::{REPOSITORY_FILE, RepositoryToolkitFile, find_repository},
 };
 use crate::spec::{
-    AllowedTools, Entry, SpecReader, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
+    AllowedTools, SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSandbox, ToolkitSpec,
+    ToolkitTransport,
 };
 
-/// Most files that are allowed at a time.
+/// Maximum number of allowed files.
 const MAX_FILES: usize = 1024;
 
-/// The files that are allowed, in `DATA_DIR/toolkits/allowed.json`.
+/// Allowlist, stored in `DATA_DIR/toolkits/allowed.json`.
 #[derive(Debug)]
-pub struct Allowed {
-    kept: Kept<Files>,
+pub struct ToolkitAllowlist {
+    kept: DecisionFile<AllowedDigests>,
 }
 
-/// The SHA-256 of each file, by its path without links.
+/// SHA-256 of each allowed file by its canonical path.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Files {
+struct AllowedDigests {
     files: BTreeMap<String, String>,
 }
 
-/// Whether a file is allowed.
+/// Status of a file in the allowlist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum AllowlistStatus {
     Allowed,
-    /// It never was.
+    /// The file was never allowed.
     New,
-    /// It was, with another content.
+    /// The file was allowed with different content.
     Changed,
 }
 
-/// What allowing a repository's file allows: for a person to read first.
+/// Contents of a repository's file for a person to review before allowing it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
+pub struct AllowProposal {
     pub file: PathBuf,
-    pub standing: Standing,
-    pub toolkits: Vec<Proposed>,
-    found: Found,
+    pub standing: AllowlistStatus,
+    pub toolkits: Vec<ToolkitPreview>,
+    found: RepositoryToolkitFile,
 }
 
-/// One toolkit of a repository's file.
+/// Summary of one toolkit in a repository's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposed {
+pub struct ToolkitPreview {
     pub name: ToolkitName,
     pub enabled: bool,
-    /// The command with its arguments as they are written, without what the environment puts in; or the address. One line.
+    /// Command line, or URL, on one line, with variables unexpanded.
     pub runs: String,
-    /// The variables or the headers that it is given, as `NAME=VALUE`, as they are written.
+    /// Environment variables or headers as `NAME=VALUE`, with variables unexpanded.
     pub given: Vec<String>,
-    /// What it may do beyond what a toolkit may by default, each in a few words.
+    /// Permissions beyond the defaults, each in a few words.
     pub beyond: Vec<String>,
 }
 
-/// A repository's file cannot be allowed.
+/// Errors of allowing a repository's file.
 #[derive(Debug, thiserror::Error)]
 pub enum AllowError {
     #[error("no `{REPOSITORY_FILE}` in a repository at `{}`", .0.display())]
@@ -76,44 +78,51 @@ pub enum AllowError {
     #[error("`{}` has faults: {}", path.display(), faults.join("; "))]
     Invalid { path: PathBuf, faults: Vec<String> },
     #[error(transparent)]
-    Kept(#[from] KeptError),
+    Kept(#[from] DecisionFileError),
 }
 
 impl AllowError {
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound(_) | Self::Unreadable { .. } | Self::Invalid { .. } => {
-                Code::ValidationFailed
+                ErrorCode::ValidationFailed
             }
             Self::Kept(cause) => cause.code(),
         }
     }
 }
 
-impl Proposal {
+impl AllowProposal {
     /// Returns the SHA-256 of the file as it was read.
     pub fn digest(&self) -> String {
         self.found.digest()
     }
 }
 
-impl Allowed {
+impl ToolkitAllowlist {
     pub fn new(data_dir: &Path) -> Self {
-        Self { kept: Kept::new(data_dir, "allowed.json") }
+        Self { kept: DecisionFile::new(data_dir, "allowed.json") }
     }
 
-    /// Returns whether a file is allowed as it was read.
-    pub fn standing(&self, found: &Found) -> Result<Standing, KeptError> {
+    /// Checks a file, with the content that was read, against the allowlist.
+    pub fn check_file(
+        &self,
+        found: &RepositoryToolkitFile,
+    ) -> Result<AllowlistStatus, DecisionFileError> {
         let files = self.kept.read()?.files;
-        Ok(match files.get(&key(found)) {
-            Some(digest) if *digest == found.digest() => Standing::Allowed,
-            Some(_) => Standing::Changed,
-            None => Standing::New,
+        Ok(match files.get(&build_file_key(found)) {
+            Some(digest) if *digest == found.digest() => AllowlistStatus::Allowed,
+            Some(_) => AllowlistStatus::Changed,
+            None => AllowlistStatus::New,
         })
     }
 
-    /// Returns what the repository that `path` is in wants to have allowed. A file with faults cannot be.
-    pub fn proposal(&self, path: &Path, reader: &SpecReader) -> Result<Proposal, AllowError> {
+    /// Builds the proposal for the repository that contains `path`. Fails if its file has faults.
+    pub fn build_proposal(
+        &self,
+        path: &Path,
+        reader: &SpecReader,
+    ) -> Result<AllowProposal, AllowError> {
         let found = match find_repository(path) {
             Ok(Some(found)) => found,
             Ok(None) => return Err(AllowError::NotFound(path.to_owned())),
@@ -123,21 +132,24 @@ impl Allowed {
             .as_written(&found.text, &found.root)
             .map_err(|faults| AllowError::Invalid { path: found.file.clone(), faults })?;
         let toolkits = document.toolkits.unwrap_or_default();
-        Ok(Proposal {
+        Ok(AllowProposal {
             file: found.file.clone(),
-            standing: self.standing(&found)?,
-            toolkits: toolkits.into_iter().map(|(name, entry)| proposed(name, &entry)).collect(),
+            standing: self.check_file(&found)?,
+            toolkits: toolkits
+                .into_iter()
+                .map(|(name, entry)| preview_toolkit(name, &entry))
+                .collect(),
             found,
         })
     }
 
-    /// Allows what was proposed. A file that has changed since then is not allowed by it.
-    pub fn allow(&self, proposal: &Proposal) -> Result<(), KeptError> {
+    /// Allows the content of the proposal. A later change of the file is not allowed.
+    pub fn accept_proposal(&self, proposal: &AllowProposal) -> Result<(), DecisionFileError> {
         let path = self.kept.path().to_owned();
-        self.kept.change(|kept| {
-            let key = key(&proposal.found);
+        self.kept.update(|kept| {
+            let key = build_file_key(&proposal.found);
             if !kept.files.contains_key(&key) && kept.files.len() >= MAX_FILES {
-                return Err(KeptError::Full { path, max: MAX_FILES, what: "files" });
+                return Err(DecisionFileError::Full { path, max: MAX_FILES, what: "files" });
             }
             kept.files.insert(key, proposal.found.digest());
             Ok(())
@@ -145,40 +157,46 @@ impl Allowed {
     }
 }
 
-/// Returns the path; of one that is not UTF-8 all bytes, or two files could share it.
-fn key(found: &Found) -> String {
+/// Returns the path as a key. A path that is not UTF-8 is escaped, so that two files cannot share a key.
+fn build_file_key(found: &RepositoryToolkitFile) -> String {
     let bytes = || found.file.as_os_str().as_encoded_bytes().escape_ascii().to_string();
     found.file.to_str().map_or_else(bytes, str::to_owned)
 }
 
-fn proposed(name: ToolkitName, entry: &Entry) -> Proposed {
+fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPreview {
     let beyond = match entry {
-        Entry::Is(spec) => beyond(spec),
-        Entry::Off | Entry::Broken(_) => Vec::new(),
+        ToolkitDocumentEntry::Is(spec) => list_extra_permissions(spec),
+        ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => Vec::new(),
     };
     let (enabled, runs, given) = match entry {
-        Entry::Is(spec) => match &spec.transport {
-            Transport::Stdio { command, args, env, working_dir: _ } => {
-                (spec.enabled, line(command, args), env.iter().map(said).collect())
+        ToolkitDocumentEntry::Is(spec) => match &spec.transport {
+            ToolkitTransport::Stdio { command, args, env, working_dir: _ } => {
+                (spec.enabled, format_command_line(command, args), format_variables(env))
             }
-            Transport::Http { url, headers } => {
-                (spec.enabled, plain_line(url), headers.iter().map(said).collect())
+            ToolkitTransport::Http { url, headers } => {
+                (spec.enabled, plain_line(url), format_variables(headers))
             }
         },
-        Entry::Off | Entry::Broken(_) => (false, String::new(), Vec::new()),
+        ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => {
+            (false, String::new(), Vec::new())
+        }
     };
-    Proposed { name, enabled, runs, given, beyond }
+    ToolkitPreview { name, enabled, runs, given, beyond }
 }
 
-/// A variable as the file has it: a value may name a program, too.
-fn said((name, value): (&String, &Secret)) -> String {
+fn format_variables(variables: &BTreeMap<String, Secret>) -> Vec<String> {
+    variables.iter().map(|(name, value)| format_variable(name, value)).collect()
+}
+
+/// Formats a variable with its value, because a value may name a program.
+fn format_variable(name: &str, value: &Secret) -> String {
     plain_line(&format!("{name}={}", value.expose()))
 }
 
-/// Says what a toolkit may do that others may not by default.
-fn beyond(spec: &ToolkitSpec) -> Vec<String> {
+/// Lists the permissions of a toolkit beyond the defaults.
+fn list_extra_permissions(spec: &ToolkitSpec) -> Vec<String> {
     let mut beyond = Vec::new();
-    if let Transport::Stdio { working_dir, .. } = &spec.transport {
+    if let ToolkitTransport::Stdio { working_dir, .. } = &spec.transport {
         match spec.sandbox {
             ToolkitSandbox::ReadOnly => {}
             ToolkitSandbox::WorkspaceWrite => beyond.push("writes its working folder".to_owned()),
@@ -199,15 +217,15 @@ fn beyond(spec: &ToolkitSpec) -> Vec<String> {
             beyond.push("all its tools may be called, also those that change things".to_owned());
         }
         AllowedTools::Named(tools) => {
-            let tools: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
-            beyond.push(format!("these tools may be called: {}", tools.join(", ")));
+            let names: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
+            beyond.push(format!("these tools may be called: {}", names.join(", ")));
         }
     }
     beyond
 }
 
-/// Returns a command as a shell would take it, so that what is one argument is seen as one.
-fn line(command: &str, args: &[String]) -> String {
+/// Formats a command line with shell quoting, which shows the limits of each argument.
+fn format_command_line(command: &str, args: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     let word = |word: &str| {
         if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! One call of a tool of a toolkit, from the model's arguments to the text that it reads.
+//! Executes one call of a toolkit's tool, from the model's arguments to the text for the model.
 
 use std::{
     path::PathBuf,
@@ -8,104 +8,115 @@ use std::{
 
 use codeinfo_core::{
     Principal,
-    telemetry::{Outcome, REQUEST, ToolCall, milliseconds},
+    telemetry::{OutcomeLabel, REQUEST, ToolCallLabel, to_milliseconds},
 };
-use codeinfo_mcp::ToolResult;
+use codeinfo_mcp::McpToolResult;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use tracing::{debug, info};
 
 use super::{
-    Gateway,
-    cache::Key,
+    ToolkitGateway,
+    cache::ToolResultKey,
     discovery::nearest_names,
     grants::Grant,
-    layers::Origin,
-    member::{Member, Offer, Offers},
+    layers::ToolkitOrigin,
+    member::{OfferedTool, ToolOffers, ToolkitHandle},
     paths, quote, text,
 };
 use crate::{
     connection::ToolkitError,
-    spec::{ToolkitSandbox, Transport},
+    spec::{ToolkitSandbox, ToolkitTransport},
 };
 
-/// What a model reads once its calls are used up.
-/// Longest check of arguments against a schema; it takes microseconds.
+/// Maximum time to validate arguments against a schema; it takes microseconds.
 const MAX_VALIDATION: Duration = Duration::from_secs(5);
-/// Most characters of what is wrong with arguments: names in it are the toolkit's.
+/// Maximum characters of reported faults, because they contain names that the toolkit chose.
 const MAX_FAULTS_CHARS: usize = 2000;
-/// How much longer than its limit a call may take in all; Codex waits a little longer still.
+/// Time that a whole call may exceed its limit. Codex waits slightly longer.
 const MARGIN: Duration = Duration::from_secs(10);
+/// Result text once the calls of a turn are used up.
 const LIMIT: &str = "step limit reached; answer with what you have";
 
-/// How a call ended.
-pub(super) struct Ended {
-    /// `ok`, or why there is no result: a label of metrics.
+/// Outcome of a call.
+pub(super) struct CallOutcome {
+    /// `ok`, or the reason for having no result; used as a metrics label.
     outcome: &'static str,
     text: String,
 }
 
-impl Ended {
+impl CallOutcome {
     fn new(outcome: &'static str, text: impl Into<String>) -> Self {
         Self { outcome, text: text.into() }
     }
 }
 
-impl Gateway {
-    /// Calls a tool of `member` for a turn. Whatever is wrong is a result that says what to do.
-    pub async fn call(
+impl ToolkitGateway {
+    /// Calls a tool of `member` for a turn. A failure becomes an error result that tells the model what to do.
+    pub async fn call_tool(
         &self,
         grant: &Grant,
-        member: &Member,
+        member: &ToolkitHandle,
         tool: &str,
         arguments: Value,
-    ) -> ToolResult {
+    ) -> McpToolResult {
         let ended = if grant.take_step() {
             tokio::select! {
                 biased;
-                () = grant.ended().cancelled() => Ended::new("cancelled", "the turn has ended"),
-                ended = self.measured(member, tool, arguments) => ended,
+                () = grant.cancellation_token().cancelled() => CallOutcome::new("cancelled", "the turn has ended"),
+                ended = self.call_with_metrics(member, tool, arguments) => ended,
             }
         } else {
-            self.note(member, tool, Ended::new("limit", LIMIT), Instant::now())
+            self.record_call(member, tool, CallOutcome::new("limit", LIMIT), Instant::now())
         };
         match ended.outcome {
-            "ok" | "cached" => ToolResult::text(ended.text),
-            _ => ToolResult::error(ended.text),
+            "ok" | "cached" => McpToolResult::text(ended.text),
+            _ => McpToolResult::error(ended.text),
         }
     }
 
-    /// Calls a tool for a person, with the same checks.
+    /// Calls a tool for a person, with the same checks as for a turn.
     pub async fn try_call(
         &self,
-        member: &Member,
+        member: &ToolkitHandle,
         tool: &str,
         arguments: Value,
     ) -> Result<String, String> {
-        let ended = self.measured(member, tool, arguments).await;
+        let ended = self.call_with_metrics(member, tool, arguments).await;
         match ended.outcome {
             "ok" | "cached" => Ok(ended.text),
             _ => Err(ended.text),
         }
     }
 
-    async fn measured(&self, member: &Member, tool: &str, arguments: Value) -> Ended {
+    async fn call_with_metrics(
+        &self,
+        member: &ToolkitHandle,
+        tool: &str,
+        arguments: Value,
+    ) -> CallOutcome {
         let began = Instant::now();
         debug!(toolkit.name = %member.name(), tool.name = tool, %arguments, "tool of a toolkit called");
-        let ended = self.checked(member, tool, arguments).await;
-        self.note(member, tool, ended, began)
+        let ended = self.call_with_checks(member, tool, arguments).await;
+        self.record_call(member, tool, ended, began)
     }
 
     /// Counts and logs the end of a call.
-    fn note(&self, member: &Member, tool: &str, ended: Ended, began: Instant) -> Ended {
+    fn record_call(
+        &self,
+        member: &ToolkitHandle,
+        tool: &str,
+        ended: CallOutcome,
+        began: Instant,
+    ) -> CallOutcome {
         let elapsed = began.elapsed();
-        let toolkit = Self::label(member);
-        let label = ToolCall { source: "mcp", toolkit, outcome: ended.outcome };
-        self.metrics().tool_calls.ended(&label, elapsed);
-        let tool: String = tool.chars().take(100).collect();
+        let toolkit = Self::metrics_label(member);
+        let label = ToolCallLabel { source: "mcp", toolkit, outcome: ended.outcome };
+        self.metrics().tool_calls.record_duration(&label, elapsed);
+        let shown_tool: String = tool.chars().take(100).collect();
         info!(
-            toolkit.name = %member.name(), tool.name = tool, outcome = ended.outcome,
-            result.bytes = ended.text.len(), elapsed_ms = milliseconds(elapsed),
+            toolkit.name = %member.name(), tool.name = shown_tool, outcome = ended.outcome,
+            result.bytes = ended.text.len(), elapsed_ms = to_milliseconds(elapsed),
             "tool of a toolkit answered"
         );
         debug!(result.text = ended.text, "result of a toolkit");
@@ -113,130 +124,146 @@ impl Gateway {
     }
 
     /// Returns the name of a toolkit for metrics.
-    pub(super) fn label(member: &Member) -> String {
-        // A token chooses the names of what it carries and stores.
+    pub(super) fn metrics_label(member: &ToolkitHandle) -> String {
+        // Token holders choose the names of the toolkits that they send or store.
         let owner = Principal::owner();
-        let is_chosen = member.origin() == Origin::Request
-            || member.client().owner().is_some_and(|of| of != owner.as_str());
+        let is_chosen = member.origin() == ToolkitOrigin::Request
+            || member.client().owner().is_some_and(|other| other != owner.as_str());
         if is_chosen { REQUEST.to_owned() } else { member.name().to_string() }
     }
 
-    async fn checked(&self, member: &Member, tool: &str, arguments: Value) -> Ended {
-        let offers = match member.offers().await {
+    async fn call_with_checks(
+        &self,
+        member: &ToolkitHandle,
+        tool: &str,
+        arguments: Value,
+    ) -> CallOutcome {
+        let offers = match member.load_offers().await {
             Ok(offers) => offers,
-            Err(error) => return failed(&error),
+            Err(error) => return outcome_from_error(&error),
         };
         let Some(offer) = offers.tools.get(tool) else {
             return match offers.refused.get(tool) {
-                Some(reason) => Ended::new(
+                Some(reason) => CallOutcome::new(
                     "refused",
                     format!("the tool `{tool}` of {} cannot be called: {reason}", member.name()),
                 ),
-                None => Ended::new("invalid", unknown(member, &offers, tool)),
+                None => CallOutcome::new("invalid", describe_unknown_tool(member, &offers, tool)),
             };
         };
-        let arguments = match self.arguments(member, offer, arguments).await {
+        let arguments = match self.validate_arguments(member, offer, arguments).await {
             Ok(arguments) => arguments,
             Err(refused) => return refused,
         };
-        let key = is_repeatable(offer).then(|| Key {
-            client: member.key().to_owned(),
+        let key = is_repeatable(offer).then(|| ToolResultKey {
+            client: member.connection_key().to_owned(),
             generation: offers.generation,
             tool: tool.to_owned(),
-            arguments: sorted(&arguments),
+            arguments: to_sorted_json(&arguments),
         });
         if let Some(key) = &key {
             let known = self.results().get(key).await;
             let outcome = if known.is_some() { "hit" } else { "miss" };
-            self.metrics().tool_cache.add(&Outcome { outcome });
+            self.metrics().tool_cache.increment(&OutcomeLabel { outcome });
             if let Some(text) = known {
-                return Ended::new("cached", text);
+                return CallOutcome::new("cached", text);
             }
         }
-        let (text, ttl) = match self.asked(member, tool, arguments).await {
+        let (text, ttl) = match self.request_result(member, tool, arguments).await {
             Ok(answered) => answered,
             Err(ended) => return ended,
         };
         if let Some(key) = key {
             let keep = ttl.unwrap_or(member.spec().cache);
-            self.results().put(key, text.clone(), keep).await;
+            self.results().insert(key, text.clone(), keep).await;
         }
-        Ended::new("ok", text)
+        CallOutcome::new("ok", text)
     }
 
-    /// Validates arguments against the schema of the tool, and their paths.
-    async fn arguments(
+    /// Validates arguments against the schema of the tool, and checks their paths.
+    async fn validate_arguments(
         &self,
-        member: &Member,
-        offer: &Arc<Offer>,
+        member: &ToolkitHandle,
+        offer: &Arc<OfferedTool>,
         arguments: Value,
-    ) -> Result<Map<String, Value>, Ended> {
-        let (schema, given) = (Arc::clone(offer), arguments);
-        let validating = move || schema.listed.arguments().read(given);
-        // A schema of somebody else may take long; the thread is then left to its end.
+    ) -> Result<Map<String, Value>, CallOutcome> {
+        let tool = Arc::clone(offer);
+        let validating = move || tool.listed.arguments().validate_and_parse(arguments);
+        // A third party's schema may take long; the thread then runs on until it is done.
         let validated = timeout(MAX_VALIDATION, self.tasks().spawn_blocking(validating)).await;
         let Ok(Ok(validated)) = validated else {
             let reason = format!("the schema of `{}` takes too long to check", offer.tool.name);
-            return Err(Ended::new("refused", reason));
+            return Err(CallOutcome::new("refused", reason));
         };
-        let arguments: Map<String, Value> = match validated {
+        let parsed: Map<String, Value> = match validated {
             Ok(Value::Object(arguments)) => arguments,
             Ok(_) => {
-                return Err(Ended::new("invalid", "Invalid arguments: they must be an object"));
+                return Err(CallOutcome::new(
+                    "invalid",
+                    "Invalid arguments: they must be an object",
+                ));
             }
             Err(faults) => {
-                let faults = quote::quoted(&faults.join("; "), MAX_FAULTS_CHARS);
-                let faults = format!("Invalid arguments; by the schema of the tool: \"{faults}\"");
-                return Err(Ended::new("invalid", faults));
+                let quoted = quote::sanitize_quotation(&faults.join("; "), MAX_FAULTS_CHARS);
+                let message = format!("Invalid arguments; by the schema of the tool: \"{quoted}\"");
+                return Err(CallOutcome::new("invalid", message));
             }
         };
-        match self.outside(member, &arguments).await {
-            Some(reason) => Err(Ended::new("refused", reason)),
-            None => Ok(arguments),
+        match self.check_paths(member, &parsed).await {
+            Some(reason) => Err(CallOutcome::new("refused", reason)),
+            None => Ok(parsed),
         }
     }
 
-    /// Calls the tool. Returns the text for the model, and for how long its server says that it holds.
-    async fn asked(
+    /// Calls the tool. Returns the text for the model and the server's time to live for it.
+    async fn request_result(
         &self,
-        member: &Member,
+        member: &ToolkitHandle,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<(String, Option<Duration>), Ended> {
-        // With waiting for a place, a start and a second try it could take longer than Codex waits.
+    ) -> Result<(String, Option<Duration>), CallOutcome> {
+        // Waiting for a slot, a start and a retry could exceed the time that Codex waits.
         let limit = member.spec().timeout + MARGIN;
-        let result = match timeout(limit, member.client().call(tool, arguments)).await {
+        let result = match timeout(limit, member.client().call_tool(tool, arguments)).await {
             Ok(Ok(result)) => result,
-            Ok(Err(error)) => return Err(failed(&error)),
+            Ok(Err(error)) => return Err(outcome_from_error(&error)),
             Err(_) => {
                 let reason = format!(
                     "toolkit {} did not answer within {} s; ask for less, or go on without it",
                     member.name(),
                     limit.as_secs()
                 );
-                return Err(Ended::new("failed", reason));
+                return Err(CallOutcome::new("failed", reason));
             }
         };
-        let (ttl, is_error) = (result.ttl, result.is_error);
-        let Ok(text) = self.tasks().spawn_blocking(move || text::shown(&result)).await else {
-            return Err(Ended::new("cancelled", "the server stops"));
+        let ttl = result.ttl;
+        let is_error = result.is_error;
+        let Ok(text) = self.tasks().spawn_blocking(move || text::render_result(&result)).await
+        else {
+            return Err(CallOutcome::new("cancelled", "the server stops"));
         };
-        if is_error { Err(Ended::new("error", text)) } else { Ok((text, ttl)) }
+        if is_error { Err(CallOutcome::new("error", text)) } else { Ok((text, ttl)) }
     }
 
-    /// Returns why the paths in `arguments` are refused, if they are.
-    async fn outside(&self, member: &Member, arguments: &Map<String, Value>) -> Option<String> {
-        let Transport::Stdio { working_dir, .. } = &member.spec().transport else { return None };
+    /// Returns the reason if paths in `arguments` are refused.
+    async fn check_paths(
+        &self,
+        member: &ToolkitHandle,
+        arguments: &Map<String, Value>,
+    ) -> Option<String> {
+        let ToolkitTransport::Stdio { working_dir, .. } = &member.spec().transport else {
+            return None;
+        };
         if member.spec().sandbox == ToolkitSandbox::Off {
             return None;
         }
-        let mut folders = self.roots().await;
+        let mut folders = self.list_root_folders().await;
         folders.extend(working_dir.clone());
-        let arguments = arguments.clone();
+        let checked_arguments = arguments.clone();
         let check = move || {
             let canonical: Vec<PathBuf> =
                 folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
-            paths::outside(&arguments, &canonical)
+            paths::check_argument_paths(&checked_arguments, &canonical)
         };
         self.tasks()
             .spawn_blocking(check)
@@ -245,9 +272,9 @@ impl Gateway {
     }
 }
 
-/// Says that there is no such tool, and what there is.
-fn unknown(member: &Member, offers: &Offers, tool: &str) -> String {
-    let tool = quote::name(tool);
+/// Describes an unknown tool with the nearest names.
+fn describe_unknown_tool(member: &ToolkitHandle, offers: &ToolOffers, tool: &str) -> String {
+    let tool = quote::sanitize_name(tool);
     let name = member.name();
     match nearest_names(&tool, offers.tools.keys().map(String::as_str)).as_slice() {
         [] => format!("toolkit {name} has no tool `{tool}`, nor one of a similar name"),
@@ -255,18 +282,18 @@ fn unknown(member: &Member, offers: &Offers, tool: &str) -> String {
     }
 }
 
-/// Whether the result of a tool may stand for that of a later call.
-fn is_repeatable(offer: &Offer) -> bool {
+/// Returns true if the result of a tool may be reused for later calls.
+fn is_repeatable(offer: &OfferedTool) -> bool {
     offer.tool.read_only && offer.tool.idempotent
 }
 
-fn failed(error: &ToolkitError) -> Ended {
-    Ended::new("failed", format!("{error}; {}", error.advice()))
+fn outcome_from_error(error: &ToolkitError) -> CallOutcome {
+    CallOutcome::new("failed", format!("{error}; {}", error.advice()))
 }
 
-/// Returns arguments as JSON with their members in order, so that equal ones are equal texts.
-fn sorted(arguments: &Map<String, Value>) -> String {
-    let mut arguments = Value::Object(arguments.clone());
-    arguments.sort_all_objects();
-    arguments.to_string()
+/// Serializes arguments with sorted members, so that equal arguments give equal texts.
+fn to_sorted_json(arguments: &Map<String, Value>) -> String {
+    let mut sorted = Value::Object(arguments.clone());
+    sorted.sort_all_objects();
+    sorted.to_string()
 }

@@ -1,138 +1,138 @@
-//! The directory of tools: ours and those of toolkits, with where each comes from and whether it can be called.
+//! Builds the directory of all tools, our own and those of toolkits, with their origin and state.
 
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Gateway, Member, Wanted,
-    discover::id,
-    discovery::{Entry, Parameter, parameters},
-    layers::Origin,
-    member::Offers,
+    ToolkitGateway, ToolkitHandle, ToolkitTurnContext,
+    discover::format_tool_id,
+    discovery::{ToolIndexEntry, ToolParameter, parse_parameters},
+    layers::ToolkitOrigin,
+    member::ToolOffers,
     quote,
 };
-use crate::connection::{State, Tool};
+use crate::connection::{CatalogueTool, ToolkitState};
 
-/// What is there to be called, as `GET /tools` replies it. Field names are a wire promise.
+/// Reply of `GET /tools`. The field names are part of its contract.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Directory {
+pub struct ToolDirectory {
     pub tools: Vec<ToolEntry>,
     pub toolkits: Vec<ToolkitEntry>,
-    /// What is wrong with the configuration.
+    /// Faults of the configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// Who has a tool: this program and Codex, or a toolkit.
+/// Provider of a tool: this program and Codex, or a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum ToolEntrySource {
     Local,
     Mcp,
 }
 
-/// One tool.
+/// Tool of the directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolEntry {
-    /// The bare name of a tool of ours, `mcp:TOOLKIT:TOOL` of another.
+    /// Bare name of a local tool, or `mcp:TOOLKIT:TOOL`.
     pub id: String,
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     pub description: String,
-    pub source: Source,
+    pub source: ToolEntrySource,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<String>,
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ToolParameter>,
     pub input_schema: Value,
     pub annotations: Value,
     pub state: ToolState,
-    /// Why it cannot be called, where the toolkit itself could be.
+    /// Reason why the tool itself cannot be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Whether a tool can be called.
+/// State of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolState {
-    /// Now, or once its toolkit is started for a call.
+    /// Callable, now or after starting its toolkit.
     Ready,
-    /// Not while its toolkit fails, or is switched off.
+    /// Not callable while its toolkit fails or is switched off.
     Unavailable,
-    /// Not, by its configuration, its name or its schema.
+    /// Not callable because of its configuration, name or schema.
     Refused,
-    /// Not before somebody trusts what it says of itself now.
+    /// Not callable until a person trusts its changed description.
     Changed,
 }
 
-/// One toolkit.
+/// Toolkit of the directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolkitEntry {
     pub name: String,
-    pub state: State,
+    pub state: ToolkitState,
     /// `stdio` or `http`.
     pub transport: String,
-    /// How many of its tools can be called, as far as they are known.
+    /// Number of its known tools that can be called.
     pub tools: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     pub restarts: u64,
-    /// Since when it is in that state.
+    /// Time of the last change of state.
     pub since: String,
-    /// Which layer of the configuration names it.
-    pub origin: Origin,
+    /// Configuration layer that names it.
+    pub origin: ToolkitOrigin,
 }
 
-/// Most tools that words find.
+/// Maximum tools that a query finds.
 const MAX_FOUND: usize = 20;
 
-/// Which tools are asked for.
+/// Filter of tools.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
-    pub source: Option<Source>,
+pub struct ToolFilter {
+    pub source: Option<ToolEntrySource>,
     pub toolkit: Option<String>,
-    /// Words, the best tools for which come first.
+    /// Search query; the best tools come first.
     pub query: Option<String>,
 }
 
-impl Gateway {
-    /// Returns what is there to be called: `local`, and the tools of the toolkits of `wanted`, as far as they
-    /// are known. Starts nothing.
-    pub async fn directory(
+impl ToolkitGateway {
+    /// Returns `local` and the known tools of the toolkits of `wanted`. Starts no toolkit, so tools of one that
+    /// never ran are missing.
+    pub async fn build_directory(
         &self,
-        local: &[codeinfo_mcp::Tool],
-        wanted: Wanted<'_>,
-        filter: &Filter,
-    ) -> Directory {
+        local: &[codeinfo_mcp::McpTool],
+        wanted: ToolkitTurnContext<'_>,
+        filter: &ToolFilter,
+    ) -> ToolDirectory {
         let (members, warnings) = self.members_of(&wanted).await;
-        let toolkits = join_all(members.iter().map(Self::entry)).await;
-        let mut tools: Vec<ToolEntry> = local.iter().map(own).collect();
+        let toolkits = join_all(members.iter().map(Self::build_toolkit_entry)).await;
+        let mut tools: Vec<ToolEntry> = local.iter().map(build_local_entry).collect();
         for member in &members {
-            let offers = member.known().await;
-            tools.extend(offers.iter().flat_map(|offers| theirs(member, offers)));
+            let offers = member.known_offers().await;
+            tools.extend(offers.iter().flat_map(|offers| build_offered_entries(member, offers)));
         }
         tools.retain(|tool| {
             filter.source.is_none_or(|source| source == tool.source)
                 && filter.toolkit.as_ref().is_none_or(|name| tool.toolkit.as_ref() == Some(name))
         });
         if let Some(query) = &filter.query {
-            tools = self.best(tools, query).await;
+            tools = self.rank_tools(tools, query).await;
         }
-        Directory { tools, toolkits, warnings }
+        ToolDirectory { tools, toolkits, warnings }
     }
 
-    /// Returns how a toolkit is.
-    pub async fn entry(member: &Member) -> ToolkitEntry {
+    /// Returns the state of a toolkit.
+    pub async fn build_toolkit_entry(member: &ToolkitHandle) -> ToolkitEntry {
         let status = member.status();
         ToolkitEntry {
             name: member.name().to_string(),
             state: status.state,
             transport: member.spec().transport.kind().to_owned(),
-            tools: member.known().await.map_or(0, |offers| offers.tools.len()),
+            tools: member.known_offers().await.map_or(0, |offers| offers.tools.len()),
             last_error: status.last_error,
             restarts: status.restarts,
             since: status.since.to_string(),
@@ -140,9 +140,9 @@ impl Gateway {
         }
     }
 
-    /// Puts the tools that fit `query` in order, best first, and leaves the others out.
-    async fn best(&self, tools: Vec<ToolEntry>, query: &str) -> Vec<ToolEntry> {
-        let entries = tools.iter().map(|tool| Entry {
+    /// Returns the tools that match `query`, best first.
+    async fn rank_tools(&self, tools: Vec<ToolEntry>, query: &str) -> Vec<ToolEntry> {
+        let entries = tools.iter().map(|tool| ToolIndexEntry {
             id: tool.id.clone(),
             toolkit: tool.toolkit.as_ref().and_then(|name| name.parse().ok()),
             name: tool.name.clone(),
@@ -150,7 +150,7 @@ impl Gateway {
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
         });
-        let Some(index) = self.index(entries.collect()).await else { return Vec::new() };
+        let Some(index) = self.build_tool_index(entries.collect()).await else { return Vec::new() };
         let ranked = index.search(query, None, MAX_FOUND);
         let found = ranked
             .iter()
@@ -159,8 +159,8 @@ impl Gateway {
     }
 }
 
-fn own(tool: &codeinfo_mcp::Tool) -> ToolEntry {
-    let listed = tool.listed();
+fn build_local_entry(tool: &codeinfo_mcp::McpTool) -> ToolEntry {
+    let listed = tool.as_list_entry();
     let text = |member: &str| listed.get(member).and_then(Value::as_str).map(str::to_owned);
     let schema = listed.get("inputSchema").cloned().unwrap_or_default();
     ToolEntry {
@@ -168,9 +168,9 @@ fn own(tool: &codeinfo_mcp::Tool) -> ToolEntry {
         name: tool.name().to_owned(),
         title: text("title"),
         description: text("description").unwrap_or_default(),
-        source: Source::Local,
+        source: ToolEntrySource::Local,
         toolkit: None,
-        parameters: parameters(schema.as_object().unwrap_or(&Map::new())),
+        parameters: parse_parameters(schema.as_object().unwrap_or(&Map::new())),
         input_schema: schema,
         annotations: listed.get("annotations").cloned().unwrap_or_default(),
         state: ToolState::Ready,
@@ -178,22 +178,22 @@ fn own(tool: &codeinfo_mcp::Tool) -> ToolEntry {
     }
 }
 
-fn theirs(member: &Member, offers: &Offers) -> Vec<ToolEntry> {
-    let is_up = !matches!(member.status().state, State::Failing | State::Disabled);
+fn build_offered_entries(member: &ToolkitHandle, offers: &ToolOffers) -> Vec<ToolEntry> {
+    let is_up = !matches!(member.status().state, ToolkitState::Failing | ToolkitState::Disabled);
     let state = |name: &str| match offers.tools.contains_key(name) {
         true if is_up => ToolState::Ready,
         true => ToolState::Unavailable,
         false if offers.changed.contains(name) => ToolState::Changed,
         false => ToolState::Refused,
     };
-    let entry = |tool: &Tool| ToolEntry {
-        id: id(member.name(), &tool.name),
-        name: quote::name(&tool.name),
-        title: tool.title.as_deref().map(quote::name),
-        description: quote::line(&tool.description, 2000),
-        source: Source::Mcp,
+    let entry = |tool: &CatalogueTool| ToolEntry {
+        id: format_tool_id(member.name(), &tool.name),
+        name: quote::sanitize_name(&tool.name),
+        title: tool.title.as_deref().map(quote::sanitize_name),
+        description: quote::sanitize_line(&tool.description, 2000),
+        source: ToolEntrySource::Mcp,
         toolkit: Some(member.name().to_string()),
-        parameters: parameters(&tool.input_schema),
+        parameters: parse_parameters(&tool.input_schema),
         input_schema: Value::Object(tool.input_schema.clone()),
         annotations: serde_json::json!({
             "readOnlyHint": tool.read_only,

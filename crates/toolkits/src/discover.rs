@@ -1,106 +1,121 @@
-//! The calls of the tools that discover and execute others.
+//! Handles calls of the discovery tools.
 
 use std::sync::Arc;
 
-use codeinfo_mcp::{About, CallError, Tool, ToolResult};
+use codeinfo_mcp::{EndpointInfo, McpTool, McpToolResult, ToolCallError};
 use serde_json::Value;
 
 use super::{
-    Gateway, Grant, Member,
-    discovery::{Entry, Index, parameters},
-    member::Offers,
-    meta::{self, Call, Reply},
+    Grant, ToolkitGateway, ToolkitHandle,
+    discovery::{ToolIndex, ToolIndexEntry, parse_parameters},
+    member::ToolOffers,
+    meta::{self, DiscoveryCall, DiscoveryReply},
     quote,
 };
-use crate::{connection::Tool as Listed, spec::ToolkitName};
+use crate::{connection::CatalogueTool as Listed, spec::ToolkitName};
 
-impl Gateway {
-    /// Indexes tools off the runtime's threads: a thousand take a tenth of a second.
-    pub(super) async fn index(&self, entries: Vec<Entry>) -> Option<Arc<Index>> {
+impl ToolkitGateway {
+    /// Indexes tools on a blocking thread; a thousand tools take a tenth of a second.
+    pub(super) async fn build_tool_index(
+        &self,
+        entries: Vec<ToolIndexEntry>,
+    ) -> Option<Arc<ToolIndex>> {
         let model = self.model();
-        let indexing = self.tasks().spawn_blocking(move || Arc::new(Index::new(entries, model)));
+        let indexing =
+            self.tasks().spawn_blocking(move || Arc::new(ToolIndex::new(entries, model)));
         indexing.await.ok()
     }
 
-    /// Returns what the endpoint of a toolkit of a turn says of itself now.
-    pub async fn about(&self, member: &Member) -> About {
-        match member.known().await {
+    /// Returns the current description of a toolkit's endpoint, with its tools.
+    pub async fn toolkit_endpoint_info(&self, member: &ToolkitHandle) -> EndpointInfo {
+        match member.known_offers().await {
             Some(offers) => offers.about.clone(),
-            // It was there when the turn began: its calls say what became of it.
-            None => quote::about(member.name()),
+            // The toolkit was ready when the turn began; its calls report what happened since.
+            None => quote::build_endpoint_info(member.name()),
         }
     }
 
-    /// Returns what the endpoint with the five tools says of itself; `None` where the toolkits of the turn
-    /// are called directly.
-    pub fn about_discovery(&self, grant: &Grant) -> Option<&About> {
+    /// Returns the description of the discovery endpoint; `None` if the model calls the turn's toolkits
+    /// directly.
+    pub fn about_discovery(&self, grant: &Grant) -> Option<&EndpointInfo> {
         grant.index().map(|_| &self.0.discovery)
     }
 
-    /// Answers a call of one of the five tools, for a turn whose toolkits are discovered.
-    pub async fn discover(
+    /// Handles a call of one of the five discovery tools.
+    pub async fn call_discovery_tool(
         &self,
         grant: &Grant,
-        tool: &Tool,
+        tool: &McpTool,
         arguments: Value,
-    ) -> Result<ToolResult, CallError> {
+    ) -> Result<McpToolResult, ToolCallError> {
         let Some(index) = grant.index() else {
-            return Ok(ToolResult::error(
+            return Ok(McpToolResult::error(
                 "the toolkits of this turn are called directly".to_owned(),
             ));
         };
-        let reply = match meta::read(tool, arguments).map_err(CallError::Arguments)? {
-            Call::Discover { query, domain, limit } => {
-                meta::discovered(index, &query, domain.as_deref(), limit)
+        let reply = match meta::parse_call(tool, arguments).map_err(ToolCallError::Arguments)? {
+            DiscoveryCall::Discover { query, domain, limit } => {
+                meta::reply_with_matches(index, &query, domain.as_deref(), limit)
             }
-            Call::Domains => meta::domains(index),
-            Call::Browse { domain, cursor } => meta::browsed(index, &domain, cursor.as_deref()),
-            Call::Schema { tool } => match found(grant, index, &tool) {
-                Some((member, entry)) => match member.tool(&entry.name) {
-                    Some(known) => meta::described(index, &tool, &known.input_schema),
+            DiscoveryCall::Domains => meta::reply_with_domains(index),
+            DiscoveryCall::Browse { domain, cursor } => {
+                meta::reply_with_page(index, &domain, cursor.as_deref())
+            }
+            DiscoveryCall::Schema { tool } => match find_granted_tool(grant, index, &tool) {
+                Some((member, entry)) => match member.find_listed_tool(&entry.name) {
+                    Some(known) => meta::reply_with_schema(index, &tool, &known.input_schema),
                     None => meta::unknown_tool(index, &tool),
                 },
                 None => meta::unknown_tool(index, &tool),
             },
-            Call::Execute { tool, arguments } => match found(grant, index, &tool) {
-                Some((member, entry)) => {
-                    return Ok(self
-                        .call(grant, member, &entry.name, Value::Object(arguments))
-                        .await);
+            DiscoveryCall::Execute { tool, arguments } => {
+                match find_granted_tool(grant, index, &tool) {
+                    Some((member, entry)) => {
+                        return Ok(self
+                            .call_tool(grant, member, &entry.name, Value::Object(arguments))
+                            .await);
+                    }
+                    None => meta::unknown_tool(index, &tool),
                 }
-                None => meta::unknown_tool(index, &tool),
-            },
+            }
         };
-        let Reply { text, is_error } = reply;
-        Ok(if is_error { ToolResult::error(text) } else { ToolResult::text(text) })
+        let DiscoveryReply { text, is_error } = reply;
+        Ok(if is_error { McpToolResult::error(text) } else { McpToolResult::text(text) })
     }
 }
 
-/// Finds a tool of the turn, and the toolkit that has it.
-fn found<'a>(grant: &'a Grant, index: &'a Index, id: &str) -> Option<(&'a Member, &'a Entry)> {
-    let entry = index.find(id)?;
+/// Finds a tool of the turn, with its toolkit.
+fn find_granted_tool<'a>(
+    grant: &'a Grant,
+    index: &'a ToolIndex,
+    id: &str,
+) -> Option<(&'a ToolkitHandle, &'a ToolIndexEntry)> {
+    let entry = index.find_entry(id)?;
     let toolkit = entry.toolkit.as_ref()?;
-    let member = grant.members().iter().find(|member| member.name() == toolkit)?;
+    let member = grant.toolkits().iter().find(|member| member.name() == toolkit)?;
     Some((member, entry))
 }
 
-/// Returns the tools of a turn as they are discovered.
-pub(super) fn entries(ready: &[(Member, Arc<Offers>)]) -> Vec<Entry> {
-    let of = |(member, offers): &(Member, Arc<Offers>)| -> Vec<Entry> {
-        let entry = |tool: &Listed| Entry {
-            id: id(member.name(), &tool.name),
-            toolkit: Some(member.name().clone()),
-            name: tool.name.clone(),
-            title: tool.title.clone(),
-            description: tool.description.clone(),
-            parameters: parameters(&tool.input_schema),
+/// Returns the index entries of a turn's tools.
+pub(super) fn build_index_entries(
+    ready: &[(ToolkitHandle, Arc<ToolOffers>)],
+) -> Vec<ToolIndexEntry> {
+    let toolkit_entries =
+        |(member, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
+            let entry = |tool: &Listed| ToolIndexEntry {
+                id: format_tool_id(member.name(), &tool.name),
+                toolkit: Some(member.name().clone()),
+                name: tool.name.clone(),
+                title: tool.title.clone(),
+                description: tool.description.clone(),
+                parameters: parse_parameters(&tool.input_schema),
+            };
+            offers.tools.values().map(|offer| entry(&offer.tool)).collect()
         };
-        offers.tools.values().map(|offer| entry(&offer.tool)).collect()
-    };
-    ready.iter().flat_map(of).collect()
+    ready.iter().flat_map(toolkit_entries).collect()
 }
 
-/// Returns the id of a tool of a toolkit.
-pub(super) fn id(toolkit: &ToolkitName, tool: &str) -> String {
+/// Returns the identifier of a toolkit's tool.
+pub(super) fn format_tool_id(toolkit: &ToolkitName, tool: &str) -> String {
     format!("mcp:{toolkit}:{tool}")
 }

@@ -1,8 +1,8 @@
-//! Finds the tools that a question needs, by meaning and by words, and names those near a wrong name.
+//! Finds the tools that a question needs, by meaning and by words, and suggests names near a wrong one.
 //!
-//! Ranking fuses the built-in model and BM25 by a convex combination, as search does. An index is built for
-//! one catalogue and never changes. Building one embeds every tool and belongs on a blocking thread
-//! for more than a few hundred; `benches/README.md` says what both cost.
+//! The rank is a convex combination of the scores of the built-in model and of BM25, as in search. An index
+//! covers one catalogue and never changes. Building one embeds each tool; with more than a few hundred tools it
+//! belongs on a blocking thread. `benches/README.md` has the costs.
 
 mod entry;
 mod nearest;
@@ -10,45 +10,45 @@ mod parameters;
 mod synonyms;
 mod words;
 
-use codeinfo_core::Sparse;
-use codeinfo_embed::{Document, StaticModel, lexical};
+use codeinfo_core::TermVector;
+use codeinfo_embed::{EmbeddingDocument, StaticModel, lexical};
 use codeinfo_lang::words::STOP_WORDS;
 
-use self::{entry::first_sentence, words::Words};
+use self::{entry::first_sentence, words::Bm25Index};
 
-pub use entry::{Entry, LOCAL, Parameter, quoted, signature};
-pub use parameters::parameters;
+pub use entry::{LOCAL, ToolIndexEntry, ToolParameter, quote_text, render_signature};
+pub use parameters::parse_parameters;
 
-/// Most of a description that is indexed: what is longer is a manual.
+/// Maximum characters of a description to index.
 const MAX_INDEXED_CHARS: usize = 4000;
 
-/// How much each feature counts. A weight of 0 switches its feature off.
+/// Weights of the ranking features; 0 switches a feature off.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
-    /// Share of meaning in the score; the rest is words.
+pub struct ToolRankingWeights {
+    /// Share of the semantic score; the rest is lexical.
     pub dense: f32,
-    /// How much less words that sentences are made of count.
+    /// Reduction of the weight of stop words.
     pub stop_word_discount: f32,
-    /// What one occurrence in each field counts: the tool's name, its toolkit's, its title, the names of its
-    /// parameters and their descriptions. One in its description counts 1.
+    /// Weights of one occurrence in the name of the tool, the name of the toolkit, the title, the names of
+    /// parameters and their descriptions. An occurrence in the description of the tool counts 1.
     pub name: f32,
     pub toolkit: f32,
     pub title: f32,
     pub parameter: f32,
     pub parameter_description: f32,
-    /// A tool of a toolkit that the query names. In units of the fused score, which is at most 1.
+    /// Bonus for tools of a toolkit that the query names, in units of the fused score, which is at most 1.
     pub of_toolkit: f32,
-    /// A tool that has all words of the query.
+    /// Bonus for tools that match all words of the query; a partial match gets a share of it.
     pub coverage: f32,
-    /// Share of a tool's name and first sentence in its meaning; the rest is all of it.
+    /// Share of the name and first sentence in a tool's vector; the rest is the whole text.
     pub gist: f32,
-    /// What other words for those of the query count, in words and in meaning.
+    /// Weights of synonyms of the query's words, in the lexical and the semantic score.
     pub synonyms: f32,
     pub synonyms_dense: f32,
 }
 
-impl Weights {
-    /// What the product ranks with.
+impl ToolRankingWeights {
+    /// Weights of the product.
     pub const SHIPPED: Self = Self {
         dense: 0.6,
         gist: 0.5,
@@ -65,69 +65,73 @@ impl Weights {
     };
 }
 
-/// A tool that was found.
+/// Tool with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ranked<'a> {
-    pub entry: &'a Entry,
+pub struct RankedTool<'a> {
+    pub entry: &'a ToolIndexEntry,
     pub score: f32,
 }
 
-/// A toolkit as it is listed.
+/// Toolkit with its tools.
 #[derive(Debug, Clone, Copy)]
-pub struct Domain<'a> {
+pub struct ToolDomain<'a> {
     pub name: &'a str,
-    /// Its tools, by name.
-    pub tools: &'a [Tool],
+    pub tools: &'a [IndexedTool],
 }
 
-/// One tool with what is known of it beforehand.
+/// Tool with its precomputed vectors.
 #[derive(Debug)]
-pub struct Tool {
-    entry: Entry,
+pub struct IndexedTool {
+    entry: ToolIndexEntry,
     vector: Vec<f32>,
-    /// The words of its toolkit's name.
-    toolkit: Sparse,
+    /// Words of its toolkit's name.
+    toolkit: TermVector,
 }
 
-/// Returns the names spelled most like `name`, up to three, best first.
+/// Returns up to three names spelled most like `name`, best first.
 pub fn nearest_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     nearest::first_distinct(nearest::names_by_spelling(name, names).into_iter())
 }
 
-impl Tool {
-    pub fn entry(&self) -> &Entry {
+impl IndexedTool {
+    pub fn entry(&self) -> &ToolIndexEntry {
         &self.entry
     }
 }
 
-/// The tools of one catalogue.
-pub struct Index {
+/// Index of one catalogue's tools.
+pub struct ToolIndex {
     model: StaticModel,
-    weights: Weights,
-    /// By domain, then name.
-    tools: Vec<Tool>,
-    words: Words,
-    stop_words: Sparse,
+    weights: ToolRankingWeights,
+    /// Tools, ordered by domain and name.
+    tools: Vec<IndexedTool>,
+    words: Bm25Index,
+    stop_words: TermVector,
 }
 
-impl Index {
-    /// Indexes tools. Of two with one id the first counts.
-    pub fn new(entries: Vec<Entry>, model: StaticModel) -> Self {
-        Self::with_weights(entries, model, Weights::SHIPPED)
+impl ToolIndex {
+    /// Indexes tools. Of several with the same identifier, the first counts.
+    pub fn new(entries: Vec<ToolIndexEntry>, model: StaticModel) -> Self {
+        Self::with_weights(entries, model, ToolRankingWeights::SHIPPED)
     }
 
-    /// Indexes tools with other weights, to measure what each is worth.
-    pub fn with_weights(mut entries: Vec<Entry>, model: StaticModel, weights: Weights) -> Self {
+    /// Indexes tools with other weights, to measure their effect.
+    pub fn with_weights(
+        mut entries: Vec<ToolIndexEntry>,
+        model: StaticModel,
+        weights: ToolRankingWeights,
+    ) -> Self {
         entries.sort_by(|a, b| (a.domain(), &a.name, &a.id).cmp(&(b.domain(), &b.name, &b.id)));
         entries.dedup_by(|later, first| later.id == first.id);
-        let counts = entries.iter().map(|entry| counts(entry, &weights)).collect();
-        let tools =
-            entries.into_iter().map(|entry| Tool::new(entry, &model, weights.gist)).collect();
-        let stop_words = lexical::query(&STOP_WORDS.join(" "));
-        Self { model, weights, tools, words: Words::new(counts), stop_words }
+        let counts = entries.iter().map(|entry| count_terms(entry, &weights)).collect();
+        let tools = entries
+            .into_iter()
+            .map(|entry| IndexedTool::new(entry, &model, weights.gist))
+            .collect();
+        let stop_words = lexical::extract_query_terms(&STOP_WORDS.join(" "));
+        Self { model, weights, tools, words: Bm25Index::new(counts), stop_words }
     }
 
-    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
@@ -136,125 +140,133 @@ impl Index {
         self.tools.is_empty()
     }
 
-    /// Returns the tool of an id, as it is or as it is shown.
-    pub fn find(&self, id: &str) -> Option<&Entry> {
-        let mut entries = self.tools.iter().map(Tool::entry);
+    /// Returns the tool with an identifier, in its original or its shown form.
+    pub fn find_entry(&self, id: &str) -> Option<&ToolIndexEntry> {
+        let mut entries = self.tools.iter().map(IndexedTool::entry);
         let exact = entries.clone().find(|entry| entry.id == id);
         exact.or_else(|| entries.find(|entry| entry.shown_id() == id))
     }
 
-    /// Returns up to `limit` tools, best first, of one domain or all.
-    pub fn search(&self, query: &str, domain: Option<&str>, limit: usize) -> Vec<Ranked<'_>> {
-        let asked = Asked::new(self, query);
+    /// Returns up to `limit` tools of one domain or all, best first.
+    pub fn search(&self, query: &str, domain: Option<&str>, limit: usize) -> Vec<RankedTool<'_>> {
+        let asked = ToolQuery::new(self, query);
         let tools = self.tools.iter().enumerate();
-        let mut found: Vec<Found<'_>> = tools
+        let mut found: Vec<ScoredTool<'_>> = tools
             .filter(|(_, tool)| domain.is_none_or(|domain| tool.entry.domain() == domain))
-            .map(|(place, tool)| asked.measure(place, tool))
+            .map(|(place, tool)| asked.score_tool(place, tool))
             .collect();
-        let dense = Span::of(found.iter().map(|found| found.dense));
+        let dense = ScoreRange::from_scores(found.iter().map(|found| found.dense));
         let most = found.iter().map(|found| found.lexical).fold(0.0, f32::max);
-        let lexical = Span { least: 0.0, most };
+        let lexical = ScoreRange { least: 0.0, most };
         let weights = &self.weights;
-        for one in &mut found {
-            one.score = weights.dense * dense.apply(one.dense)
-                + (1.0 - weights.dense) * lexical.apply(one.lexical)
-                + one.extra;
+        for scored in &mut found {
+            scored.score = weights.dense * dense.normalize_score(scored.dense)
+                + (1.0 - weights.dense) * lexical.normalize_score(scored.lexical)
+                + scored.extra;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
-        found.iter().map(|one| Ranked { entry: &one.tool.entry, score: one.score }).collect()
+        found
+            .iter()
+            .map(|scored| RankedTool { entry: &scored.tool.entry, score: scored.score })
+            .collect()
     }
 
-    /// Returns the ids of up to three tools that a wrong one may mean: by spelling, then by meaning.
-    pub fn nearest(&self, id: &str) -> Vec<&str> {
-        let by_spelling = nearest::by_spelling(id, self.tools.iter().map(Tool::entry));
-        let by_meaning = self.search(&nearest::sayable(id), None, nearest::MOST);
-        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.id.as_str());
+    /// Returns up to three identifiers near a wrong one, first by spelling, then by meaning.
+    pub fn nearest_ids(&self, id: &str) -> Vec<&str> {
+        let by_spelling = nearest::by_spelling(id, self.tools.iter().map(IndexedTool::entry));
+        let ranked = self.search(&nearest::to_search_words(id), None, nearest::MOST);
+        let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.id.as_str());
         nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
-    /// Returns up to three domains that a wrong one may mean, likewise.
+    /// Returns up to three domains near a wrong one, first by spelling, then by meaning.
     pub fn nearest_domains(&self, name: &str) -> Vec<&str> {
         let names = self.domains().map(|domain| domain.name);
         let by_spelling = nearest::names_by_spelling(name, names);
-        let by_meaning = self.search(&nearest::sayable(name), None, self.len());
-        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.domain());
+        let ranked = self.search(&nearest::to_search_words(name), None, self.len());
+        let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.domain());
         nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
-    /// Returns the domains by name.
-    pub fn domains(&self) -> impl Iterator<Item = Domain<'_>> {
+    /// Returns the domains, ordered by name.
+    pub fn domains(&self) -> impl Iterator<Item = ToolDomain<'_>> {
         let groups = self.tools.chunk_by(|a, b| a.entry.domain() == b.entry.domain());
-        groups.filter_map(|tools| Some(Domain { name: tools.first()?.entry.domain(), tools }))
+        groups.filter_map(|tools| Some(ToolDomain { name: tools.first()?.entry.domain(), tools }))
     }
 
-    /// Returns the tools of a domain by name, after the one with the name `cursor`; `None` if there is no such
-    /// domain. A name goes on to mark its place when the catalogue changes.
-    pub fn browse(&self, domain: &str, cursor: Option<&str>) -> Option<&[Tool]> {
+    /// Returns the tools of a domain after the name `cursor`, ordered by name, or `None` for an unknown domain.
+    /// The cursor stays valid if the catalogue no longer contains that name.
+    pub fn browse_domain(&self, domain: &str, cursor: Option<&str>) -> Option<&[IndexedTool]> {
         let tools = self.domains().find(|known| known.name == domain)?.tools;
         let is_shown =
-            |tool: &Tool| cursor.is_some_and(|cursor| tool.entry.name.as_str() <= cursor);
+            |tool: &IndexedTool| cursor.is_some_and(|cursor| tool.entry.name.as_str() <= cursor);
         tools.get(tools.partition_point(is_shown)..)
     }
 }
 
-impl Tool {
-    fn new(entry: Entry, model: &StaticModel, gist: f32) -> Self {
-        let text = text(&entry);
+impl IndexedTool {
+    fn new(entry: ToolIndexEntry, model: &StaticModel, gist: f32) -> Self {
+        let text = build_embedding_text(&entry);
         let domain = entry.domain();
-        let mut vector =
-            model.document(&Document { path: domain, symbol: &entry.name, text: &text });
+        let mut vector = model.embed_document(&EmbeddingDocument {
+            path: domain,
+            symbol: &entry.name,
+            text: &text,
+        });
         let text = format!("{} {}", entry.name, first_sentence(&entry.description));
-        let gist_vector = model.document(&Document { path: domain, symbol: "", text: &text });
-        for (value, of_gist) in vector.iter_mut().zip(gist_vector) {
-            *value += gist * (of_gist - *value);
+        let gist_vector =
+            model.embed_document(&EmbeddingDocument { path: domain, symbol: "", text: &text });
+        for (value, gist_value) in vector.iter_mut().zip(gist_vector) {
+            *value += gist * (gist_value - *value);
         }
-        let toolkit = lexical::query(entry.toolkit.as_ref().map_or("", |name| name.as_str()));
+        let toolkit =
+            lexical::extract_query_terms(entry.toolkit.as_ref().map_or("", |name| name.as_str()));
         Self { entry, vector, toolkit }
     }
 }
 
-/// A query as it is compared with each tool.
-struct Asked<'a> {
-    index: &'a Index,
+/// Query prepared for comparison with each tool.
+struct ToolQuery<'a> {
+    index: &'a ToolIndex,
     vector: Vec<f32>,
-    /// Its terms, weighed by how telling they are.
-    terms: Sparse,
-    other_terms: Sparse,
+    /// Terms, weighted by their rarity.
+    terms: TermVector,
+    other_terms: TermVector,
     total: f32,
 }
 
-/// A tool with what a query has in common with it.
-struct Found<'a> {
-    tool: &'a Tool,
+/// Tool with the parts of its score.
+struct ScoredTool<'a> {
+    tool: &'a IndexedTool,
     dense: f32,
     lexical: f32,
-    /// What counts beside both.
+    /// Sum of the bonuses.
     extra: f32,
     score: f32,
 }
 
-impl<'a> Asked<'a> {
-    fn new(index: &'a Index, query: &str) -> Self {
+impl<'a> ToolQuery<'a> {
+    fn new(index: &'a ToolIndex, query: &str) -> Self {
         let weights = &index.weights;
         let others = synonyms::other_words(query);
-        let mut terms = lexical::query(query);
+        let mut terms = lexical::extract_query_terms(query);
         let left = 1.0 - weights.stop_word_discount;
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
             if index.stop_words.indices.binary_search(term).is_ok() {
                 *weight *= left;
             }
         }
-        index.words.weigh(&mut terms);
+        index.words.weigh_query(&mut terms);
         let total = terms.values.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-        let mut other_terms = lexical::query(&others);
+        let mut other_terms = lexical::extract_query_terms(&others);
         for weight in &mut other_terms.values {
             *weight *= weights.synonyms;
         }
-        index.words.weigh(&mut other_terms);
-        let mut vector = index.model.query(query);
+        index.words.weigh_query(&mut other_terms);
+        let mut vector = index.model.embed_query(query);
         if weights.synonyms_dense > 0.0 {
-            let other = index.model.query(&others);
+            let other = index.model.embed_query(&others);
             for (value, other) in vector.iter_mut().zip(other) {
                 *value += weights.synonyms_dense * other;
             }
@@ -262,33 +274,34 @@ impl<'a> Asked<'a> {
         Self { index, vector, terms, other_terms, total }
     }
 
-    fn measure(&self, place: usize, tool: &'a Tool) -> Found<'a> {
+    fn score_tool(&self, place: usize, tool: &'a IndexedTool) -> ScoredTool<'a> {
         let Self { index, vector, terms, other_terms, total } = self;
         let weights = &index.weights;
         let dense = vector.iter().zip(&tool.vector).map(|(a, b)| a * b).sum();
-        let lexical = index.words.score(place, terms) + index.words.score(place, other_terms);
-        let mut extra = weights.coverage * index.words.share(place, terms) / total;
+        let lexical =
+            index.words.score_text(place, terms) + index.words.score_text(place, other_terms);
+        let mut extra = weights.coverage * index.words.matched_weight(place, terms) / total;
         if is_within(&tool.toolkit, terms) {
             extra += weights.of_toolkit;
         }
-        Found { tool, dense, lexical, extra, score: 0.0 }
+        ScoredTool { tool, dense, lexical, extra, score: 0.0 }
     }
 }
 
-/// Returns whether a query has all terms of a name, if it has any.
-fn is_within(name: &Sparse, query: &Sparse) -> bool {
+/// Returns true if `name` is not empty and the query contains all its terms.
+fn is_within(name: &TermVector, query: &TermVector) -> bool {
     let has = |term| query.indices.binary_search(term).is_ok();
     !name.indices.is_empty() && name.indices.iter().all(has)
 }
 
-/// The least and the most of a list of scores.
-struct Span {
+/// Minimum and maximum of scores.
+struct ScoreRange {
     least: f32,
     most: f32,
 }
 
-impl Span {
-    fn of(scores: impl Iterator<Item = f32>) -> Self {
+impl ScoreRange {
+    fn from_scores(scores: impl Iterator<Item = f32>) -> Self {
         let start = Self { least: f32::INFINITY, most: f32::NEG_INFINITY };
         scores.fold(start, |span, score| Self {
             least: span.least.min(score),
@@ -296,21 +309,21 @@ impl Span {
         })
     }
 
-    /// Maps the least to 0 and the most to 1; nothing leads where all are equal.
-    fn apply(&self, score: f32) -> f32 {
+    /// Maps the minimum to 0 and the maximum to 1; returns 0 if all scores are equal.
+    fn normalize_score(&self, score: f32) -> f32 {
         let width = self.most - self.least;
         if width > 0.0 { (score - self.least) / width } else { 0.0 }
     }
 }
 
-/// Returns how often a tool's fields have each term.
-fn counts(entry: &Entry, weights: &Weights) -> Sparse {
+/// Returns the weighted frequencies of terms in the fields of a tool.
+fn count_terms(entry: &ToolIndexEntry, weights: &ToolRankingWeights) -> TermVector {
     let toolkit = entry.toolkit.as_ref().map_or("", |name| name.as_str());
     let mut fields = vec![
         (entry.name.as_str(), weights.name),
         (toolkit, weights.toolkit),
         (entry.title.as_deref().unwrap_or_default(), weights.title),
-        (beginning(&entry.description), 1.0),
+        (truncate_description(&entry.description), 1.0),
     ];
     for parameter in &entry.parameters {
         fields.push((&parameter.name, weights.parameter));
@@ -318,13 +331,13 @@ fn counts(entry: &Entry, weights: &Weights) -> Sparse {
         fields.push((description, weights.parameter_description));
     }
     fields.retain(|(_, weight)| *weight > 0.0);
-    lexical::counts(fields)
+    lexical::count_terms(fields)
 }
 
-/// Returns what the model reads of a tool.
-fn text(entry: &Entry) -> String {
+/// Returns the text that the model embeds for a tool.
+fn build_embedding_text(entry: &ToolIndexEntry) -> String {
     let title = entry.title.as_deref().unwrap_or_default();
-    let mut text = format!("{title}\n{}", beginning(&entry.description));
+    let mut text = format!("{title}\n{}", truncate_description(&entry.description));
     for parameter in &entry.parameters {
         text.push('\n');
         text.push_str(&parameter.name);
@@ -332,7 +345,7 @@ fn text(entry: &Entry) -> String {
     text
 }
 
-fn beginning(description: &str) -> &str {
+fn truncate_description(description: &str) -> &str {
     let end =
         description.char_indices().nth(MAX_INDEXED_CHARS).map_or(description.len(), |(at, _)| at);
     description.get(..end).unwrap_or_default()

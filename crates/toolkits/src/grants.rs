@@ -1,4 +1,4 @@
-//! Grants: what lets Codex use the toolkits of one turn, for as long as the turn runs.
+//! Grants give Codex access to the toolkits of one turn while the turn runs.
 
 use std::{
     collections::HashMap,
@@ -10,88 +10,90 @@ use std::{
 };
 
 use codeinfo_core::{ConversationId, Secret};
-use codeinfo_credentials::VaultError;
+use codeinfo_credentials::CredentialError;
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use super::{discovery::Index, member::Member};
+use super::{discovery::ToolIndex, member::ToolkitHandle};
 
-/// Most conversations whose grant is remembered. One that is forgotten gets a new one.
+/// Maximum conversations whose secret is remembered. A forgotten one gets a new secret.
 const MAX_CONVERSATIONS: usize = 256;
 
-/// A grant without its secret: its hash. Only hashes are compared, so that no comparison says anything of
-/// a secret.
-type Hash = [u8; 32];
+/// Hash of a grant's secret. Only hashes are compared, so that timing reveals nothing about a secret.
+type SecretHash = [u8; 32];
 
-/// The grants that hold. Clones share them.
+/// Registry of the valid grants. Clones share it.
 #[derive(Clone)]
-pub(super) struct Grants(Arc<Mutex<State>>);
+pub(super) struct GrantRegistry(Arc<Mutex<GrantState>>);
 
-struct State {
-    held: HashMap<Hash, Arc<Grant>>,
-    /// The secret of each conversation: a thread that is loaded keeps what it was opened with.
+struct GrantState {
+    held: HashMap<SecretHash, Arc<Grant>>,
+    /// Secret of each conversation, because a loaded thread keeps the parameters of its opening.
     secrets: LruCache<ConversationId, Secret>,
 }
 
-/// What one turn may use.
+/// Toolkits and calls of one turn.
 pub struct Grant {
-    members: Vec<Member>,
-    /// How the model finds tools, where there are too many to show.
-    index: Option<Arc<Index>>,
-    /// Calls that are left.
+    members: Vec<ToolkitHandle>,
+    /// Index for discovering tools, if there are too many to list.
+    index: Option<Arc<ToolIndex>>,
+    /// Remaining calls.
     steps: AtomicUsize,
-    /// Cancelled at the end of the turn, and with it every call that still runs.
+    /// Cancelled at the end of the turn, together with its running calls.
     ended: CancellationToken,
 }
 
-impl Grants {
+impl GrantRegistry {
     pub(super) fn new() -> Self {
-        let most =
+        let capacity =
             std::num::NonZero::new(MAX_CONVERSATIONS).unwrap_or(std::num::NonZero::<usize>::MIN);
-        Self(Arc::new(Mutex::new(State { held: HashMap::new(), secrets: LruCache::new(most) })))
+        Self(Arc::new(Mutex::new(GrantState {
+            held: HashMap::new(),
+            secrets: LruCache::new(capacity),
+        })))
     }
 
-    /// Grants the use of `members` for at most `steps` calls, until what is returned is dropped.
-    pub(super) fn hold(
+    /// Grants at most `steps` calls of `members`, until the guard is dropped.
+    pub(super) fn issue_grant(
         &self,
         conversation: Option<ConversationId>,
-        members: Vec<Member>,
-        index: Option<Arc<Index>>,
+        members: Vec<ToolkitHandle>,
+        index: Option<Arc<ToolIndex>>,
         steps: usize,
-    ) -> Result<Held, VaultError> {
-        let mut state = self.state();
+    ) -> Result<GrantGuard, CredentialError> {
+        let mut state = self.lock_state();
         let known = conversation.and_then(|id| state.secrets.get(&id).cloned());
         let secret = match known {
             Some(secret) => secret,
             None => codeinfo_credentials::fresh_key()?,
         };
         let ended = CancellationToken::new();
-        let grant = Grant { members, index, steps: AtomicUsize::new(steps), ended };
-        let (hash, grant) = (hash(secret.expose()), Arc::new(grant));
+        let grant = Arc::new(Grant { members, index, steps: AtomicUsize::new(steps), ended });
+        let hash = hash_secret(secret.expose());
         state.held.insert(hash, Arc::clone(&grant));
-        Ok(Held { grants: self.clone(), secret, hash, grant })
+        Ok(GrantGuard { grants: self.clone(), secret, hash, grant })
     }
 
-    /// Returns what `secret` grants now.
-    pub(super) fn find(&self, secret: &str) -> Option<Arc<Grant>> {
-        self.state().held.get(&hash(secret)).cloned()
+    /// Returns the valid grant with `secret`.
+    pub(super) fn find_grant(&self, secret: &str) -> Option<Arc<Grant>> {
+        self.lock_state().held.get(&hash_secret(secret)).cloned()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, GrantState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A grant that holds until this is dropped. Calls that run then are cancelled.
-pub struct Held {
-    grants: Grants,
+/// Guard that keeps a grant valid. Dropping it cancels running calls.
+pub struct GrantGuard {
+    grants: GrantRegistry,
     secret: Secret,
-    hash: Hash,
+    hash: SecretHash,
     grant: Arc<Grant>,
 }
 
-impl Held {
+impl GrantGuard {
     pub(super) fn secret(&self) -> Secret {
         self.secret.clone()
     }
@@ -100,33 +102,33 @@ impl Held {
         &self.grant
     }
 
-    /// Keeps the secret for further turns of `conversation`.
-    pub fn claim(&self, conversation: ConversationId) {
-        self.grants.state().secrets.put(conversation, self.secret.clone());
+    /// Keeps the secret for later turns of `conversation`.
+    pub fn keep_for_conversation(&self, conversation: ConversationId) {
+        self.grants.lock_state().secrets.put(conversation, self.secret.clone());
     }
 }
 
-impl Held {
-    /// Ends the grant and the calls that run.
-    pub(super) fn end(&self) {
+impl GrantGuard {
+    /// Ends the grant and its running calls.
+    pub(super) fn revoke_grant(&self) {
         self.grant.ended.cancel();
-        let mut state = self.grants.state();
-        // A later turn of the conversation may hold the same secret already.
+        let mut state = self.grants.lock_state();
+        // A later turn of the conversation may already use the same secret.
         if state.held.get(&self.hash).is_some_and(|held| Arc::ptr_eq(held, &self.grant)) {
             state.held.remove(&self.hash);
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for GrantGuard {
     fn drop(&mut self) {
-        self.end();
+        self.revoke_grant();
     }
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for GrantGuard {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Held").field("grant", &self.grant).finish_non_exhaustive()
+        formatter.debug_struct("GrantGuard").field("grant", &self.grant).finish_non_exhaustive()
     }
 }
 
@@ -137,27 +139,27 @@ impl fmt::Debug for Grant {
 }
 
 impl Grant {
-    pub fn members(&self) -> &[Member] {
+    pub fn toolkits(&self) -> &[ToolkitHandle] {
         &self.members
     }
 
-    pub(super) fn index(&self) -> Option<&Index> {
+    pub(super) fn index(&self) -> Option<&ToolIndex> {
         self.index.as_deref()
     }
 
-    /// Takes one of the calls that are left; returns whether there was one.
+    /// Takes one of the remaining calls; returns false if there are none.
     pub(super) fn take_step(&self) -> bool {
         let take = |left: usize| left.checked_sub(1);
         self.steps.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
     }
 
-    /// Waits for the end of the turn.
-    pub(super) fn ended(&self) -> &CancellationToken {
+    /// Returns the token that is cancelled at the end of the turn.
+    pub(super) fn cancellation_token(&self) -> &CancellationToken {
         &self.ended
     }
 }
 
-fn hash(secret: &str) -> Hash {
+fn hash_secret(secret: &str) -> SecretHash {
     Sha256::digest(secret.as_bytes()).into()
 }
 
@@ -169,31 +171,32 @@ mod tests {
 
     #[test]
     fn a_grant_holds_as_long_as_its_turn() {
-        let grants = Grants::new();
-        let held = grants.hold(None, Vec::new(), None, 2).unwrap();
+        let grants = GrantRegistry::new();
+        let held = grants.issue_grant(None, Vec::new(), None, 2).unwrap();
         let secret = held.secret().expose().to_owned();
-        let grant = grants.find(&secret).unwrap();
-        assert!(grants.find(&format!("{secret}x")).is_none());
+        let grant = grants.find_grant(&secret).unwrap();
+        assert!(grants.find_grant(&format!("{secret}x")).is_none());
         assert_eq!([grant.take_step(), grant.take_step(), grant.take_step()], [true, true, false]);
-        assert!(!grant.ended().is_cancelled());
+        assert!(!grant.cancellation_token().is_cancelled());
         drop(held);
-        assert!(grant.ended().is_cancelled());
-        assert!(grants.find(&secret).is_none());
+        assert!(grant.cancellation_token().is_cancelled());
+        assert!(grants.find_grant(&secret).is_none());
     }
 
     #[test]
     fn a_conversation_keeps_its_secret_and_no_other_has_it() {
-        let grants = Grants::new();
+        let grants = GrantRegistry::new();
         let id = ConversationId(Uuid::new_v4());
-        let first = grants.hold(None, Vec::new(), None, 1).unwrap();
-        first.claim(id);
+        let first = grants.issue_grant(None, Vec::new(), None, 1).unwrap();
+        first.keep_for_conversation(id);
         let secret = first.secret();
-        // The next turn may begin before the former one is dropped.
-        let second = grants.hold(Some(id), Vec::new(), None, 1).unwrap();
+        // The next turn may begin before the guard of the previous one is dropped.
+        let second = grants.issue_grant(Some(id), Vec::new(), None, 1).unwrap();
         drop(first);
         assert_eq!(second.secret(), secret);
-        assert!(grants.find(secret.expose()).is_some());
-        let other = grants.hold(Some(ConversationId(Uuid::new_v4())), Vec::new(), None, 1).unwrap();
+        assert!(grants.find_grant(secret.expose()).is_some());
+        let other =
+            grants.issue_grant(Some(ConversationId(Uuid::new_v4())), Vec::new(), None, 1).unwrap();
         assert_ne!(other.secret(), secret);
     }
 }

@@ -1,5 +1,6 @@
-//! What people decided about toolkits, in small files that only their user reads: replaced as a whole, and never
-//! taken for empty when they are damaged.
+//! Stores decisions of people about toolkits in small private files.
+//!
+//! A file is replaced as a whole. A damaged one is an error and never counts as empty.
 
 use std::{
     fs, io,
@@ -9,19 +10,19 @@ use std::{
 };
 
 use codeinfo_core::{
-    atomic::{self, Readers},
-    error::Code,
+    atomic::{self, FileAccess},
+    error::ErrorCode,
 };
-use codeinfo_worktree::beneath::{Beneath, read};
+use codeinfo_worktree::beneath::{RootDir, read_to_limit};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The most that is read of such a file: more than all bounds of its content together take.
+/// Maximum bytes to read of a file; the bounds of its content together stay below.
 const MAX_BYTES: u64 = 64 << 20;
 const VERSION: u32 = 1;
 
-/// What was decided cannot be read or kept.
+/// Errors of reading or writing decisions.
 #[derive(Debug, thiserror::Error)]
-pub enum KeptError {
+pub enum DecisionFileError {
     #[error("cannot use `{}`: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("`{}` is damaged: move it away and decide again", path.display())]
@@ -32,34 +33,34 @@ pub enum KeptError {
     Full { path: PathBuf, max: usize, what: &'static str },
 }
 
-impl KeptError {
-    pub fn code(&self) -> Code {
+impl DecisionFileError {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::Io { .. } | Self::Damaged { .. } | Self::Foreign { .. } | Self::Full { .. } => {
-                Code::StoreUnavailable
+                ErrorCode::StoreUnavailable
             }
         }
     }
 }
 
-/// A file with one value of `T`, read at each use: others may have replaced it.
+/// File with one value of `T`, read at each use because another process may have replaced it.
 #[derive(Debug)]
-pub(super) struct Kept<T> {
+pub(super) struct DecisionFile<T> {
     path: PathBuf,
     /// Held from reading to replacing, so that no change is lost.
     changing: Mutex<()>,
     value: PhantomData<fn() -> T>,
 }
 
-/// The file as it is written.
+/// Content of the file.
 #[derive(Serialize, Deserialize)]
-struct Versioned<T> {
+struct VersionedValue<T> {
     version: u32,
     #[serde(flatten)]
     value: T,
 }
 
-impl<T: Default + Serialize + DeserializeOwned> Kept<T> {
+impl<T: Default + Serialize + DeserializeOwned> DecisionFile<T> {
     pub(super) fn new(data_dir: &Path, name: &str) -> Self {
         let path = data_dir.join("toolkits").join(name);
         Self { path, changing: Mutex::new(()), value: PhantomData }
@@ -69,25 +70,25 @@ impl<T: Default + Serialize + DeserializeOwned> Kept<T> {
         &self.path
     }
 
-    /// Returns what is kept; what was never written is empty.
-    pub(super) fn read(&self) -> Result<T, KeptError> {
-        let Some(bytes) = self.bytes().map_err(|source| self.io(source))? else {
+    /// Returns the stored value, or the default if there is no file.
+    pub(super) fn read(&self) -> Result<T, DecisionFileError> {
+        let Some(bytes) = self.read_bytes().map_err(|source| self.io_error(source))? else {
             return Ok(T::default());
         };
-        let damaged = |source| KeptError::Damaged { path: self.path.clone(), source };
-        let read: Versioned<T> = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let damaged = |source| DecisionFileError::Damaged { path: self.path.clone(), source };
+        let read: VersionedValue<T> = serde_json::from_slice(&bytes).map_err(damaged)?;
         if read.version != VERSION {
             let path = self.path.clone();
-            return Err(KeptError::Foreign { path, version: read.version });
+            return Err(DecisionFileError::Foreign { path, version: read.version });
         }
         Ok(read.value)
     }
 
-    /// Reads, changes and replaces what is kept. Where nothing changed, nothing is written.
-    pub(super) fn change<R>(
+    /// Reads, changes and replaces the value. Writes nothing if it is unchanged.
+    pub(super) fn update<R>(
         &self,
-        change: impl FnOnce(&mut T) -> Result<R, KeptError>,
-    ) -> Result<R, KeptError>
+        change: impl FnOnce(&mut T) -> Result<R, DecisionFileError>,
+    ) -> Result<R, DecisionFileError>
     where
         T: Clone + PartialEq,
     {
@@ -96,37 +97,37 @@ impl<T: Default + Serialize + DeserializeOwned> Kept<T> {
         let mut value = before.clone();
         let outcome = change(&mut value)?;
         if value != before {
-            let damaged = |source| KeptError::Damaged { path: self.path.clone(), source };
-            let written = Versioned { version: VERSION, value };
+            let damaged = |source| DecisionFileError::Damaged { path: self.path.clone(), source };
+            let written = VersionedValue { version: VERSION, value };
             let bytes = serde_json::to_vec_pretty(&written).map_err(damaged)?;
-            replace(&self.path, &bytes).map_err(|source| self.io(source))?;
+            replace_file(&self.path, &bytes).map_err(|source| self.io_error(source))?;
         }
         Ok(outcome)
     }
 
-    fn bytes(&self) -> io::Result<Option<Vec<u8>>> {
+    fn read_bytes(&self) -> io::Result<Option<Vec<u8>>> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(None);
         };
-        let opened = Beneath::open(folder).and_then(|folder| folder.file(Path::new(name)));
+        let opened = RootDir::open(folder).and_then(|folder| folder.open_file(Path::new(name)));
         let file = match opened {
             Ok((file, _)) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let bytes = read(file, MAX_BYTES + 1, || ())?;
+        let bytes = read_to_limit(file, MAX_BYTES + 1, || ())?;
         if bytes.len() as u64 > MAX_BYTES {
             return Err(io::Error::other(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
         }
         Ok(Some(bytes))
     }
 
-    fn io(&self, source: io::Error) -> KeptError {
-        KeptError::Io { path: self.path.clone(), source }
+    fn io_error(&self, source: io::Error) -> DecisionFileError {
+        DecisionFileError::Io { path: self.path.clone(), source }
     }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -134,5 +135,5 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
     }
-    atomic::replace(path, bytes, Readers::Owner)
+    atomic::write_atomically(path, bytes, FileAccess::Owner)
 }

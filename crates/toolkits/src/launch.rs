@@ -1,9 +1,9 @@
-//! How a process of a toolkit is started within its fence: the sandbox of Codex.
+//! Starts toolkit processes in the sandbox of Codex.
 //!
-//! In it, a toolkit reads the indexed roots, the system's programs, its own program and its working
-//! folder. It writes a folder of its own below the data folder, which is its `HOME` (what `npx` and
-//! `uvx` fetch is kept there), and with `workspace-write` its working folder. Its variables are set
-//! inside, so that none of them steers the sandbox, and none shows in the list of processes.
+//! A toolkit reads the indexed roots, the system's programs, its own program and its working folder. It writes
+//! a folder of its own below the data folder, which is its `HOME` and holds the downloads of `npx` and `uvx`;
+//! with `workspace-write` it also writes its working folder. Its variables are set inside the sandbox, so that
+//! they cannot affect the sandbox and do not appear in the process list.
 
 mod program;
 
@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_codex::{Codex, CodexError, NetworkAccess, Readable, Sandboxed};
+use codeinfo_codex::{Codex, CodexError, CommandPermissions, NetworkAccess, ReadableRoot};
 use codeinfo_core::{Principal, Root, Secret, task::Tasks};
 use codeinfo_store::Store;
 use codeinfo_worktree::private_places::{PrivatePlaces, ResolvedPlaces};
@@ -23,41 +23,42 @@ use uuid::Uuid;
 
 pub use self::program::is_installed;
 use crate::{
-    connection::{Launch, Launcher, Start},
-    spec::{ToolkitSandbox, ToolkitSpec, Transport},
+    connection::{LaunchRequest, ToolkitCommand, ToolkitLauncher},
+    spec::{ToolkitSandbox, ToolkitSpec, ToolkitTransport},
 };
 
-/// Folder of toolkits below the data folder.
+/// Folder of toolkits, below the data folder.
 const FOLDER: &str = "toolkits";
-/// Names in it that no toolkit can have: of Codex, and of toolkits that requests carried.
+/// Names in it that no toolkit can have: the folder of Codex, and the one of toolkits with an owner.
 const CODEX_FOLDER: &str = ".codex";
 const CARRIED_FOLDER: &str = ".carried";
-/// Stands before the names of variables on their way into the sandbox.
+/// Prefix of variable names on their way into the sandbox.
 const PREFIX: &str = "CODEINFO_ENV_";
-/// The shell that sets them there.
+/// Shell that sets the variables inside the sandbox.
 const SHELL: &str = "/bin/sh";
-/// Ends where Codex did not put its proxy in front of the network: an old one takes the wish for the plain network.
+/// Shell command that fails if Codex has not put its proxy in front of the network. An old Codex reads the
+/// proxy setting as unrestricted network.
 const DEMAND_PROXY: &str = "[ \"$CODEX_NETWORK_PROXY_ACTIVE\" = 1 ] || \
     { echo 'this Codex has no proxy for its network: update Codex' >&2; exit 1; }; ";
-/// What Codex sets for its own use.
+/// Variables that Codex sets for its own use.
 const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \
     CODEX_NETWORK_ALLOW_LOCAL_BINDING CODEX_NETWORK_PROXY_ACTIVE";
 
-/// Starts toolkits in the sandbox of Codex.
-pub struct Sandboxes {
+/// Launcher that starts toolkits in the sandbox of Codex.
+pub struct SandboxLauncher {
     codex: Codex,
     settings: codeinfo_codex::CodexSettings,
     store: Store,
     tasks: Tasks,
 }
 
-/// A toolkit's own folders.
-struct Own {
+/// Folders that belong to one toolkit.
+struct ToolkitFolders {
     home: PathBuf,
     temporary: PathBuf,
 }
 
-impl Sandboxes {
+impl SandboxLauncher {
     pub fn new(
         codex: Codex,
         settings: codeinfo_codex::CodexSettings,
@@ -67,53 +68,66 @@ impl Sandboxes {
         Self { codex, settings, store, tasks }
     }
 
-    async fn prepare(&self, start: Start<'_>) -> Result<Launch, String> {
-        let Transport::Stdio { command, args, env, working_dir } = &start.spec.transport else {
+    async fn prepare_command(&self, start: LaunchRequest<'_>) -> Result<ToolkitCommand, String> {
+        let ToolkitTransport::Stdio { command, args, env, working_dir } = &start.spec.transport
+        else {
             return Err("it has no process".to_owned());
         };
-        let own = self.own(start).await?;
+        let own = self.create_folders(start).await?;
         let dir = working_dir.clone().unwrap_or_else(|| own.home.clone());
-        let search = program::Search {
+        let search = program::ProgramSearch {
             path: self.settings.path.clone(),
             home: self.settings.environment.get("HOME").map(PathBuf::from),
             dir: dir.clone(),
             reads_scripts: start.owner.is_none_or(|owner| owner == Principal::owner().as_str()),
         };
-        let (command, args) = (command.clone(), args.clone());
+        let command_name = command.clone();
+        let command_args = args.clone();
         let is_fenced = start.spec.sandbox != ToolkitSandbox::Off;
-        let (own_home, private) = (own.home.clone(), self.private_places());
+        let own_home = own.home.clone();
+        let private = self.private_places();
         let found = self.tasks.spawn_blocking(move || {
-            let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
-            let dir = dir.ok_or("its `workingDir` is no folder")?;
-            let found = program::find(&command, args, &search)?;
+            let folder = dir
+                .canonicalize()
+                .ok()
+                .filter(|folder| folder.is_dir())
+                .ok_or("its `workingDir` is no folder")?;
+            let found = program::find_program(&command_name, command_args, &search)?;
             if is_fenced {
-                let dirs = std::iter::once(&dir).filter(|dir| !dir.starts_with(&own_home));
-                refuse_private(dirs.chain(&found.needs), &private.resolve())?;
+                let folders =
+                    std::iter::once(&folder).filter(|folder| !folder.starts_with(&own_home));
+                refuse_private(folders.chain(&found.needs), &private.resolve())?;
             }
-            Ok::<_, String>((found, dir))
+            Ok::<_, String>((found, folder))
         });
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
-        let env = self.variables(start.spec, env, &own);
+        let env = self.build_environment(start.spec, env, &own);
         if start.spec.sandbox == ToolkitSandbox::Off {
-            let (program, args) = (found.program, found.args);
-            return Ok(Launch { program, args, env, dir, own: None });
+            return Ok(ToolkitCommand {
+                program: found.program,
+                args: found.args,
+                env,
+                dir,
+                own: None,
+            });
         }
-        self.fenced(start.spec, found, env, (own, dir)).await
+        self.build_sandboxed_command(start.spec, found, env, own, dir).await
     }
 
-    /// Returns the private places where no toolkit in a sandbox works or has its program.
+    /// Returns the private places that may hold neither the working folder nor the program of a sandboxed
+    /// toolkit.
     fn private_places(&self) -> PrivatePlaces {
         let home = self.settings.environment.get("HOME").map(PathBuf::from);
         let own = self.settings.home.iter().chain([&self.settings.data_dir]);
         PrivatePlaces::new(home, own.cloned().collect())
     }
 
-    /// Returns all variables that the process has.
-    fn variables(
+    /// Returns the complete environment of the process.
+    fn build_environment(
         &self,
         spec: &ToolkitSpec,
         named: &BTreeMap<String, Secret>,
-        own: &Own,
+        own: &ToolkitFolders,
     ) -> BTreeMap<String, String> {
         let environment = &self.settings.environment;
         let given = |name: &str| environment.get(name).map(str::to_owned);
@@ -125,70 +139,84 @@ impl Sandboxes {
             }
         };
         let path = Some(self.settings.path.to_string_lossy().into_owned());
-        let few = [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
-        let few = few.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        few.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
+        let standard =
+            [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
+        let set = standard.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        set.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
             .collect()
     }
 
-    async fn fenced(
+    async fn build_sandboxed_command(
         &self,
         spec: &ToolkitSpec,
-        found: program::Found,
+        found: program::ResolvedProgram,
         env: BTreeMap<String, String>,
-        (own, dir): (Own, PathBuf),
-    ) -> Result<Launch, String> {
+        own: ToolkitFolders,
+        dir: PathBuf,
+    ) -> Result<ToolkitCommand, String> {
         let names: Vec<&str> = env.keys().map(String::as_str).collect();
         let is_proxied = spec.network != NetworkAccess::Open;
-        let script = format!("{}{}", if is_proxied { DEMAND_PROXY } else { "" }, setting(&names)?);
+        let script = format!(
+            "{}{}",
+            if is_proxied { DEMAND_PROXY } else { "" },
+            build_environment_script(&names)?
+        );
         let mut args: Vec<OsString> = vec!["-c".into(), script.into()];
         args.push(found.program.into_os_string());
         args.extend(found.args);
         let folder = self.settings.data_dir.join(FOLDER);
-        let (mut readable, mut writable) = (self.readable().await?, vec![own.home.clone()]);
+        let mut readable = self.list_readable_roots().await?;
+        let mut writable = vec![own.home.clone()];
         if dir != own.home {
-            // Keys in it are kept from it, as they are in an indexed folder.
-            readable.push(Readable { folder: dir.clone(), private_files: Vec::new() });
+            // Keys in the working folder are hidden, as in an indexed folder.
+            readable.push(ReadableRoot { folder: dir.clone(), private_files: Vec::new() });
             if spec.sandbox == ToolkitSandbox::WorkspaceWrite {
                 writable.push(dir.clone());
             }
         }
         let home = folder.join(CODEX_FOLDER);
-        private(&home).await.map_err(|error| unmade(&home, &error))?;
-        let sandboxed = Sandboxed {
+        create_private_folder(&home).await.map_err(|error| describe_folder_error(&home, &error))?;
+        let sandboxed = CommandPermissions {
             readable,
             programs: found.needs,
             writable,
             dir: dir.clone(),
             network: spec.network,
-            hidden: others(&folder, &own.home),
+            hidden: list_other_folders(&folder, &own.home),
             home,
         };
         let boxed = self
             .codex
-            .boxed(sandboxed, Path::new(SHELL), &args)
+            .sandbox_command(sandboxed, Path::new(SHELL), &args)
             .await
-            .map_err(|error| refused(&error))?;
+            .map_err(|error| describe_sandbox_error(&error))?;
         let mut outside = boxed.env;
         outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
         outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
-        let (program, args, dir) = (boxed.program, boxed.args, own.home);
-        Ok(Launch { program, args, env: outside, own: Some(dir.clone()), dir })
+        Ok(ToolkitCommand {
+            program: boxed.program,
+            args: boxed.args,
+            env: outside,
+            own: Some(own.home.clone()),
+            dir: own.home,
+        })
     }
 
     /// Returns the indexed roots whose secrets are known.
-    async fn readable(&self) -> Result<Vec<Readable>, String> {
-        let roots = self.store.roots().await;
-        let roots = roots.map_err(|error| format!("the indexed roots are not known: {error}"))?;
-        Ok(roots.into_iter().filter_map(given).collect())
+    async fn list_readable_roots(&self) -> Result<Vec<ReadableRoot>, String> {
+        let roots = self
+            .store
+            .roots()
+            .await
+            .map_err(|error| format!("the indexed roots are not known: {error}"))?;
+        Ok(roots.into_iter().filter_map(readable_from_root).collect())
     }
 
-    /// Makes the toolkit's own folders. Those of a toolkit that a request carried are not those of one
-    /// that is configured, or of somebody else.
-    async fn own(&self, start: Start<'_>) -> Result<Own, String> {
+    /// Creates the toolkit's own folders, separate for each owner and for configuration files.
+    async fn create_folders(&self, start: LaunchRequest<'_>) -> Result<ToolkitFolders, String> {
         let folder = self.settings.data_dir.join(FOLDER);
-        // Another program of the same name is another toolkit, which must find nothing of the first.
-        let program: String = start.spec.program().chars().take(8).collect();
+        // A different program of the same name is another toolkit, which must not see the files of the first.
+        let program: String = start.spec.program_digest().chars().take(8).collect();
         let name = format!("{}-{program}", start.name);
         let home = match start.owner {
             None => folder.join(name),
@@ -198,28 +226,35 @@ impl Sandboxes {
             }
         };
         let temporary = home.join("tmp");
-        private(&temporary).await.map_err(|error| unmade(&temporary, &error))?;
-        // The sandbox compares paths as they are, without links.
-        let home = tokio::fs::canonicalize(&home).await.map_err(|error| unmade(&home, &error))?;
-        Ok(Own { temporary: home.join("tmp"), home })
+        create_private_folder(&temporary)
+            .await
+            .map_err(|error| describe_folder_error(&temporary, &error))?;
+        // The sandbox compares paths literally, so links must be resolved.
+        let home = tokio::fs::canonicalize(&home)
+            .await
+            .map_err(|error| describe_folder_error(&home, &error))?;
+        Ok(ToolkitFolders { temporary: home.join("tmp"), home })
     }
 }
 
-impl Launcher for Sandboxes {
-    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>> {
-        Box::pin(self.prepare(start))
+impl ToolkitLauncher for SandboxLauncher {
+    fn build_command<'a>(
+        &'a self,
+        start: LaunchRequest<'a>,
+    ) -> BoxFuture<'a, Result<ToolkitCommand, String>> {
+        Box::pin(self.prepare_command(start))
     }
 }
 
-/// Refuses paths in private places, or around the data of the product or of Codex. Places of the user that lie in the
-/// paths are for the fence to deny.
+/// Refuses paths inside private places, or around the data of this product or of Codex. Private places of
+/// the user inside a path are denied by the sandbox.
 fn refuse_private<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
     private: &ResolvedPlaces,
 ) -> Result<(), String> {
     for path in paths {
         let shown = path.display();
-        if let Some(place) = private.find(path) {
+        if let Some(place) = private.find_place(path) {
             return Err(format!(
                 "it would work in, or read, `{shown}`, which is, or lies in, {place}; use another \
                  folder, or set `sandbox` to `off`"
@@ -234,15 +269,15 @@ fn refuse_private<'a>(
     Ok(())
 }
 
-fn given(root: Root) -> Option<Readable> {
-    root.folder()?;
-    let private_files = root.last_ingest_at.and(root.private_files)?;
-    let private_files = private_files.iter().map(|path| root.path.join(path)).collect();
-    Some(Readable { folder: root.path, private_files })
+fn readable_from_root(root: Root) -> Option<ReadableRoot> {
+    root.local_folder()?;
+    let relative_paths = root.last_ingest_at.and(root.private_files)?;
+    let private_files = relative_paths.iter().map(|path| root.path.join(path)).collect();
+    Some(ReadableRoot { folder: root.path, private_files })
 }
 
-/// Returns a script that gives the variables their names and runs what follows.
-fn setting(names: &[&str]) -> Result<String, String> {
+/// Returns a shell script that renames the prefixed variables and executes its arguments.
+fn build_environment_script(names: &[&str]) -> Result<String, String> {
     let mut script = vec![format!("unset {OF_CODEX}; ")];
     for name in names {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -255,15 +290,15 @@ fn setting(names: &[&str]) -> Result<String, String> {
     Ok(script.concat())
 }
 
-/// Returns the folders of other toolkits, should an indexed root hold the data folder.
-fn others(folder: &Path, own: &Path) -> Vec<PathBuf> {
+/// Returns the folders of other toolkits, which an indexed root around the data folder would expose.
+fn list_other_folders(folder: &Path, own: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let others = entries.map(|entry| entry.path());
     others.filter(|path| !own.starts_with(path) && !path.ends_with(CODEX_FOLDER)).collect()
 }
 
-/// Makes a folder that only its owner reads.
-async fn private(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can read.
+async fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -271,11 +306,11 @@ async fn private(folder: &Path) -> io::Result<()> {
     builder.create(folder).await
 }
 
-fn unmade(folder: &Path, error: &io::Error) -> String {
+fn describe_folder_error(folder: &Path, error: &io::Error) -> String {
     format!("its folder `{}` cannot be made: {error}", folder.display())
 }
 
-fn refused(error: &CodexError) -> String {
+fn describe_sandbox_error(error: &CodexError) -> String {
     format!(
         "its sandbox is that of Codex, and {error}; install Codex, or set `sandbox` to `off` if it may \
          read and write all that you may"

@@ -1,10 +1,9 @@
-//! Which toolkits a turn has: those of its request, of its repository, the stored ones and the user's, the first
-//! that names a toolkit winning.
+//! Resolves the toolkits of a turn from four layers: request, repository, stored document and user file.
 //!
-//! A repository's file counts only while `codeinfo mcp allow` has pinned its content: see
-//! [`super::allowed`]. One that does not count is as if it were not there, and a warning says so. One that counts
-//! replaces the stored and the user's toolkits whole, even when it cannot be read as toolkits: then the turn
-//! has those of its request only, and a warning says why. Nothing here fails a turn.
+//! The first layer that names a toolkit wins. A repository's file counts only while `codeinfo mcp allow` has
+//! pinned its content, see [`super::allowed`]; otherwise it is ignored with a warning. A file that counts
+//! replaces the stored and the user's toolkits as a whole. If it cannot be parsed, the turn has only the
+//! toolkits of its request, and a warning gives the reason. No fault here fails a turn.
 
 mod find;
 mod merge;
@@ -20,80 +19,80 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use codeinfo_codex::OtherVariables;
-use codeinfo_core::{PathMap, hash::sha256, plain_line};
-pub use find::{Found, REPOSITORY_FILE, find_repository};
-use merge::Section;
+use codeinfo_core::{PathMap, hash::sha256_hex, plain_line};
+pub use find::{REPOSITORY_FILE, RepositoryToolkitFile, find_repository};
+use merge::LayerSection;
 
-use super::allowed::{Allowed, Standing};
+use super::allowed::{AllowlistStatus, ToolkitAllowlist};
 use crate::spec::{
-    AgentTools, Document, Entry, Requested, SpecReader, ToolkitName, ToolkitSettings, ToolkitSpec,
-    Transport,
+    AgentTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry, ToolkitName,
+    ToolkitSettings, ToolkitSpec, ToolkitTransport,
 };
 
-/// Files whose toolkits are kept, to be read again only when they change.
+/// Maximum parsed files to keep; each is parsed again when it changes.
 const KEPT_FILES: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// Reads the layers of toolkits. Reads files: not for a thread that must not wait.
-pub struct Layers {
+/// Resolver of toolkit layers. It reads files, so call it on a blocking thread.
+pub struct ToolkitLayers {
     reader: Arc<SpecReader>,
-    allowed: Arc<Allowed>,
+    allowed: Arc<ToolkitAllowlist>,
     user_file: Option<PathBuf>,
     environment: OtherVariables,
     path_map: PathMap,
     max: usize,
-    parsed: Mutex<LruCache<PathBuf, Parsed>>,
+    parsed: Mutex<LruCache<PathBuf, ParsedToolkitFile>>,
 }
 
-/// The toolkits of a file as it was when it had this content.
+/// Parsed file with the digest of its content.
 #[derive(Clone)]
-struct Parsed {
+struct ParsedToolkitFile {
     digest: String,
-    document: Arc<Result<Document, Vec<String>>>,
+    document: Arc<Result<ToolkitDocument, Vec<String>>>,
 }
 
-/// What a turn asks for.
+/// Inputs of a turn.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked<'a> {
-    /// What its request says of toolkits.
-    pub requested: Option<&'a Requested>,
-    /// The folder that it works in, in a repository or not.
+pub struct LayerInputs<'a> {
+    /// Toolkits that the request names or carries.
+    pub requested: Option<&'a RequestedToolkits>,
+    /// Working folder, inside or outside of a repository.
     pub folder: Option<&'a Path>,
-    /// The current stored document.
+    /// Current stored document.
     pub stored: Option<&'a Value>,
 }
 
-/// The toolkits of a turn.
+/// Toolkits of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Resolved {
-    /// No more than may be, those of the request first, then by layer, each in the order of its document.
-    pub toolkits: Vec<Chosen>,
-    /// Those that are switched off where they are configured.
-    pub off: Vec<Chosen>,
-    /// What was left out and why, for people.
+pub struct ResolvedToolkits {
+    /// Toolkits within the limit: those of the request, then by layer, each in the order of its document.
+    pub toolkits: Vec<SelectedToolkit>,
+    /// Toolkits that their configuration switches off.
+    pub off: Vec<SelectedToolkit>,
+    /// Messages for people about what was left out and why.
     pub warnings: Vec<String>,
-    /// What the stored document says of the agent.
+    /// Agent settings of the stored document.
     pub agent: AgentTools,
 }
 
-/// One toolkit of a turn.
+/// Toolkit of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct SelectedToolkit {
     pub name: ToolkitName,
     pub spec: ToolkitSpec,
-    pub origin: Origin,
+    pub origin: ToolkitOrigin,
 }
 
-/// Which layer a toolkit comes from.
+/// Layer that configures a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum ToolkitOrigin {
     Request,
     Repository,
     Stored,
     User,
 }
 
-impl Origin {
+impl ToolkitOrigin {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -104,10 +103,12 @@ impl Origin {
     }
 }
 
-/// Refuses a toolkit of a repository that works elsewhere, over a link or otherwise.
-fn within(root: &Path, entry: Entry) -> Entry {
-    let Entry::Is(spec) = &entry else { return entry };
-    let Transport::Stdio { working_dir: Some(folder), .. } = &spec.transport else { return entry };
+/// Rejects a toolkit whose working folder is outside of its repository, with links resolved.
+fn reject_outside_root(root: &Path, entry: ToolkitDocumentEntry) -> ToolkitDocumentEntry {
+    let ToolkitDocumentEntry::Is(spec) = &entry else { return entry };
+    let ToolkitTransport::Stdio { working_dir: Some(folder), .. } = &spec.transport else {
+        return entry;
+    };
     let is_within = match (folder.canonicalize(), root.canonicalize()) {
         (Ok(folder), Ok(root)) => folder.starts_with(root),
         _ => false,
@@ -115,15 +116,15 @@ fn within(root: &Path, entry: Entry) -> Entry {
     if is_within {
         return entry;
     }
-    Entry::Broken(vec!["its `workingDir` is no folder of the repository".to_owned()])
+    ToolkitDocumentEntry::Broken(vec!["its `workingDir` is no folder of the repository".to_owned()])
 }
 
-impl Layers {
-    /// Reads layers with these settings, for clients whose paths `path_map` maps. Variables of `environment` may stand in
-    /// the user's file.
+impl ToolkitLayers {
+    /// Creates a resolver for clients whose paths `path_map` maps. Variables of `environment` are expanded in
+    /// the user's file and in repository files.
     pub fn new(
         reader: Arc<SpecReader>,
-        allowed: Arc<Allowed>,
+        allowed: Arc<ToolkitAllowlist>,
         settings: &ToolkitSettings,
         environment: OtherVariables,
         path_map: PathMap,
@@ -139,41 +140,52 @@ impl Layers {
         }
     }
 
-    /// Returns the toolkits of a turn.
-    pub fn resolve(&self, asked: Asked<'_>) -> Resolved {
+    /// Resolves the toolkits of a turn.
+    pub fn resolve(&self, asked: LayerInputs<'_>) -> ResolvedToolkits {
         let mut warnings = Vec::new();
         let mut agent = AgentTools::default();
         let mut sections = Vec::new();
-        let repository = asked.folder.and_then(|folder| self.repository(folder, &mut warnings));
-        // The stored document says how the agent works, also where a repository has the toolkits.
-        let stored = asked.stored.and_then(|value| self.stored(value, &mut agent, &mut warnings));
+        let repository =
+            asked.folder.and_then(|folder| self.load_repository_section(folder, &mut warnings));
+        // The stored document configures the agent even if a repository provides the toolkits.
+        let stored = asked
+            .stored
+            .and_then(|value| self.parse_stored_section(value, &mut agent, &mut warnings));
         match repository {
             Some(section) => sections.push(section),
-            None => sections.extend(stored.into_iter().chain(self.user(&mut warnings))),
+            None => {
+                sections.extend(stored.into_iter().chain(self.load_user_section(&mut warnings)));
+            }
         }
-        let merged = merge::merge(asked.requested, &sections, self.max);
+        let merged = merge::merge_layers(asked.requested, &sections, self.max);
         warnings.extend(merged.warnings);
-        Resolved { toolkits: merged.toolkits, off: merged.off, warnings, agent }
+        ResolvedToolkits { toolkits: merged.toolkits, off: merged.off, warnings, agent }
     }
 
-    /// Returns the section of the repository that `folder` is in, if it has one that counts.
-    fn repository(&self, folder: &Path, warnings: &mut Vec<String>) -> Option<Section> {
+    /// Returns the section of the repository that contains `folder`, if its file counts.
+    fn load_repository_section(
+        &self,
+        folder: &Path,
+        warnings: &mut Vec<String>,
+    ) -> Option<LayerSection> {
         let found = match find_repository(folder) {
             Ok(found) => found?,
             Err((path, error)) => {
-                let path = self.shown(&path);
+                let path = self.display_path(&path);
                 warnings.push(format!(
                     "{path} does not count: {error}; toolkits that are configured elsewhere are used"
                 ));
                 return None;
             }
         };
-        let path = self.shown(&found.file);
-        let command = format!("`codeinfo mcp allow {}`", self.shown(&found.root));
-        let reason = match self.allowed.standing(&found) {
-            Ok(Standing::Allowed) => None,
-            Ok(Standing::New) => Some(format!("is not allowed yet: look at it and run {command}")),
-            Ok(Standing::Changed) => {
+        let path = self.display_path(&found.file);
+        let command = format!("`codeinfo mcp allow {}`", self.display_path(&found.root));
+        let reason = match self.allowed.check_file(&found) {
+            Ok(AllowlistStatus::Allowed) => None,
+            Ok(AllowlistStatus::New) => {
+                Some(format!("is not allowed yet: look at it and run {command}"))
+            }
+            Ok(AllowlistStatus::Changed) => {
                 Some(format!("changed since it was allowed: look at it and run {command} again"))
             }
             Err(error) => Some(format!("is not allowed: {error}")),
@@ -184,32 +196,42 @@ impl Layers {
             ));
             return None;
         }
-        let document = self.parsed(&found.file, &found.text, Some(&found.root));
+        let document = self.parse_file_cached(&found.file, &found.text, Some(&found.root));
         let toolkits = match &*document {
             Ok(document) => document.toolkits.clone()?,
             Err(faults) => {
-                let faults = faults.join("; ");
                 warnings.push(format!(
-                    "no toolkit of {path} is used, nor one of a lower layer: {faults}"
+                    "no toolkit of {path} is used, nor one of a lower layer: {}",
+                    faults.join("; ")
                 ));
                 Vec::new()
             }
         };
-        let toolkits = toolkits.into_iter().map(|(name, entry)| (name, within(&found.root, entry)));
-        Some(Section { origin: Origin::Repository, place: path, toolkits: toolkits.collect() })
+        let toolkits = toolkits
+            .into_iter()
+            .map(|(name, entry)| (name, reject_outside_root(&found.root, entry)));
+        Some(LayerSection {
+            origin: ToolkitOrigin::Repository,
+            place: path,
+            toolkits: toolkits.collect(),
+        })
     }
 
-    fn stored(
+    fn parse_stored_section(
         &self,
         value: &Value,
         agent: &mut AgentTools,
         warnings: &mut Vec<String>,
-    ) -> Option<Section> {
+    ) -> Option<LayerSection> {
         let place = "the stored configuration".to_owned();
-        match self.reader.stored(value.clone()) {
+        match self.reader.read_stored(value.clone()) {
             Ok(document) => {
                 *agent = document.agent;
-                Some(Section { origin: Origin::Stored, place, toolkits: document.toolkits? })
+                Some(LayerSection {
+                    origin: ToolkitOrigin::Stored,
+                    place,
+                    toolkits: document.toolkits?,
+                })
             }
             Err(faults) => {
                 warnings.push(format!("no toolkit of {place} is used: {}", faults.join("; ")));
@@ -218,9 +240,9 @@ impl Layers {
         }
     }
 
-    fn user(&self, warnings: &mut Vec<String>) -> Option<Section> {
+    fn load_user_section(&self, warnings: &mut Vec<String>) -> Option<LayerSection> {
         let file = self.user_file.as_deref()?;
-        let place = self.shown(file);
+        let place = self.display_path(file);
         let text = match find::read_user_file(file) {
             Ok(text) => text?,
             Err(error) => {
@@ -228,10 +250,12 @@ impl Layers {
                 return None;
             }
         };
-        match &*self.parsed(file, &text, None) {
-            Ok(document) => {
-                Some(Section { origin: Origin::User, place, toolkits: document.toolkits.clone()? })
-            }
+        match &*self.parse_file_cached(file, &text, None) {
+            Ok(document) => Some(LayerSection {
+                origin: ToolkitOrigin::User,
+                place,
+                toolkits: document.toolkits.clone()?,
+            }),
             Err(faults) => {
                 warnings.push(format!("no toolkit of {place} is used: {}", faults.join("; ")));
                 None
@@ -239,24 +263,24 @@ impl Layers {
         }
     }
 
-    /// Returns the toolkits of a file, read again if it has another content than the last time.
-    fn parsed(
+    /// Returns the parsed file, from the cache if its content is unchanged.
+    fn parse_file_cached(
         &self,
         file: &Path,
         text: &[u8],
         folder: Option<&Path>,
-    ) -> Arc<Result<Document, Vec<String>>> {
-        let digest = sha256(text);
+    ) -> Arc<Result<ToolkitDocument, Vec<String>>> {
+        let digest = sha256_hex(text);
         let lock = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(file).filter(|known| known.digest == digest) {
             return Arc::clone(&known.document);
         }
-        let document = Arc::new(self.reader.file(text, &self.environment, folder));
-        lock().put(file.to_owned(), Parsed { digest, document: Arc::clone(&document) });
+        let document = Arc::new(self.reader.read_file(text, &self.environment, folder));
+        lock().put(file.to_owned(), ParsedToolkitFile { digest, document: Arc::clone(&document) });
         document
     }
 
-    fn shown(&self, path: &Path) -> String {
-        plain_line(&self.path_map.shown(path).display().to_string())
+    fn display_path(&self, path: &Path) -> String {
+        plain_line(&self.path_map.to_client_path(path).display().to_string())
     }
 }

@@ -1,4 +1,4 @@
-//! A toolkit as a turn has it, and which of its tools may be called.
+//! Handle of a toolkit, with the tools that may be called.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,90 +6,99 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use codeinfo_core::{Principal, error::chain, task::Tasks};
-use codeinfo_mcp::{About, Hints, Schema};
+use codeinfo_core::{Principal, error::format_error_chain, task::Tasks};
+use codeinfo_mcp::{EndpointInfo, Schema, ToolHints};
 use serde_json::{Value, json};
 
 use super::{
-    kept::KeptError,
-    layers::Origin,
+    kept::DecisionFileError,
+    layers::{SelectedToolkit, ToolkitOrigin},
     quote,
-    trusted::{self, Pins, Trusted, Verdict},
+    trusted::{self, PinVerdict, ToolPinStore, ToolPins},
 };
 use crate::{
-    connection::{Catalogue, Client, Status, Tool, ToolkitError},
+    connection::{CatalogueTool, ToolCatalogue, ToolkitClient, ToolkitError, ToolkitStatus},
     spec::{AllowedTools, ToolkitName, ToolkitSpec},
 };
 
-/// Most bytes of the name of a tool: what services of models take.
+/// Maximum bytes of a tool's name that model services accept.
 const MAX_NAME_BYTES: usize = 64;
 
-/// A toolkit as a turn has it. Clones share everything.
+/// Handle of a toolkit for turns. Clones share everything.
 #[derive(Clone)]
-pub struct Member(Arc<Inner>);
+pub struct ToolkitHandle(Arc<Inner>);
 
 struct Inner {
     name: ToolkitName,
-    origin: Origin,
+    origin: ToolkitOrigin,
     spec: ToolkitSpec,
-    /// Which connection it is.
+    /// Identifier of the connection.
     key: String,
-    client: Arc<Client>,
-    trusted: Arc<Trusted>,
-    /// What the tools of a toolkit that a request carries said first.
-    pins: Mutex<Pins>,
-    /// What was made of the latest catalogue.
-    offers: Mutex<Option<Arc<Offers>>>,
+    client: Arc<ToolkitClient>,
+    trusted: Arc<ToolPinStore>,
+    /// Pins of a toolkit that a request carries.
+    pins: Mutex<ToolPins>,
+    /// Tools derived from the latest catalogue.
+    offers: Mutex<Option<Arc<ToolOffers>>>,
     tasks: Tasks,
 }
 
-impl fmt::Debug for Member {
+impl fmt::Debug for ToolkitHandle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Member").field("name", &self.0.name).finish_non_exhaustive()
+        formatter.debug_struct("ToolkitHandle").field("name", &self.0.name).finish_non_exhaustive()
     }
 }
 
-/// The tools of one catalogue.
+/// Tools of one catalogue.
 #[derive(Debug)]
-pub(super) struct Offers {
+pub(super) struct ToolOffers {
     pub(super) generation: u64,
-    pub(super) tools: BTreeMap<String, Arc<Offer>>,
-    /// Tools that cannot be called, each with the reason.
+    pub(super) tools: BTreeMap<String, Arc<OfferedTool>>,
+    /// Tools that cannot be called, with the reason.
     pub(super) refused: BTreeMap<String, String>,
-    /// Those of them that are not trusted any more.
+    /// Refused tools whose description changed since they were pinned.
     pub(super) changed: BTreeSet<String>,
-    /// All that are listed.
-    pub(super) all: Vec<Tool>,
-    /// What the endpoint of the toolkit says of itself.
-    pub(super) about: About,
+    pub(super) all: Vec<CatalogueTool>,
+    /// Description of the toolkit's endpoint.
+    pub(super) about: EndpointInfo,
 }
 
-/// A tool that may be called.
 #[derive(Debug)]
-pub(super) struct Offer {
-    /// As the toolkit lists it.
-    pub(super) tool: Tool,
-    /// As the model is given it.
-    pub(super) listed: codeinfo_mcp::Tool,
+pub(super) struct OfferedTool {
+    /// Tool as the toolkit lists it.
+    pub(super) tool: CatalogueTool,
+    /// Tool as the model sees it.
+    pub(super) listed: codeinfo_mcp::McpTool,
 }
 
-impl Member {
+impl ToolkitHandle {
     pub(super) fn new(
-        (name, origin, key): (ToolkitName, Origin, String),
-        spec: ToolkitSpec,
-        client: Arc<Client>,
-        (trusted, tasks): (Arc<Trusted>, Tasks),
+        selected: SelectedToolkit,
+        key: String,
+        client: Arc<ToolkitClient>,
+        trusted: Arc<ToolPinStore>,
+        tasks: Tasks,
     ) -> Self {
-        let (pins, offers) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { name, origin, spec, key, client, trusted, pins, offers, tasks }))
+        let SelectedToolkit { name, spec, origin } = selected;
+        Self(Arc::new(Inner {
+            name,
+            origin,
+            spec,
+            key,
+            client,
+            trusted,
+            pins: Mutex::default(),
+            offers: Mutex::default(),
+            tasks,
+        }))
     }
 
     pub fn name(&self) -> &ToolkitName {
         &self.0.name
     }
 
-    /// Returns the layer of the configuration that names it.
-    pub fn origin(&self) -> Origin {
+    /// Returns the configuration layer that names it.
+    pub fn origin(&self) -> ToolkitOrigin {
         self.0.origin
     }
 
@@ -97,20 +106,20 @@ impl Member {
         &self.0.spec
     }
 
-    /// Returns what names the connection.
-    pub(super) fn key(&self) -> &str {
+    /// Returns the identifier of the connection.
+    pub(super) fn connection_key(&self) -> &str {
         &self.0.key
     }
 
-    pub(super) fn client(&self) -> &Client {
+    pub(super) fn client(&self) -> &ToolkitClient {
         &self.0.client
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ToolkitStatus {
         self.0.client.status()
     }
 
-    /// Starts it by hand, also after it failed too often.
+    /// Starts it manually, even after it failed too often.
     pub async fn start(&self) -> Result<(), ToolkitError> {
         self.0.client.start().await.map(drop)
     }
@@ -123,65 +132,70 @@ impl Member {
         self.0.client.restart().await.map(drop)
     }
 
-    /// Whether `principal` may start, stop and trust it: what is everybody's is the owner's to look after.
+    /// Returns true if `principal` may start, stop and trust it. Only the owner may manage shared toolkits.
     pub fn is_of(&self, principal: &Principal) -> bool {
         principal.is_owner() || self.0.client.owner() == Some(principal.as_str())
     }
 
-    /// Believes from now on what its tools say of themselves now; returns how many there are.
-    pub async fn trust(&self) -> Result<usize, String> {
-        let catalogue = self.0.client.catalogue().await.map_err(|error| error.to_string())?;
+    /// Pins the current descriptions of its tools; returns the number of tools.
+    pub async fn trust_current_tools(&self) -> Result<usize, String> {
+        let catalogue = self.0.client.load_catalogue().await.map_err(|error| error.to_string())?;
         let member = self.clone();
         let trusting = self.0.tasks.spawn_blocking(move || {
-            let said: Vec<Said> = catalogue.tools.iter().map(Said::of).collect();
-            let tools: Vec<trusted::Tool<'_>> = said.iter().map(Said::tool).collect();
+            let said: Vec<OwnedToolDescription> =
+                catalogue.tools.iter().map(OwnedToolDescription::from_tool).collect();
+            let tools: Vec<trusted::ToolDescription<'_>> =
+                said.iter().map(OwnedToolDescription::as_description).collect();
             let inner = &*member.0;
             let trusted = match inner.origin {
-                Origin::Request => {
-                    let mut pins = Pins::default();
-                    pins.check(&tools);
+                ToolkitOrigin::Request => {
+                    let mut pins = ToolPins::default();
+                    pins.check_tools(&tools);
                     *inner.pins.lock().unwrap_or_else(PoisonError::into_inner) = pins;
                     Ok(())
                 }
-                Origin::Repository | Origin::Stored | Origin::User => {
-                    inner.trusted.trust(inner.pinned_as(), &inner.spec, &tools)
+                ToolkitOrigin::Repository | ToolkitOrigin::Stored | ToolkitOrigin::User => {
+                    inner.trusted.trust_tools(inner.pinned_as(), &inner.spec, &tools)
                 }
             };
-            *inner.offers() = None;
+            *inner.lock_offers() = None;
             trusted.map(|()| tools.len())
         });
         match trusting.await {
-            Ok(trusted) => trusted.map_err(|error| chain(&error)),
+            Ok(trusted) => trusted.map_err(|error| format_error_chain(&error)),
             Err(_) => Err(ToolkitError::Stopping(self.0.name.to_string()).to_string()),
         }
     }
 
-    /// Returns the tools that may be called now; starts the toolkit if need be.
-    pub(super) async fn offers(&self) -> Result<Arc<Offers>, ToolkitError> {
-        let catalogue = self.0.client.catalogue().await?;
+    /// Returns the tools that may be called; starts the toolkit if needed.
+    pub(super) async fn load_offers(&self) -> Result<Arc<ToolOffers>, ToolkitError> {
+        let catalogue = self.0.client.load_catalogue().await?;
         let stopping = || ToolkitError::Stopping(self.0.name.to_string());
-        self.of(catalogue).await.ok_or_else(stopping)
+        self.offers_from_catalogue(catalogue).await.ok_or_else(stopping)
     }
 
     /// Returns the tools of the latest catalogue, if there is one.
-    pub(super) async fn known(&self) -> Option<Arc<Offers>> {
-        self.of(self.0.client.known()?).await
+    pub(super) async fn known_offers(&self) -> Option<Arc<ToolOffers>> {
+        self.offers_from_catalogue(self.0.client.known_catalogue()?).await
     }
 
-    /// Returns a tool as the toolkit lists it now.
-    pub(super) fn tool(&self, name: &str) -> Option<Tool> {
-        self.0.client.known()?.tool(name).cloned()
+    /// Returns a tool as the toolkit currently lists it.
+    pub(super) fn find_listed_tool(&self, name: &str) -> Option<CatalogueTool> {
+        self.0.client.known_catalogue()?.find_tool(name).cloned()
     }
 
-    async fn of(&self, catalogue: Arc<Catalogue>) -> Option<Arc<Offers>> {
-        let latest = self.0.offers().clone();
+    async fn offers_from_catalogue(
+        &self,
+        catalogue: Arc<ToolCatalogue>,
+    ) -> Option<Arc<ToolOffers>> {
+        let latest = self.0.lock_offers().clone();
         if let Some(offers) = latest.filter(|offers| offers.generation == catalogue.generation) {
             return Some(offers);
         }
         let member = self.clone();
         let sorting = self.0.tasks.spawn_blocking(move || {
-            let offers = Arc::new(member.0.sort(&catalogue));
-            *member.0.offers() = Some(Arc::clone(&offers));
+            let offers = Arc::new(member.0.sort_tools(&catalogue));
+            *member.0.lock_offers() = Some(Arc::clone(&offers));
             offers
         });
         sorting.await.ok()
@@ -189,7 +203,7 @@ impl Member {
 }
 
 impl Inner {
-    /// Returns the name under which its tools are pinned: what somebody stored is that somebody's.
+    /// Returns the name for pins, with the owner for stored toolkits.
     fn pinned_as(&self) -> String {
         match self.client.owner() {
             Some(owner) => format!("{owner}/{}", self.name),
@@ -197,30 +211,30 @@ impl Inner {
         }
     }
 
-    /// Sorts the tools of a catalogue into those that may be called and others. Reads and writes files.
-    fn sort(&self, catalogue: &Catalogue) -> Offers {
-        let mut offers = Offers {
+    /// Sorts the tools of a catalogue into callable and refused ones. Reads and writes files.
+    fn sort_tools(&self, catalogue: &ToolCatalogue) -> ToolOffers {
+        let mut offers = ToolOffers {
             generation: catalogue.generation,
             tools: BTreeMap::new(),
             refused: catalogue.left_out.iter().cloned().collect(),
             changed: BTreeSet::new(),
             all: catalogue.tools.clone(),
-            about: quote::about(&self.name),
+            about: quote::build_endpoint_info(&self.name),
         };
-        let verdicts = self.judge(&catalogue.tools);
+        let verdicts = self.check_pins(&catalogue.tools);
         for (place, tool) in catalogue.tools.iter().enumerate() {
             let verdict = match &verdicts {
-                Ok(verdicts) => verdicts.get(place).copied().unwrap_or(Verdict::Changed),
+                Ok(verdicts) => verdicts.get(place).copied().unwrap_or(PinVerdict::Changed),
                 Err(error) => {
-                    offers.refused.insert(tool.name.clone(), chain(error));
+                    offers.refused.insert(tool.name.clone(), format_error_chain(error));
                     continue;
                 }
             };
-            match self.offer(tool, verdict) {
+            match self.build_offer(tool, verdict) {
                 Ok(offer) => drop(offers.tools.insert(tool.name.clone(), Arc::new(offer))),
                 Err(reason) => drop(offers.refused.insert(tool.name.clone(), reason)),
             }
-            if verdict == Verdict::Changed {
+            if verdict == PinVerdict::Changed {
                 offers.changed.insert(tool.name.clone());
             }
         }
@@ -228,20 +242,26 @@ impl Inner {
         offers
     }
 
-    fn judge(&self, tools: &[Tool]) -> Result<Vec<Verdict>, KeptError> {
-        let said: Vec<Said> = tools.iter().map(Said::of).collect();
-        let tools: Vec<trusted::Tool<'_>> = said.iter().map(Said::tool).collect();
+    fn check_pins(&self, tools: &[CatalogueTool]) -> Result<Vec<PinVerdict>, DecisionFileError> {
+        let said: Vec<OwnedToolDescription> =
+            tools.iter().map(OwnedToolDescription::from_tool).collect();
+        let tools: Vec<trusted::ToolDescription<'_>> =
+            said.iter().map(OwnedToolDescription::as_description).collect();
         match self.origin {
-            Origin::Request => {
-                Ok(self.pins.lock().unwrap_or_else(PoisonError::into_inner).check(&tools))
+            ToolkitOrigin::Request => {
+                Ok(self.pins.lock().unwrap_or_else(PoisonError::into_inner).check_tools(&tools))
             }
-            Origin::Repository | Origin::Stored | Origin::User => {
-                self.trusted.check(self.pinned_as(), &self.spec, &tools)
+            ToolkitOrigin::Repository | ToolkitOrigin::Stored | ToolkitOrigin::User => {
+                self.trusted.check_tools(self.pinned_as(), &self.spec, &tools)
             }
         }
     }
 
-    fn offer(&self, tool: &Tool, verdict: Verdict) -> Result<Offer, String> {
+    fn build_offer(
+        &self,
+        tool: &CatalogueTool,
+        verdict: PinVerdict,
+    ) -> Result<OfferedTool, String> {
         let toolkit = &self.name;
         let reason = match &self.spec.allow {
             AllowedTools::ReadOnly if !tool.read_only => {
@@ -260,52 +280,53 @@ impl Inner {
                 "its name is not 1 to {MAX_NAME_BYTES} letters, digits, `_`, `.` and `-`"
             ));
         }
-        if verdict == Verdict::Changed {
+        if verdict == PinVerdict::Changed {
             return Err(format!(
                 "its description or schema changed since it was first used; if that is right, \
                  `codeinfo mcp trust {toolkit}`"
             ));
         }
-        let schema = Schema::foreign(Value::Object(tool.input_schema.clone()));
-        let schema = schema.map_err(|error| error.to_string())?;
-        let title = quote::name(tool.title.as_deref().unwrap_or(&tool.name));
-        let hints = Hints {
+        let schema = Schema::from_untrusted(Value::Object(tool.input_schema.clone()))
+            .map_err(|error| error.to_string())?;
+        let title = quote::sanitize_name(tool.title.as_deref().unwrap_or(&tool.name));
+        let hints = ToolHints {
             read_only: tool.read_only,
             destructive: tool.destructive,
             idempotent: tool.idempotent,
             open_world: tool.open_world,
         };
-        let listed = codeinfo_mcp::Tool::hinted(
-            (&tool.name, &format!("{toolkit}: {title}")),
-            &quote::description(toolkit, &tool.description),
+        let listed = codeinfo_mcp::McpTool::with_hints(
+            &tool.name,
+            &format!("{toolkit}: {title}"),
+            &quote::quote_description(toolkit, &tool.description),
             schema,
             hints,
-        );
-        let listed = listed.with_listed_schema(quote::schema(&tool.input_schema));
-        Ok(Offer { tool: tool.clone(), listed })
+        )
+        .with_listed_schema(quote::sanitize_schema(&tool.input_schema));
+        Ok(OfferedTool { tool: tool.clone(), listed })
     }
 
-    fn offers(&self) -> MutexGuard<'_, Option<Arc<Offers>>> {
+    fn lock_offers(&self) -> MutexGuard<'_, Option<Arc<ToolOffers>>> {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a tool says of itself, as it is pinned.
-struct Said<'a> {
-    tool: &'a Tool,
+/// Description of a tool for pinning.
+struct OwnedToolDescription<'a> {
+    tool: &'a CatalogueTool,
     schema: Value,
     hints: Value,
 }
 
-impl<'a> Said<'a> {
-    fn of(tool: &'a Tool) -> Self {
+impl<'a> OwnedToolDescription<'a> {
+    fn from_tool(tool: &'a CatalogueTool) -> Self {
         let schema = Value::Object(tool.input_schema.clone());
         let hints = json!([tool.read_only, tool.destructive, tool.idempotent, tool.open_world]);
         Self { tool, schema, hints }
     }
 
-    fn tool(&self) -> trusted::Tool<'_> {
-        trusted::Tool {
+    fn as_description(&self) -> trusted::ToolDescription<'_> {
+        trusted::ToolDescription {
             name: &self.tool.name,
             title: self.tool.title.as_deref(),
             description: Some(&self.tool.description),

@@ -1,21 +1,20 @@
-//! The tools by which a model finds and calls the tools of toolkits when there are too many to list.
+//! Tools by which a model discovers and calls tools of toolkits, for turns with too many tools to list.
 //!
-//! Everything here is pure: what a call asks for, and the text that answers it. Running what `execute_tool`
-//! names is the caller's. The words of toolkits are quoted, in one line each and cut, so that none can pose as
-//! ours.
+//! This module parses calls and renders replies, without I/O. The caller executes the tool that `execute_tool`
+//! names. Words of toolkits are quoted, cut and put on one line, so that they cannot pose as ours.
 
 mod render;
 
-use codeinfo_mcp::{Hints, Schema, SchemaError, Tool};
+use codeinfo_mcp::{McpTool, Schema, SchemaError, ToolHints};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::discovery::Index;
+use super::discovery::ToolIndex;
 
-/// Most tools of one discovery, and how many when the model does not say.
+/// Maximum and default number of tools of one discovery.
 pub const MAX_LIMIT: usize = 20;
 pub const DEFAULT_LIMIT: usize = 8;
-/// Most characters of what is looked for, and of a name.
+/// Maximum characters of a query and of a name.
 const MAX_QUERY_CHARS: usize = 2000;
 const MAX_ARGUMENT_CHARS: usize = 300;
 
@@ -25,9 +24,9 @@ pub const EXECUTE: &str = "execute_tool";
 pub const DOMAINS: &str = "list_tool_domains";
 pub const BROWSE: &str = "browse_tool_domain";
 
-/// What a call asks for.
+/// Parsed call of a discovery tool.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Call {
+pub enum DiscoveryCall {
     Discover {
         query: String,
         domain: Option<String>,
@@ -36,7 +35,7 @@ pub enum Call {
     Schema {
         tool: String,
     },
-    /// To be run by the caller, who may answer an unknown tool with [`unknown_tool`].
+    /// The caller executes the tool. It may answer an unknown one with [`unknown_tool`].
     Execute {
         tool: String,
         arguments: Map<String, Value>,
@@ -48,14 +47,14 @@ pub enum Call {
     },
 }
 
-/// The text of an answer, and whether it reports a fault that the model can mend.
+/// Text of a reply; `is_error` marks a fault that the model can correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct DiscoveryReply {
     pub text: String,
     pub is_error: bool,
 }
 
-impl Reply {
+impl DiscoveryReply {
     fn text(text: String) -> Self {
         Self { text, is_error: false }
     }
@@ -65,8 +64,8 @@ impl Reply {
     }
 }
 
-/// Returns the five tools, in the order in which they are used.
-pub fn tools() -> Result<Vec<Tool>, SchemaError> {
+/// Builds the five tools, in the order of their use.
+pub fn build_discovery_tools() -> Result<Vec<McpTool>, SchemaError> {
     let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_ARGUMENT_CHARS);
     let query = text_of(
         "What the tool must do, in a few words, such as `list open issues`; with the product's name if you know it.",
@@ -80,30 +79,33 @@ pub fn tools() -> Result<Vec<Tool>, SchemaError> {
     let any = json!({"type": "object", "description": "What the tool's own schema asks for."});
     let cursor = text_of("Where the page before ended, as it said.", MAX_ARGUMENT_CHARS);
     [
-        definition(
+        define_tool(
             DISCOVER,
             ["Find tools", DISCOVER_DESCRIPTION],
-            schema(&["query"], &json!({"query": query, "domain": domain, "limit": limit})),
+            build_object_schema(
+                &["query"],
+                &json!({"query": query, "domain": domain, "limit": limit}),
+            ),
         ),
-        definition(
+        define_tool(
             SCHEMA,
             ["Look at a tool", SCHEMA_DESCRIPTION],
-            schema(&["tool"], &json!({"tool": id})),
+            build_object_schema(&["tool"], &json!({"tool": id})),
         ),
-        definition(
+        define_tool(
             EXECUTE,
             ["Call a tool", EXECUTE_DESCRIPTION],
-            schema(&["tool", "arguments"], &json!({"tool": id, "arguments": any})),
+            build_object_schema(&["tool", "arguments"], &json!({"tool": id, "arguments": any})),
         ),
-        definition(
+        define_tool(
             DOMAINS,
             ["List domains of tools", DOMAINS_DESCRIPTION],
-            schema(&[], &json!({})),
+            build_object_schema(&[], &json!({})),
         ),
-        definition(
+        define_tool(
             BROWSE,
             ["List the tools of a domain", BROWSE_DESCRIPTION],
-            schema(&["domain"], &json!({"domain": domain, "cursor": cursor})),
+            build_object_schema(&["domain"], &json!({"domain": domain, "cursor": cursor})),
         ),
     ]
     .into_iter()
@@ -122,24 +124,26 @@ Lists the domains, one for each connected toolkit, with the number of their tool
 const BROWSE_DESCRIPTION: &str = "\
 Lists the signatures of all tools of one domain by name. If there are more, the reply says with which cursor to go on.";
 
-/// Reads a call of one of the five tools, or returns every fault.
-pub fn read(tool: &Tool, arguments: Value) -> Result<Call, Vec<String>> {
+/// Parses a call of one of the five tools, or returns all faults.
+pub fn parse_call(tool: &McpTool, arguments: Value) -> Result<DiscoveryCall, Vec<String>> {
     let name = tool.name();
-    let Arguments { query, domain, limit, tool: id, inner, cursor } =
-        tool.arguments().read(arguments)?;
+    let DiscoveryArguments { query, domain, limit, tool: id, inner, cursor } =
+        tool.arguments().validate_and_parse(arguments)?;
     Ok(match name {
-        DISCOVER => Call::Discover { query, domain, limit: limit.unwrap_or(DEFAULT_LIMIT) },
-        SCHEMA => Call::Schema { tool: id },
-        EXECUTE => Call::Execute { tool: id, arguments: inner },
-        BROWSE => Call::Browse { domain: domain.unwrap_or_default(), cursor },
-        _ => Call::Domains,
+        DISCOVER => {
+            DiscoveryCall::Discover { query, domain, limit: limit.unwrap_or(DEFAULT_LIMIT) }
+        }
+        SCHEMA => DiscoveryCall::Schema { tool: id },
+        EXECUTE => DiscoveryCall::Execute { tool: id, arguments: inner },
+        BROWSE => DiscoveryCall::Browse { domain: domain.unwrap_or_default(), cursor },
+        _ => DiscoveryCall::Domains,
     })
 }
 
-/// What any of the five tools takes; the schema of each says what it must have.
+/// Arguments of all five tools; the schema of each tool has its required ones.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Arguments {
+struct DiscoveryArguments {
     query: String,
     domain: Option<String>,
     limit: Option<usize>,
@@ -149,68 +153,88 @@ struct Arguments {
     cursor: Option<String>,
 }
 
-/// Returns the tools found for a query.
-pub fn discovered(index: &Index, query: &str, domain: Option<&str>, limit: usize) -> Reply {
+/// Replies with the tools that match a query.
+pub fn reply_with_matches(
+    index: &ToolIndex,
+    query: &str,
+    domain: Option<&str>,
+    limit: usize,
+) -> DiscoveryReply {
     if query.trim().is_empty() {
-        return Reply::error(
+        return DiscoveryReply::error(
             "`query` is empty: say in a few words what the tool must do".to_owned(),
         );
     }
     if let Some(domain) = domain
-        && index.browse(domain, None).is_none()
+        && index.browse_domain(domain, None).is_none()
     {
         return unknown_domain(index, domain);
     }
     let found = index.search(query, domain, limit.min(MAX_LIMIT));
-    let of = domain.map_or(index.len(), |name| index.browse(name, None).map_or(0, <[_]>::len));
-    Reply::text(render::found(&found, of))
+    let total =
+        domain.map_or(index.len(), |name| index.browse_domain(name, None).map_or(0, <[_]>::len));
+    DiscoveryReply::text(render::render_matches(&found, total))
 }
 
-/// Returns what is known of one tool; `input_schema` is that of the tool of this id.
-pub fn described(index: &Index, tool: &str, input_schema: &Map<String, Value>) -> Reply {
-    match index.find(tool) {
-        Some(entry) => Reply::text(render::schema(entry, input_schema)),
+/// Replies with the description and schema of a tool; `input_schema` is the schema of `tool`.
+pub fn reply_with_schema(
+    index: &ToolIndex,
+    tool: &str,
+    input_schema: &Map<String, Value>,
+) -> DiscoveryReply {
+    match index.find_entry(tool) {
+        Some(entry) => DiscoveryReply::text(render::render_schema(entry, input_schema)),
         None => unknown_tool(index, tool),
     }
 }
 
-/// Returns the domains.
-pub fn domains(index: &Index) -> Reply {
-    Reply::text(render::domains(index))
+/// Replies with the domains.
+pub fn reply_with_domains(index: &ToolIndex) -> DiscoveryReply {
+    DiscoveryReply::text(render::render_domains(index))
 }
 
-/// Returns a page of the tools of a domain.
-pub fn browsed(index: &Index, domain: &str, cursor: Option<&str>) -> Reply {
-    match index.browse(domain, cursor) {
-        Some(tools) => Reply::text(render::page(domain, tools)),
+/// Replies with a page of a domain's tools.
+pub fn reply_with_page(index: &ToolIndex, domain: &str, cursor: Option<&str>) -> DiscoveryReply {
+    match index.browse_domain(domain, cursor) {
+        Some(tools) => DiscoveryReply::text(render::render_page(domain, tools)),
         None => unknown_domain(index, domain),
     }
 }
 
-/// Says that there is no such tool, and which three are nearest.
-pub fn unknown_tool(index: &Index, tool: &str) -> Reply {
-    Reply::error(render::unknown("tool", tool, &index.nearest(tool), DISCOVER))
+/// Replies that a tool does not exist, with up to three near names.
+pub fn unknown_tool(index: &ToolIndex, tool: &str) -> DiscoveryReply {
+    DiscoveryReply::error(render::render_unknown_name(
+        "tool",
+        tool,
+        &index.nearest_ids(tool),
+        DISCOVER,
+    ))
 }
 
-fn unknown_domain(index: &Index, domain: &str) -> Reply {
-    Reply::error(render::unknown("domain", domain, &index.nearest_domains(domain), DOMAINS))
+fn unknown_domain(index: &ToolIndex, domain: &str) -> DiscoveryReply {
+    DiscoveryReply::error(render::render_unknown_name(
+        "domain",
+        domain,
+        &index.nearest_domains(domain),
+        DOMAINS,
+    ))
 }
 
-fn definition(
+fn define_tool(
     name: &'static str,
     [title, description]: [&str; 2],
     arguments: Value,
-) -> Result<Tool, SchemaError> {
-    // What a tool does that is called through here, nobody knows beforehand.
+) -> Result<McpTool, SchemaError> {
+    // The effects of a tool called through `execute_tool` are unknown.
     let hints = if name == EXECUTE {
-        Hints::default()
+        ToolHints::default()
     } else {
-        Hints { read_only: true, destructive: false, idempotent: true, open_world: false }
+        ToolHints { read_only: true, destructive: false, idempotent: true, open_world: false }
     };
-    Ok(Tool::hinted((name, title), description, Schema::new(arguments)?, hints))
+    Ok(McpTool::with_hints(name, title, description, Schema::new(arguments)?, hints))
 }
 
-fn schema(required: &[&str], properties: &Value) -> Value {
+fn build_object_schema(required: &[&str], properties: &Value) -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,

@@ -1,49 +1,52 @@
-//! Checks that paths in the arguments of a call stay where the toolkit may read.
+//! Checks that paths in the arguments of a call stay below the folders that a toolkit may read.
 //!
-//! The sandbox keeps a process of ours out of the rest of the disk; this check refuses before, in words that
-//! the model can act on, and also where a toolkit would only pass a path on. What is a path cannot be
-//! known for certain: a text counts as one when it is written like an absolute path or one of the user's
-//! home and either its parameter is called like one or its first folder is there, and when it climbs with
-//! `..` out of where it begins. Relative paths lie in the folder that the toolkit works in.
+//! The sandbox already restricts our processes. This check refuses earlier, with a reason that helps the model,
+//! and also covers toolkits that only pass a path on. It recognises paths heuristically. An absolute path counts
+//! if the parameter's name suggests a path or the first folder exists, a home path if the name suggests one. A
+//! relative path counts if it climbs with `..` out of its base. Other relative paths lie in the working folder of
+//! the toolkit.
 
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-/// Words that names of parameters for paths have in them.
+/// Words in names of parameters that take paths.
 const NAMES: [&str; 8] = ["path", "file", "dir", "folder", "cwd", "root", "repo", "workspace"];
-/// How deep arguments are read; they were validated, and the parser bounds their depth.
+/// Maximum nesting of arguments. They have been validated, and the parser bounds their depth.
 const MAX_DEPTH: usize = 128;
 
-/// Returns why a call with `arguments` is refused: a path in them lies below none of `folders`, which are
-/// canonical. Touches the disk.
-pub(super) fn outside(arguments: &Map<String, Value>, folders: &[PathBuf]) -> Option<String> {
-    arguments.iter().find_map(|(name, value)| in_value(name, value, folders, 0))
+/// Returns the reason for refusing a call if a path in `arguments` is below none of `folders`. `folders` must
+/// be canonical. Accesses the file system.
+pub(super) fn check_argument_paths(
+    arguments: &Map<String, Value>,
+    folders: &[PathBuf],
+) -> Option<String> {
+    arguments.iter().find_map(|(name, value)| check_value(name, value, folders, 0))
 }
 
-fn in_value(name: &str, value: &Value, folders: &[PathBuf], depth: usize) -> Option<String> {
+fn check_value(name: &str, value: &Value, folders: &[PathBuf], depth: usize) -> Option<String> {
     if depth > MAX_DEPTH {
         return Some(format!("`{name}` is nested too deep"));
     }
     match value {
-        Value::String(text) => in_text(name, text, folders),
+        Value::String(text) => check_text(name, text, folders),
         Value::Array(values) => {
-            values.iter().find_map(|value| in_value(name, value, folders, depth + 1))
+            values.iter().find_map(|value| check_value(name, value, folders, depth + 1))
         }
         Value::Object(members) => members.iter().find_map(|(name, value)| {
-            let in_name = in_text("a name", name, folders);
-            in_name.or_else(|| in_value(name, value, folders, depth + 1))
+            let in_name = check_text("a name", name, folders);
+            in_name.or_else(|| check_value(name, value, folders, depth + 1))
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
-fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
-    let text = text.trim();
-    // As options have them: `--file=PATH`.
+fn check_text(name: &str, raw_text: &str, folders: &[PathBuf]) -> Option<String> {
+    let text = raw_text.trim();
+    // Long option: `--file=PATH`.
     let option = text.strip_prefix('-').and_then(|option| option.split_once('='));
     if let Some((option, value)) = option {
-        return in_text(option, value, folders);
+        return check_text(option, value, folders);
     }
     let is_file_url = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
     let refused = |why: &str| {
@@ -56,9 +59,9 @@ fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
             Some(_) | None => refused("is the address of a file outside the indexed repositories"),
         };
     }
-    // As short options have them: `-CPATH`.
+    // Short option: `-CPATH`.
     if let Some(value) = text.strip_prefix('-').and_then(|option| option.get(1..))
-        && let Some(reason) = in_text(name, value, folders)
+        && let Some(reason) = check_text(name, value, folders)
     {
         return Some(reason);
     }
@@ -83,16 +86,16 @@ fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
 }
 
 fn is_name_of_path(name: &str) -> bool {
-    let name = name.to_lowercase();
-    NAMES.iter().any(|word| name.contains(word))
+    let lower = name.to_lowercase();
+    NAMES.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a text has nothing that sentences and patterns have and paths rarely do.
+/// Returns true if a text has no characters that are typical of sentences and patterns but rare in paths.
 fn is_plain_path(text: &str) -> bool {
     !text.contains(|c: char| c.is_whitespace() || "*?[](){}|^$+\\\"'<>,;".contains(c))
 }
 
-/// Whether a relative path goes above where it begins.
+/// Returns true if a relative path climbs above its base.
 fn climbs_out(path: &Path) -> bool {
     let mut depth = 0_usize;
     for component in path.components() {
@@ -106,21 +109,22 @@ fn climbs_out(path: &Path) -> bool {
     false
 }
 
-/// Whether the first folder of an absolute path is there, so that it may well be one.
+/// Returns true if the first folder of an absolute path exists, which suggests a real path.
 fn starts_at_a_folder(path: &Path) -> bool {
     let first: PathBuf = path.components().take(2).collect();
     first.parent().is_some() && first.is_dir()
 }
 
-/// Whether `path`, with links resolved as far as it is there, lies below one of `folders`. One that climbs from where
-/// nothing is lies nowhere.
+/// Returns true if `path` is below one of `folders`, after resolving links in its existing part. A path with
+/// `..` in its missing part is below none.
 fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
-    let there = path.ancestors().find_map(|ancestor| {
+    let resolved = path.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;
         Some(ancestor.canonicalize().ok()?.join(rest))
     });
-    let there = there.filter(|path| !path.components().any(|part| part == Component::ParentDir));
-    there.is_some_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
+    let settled =
+        resolved.filter(|path| !path.components().any(|part| part == Component::ParentDir));
+    settled.is_some_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
 }
 
 #[cfg(test)]
@@ -143,8 +147,9 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(&outside_folder, inside.join("link")).unwrap();
         let folders = [inside.clone()];
-        let refused =
-            |arguments: Value| outside(arguments.as_object().unwrap(), &folders).is_some();
+        let refused = |arguments: Value| {
+            check_argument_paths(arguments.as_object().unwrap(), &folders).is_some()
+        };
         let below = |path: &str| inside.join(path).display().to_string();
 
         assert!(!refused(json!({ "path": inside, "n": 1, "x": null })));
@@ -183,7 +188,7 @@ mod tests {
         std::os::unix::fs::symlink(folder.path().join("other/inner"), repo.join("link")).unwrap();
         let folders = [repo.clone()];
         let refused = |name: &str, text: &str| {
-            outside(json!({ name: text }).as_object().unwrap(), &folders).is_some()
+            check_argument_paths(json!({ name: text }).as_object().unwrap(), &folders).is_some()
         };
         let below = |path: &str| repo.join(path).display().to_string();
         for (name, text) in [

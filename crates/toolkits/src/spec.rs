@@ -1,4 +1,5 @@
-//! What a toolkit is: an external MCP server whose tools answers may use; and the bounds of all toolkits.
+//! Specification of a toolkit, an external MCP server whose tools answers may use, and settings of all
+//! toolkits.
 
 mod expand;
 mod first;
@@ -10,7 +11,7 @@ mod write;
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 pub use first::first_file;
-pub use read::{AgentTools, Document, Entry, Requested, SpecReader};
+pub use read::{AgentTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry};
 
 use codeinfo_codex::NetworkAccess;
 use codeinfo_core::Secret;
@@ -18,64 +19,62 @@ use codeinfo_core::Secret;
 /// Settings of toolkits.
 #[derive(Debug, Clone)]
 pub struct ToolkitSettings {
-    /// Whether there are any. Off, everything is as it is without toolkits.
+    /// Enables toolkits.
     pub enabled: bool,
-    /// The user's file of toolkits; read again when it changes.
+    /// The user's file of toolkits; it is read again when it changes.
     pub file: Option<PathBuf>,
-    /// Most toolkits of one turn; further ones are left out and named.
+    /// Maximum toolkits of one turn; further ones are left out and named.
     pub max: usize,
-    /// Most tools of one turn that the model is given directly; with more it discovers them.
+    /// Maximum tools of one turn that the model sees directly; with more it discovers them.
     pub direct_max: usize,
-    /// Most calls of toolkits in one turn.
+    /// Maximum toolkit calls in one turn.
     pub max_steps: usize,
-    /// What the instructions say of toolkits, in place of our own words.
+    /// Text about toolkits in the instructions, replacing the default.
     pub prompt: Option<String>,
 }
 
-/// One toolkit as it is configured. Two that are equal may share a connection.
+/// Configuration of one toolkit. Equal ones may share a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolkitSpec {
-    pub transport: Transport,
-    /// What people call it.
+    pub transport: ToolkitTransport,
     pub name: Option<String>,
     pub description: Option<String>,
-    /// Off, it hides a toolkit of the same name from lower layers.
+    /// If false, hides a toolkit of the same name in lower layers.
     pub enabled: bool,
-    /// Longest call.
+    /// Maximum duration of a call.
     pub timeout: Duration,
     pub sandbox: ToolkitSandbox,
-    /// The network of a process in the sandbox.
+    /// Network of a process in the sandbox.
     pub network: NetworkAccess,
     pub allow: AllowedTools,
-    /// How long results of tools that only read and are repeatable are kept; zero keeps none unless the
-    /// server says how long.
+    /// Time to keep results of read-only, idempotent tools. Zero keeps none, except for the time that the
+    /// server states.
     pub cache: Duration,
-    /// Whether calls of a model may run at the same time.
+    /// Permits concurrent calls of a model.
     pub parallel: bool,
     /// Maximum memory of its processes in MiB.
     pub memory_mb: Option<u64>,
-    /// Maximum size in MiB of the folder that only it writes in the sandbox.
+    /// Maximum size of its own folder in the sandbox, in MiB.
     pub home_mb: Option<u64>,
-    /// Maximum number of its processes and their threads.
+    /// Maximum number of its processes and threads.
     pub max_processes: Option<u64>,
 }
 
-/// How a toolkit is reached.
+/// Transport to a toolkit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// A process of ours, over its standard streams.
+pub enum ToolkitTransport {
+    /// Child process, over its standard streams.
     Stdio {
         command: String,
         args: Vec<String>,
         env: BTreeMap<String, Secret>,
         working_dir: Option<PathBuf>,
     },
-    /// A server that runs, over Streamable HTTP.
+    /// Running server, over Streamable HTTP.
     Http { url: String, headers: BTreeMap<String, Secret> },
 }
 
-impl Transport {
-    /// Returns `stdio` or `http`.
+impl ToolkitTransport {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Stdio { .. } => "stdio",
@@ -84,7 +83,7 @@ impl Transport {
     }
 }
 
-/// What a toolkit's process may touch.
+/// File access of a toolkit's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolkitSandbox {
@@ -93,33 +92,33 @@ pub enum ToolkitSandbox {
     Off,
 }
 
-/// Which tools of a toolkit are offered.
+/// Tools of a toolkit that turns may call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AllowedTools {
-    /// Those that say that they only read.
+    /// Tools that declare themselves read-only.
     ReadOnly,
     All,
-    /// These.
+    /// Tools with these names.
     Named(Vec<String>),
 }
 
-/// The name of a toolkit: 1 to 48 of `a-z`, `0-9`, `_` and `-`, and none that is reserved.
+/// Name of a toolkit: 1 to 48 of `a-z`, `0-9`, `_` and `-`, and not reserved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct ToolkitName(String);
 
-/// The text is no name of a toolkit.
+/// Error for a text that is not a valid toolkit name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot be the name of a toolkit: it must be 1 to 48 of `a-z`, `0-9`, `_` and `-`, and none of {RESERVED:?}"
 )]
 pub struct InvalidName(String);
 
-/// Names of our own: a toolkit of that name would stand in for our tools.
+/// Our own names; a toolkit with such a name would shadow our tools.
 const RESERVED: [&str; 5] =
     ["codeinfo", "codeinfo_search", "codeinfo_vector_search", "local", "toolkits"];
 const MAX_NAME_BYTES: usize = 48;
-/// The longest call of a toolkit that does not say how long.
+/// Maximum duration of a call without a configured timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl ToolkitName {
@@ -135,7 +134,7 @@ impl std::str::FromStr for ToolkitName {
         let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
         let is_name =
             !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.bytes().all(is_plain);
-        // Codex takes them for the same.
+        // Codex treats `-` and `_` as equal.
         let plain = text.replace('-', "_");
         if is_name && !RESERVED.contains(&plain.trim_matches('_')) {
             return Ok(Self(text.to_owned()));

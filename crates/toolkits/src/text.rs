@@ -1,21 +1,20 @@
-//! The result of a call as one text for the model.
+//! Renders the result of a call as one text for the model.
 
-use codeinfo_secrets::redact;
+use codeinfo_secrets::redact_secrets;
 use serde_json::Value;
 
 use crate::connection::CallResult;
 
-/// Most bytes of a result. Codex cuts what is longer, and says less of it.
+/// Maximum bytes of a result. Codex cuts longer ones with a less helpful note.
 pub(super) const MAX_RESULT_BYTES: usize = 40_000;
-/// Most bytes that are read of a result: secrets are looked for before it is cut.
+/// Maximum bytes of a result that are searched for secrets before it is cut.
 const MAX_READ_BYTES: usize = 1024 * 1024;
-/// What a call that returns nothing says.
+/// Text for an empty result.
 const NOTHING: &str = "(the tool returned nothing)";
 
-/// Returns what the model is shown of `result`: its texts, with secrets replaced, and a word for each part
-/// that is none.
-pub(super) fn shown(result: &CallResult) -> String {
-    let mut parts: Vec<String> = result.content.iter().map(part).collect();
+/// Returns the text of `result` for the model, with secrets replaced and a note for each part that is not text.
+pub(super) fn render_result(result: &CallResult) -> String {
+    let mut parts: Vec<String> = result.content.iter().map(render_part).collect();
     let has_text = parts.iter().any(|part| !part.trim().is_empty());
     if let (false, Some(structured)) = (has_text, &result.structured) {
         parts = vec![structured.to_string()];
@@ -24,11 +23,11 @@ pub(super) fn shown(result: &CallResult) -> String {
     if text.trim().is_empty() {
         return NOTHING.to_owned();
     }
-    let text = cut(&text, MAX_READ_BYTES);
-    cut(&redact("", None, &text).text, MAX_RESULT_BYTES)
+    let text = truncate_middle(&text, MAX_READ_BYTES);
+    truncate_middle(&redact_secrets("", None, &text).text, MAX_RESULT_BYTES)
 }
 
-fn part(content: &Value) -> String {
+fn render_part(content: &Value) -> String {
     let text = |pointer: &str| content.pointer(pointer).and_then(Value::as_str);
     match text("/type").unwrap_or_default() {
         "text" => text("/text").unwrap_or_default().to_owned(),
@@ -51,17 +50,18 @@ fn left_out(what: &str, kind: Option<&str>, base64: Option<&str>) -> String {
     format!("({what} of {kind}, about {bytes} bytes, is left out)")
 }
 
-/// Cuts the middle out of a text of more than `most` bytes, and says so there.
-fn cut(text: &str, most: usize) -> String {
-    /// Room for the sentence in the middle.
+/// Cuts the middle out of a text of more than `most` bytes, and leaves a note there.
+fn truncate_middle(text: &str, most: usize) -> String {
+    /// Bytes reserved for the note.
     const SENTENCE: usize = 120;
     if text.len() <= most {
         return text.to_owned();
     }
     let half = most.saturating_sub(SENTENCE) / 2;
-    let (start, end) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
-    let (first, last) =
-        (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+    let start = text.floor_char_boundary(half);
+    let end = text.ceil_char_boundary(text.len() - half);
+    let first = text.get(..start).unwrap_or_default();
+    let last = text.get(end..).unwrap_or_default();
     format!(
         "{first}\n[… {} bytes of {} are left out here; ask for less …]\n{last}",
         end - start,
@@ -89,7 +89,7 @@ mod tests {
             json!({ "type": "new\nline" }),
             json!(7),
         ];
-        insta::assert_snapshot!(shown(&result(content, Some(json!({ "c": 1 })))), @r"
+        insta::assert_snapshot!(render_result(&result(content, Some(json!({ "c": 1 })))), @r"
         a
         (an image of image/png, about 6 bytes, is left out)
         b
@@ -97,14 +97,14 @@ mod tests {
         (a part of the kind `new line` is left out)
         (a part of the kind `` is left out)
         ");
-        assert_eq!(shown(&result(Vec::new(), Some(json!({ "c": 1 })))), r#"{"c":1}"#);
-        assert_eq!(shown(&result(Vec::new(), None)), NOTHING);
+        assert_eq!(render_result(&result(Vec::new(), Some(json!({ "c": 1 })))), r#"{"c":1}"#);
+        assert_eq!(render_result(&result(Vec::new(), None)), NOTHING);
     }
 
     #[test]
     fn a_long_result_loses_its_middle_and_says_so() {
         let text = format!("begin{}end", "ü".repeat(3_000_000));
-        let shown = shown(&result(vec![json!({ "type": "text", "text": text })], None));
+        let shown = render_result(&result(vec![json!({ "type": "text", "text": text })], None));
         assert!(shown.len() <= MAX_RESULT_BYTES, "{}", shown.len());
         assert!(shown.len() > MAX_RESULT_BYTES - 200, "{}", shown.len());
         assert!(shown.starts_with("beginü") && shown.ends_with("üend"));
@@ -115,7 +115,7 @@ mod tests {
     fn secrets_are_replaced() {
         let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
         let text = format!("aws_access_key_id = {key}");
-        let shown = shown(&result(vec![json!({ "type": "text", "text": text })], None));
+        let shown = render_result(&result(vec![json!({ "type": "text", "text": text })], None));
         assert!(!shown.contains(&key), "{shown}");
     }
 }

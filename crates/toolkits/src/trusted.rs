@@ -1,158 +1,162 @@
-//! Pins what the tools of a toolkit say of themselves when it is first used, so that a server cannot later put
-//! other words before the model, or turn a tool that reads into one that writes, without a person agreeing.
+//! Pins the tool descriptions of a toolkit at its first use.
 //!
-//! Pins are kept by the toolkit's name, with whose it is, and its program: command, arguments and folder, or the address. Another
-//! program under the same name is another toolkit, with pins of its own; a new key or a longer timeout is not.
-//! A tool that was not there before is pinned when it is first seen, for servers may add tools while they run.
-//! Toolkits that a request carries are not kept: what holds their connection holds their [`Pins`].
+//! A server therefore cannot later show other words to the model, or turn a read-only tool into one that
+//! writes, without a person's consent. Pins belong to the name and owner of a toolkit and to its program:
+//! command, arguments and folder, or the URL. Another program under the same name is another toolkit with its
+//! own pins; a new key or timeout is not. A new tool is pinned when it first appears, because servers may add
+//! tools while they run. Pins of toolkits in requests are not stored: the handle of the connection holds their
+//! [`ToolPins`].
 
 use std::{collections::BTreeMap, fmt::Display, path::Path};
 
-use codeinfo_core::{Principal, hash::sha256};
+use codeinfo_core::{Principal, hash::sha256_hex};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::kept::{Kept, KeptError};
+use super::kept::{DecisionFile, DecisionFileError};
 use crate::spec::ToolkitSpec;
 
-/// Most toolkits that are kept, and most tools of one, twice those that it may have at a time.
+/// Maximum stored toolkits.
 const MAX_TOOLKITS: usize = 256;
-/// Most of those that one token stored.
+/// Maximum stored toolkits of one token.
 const MAX_OF_ONE: usize = 32;
+/// Maximum pinned tools of one toolkit, twice the number that it may list.
 const MAX_TOOLS: usize = 1024;
 const MAX_NAME_BYTES: usize = 512;
 
-/// What a tool says of itself.
+/// Description of a tool.
 #[derive(Debug, Clone, Copy)]
-pub struct Tool<'a> {
+pub struct ToolDescription<'a> {
     pub name: &'a str,
     pub title: Option<&'a str>,
     pub description: Option<&'a str>,
     pub input_schema: &'a Value,
-    /// Its hints: those decide whether it is offered, and repeated.
+    /// Hints, which decide if the tool is offered and its results are reused.
     pub annotations: Option<&'a Value>,
 }
 
-/// Whether a tool says what it said when it was pinned.
+/// Result of comparing a tool with its pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PinVerdict {
     Ok,
-    /// It says other things, or there is no room to pin it: it is not to be offered, nor called.
+    /// The description changed, or there is no room for a pin. The tool must not be offered or called.
     Changed,
 }
 
-/// The digests of the tools of one toolkit, by their names.
+/// Digests of one toolkit's tools by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Pins(BTreeMap<String, String>);
+pub struct ToolPins(BTreeMap<String, String>);
 
-impl Pins {
-    /// Judges tools, in their order, and pins those that were not there before.
-    pub fn check(&mut self, tools: &[Tool<'_>]) -> Vec<Verdict> {
+impl ToolPins {
+    /// Checks tools in their order, and pins new ones.
+    pub fn check_tools(&mut self, tools: &[ToolDescription<'_>]) -> Vec<PinVerdict> {
         tools.iter().map(|tool| self.check_one(tool)).collect()
     }
 
-    fn check_one(&mut self, tool: &Tool<'_>) -> Verdict {
+    fn check_one(&mut self, tool: &ToolDescription<'_>) -> PinVerdict {
         let digest = tool.digest();
         match self.0.get(tool.name) {
-            Some(pinned) if *pinned == digest => Verdict::Ok,
+            Some(pinned) if *pinned == digest => PinVerdict::Ok,
             None if self.0.len() < MAX_TOOLS && tool.name.len() <= MAX_NAME_BYTES => {
                 self.0.insert(tool.name.to_owned(), digest);
-                Verdict::Ok
+                PinVerdict::Ok
             }
-            Some(_) | None => Verdict::Changed,
+            Some(_) | None => PinVerdict::Changed,
         }
     }
 }
 
-/// The pins of toolkits, in `DATA_DIR/toolkits/trusted.json`.
+/// Store of pins, in `DATA_DIR/toolkits/trusted.json`.
 #[derive(Debug)]
-pub struct Trusted {
-    kept: Kept<Toolkits>,
+pub struct ToolPinStore {
+    kept: DecisionFile<PinsByToolkit>,
 }
 
 /// Pins by name and program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Toolkits {
-    toolkits: BTreeMap<String, BTreeMap<String, Pins>>,
+struct PinsByToolkit {
+    toolkits: BTreeMap<String, BTreeMap<String, ToolPins>>,
 }
 
-impl Trusted {
+impl ToolPinStore {
     pub fn new(data_dir: &Path) -> Self {
-        Self { kept: Kept::new(data_dir, "trusted.json") }
+        Self { kept: DecisionFile::new(data_dir, "trusted.json") }
     }
 
-    /// Judges the tools of a toolkit, in their order, and pins those that were not there before. Where the pins
-    /// cannot be read or kept, no tool is to be offered.
-    pub fn check(
+    /// Checks the tools of a toolkit in their order, and pins new ones. If this fails, no tool of the toolkit
+    /// may be offered.
+    pub fn check_tools(
         &self,
         name: impl Display,
         spec: &ToolkitSpec,
-        tools: &[Tool<'_>],
-    ) -> Result<Vec<Verdict>, KeptError> {
-        self.kept.change(|kept| Ok(self.pins(kept, &name, spec)?.check(tools)))
+        tools: &[ToolDescription<'_>],
+    ) -> Result<Vec<PinVerdict>, DecisionFileError> {
+        self.kept.update(|kept| Ok(self.get_or_create_pins(kept, &name, spec)?.check_tools(tools)))
     }
 
-    /// Pins the tools of a toolkit as they are now, after a person has agreed.
-    pub fn trust(
+    /// Pins the current tools of a toolkit, after a person has agreed.
+    pub fn trust_tools(
         &self,
         name: impl Display,
         spec: &ToolkitSpec,
-        tools: &[Tool<'_>],
-    ) -> Result<(), KeptError> {
-        self.kept.change(|kept| {
-            let pins = self.pins(kept, &name, spec)?;
-            *pins = Pins::default();
-            pins.check(tools);
+        tools: &[ToolDescription<'_>],
+    ) -> Result<(), DecisionFileError> {
+        self.kept.update(|kept| {
+            let pins = self.get_or_create_pins(kept, &name, spec)?;
+            *pins = ToolPins::default();
+            pins.check_tools(tools);
             Ok(())
         })
     }
 
-    fn pins<'a>(
+    fn get_or_create_pins<'a>(
         &self,
-        kept: &'a mut Toolkits,
+        kept: &'a mut PinsByToolkit,
         name: &impl Display,
         spec: &ToolkitSpec,
-    ) -> Result<&'a mut Pins, KeptError> {
-        let program = spec.program();
-        let name = name.to_string();
-        // What a token stores must not fill the place of the others.
+    ) -> Result<&'a mut ToolPins, DecisionFileError> {
+        let program = spec.program_digest();
+        let pin_name = name.to_string();
+        // Token holders must not use up the room of others.
         let owner = |name: &str| name.split_once('/').map(|(owner, _)| owner.to_owned());
-        let whose = owner(&name);
-        let is_token = whose.as_deref().is_some_and(|of| of != Principal::owner().as_str());
+        let pin_owner = owner(&pin_name);
+        let is_token =
+            pin_owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str());
         let max = if is_token { MAX_OF_ONE } else { MAX_TOOLKITS };
-        let counted = kept.toolkits.iter().filter(|(name, _)| owner(name) == whose);
+        let counted = kept.toolkits.iter().filter(|(name, _)| owner(name) == pin_owner);
         let programs: usize = counted.map(|(_, programs)| programs.len()).sum();
-        let named = kept.toolkits.entry(name).or_default();
+        let named = kept.toolkits.entry(pin_name).or_default();
         if !named.contains_key(&program) && programs >= max {
             let path = self.kept.path().to_owned();
-            return Err(KeptError::Full { path, max, what: "toolkits" });
+            return Err(DecisionFileError::Full { path, max, what: "toolkits" });
         }
         Ok(named.entry(program).or_default())
     }
 }
 
-impl Tool<'_> {
-    /// Returns the SHA-256 of what the tool says, in 64 hexadecimal digits. The order of members, which servers may
-    /// change from one start to the next, says nothing.
+impl ToolDescription<'_> {
+    /// Returns the SHA-256 of the description as 64 hexadecimal digits. The order of members is ignored,
+    /// because servers may change it between starts.
     fn digest(&self) -> String {
         let said = json!([
             self.title,
             self.description,
-            ordered(self.input_schema),
-            self.annotations.map(ordered),
+            sort_members(self.input_schema),
+            self.annotations.map(sort_members),
         ]);
-        sha256(said.to_string().as_bytes())
+        sha256_hex(said.to_string().as_bytes())
     }
 }
 
-/// Returns a value with the members of its objects in the order of their names.
-fn ordered(value: &Value) -> Value {
+/// Sorts the members of all objects by name.
+fn sort_members(value: &Value) -> Value {
     match value {
-        Value::Array(items) => items.iter().map(ordered).collect(),
+        Value::Array(items) => items.iter().map(sort_members).collect(),
         Value::Object(members) => {
             let sorted: BTreeMap<_, _> = members.iter().collect();
-            let members = sorted.into_iter().map(|(name, value)| (name.clone(), ordered(value)));
+            let members =
+                sorted.into_iter().map(|(name, value)| (name.clone(), sort_members(value)));
             Value::Object(members.collect::<Map<_, _>>())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),

@@ -1,92 +1,95 @@
-//! What one turn gets: its toolkits started, a grant to use them, and words for the model.
+//! Prepares the toolkits of one turn: starts them, grants their use and writes the model's instructions.
 
 use std::{path::Path, sync::Arc};
 
-use codeinfo_codex::Extra;
-use codeinfo_core::{ConversationId, Principal, Secret, telemetry::ToolkitUse};
+use codeinfo_codex::ExtraEndpoint;
+use codeinfo_core::{ConversationId, Principal, Secret, telemetry::ToolkitUseLabel};
 use futures_util::future::join_all;
 use tracing::{info, warn};
 
 use super::{
-    Gateway, Member, discover::entries, grants::Held, layers::Resolved, member::Offers, quote,
+    ToolkitGateway, ToolkitHandle, discover::build_index_entries, grants::GrantGuard,
+    layers::ResolvedToolkits, member::ToolOffers, quote,
 };
-use crate::spec::{AgentTools, Requested, ToolkitName};
+use crate::spec::{AgentTools, RequestedToolkits, ToolkitName};
 
-/// What Codex calls the endpoint with the tools that discover others.
+/// Codex's name for the discovery endpoint.
 const DISCOVERY: &str = "toolkits";
-/// Most characters of a warning.
+/// Maximum characters of a warning.
 const MAX_WARNING: usize = 500;
-/// Longest call of the endpoint with the tools that discover others: that of the slowest toolkit.
+/// Fallback for the call duration of the discovery endpoint, which is that of its slowest toolkit.
 const MAX_TIMEOUT: std::time::Duration = std::time::Duration::from_hours(1);
 
-/// What is known of a turn that begins.
+/// Context of a turn that begins.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted<'a> {
-    /// What the request says of toolkits.
-    pub requested: Option<Requested>,
-    /// Who asks. Nobody in particular has what the owner stored.
+pub struct ToolkitTurnContext<'a> {
+    /// Toolkits that the request names or carries.
+    pub requested: Option<RequestedToolkits>,
+    /// Principal of the request; `None` uses the document that the owner stored.
     pub principal: Option<Principal>,
-    /// The folder of the one repository that the question is about.
+    /// Folder of the single repository that the question is about.
     pub folder: Option<&'a Path>,
     pub conversation: Option<ConversationId>,
 }
 
-/// The toolkits of one turn. They can be used until this is dropped.
+/// Toolkits of one turn, usable until this value is dropped.
 #[derive(Debug, Default)]
 pub struct TurnToolkits {
     /// Endpoints for Codex.
-    pub extras: Vec<Extra>,
-    /// What people should know: what was left out, and why.
+    pub extras: Vec<ExtraEndpoint>,
+    /// Messages for people about what was left out and why.
     pub warnings: Vec<String>,
-    /// What follows the instructions of the model.
+    /// Text to append to the model's instructions.
     pub prompt: Option<String>,
-    /// What the model reads before the question.
+    /// Text that the model reads before the question.
     pub note: Option<String>,
-    /// The toolkits that can be used.
+    /// Usable toolkits.
     pub names: Vec<ToolkitName>,
-    held: Option<Held>,
+    held: Option<GrantGuard>,
 }
 
 impl TurnToolkits {
-    /// Ends their use, and the calls that run.
-    pub fn end(&self) {
+    /// Ends their use and running calls.
+    pub fn revoke_grant(&self) {
         if let Some(held) = &self.held {
-            held.end();
+            held.revoke_grant();
         }
     }
 
-    /// Has later turns of `conversation` show the same grant.
-    pub fn claim(&self, conversation: ConversationId) {
+    /// Lets later turns of `conversation` use the same secret.
+    pub fn keep_for_conversation(&self, conversation: ConversationId) {
         if let Some(held) = &self.held {
-            held.claim(conversation);
+            held.keep_for_conversation(conversation);
         }
     }
 }
 
-impl Gateway {
-    /// Chooses and starts the toolkits of a turn. What cannot be had is named and left out.
-    pub async fn prepare(&self, wanted: Wanted<'_>) -> TurnToolkits {
+impl ToolkitGateway {
+    /// Chooses and starts the toolkits of a turn. Toolkits that fail are left out, with a warning.
+    pub async fn prepare_turn(&self, wanted: ToolkitTurnContext<'_>) -> TurnToolkits {
         if !self.settings().enabled {
-            return off(&wanted);
+            return build_disabled_turn(&wanted);
         }
-        let Resolved { toolkits, mut warnings, agent, .. } = self.resolve(&wanted).await;
+        let ResolvedToolkits { toolkits, mut warnings, agent, .. } =
+            self.resolve_toolkits(&wanted).await;
         if agent.enabled == Some(false) {
-            return off(&wanted);
+            return build_disabled_turn(&wanted);
         }
         if toolkits.is_empty() && warnings.is_empty() {
             return TurnToolkits::default();
         }
-        let members =
-            toolkits.into_iter().map(|chosen| self.member(chosen, wanted.principal.as_ref()));
+        let members = toolkits
+            .into_iter()
+            .map(|chosen| self.get_or_create_handle(chosen, wanted.principal.as_ref()));
         let started = join_all(members.map(|member| async move {
-            let offers = member.offers().await;
+            let offers = member.load_offers().await;
             (member, offers)
         }));
-        let mut ready: Vec<(Member, Arc<Offers>)> = Vec::new();
+        let mut ready: Vec<(ToolkitHandle, Arc<ToolOffers>)> = Vec::new();
         for (member, offers) in started.await {
             match offers {
                 Ok(offers) => {
-                    warnings.extend(changed(&member, &offers));
+                    warnings.extend(describe_changed_tools(&member, &offers));
                     if offers.tools.is_empty() {
                         warnings.push(format!(
                             "toolkit {} has no tool that may be called",
@@ -99,34 +102,37 @@ impl Gateway {
                 Err(error) => warnings.push(error.to_string()),
             }
         }
-        self.given(ready, warnings, &agent, wanted.conversation).await
+        self.grant_toolkits(ready, warnings, &agent, wanted.conversation).await
     }
 
-    async fn given(
+    async fn grant_toolkits(
         &self,
-        ready: Vec<(Member, Arc<Offers>)>,
-        warnings: Vec<String>,
+        ready: Vec<(ToolkitHandle, Arc<ToolOffers>)>,
+        raw_warnings: Vec<String>,
         agent: &AgentTools,
         conversation: Option<ConversationId>,
     ) -> TurnToolkits {
         let warnings: Vec<String> =
-            warnings.iter().map(|warning| quote::line(warning, MAX_WARNING)).collect();
+            raw_warnings.iter().map(|warning| quote::sanitize_line(warning, MAX_WARNING)).collect();
         for warning in &warnings {
             warn!(warning, "toolkits of a turn");
         }
-        let note = note(&warnings);
+        let note = build_missing_note(&warnings);
         if ready.is_empty() {
             return TurnToolkits { warnings, note, ..TurnToolkits::default() };
         }
         let tools: usize = ready.iter().map(|(_, offers)| offers.tools.len()).sum();
         let discovers = tools > self.settings().direct_max;
-        let index = if discovers { self.index(entries(&ready)).await } else { None };
+        let index =
+            if discovers { self.build_tool_index(build_index_entries(&ready)).await } else { None };
         let max_steps = agent.max_steps.unwrap_or(self.settings().max_steps);
-        let members: Vec<Member> = ready.into_iter().map(|(member, _)| member).collect();
+        let members: Vec<ToolkitHandle> = ready.into_iter().map(|(member, _)| member).collect();
         for member in &members {
-            let label =
-                ToolkitUse { toolkit: Self::label(member), origin: member.origin().as_str() };
-            self.metrics().toolkits_used.add(&label);
+            let label = ToolkitUseLabel {
+                toolkit: Self::metrics_label(member),
+                origin: member.origin().as_str(),
+            };
+            self.metrics().toolkits_used.increment(&label);
         }
         info!(
             toolkits.count = members.len(),
@@ -135,15 +141,15 @@ impl Gateway {
             "toolkits ready"
         );
         let names = members.iter().map(|member| member.name().clone()).collect();
-        let prompt = prompt(
+        let prompt = build_prompt(
             &members,
             discovers,
             max_steps,
             agent.prompt.as_deref().or(self.settings().prompt.as_deref()),
         );
-        match self.grants().hold(conversation, members, index, max_steps) {
+        match self.grants().issue_grant(conversation, members, index, max_steps) {
             Ok(held) => TurnToolkits {
-                extras: self.extras(&held, discovers),
+                extras: self.build_turn_endpoints(&held, discovers),
                 warnings,
                 prompt: Some(prompt),
                 note,
@@ -157,12 +163,12 @@ impl Gateway {
         }
     }
 
-    fn extras(&self, held: &Held, discovers: bool) -> Vec<Extra> {
+    fn build_turn_endpoints(&self, held: &GrantGuard, discovers: bool) -> Vec<ExtraEndpoint> {
         let base = format!("{}/mcp/toolkits", self.base_url());
         let grant: Secret = held.secret();
         if discovers {
-            let longest = held.grant().members().iter().map(|member| member.spec().timeout).max();
-            return vec![Extra {
+            let longest = held.grant().toolkits().iter().map(|member| member.spec().timeout).max();
+            return vec![ExtraEndpoint {
                 name: DISCOVERY.to_owned(),
                 url: base,
                 grant,
@@ -170,30 +176,30 @@ impl Gateway {
                 parallel: false,
             }];
         }
-        let extra = |member: &Member| Extra {
+        let extra = |member: &ToolkitHandle| ExtraEndpoint {
             name: member.name().to_string(),
             url: format!("{base}/{}", member.name()),
             grant: grant.clone(),
             timeout: member.spec().timeout,
             parallel: member.spec().parallel,
         };
-        held.grant().members().iter().map(extra).collect()
+        held.grant().toolkits().iter().map(extra).collect()
     }
 }
 
-/// What a turn gets where toolkits are off: nothing, and a warning where some were asked for.
-fn off(wanted: &Wanted<'_>) -> TurnToolkits {
+/// Returns a turn without toolkits, with a warning if the request asks for some.
+fn build_disabled_turn(wanted: &ToolkitTurnContext<'_>) -> TurnToolkits {
     let asks = wanted.requested.as_ref().is_some_and(|requested| {
         !requested.specs.is_empty()
             || requested.names.as_ref().is_some_and(|names| !names.is_empty())
     });
     let warning = "toolkits are switched off (TOOLKITS_ENABLED, or `agent.tools.enabled` of the stored configuration)";
     let warnings = if asks { vec![warning.to_owned()] } else { Vec::new() };
-    TurnToolkits { note: note(&warnings), warnings, ..TurnToolkits::default() }
+    TurnToolkits { note: build_missing_note(&warnings), warnings, ..TurnToolkits::default() }
 }
 
-/// Names the tools that are not trusted any more.
-fn changed(member: &Member, offers: &Offers) -> Option<String> {
+/// Names the tools that are no longer trusted.
+fn describe_changed_tools(member: &ToolkitHandle, offers: &ToolOffers) -> Option<String> {
     let names: Vec<&str> = offers.changed.iter().map(String::as_str).take(10).collect();
     (!names.is_empty()).then(|| {
         let name = &member.name();
@@ -205,8 +211,8 @@ fn changed(member: &Member, offers: &Offers) -> Option<String> {
     })
 }
 
-/// Returns what the model reads of what it has to do without.
-fn note(warnings: &[String]) -> Option<String> {
+/// Returns a note for the model about missing toolkits.
+fn build_missing_note(warnings: &[String]) -> Option<String> {
     (!warnings.is_empty()).then(|| {
         format!(
             "Of the toolkits, some cannot be used for this question. Answer without them, and say in the \
@@ -216,10 +222,15 @@ fn note(warnings: &[String]) -> Option<String> {
     })
 }
 
-/// Returns what the instructions say of toolkits. `own` takes the place of our words.
-fn prompt(members: &[Member], discovers: bool, max_steps: usize, own: Option<&str>) -> String {
-    let about = |member: &Member| match &member.spec().description {
-        Some(text) => format!("- {}: \"{}\"", member.name(), quote::quoted(text, 300)),
+/// Returns the instructions about toolkits; `own` replaces the default text.
+fn build_prompt(
+    members: &[ToolkitHandle],
+    discovers: bool,
+    max_steps: usize,
+    own: Option<&str>,
+) -> String {
+    let about = |member: &ToolkitHandle| match &member.spec().description {
+        Some(text) => format!("- {}: \"{}\"", member.name(), quote::sanitize_quotation(text, 300)),
         None => format!("- {}", member.name()),
     };
     let list: Vec<String> = members.iter().map(about).collect();

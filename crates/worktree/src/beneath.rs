@@ -22,7 +22,7 @@ use std::{
 };
 
 pub use gone::FolderCheck;
-pub use objects::{Fault, Objects, fault};
+pub use objects::{ObjectDatabase, ObjectFault, as_object_fault};
 
 use codeinfo_core::Root;
 #[cfg(unix)]
@@ -35,19 +35,19 @@ pub const PIECE: u64 = 1 << 20;
 
 /// A root that was opened once, so that it stays the same folder during a run. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Beneath {
-    top: Top,
+pub struct RootDir {
+    top: RootSource,
 }
 
 #[derive(Debug, Clone)]
-enum Top {
-    Folder(Arc<system::Top>),
-    Commit(Arc<commit::Top>),
+enum RootSource {
+    Folder(Arc<system::SystemRoot>),
+    Commit(Arc<commit::CommitRoot>),
 }
 
 /// What an entry of a folder is, without following it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FolderEntryKind {
     File,
     Folder,
     /// Another repository in a commit, of which it names a commit alone.
@@ -58,91 +58,95 @@ pub enum Kind {
 
 /// One entry of a folder.
 #[derive(Debug)]
-pub struct Entry {
+pub struct FolderEntry {
     pub name: OsString,
-    pub kind: Kind,
+    pub kind: FolderEntryKind,
 }
 
 /// What is known of a regular file without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Facts {
+pub struct FileFacts {
     pub size: u64,
     /// As [`codeinfo_core::modified_ns`] has it; of a commit, a number that follows from the content.
     pub modified_ns: u64,
 }
 
 /// An opened folder.
-pub struct Folder {
-    opened: Opened,
+pub struct FolderHandle {
+    opened: FolderSource,
 }
 
-enum Opened {
-    Folder(system::Folder),
-    Commit(commit::Folder),
+enum FolderSource {
+    Folder(system::SystemFolder),
+    Commit(commit::CommitFolder),
 }
 
 /// An opened file.
-pub struct File {
-    content: Content,
+pub struct FileHandle {
+    content: FileSource,
 }
 
-enum Content {
+enum FileSource {
     File(fs::File),
     /// The whole content, of a commit.
     Bytes(io::Cursor<Vec<u8>>),
 }
 
-impl Read for File {
+impl Read for FileHandle {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.content {
-            Content::File(file) => file.read(buffer),
-            Content::Bytes(bytes) => bytes.read(buffer),
+            FileSource::File(file) => file.read(buffer),
+            FileSource::Bytes(bytes) => bytes.read(buffer),
         }
     }
 }
 
-impl Beneath {
+impl RootDir {
     /// Opens a root, which is itself no link.
     pub fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { top: Top::Folder(Arc::new(system::Top::open(root)?)) })
+        Ok(Self { top: RootSource::Folder(Arc::new(system::SystemRoot::open(root)?)) })
     }
 
     /// Opens what is indexed as `root`: a folder, or a commit, of this host.
-    pub fn of(root: &Root) -> io::Result<Self> {
+    pub fn open_root(root: &Root) -> io::Result<Self> {
         if let Some(host) = &root.host {
             return Err(io::Error::other(format!("it is on {}", host.name)));
         }
         match &root.revision {
             None => Self::open(&root.path),
             Some(revision) => {
-                let top = commit::Top::open(&revision.store, &revision.commit)?;
-                Ok(Self { top: Top::Commit(Arc::new(top)) })
+                let top = commit::CommitRoot::open(&revision.store, &revision.commit)?;
+                Ok(Self { top: RootSource::Commit(Arc::new(top)) })
             }
         }
     }
 
     /// Opens a folder by its path below the root; the root itself has an empty one.
-    pub fn folder(&self, path: &Path) -> io::Result<Folder> {
+    pub fn open_folder(&self, path: &Path) -> io::Result<FolderHandle> {
         let opened = match &self.top {
-            Top::Folder(top) => Opened::Folder(top.folder(path)?),
-            Top::Commit(top) => Opened::Commit(commit::Top::folder(top, path)?),
+            RootSource::Folder(top) => FolderSource::Folder(top.open_folder(path)?),
+            RootSource::Commit(top) => {
+                FolderSource::Commit(commit::CommitRoot::open_folder(top, path)?)
+            }
         };
-        Ok(Folder { opened })
+        Ok(FolderHandle { opened })
     }
 
     /// Whether anything has a path below the root, without opening it. What a link leads to is not looked
     /// for, and counts as there, as does what may not be looked for.
-    pub fn holds(&self, path: &Path) -> bool {
+    pub fn may_contain(&self, path: &Path) -> bool {
         let mut above = PathBuf::new();
         for part in path.components() {
             let entry = match part {
-                Component::Normal(name) => Entry { name: name.to_owned(), kind: Kind::Other },
+                Component::Normal(name) => {
+                    FolderEntry { name: name.to_owned(), kind: FolderEntryKind::Other }
+                }
                 Component::CurDir => continue,
                 _ => return false,
             };
-            let Ok(folder) = self.folder(&above) else { return true };
+            let Ok(folder) = self.open_folder(&above) else { return true };
             above.push(part);
-            match folder.facts(&entry) {
+            match folder.read_facts(&entry) {
                 Err(error) => return error.kind() == io::ErrorKind::PermissionDenied,
                 // Nothing is below a file.
                 Ok(Some(_)) => return above == path,
@@ -153,51 +157,51 @@ impl Beneath {
     }
 
     /// Opens a regular file by its path below the root. Does not wait for a pipe's writer.
-    pub fn file(&self, path: &Path) -> io::Result<(File, Facts)> {
+    pub fn open_file(&self, path: &Path) -> io::Result<(FileHandle, FileFacts)> {
         let (content, facts) = match &self.top {
-            Top::Folder(top) => {
-                let opened = top.file(path)?;
+            RootSource::Folder(top) => {
+                let opened = top.open_file(path)?;
                 let metadata = opened.metadata()?;
                 if !metadata.is_file() {
                     return Err(io::Error::other("it is no regular file"));
                 }
                 let modified_ns = codeinfo_core::modified_ns(&metadata);
-                (Content::File(opened), Facts { size: metadata.len(), modified_ns })
+                (FileSource::File(opened), FileFacts { size: metadata.len(), modified_ns })
             }
-            Top::Commit(top) => {
-                let (bytes, facts) = top.file(path)?;
-                (Content::Bytes(io::Cursor::new(bytes)), facts)
+            RootSource::Commit(top) => {
+                let (bytes, facts) = top.read_file(path)?;
+                (FileSource::Bytes(io::Cursor::new(bytes)), facts)
             }
         };
-        Ok((File { content }, facts))
+        Ok((FileHandle { content }, facts))
     }
 
     /// Whether what was opened never changes, as a commit.
     pub fn is_fixed(&self) -> bool {
-        matches!(self.top, Top::Commit(_))
+        matches!(self.top, RootSource::Commit(_))
     }
 }
 
-impl Folder {
+impl FolderHandle {
     /// Lists the folder, except `.` and `..`.
-    pub fn entries(&mut self) -> Box<dyn Iterator<Item = io::Result<Entry>> + '_> {
+    pub fn list_entries(&mut self) -> Box<dyn Iterator<Item = io::Result<FolderEntry>> + '_> {
         match &mut self.opened {
-            Opened::Folder(folder) => Box::new(folder.entries()),
-            Opened::Commit(folder) => Box::new(folder.entries()),
+            FolderSource::Folder(folder) => Box::new(folder.list_entries()),
+            FolderSource::Commit(folder) => Box::new(folder.list_entries()),
         }
     }
 
     /// Returns what is known of the file of this name, or `None` if it is no regular file any more.
-    pub fn facts(&self, entry: &Entry) -> io::Result<Option<Facts>> {
+    pub fn read_facts(&self, entry: &FolderEntry) -> io::Result<Option<FileFacts>> {
         match &self.opened {
-            Opened::Folder(folder) => folder.facts(&entry.name),
-            Opened::Commit(folder) => folder.facts(&entry.name),
+            FolderSource::Folder(folder) => folder.read_facts(&entry.name),
+            FolderSource::Commit(folder) => folder.read_facts(&entry.name),
         }
     }
 }
 
 /// Reads a file to its end, or to `limit` bytes. Calls `beat` before each piece.
-pub fn read(file: impl Read, limit: u64, beat: impl Fn()) -> io::Result<Vec<u8>> {
+pub fn read_to_limit(file: impl Read, limit: u64, beat: impl Fn()) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let mut file = file.take(limit);
     loop {
@@ -225,25 +229,25 @@ mod tests {
         symlink(outside.path(), root.path().join("link")).unwrap();
         symlink("real", root.path().join("within")).unwrap();
         symlink("a.rs", root.path().join("real/deep/b.rs")).unwrap();
-        let beneath = Beneath::open(root.path()).unwrap();
+        let beneath = RootDir::open(root.path()).unwrap();
         let text = |path: &str| {
-            let (file, _) = beneath.file(Path::new(path))?;
-            read(file, 100, || ())
+            let (file, _) = beneath.open_file(Path::new(path))?;
+            read_to_limit(file, 100, || ())
         };
         assert_eq!(text("real/deep/a.rs").unwrap(), b"inside");
         for path in ["link/deep/a.rs", "within/deep/a.rs", "real/deep/b.rs", "../x", "/etc"] {
             assert!(text(path).is_err(), "{path}");
-            assert!(beneath.folder(Path::new(path)).is_err(), "{path}");
+            assert!(beneath.open_folder(Path::new(path)).is_err(), "{path}");
         }
-        assert!(beneath.folder(Path::new("link")).is_err());
+        assert!(beneath.open_folder(Path::new("link")).is_err());
         for path in ["real/deep/a.rs", "real/deep", "real/deep/b.rs", "link", "link/deep/x.rs", ""]
         {
-            assert!(beneath.holds(Path::new(path)), "{path}");
+            assert!(beneath.may_contain(Path::new(path)), "{path}");
         }
         for path in ["real/a.rs", "real/deep/a.rs/x", "gone/deep/a.rs", "../x", "/etc/passwd"] {
-            assert!(!beneath.holds(Path::new(path)), "{path}");
+            assert!(!beneath.may_contain(Path::new(path)), "{path}");
         }
-        assert!(Beneath::open(&root.path().join("link")).is_err());
+        assert!(RootDir::open(&root.path().join("link")).is_err());
     }
 
     #[test]
@@ -254,13 +258,13 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("a.rs"), text).unwrap();
         }
-        let beneath = Beneath::open(&root).unwrap();
+        let beneath = RootDir::open(&root).unwrap();
         fs::rename(&root, place.path().join("moved")).unwrap();
         symlink(&other, &root).unwrap();
-        let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
-        assert_eq!(read(file, 100, || ()).unwrap(), b"own");
+        let (file, _) = beneath.open_file(Path::new("a.rs")).unwrap();
+        assert_eq!(read_to_limit(file, 100, || ()).unwrap(), b"own");
         // It may have grown since it was inspected.
-        let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
-        assert_eq!(read(file, 2, || ()).unwrap(), b"ow");
+        let (file, _) = beneath.open_file(Path::new("a.rs")).unwrap();
+        assert_eq!(read_to_limit(file, 2, || ()).unwrap(), b"ow");
     }
 }

@@ -63,7 +63,7 @@ impl TextEncoding {
 }
 
 /// Decodes the content of a file; `None` if it is no text. Takes time that grows with the content only.
-pub fn decode(content: &[u8]) -> Option<DecodedText<'_>> {
+pub fn decode_text(content: &[u8]) -> Option<DecodedText<'_>> {
     if is_binary(content) {
         return None;
     }

@@ -13,10 +13,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::paths::clean;
+use codeinfo_core::paths::normalize_path;
 use url::Url;
 
-use crate::beneath::{self, Beneath, Fault, Objects};
+use crate::beneath::{self, ObjectDatabase, ObjectFault, RootDir};
 
 pub use enclosing::{find_repository, find_work_tree};
 pub use remote::on_the_web;
@@ -36,7 +36,7 @@ const MEANINGS: [(&str, &str); 4] =
 
 /// A repository, as one of its worktrees or a bare one has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Git {
+pub struct GitRepository {
     /// The folder with what is checked out.
     own: PathBuf,
     /// The folder with the references and the objects.
@@ -45,7 +45,7 @@ pub struct Git {
 
 /// Why a name names no commit that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unnamed {
+pub enum CommitLookupError {
     /// There is no branch or tag of that name, and no such commit.
     Unknown,
     /// The repository keeps its references in a form that is not read.
@@ -53,24 +53,24 @@ pub enum Unnamed {
     /// It has more packed references than are read.
     Packed,
     /// The object cannot be read.
-    Object(Fault),
+    Object(ObjectFault),
     /// The files of the repository cannot be read.
     Unreadable,
 }
 
-impl Git {
+impl GitRepository {
     /// Returns the repository that a folder is a worktree of, or that it is itself; `None` for any other folder,
     /// also for one that only claims to be a worktree of another repository. `folder` is a canonical path.
-    pub fn of(folder: &Path) -> io::Result<Option<Self>> {
+    pub fn open(folder: &Path) -> io::Result<Option<Self>> {
         let git = folder.join(GIT);
         match git.symlink_metadata() {
             Ok(found) if found.is_dir() => Ok(Some(Self { own: git.clone(), common: git })),
-            Ok(found) if found.is_file() => linked(folder),
+            Ok(found) if found.is_file() => open_linked_worktree(folder),
             Ok(_) => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let beneath = Beneath::open(folder)?;
-                let has_folder = |name: &str| beneath.folder(Path::new(name)).is_ok();
-                let is_bare = beneath.file(Path::new("HEAD")).is_ok()
+                let beneath = RootDir::open(folder)?;
+                let has_folder = |name: &str| beneath.open_folder(Path::new(name)).is_ok();
+                let is_bare = beneath.open_file(Path::new("HEAD")).is_ok()
                     && has_folder("objects")
                     && (has_folder("refs") || has_folder("reftable"));
                 Ok(is_bare.then(|| Self { own: folder.to_owned(), common: folder.to_owned() }))
@@ -80,52 +80,57 @@ impl Git {
     }
 
     /// Returns the folder that holds the references and the objects.
-    pub fn store(&self) -> &Path {
+    pub fn common_folder(&self) -> &Path {
         &self.common
     }
 
     /// Returns the main worktree of the repository, or the folder of git itself where there is none.
-    pub fn main(&self) -> &Path {
+    pub fn main_worktree(&self) -> &Path {
         let worktree = self.common.parent().filter(|_| self.common.ends_with(GIT));
         worktree.unwrap_or(&self.common)
     }
 
     /// Returns where the repository is from: the address of `origin`, else of its first remote that is on the web,
     /// without a name or a password.
-    pub fn remote(&self) -> Option<Url> {
-        remote::remote(&self.config().ok()?)
+    pub fn remote_url(&self) -> Option<Url> {
+        remote::find_web_remote(&self.read_config().ok()?)
     }
 
-    fn config(&self) -> io::Result<String> {
-        read(&self.common, "config", MAX_CONFIG_BYTES)
+    fn read_config(&self) -> io::Result<String> {
+        read_text(&self.common, "config", MAX_CONFIG_BYTES)
     }
 
     /// Returns what is checked out: the id of the commit in full.
-    pub fn head(&self) -> Option<String> {
-        self.reference("HEAD").ok()??.id
+    pub fn head_commit(&self) -> Option<String> {
+        self.read_reference("HEAD").ok()??.id
     }
 
     /// Returns the commit that a branch, a tag, an id or the beginning of one names: its id in full.
-    pub fn commit(&self, name: &str) -> Result<String, Unnamed> {
-        let found = self.find(name).map_err(|error| match error.kind() {
-            io::ErrorKind::FileTooLarge => Unnamed::Packed,
-            _ => Unnamed::Unreadable,
+    pub fn resolve_commit(&self, name: &str) -> Result<String, CommitLookupError> {
+        let found = self.find_reference(name).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => CommitLookupError::Packed,
+            _ => CommitLookupError::Unreadable,
         })?;
         let id = match found.and_then(|found| found.id) {
             Some(id) => id,
             None if is_hex(name) && name.len() <= 64 => name.to_ascii_lowercase(),
             None => {
-                let has_table = Beneath::open(&self.common)
-                    .is_ok_and(|common| common.folder(Path::new("reftable")).is_ok());
-                return Err(if has_table { Unnamed::Reftable } else { Unnamed::Unknown });
+                let has_table = RootDir::open(&self.common)
+                    .is_ok_and(|common| common.open_folder(Path::new("reftable")).is_ok());
+                return Err(if has_table {
+                    CommitLookupError::Reftable
+                } else {
+                    CommitLookupError::Unknown
+                });
             }
         };
         let hex = if is_id(&id) { id.len() } else { self.id_length() };
-        let found = Objects::open(&self.common, hex).and_then(|objects| objects.commit(&id));
-        found.map_err(|error| match beneath::fault(&error) {
-            Some(Fault::Missing) if !is_id(&id) => Unnamed::Unknown,
-            Some(fault) => Unnamed::Object(fault),
-            None => Unnamed::Unreadable,
+        let found =
+            ObjectDatabase::open(&self.common, hex).and_then(|objects| objects.resolve_commit(&id));
+        found.map_err(|error| match beneath::as_object_fault(&error) {
+            Some(ObjectFault::Missing) if !is_id(&id) => CommitLookupError::Unknown,
+            Some(fault) => CommitLookupError::Object(fault),
+            None => CommitLookupError::Unreadable,
         })
     }
 
@@ -135,14 +140,14 @@ impl Git {
         if self.is_shallow() {
             return None;
         }
-        Objects::open(&self.common, commit.len()).ok()?.first_commit(commit, beat).ok()
+        ObjectDatabase::open(&self.common, commit.len()).ok()?.first_commit(commit, beat).ok()
     }
 
     /// Returns a number that changes when what a name names does, which costs little to look at. `None` where it
     /// names nothing any more.
-    pub fn state(&self, name: &str) -> Option<u64> {
+    pub fn reference_fingerprint(&self, name: &str) -> Option<u64> {
         let mut state = DefaultHasher::new();
-        let found = self.find(name).ok()?;
+        let found = self.find_reference(name).ok()?;
         if found.is_none() && !is_hex(name) {
             return None;
         }
@@ -152,19 +157,20 @@ impl Git {
 
     /// Whether the repository lacks earlier commits.
     pub fn is_shallow(&self) -> bool {
-        Beneath::open(&self.common).is_ok_and(|common| common.file(Path::new("shallow")).is_ok())
+        RootDir::open(&self.common)
+            .is_ok_and(|common| common.open_file(Path::new("shallow")).is_ok())
     }
 
     /// Finds the reference that a name means. An id is an id, whatever a reference of that name is.
-    fn find(&self, name: &str) -> io::Result<Option<Reference>> {
+    fn find_reference(&self, name: &str) -> io::Result<Option<GitReference>> {
         if is_id(name) {
             return Ok(None);
         }
         if name == "HEAD" || name.starts_with("refs/") {
-            return self.reference(name);
+            return self.read_reference(name);
         }
         for (before, after) in MEANINGS {
-            if let Some(found) = self.reference(&format!("{before}{name}{after}"))? {
+            if let Some(found) = self.read_reference(&format!("{before}{name}{after}"))? {
                 return Ok(Some(found));
             }
         }
@@ -172,23 +178,25 @@ impl Git {
     }
 
     /// Reads a reference, and the one that it names, in a file of its own or among the packed ones.
-    fn reference(&self, name: &str) -> io::Result<Option<Reference>> {
+    fn read_reference(&self, name: &str) -> io::Result<Option<GitReference>> {
         let mut name = name.to_owned();
         for _ in 0..MAX_REFERENCES {
             let is_head = name == "HEAD";
             // A path below `refs`, and no other.
             let is_inside = name.starts_with("refs/")
-                && clean(Path::new(&name)).is_some_and(|path| path.as_os_str() == name.as_str());
+                && normalize_path(Path::new(&name))
+                    .is_some_and(|path| path.as_os_str() == name.as_str());
             if !is_head && !is_inside {
                 return Ok(None);
             }
             let folder = if is_head { &self.own } else { &self.common };
-            let Ok(line) = read(folder, &name, MAX_LINE_BYTES) else {
-                return Ok(packed::find(&self.common, &name)?.map(|id| Reference { id: Some(id) }));
+            let Ok(line) = read_text(folder, &name, MAX_LINE_BYTES) else {
+                return Ok(packed::find_packed_reference(&self.common, &name)?
+                    .map(|id| GitReference { id: Some(id) }));
             };
             match line.trim().strip_prefix("ref:") {
                 Some(other) => other.trim().clone_into(&mut name),
-                None => return Ok(Some(Reference { id: checked(line.trim()) })),
+                None => return Ok(Some(GitReference { id: parse_object_id(line.trim()) })),
             }
         }
         Ok(None)
@@ -196,50 +204,51 @@ impl Git {
 
     /// Returns how long ids are as text, as the configuration says.
     fn id_length(&self) -> usize {
-        let config = self.config().unwrap_or_default();
-        let format = config::value(&config, "extensions", "objectformat");
+        let config = self.read_config().unwrap_or_default();
+        let format = config::find_value(&config, "extensions", "objectformat");
         if format.is_some_and(|format| format.eq_ignore_ascii_case("sha256")) { 64 } else { 40 }
     }
 }
 
 /// A reference that is there.
-struct Reference {
+struct GitReference {
     /// What it names, if that is an object.
     id: Option<String>,
 }
 
 /// Reads where the repository of a linked worktree is, of a submodule, or of a worktree whose folder of git lies
 /// elsewhere.
-fn linked(top: &Path) -> io::Result<Option<Git>> {
-    let Some(own) =
-        read(top, GIT, MAX_LINE_BYTES)?.strip_prefix("gitdir:").map(|path| top.join(path.trim()))
+fn open_linked_worktree(top: &Path) -> io::Result<Option<GitRepository>> {
+    let Some(own) = read_text(top, GIT, MAX_LINE_BYTES)?
+        .strip_prefix("gitdir:")
+        .map(|path| top.join(path.trim()))
     else {
         return Ok(None);
     };
     let own = own.canonicalize()?;
-    let common = match read(&own, "commondir", MAX_LINE_BYTES) {
+    let common = match read_text(&own, "commondir", MAX_LINE_BYTES) {
         Ok(common) => own.join(common.trim()).canonicalize()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let is_its_own = worktree(&own)?.is_some_and(|worktree| worktree == top);
-            return Ok(is_its_own.then(|| Git { own: own.clone(), common: own }));
+            let is_its_own = read_worktree_path(&own)?.is_some_and(|worktree| worktree == top);
+            return Ok(is_its_own.then(|| GitRepository { own: own.clone(), common: own }));
         }
         Err(error) => return Err(error),
     };
     // The repository knows its worktrees: each names the file that was read.
-    let back = own.join(read(&own, "gitdir", MAX_LINE_BYTES)?.trim());
+    let back = own.join(read_text(&own, "gitdir", MAX_LINE_BYTES)?.trim());
     if back.canonicalize()? != top.join(GIT) {
         return Ok(None);
     }
     let is_its_own = own.parent() == Some(common.join("worktrees").as_path());
-    Ok(is_its_own.then_some(Git { own, common }))
+    Ok(is_its_own.then_some(GitRepository { own, common }))
 }
 
 /// Returns the worktree that a folder of git names.
-fn worktree(git: &Path) -> io::Result<Option<PathBuf>> {
+fn read_worktree_path(git: &Path) -> io::Result<Option<PathBuf>> {
     for file in ["config.worktree", "config"] {
-        match read(git, file, MAX_CONFIG_BYTES) {
+        match read_text(git, file, MAX_CONFIG_BYTES) {
             Ok(config) => {
-                if let Some(path) = config::value(&config, "core", "worktree") {
+                if let Some(path) = config::find_value(&config, "core", "worktree") {
                     return git.join(path).canonicalize().map(Some);
                 }
             }
@@ -250,9 +259,9 @@ fn worktree(git: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-fn read(folder: &Path, path: &str, limit: u64) -> io::Result<String> {
-    let (file, _) = Beneath::open(folder)?.file(Path::new(path))?;
-    let bytes = beneath::read(file, limit, || ())?;
+fn read_text(folder: &Path, path: &str, limit: u64) -> io::Result<String> {
+    let (file, _) = RootDir::open(folder)?.open_file(Path::new(path))?;
+    let bytes = beneath::read_to_limit(file, limit, || ())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -265,6 +274,6 @@ fn is_id(text: &str) -> bool {
 }
 
 /// Returns the id of an object, if it is one.
-fn checked(id: &str) -> Option<String> {
+fn parse_object_id(id: &str) -> Option<String> {
     is_id(id).then(|| id.to_ascii_lowercase())
 }

@@ -53,93 +53,93 @@ const DATABASE: &str = "passwords of databases";
 
 /// Only what holds credentials or private data: programs are installed in `.cargo/bin`, `.npm` and `.local/share`.
 static PLACES: &[PrivatePlace] = &[
-    place(".ssh", "SSH keys"),
-    place(".gnupg", "GnuPG keys"),
-    place(".pki", "keys and certificates"),
-    place(".aws", CLOUD),
-    place(".azure", CLOUD),
-    place(".config/gcloud", CLOUD),
-    place(".config/doctl", CLOUD),
-    place(".config/rclone", CLOUD),
-    place(".oci", CLOUD),
-    place(".boto", CLOUD),
-    place(".s3cfg", CLOUD),
-    place(".databrickscfg", CLOUD),
-    place(".kube", "credentials of Kubernetes"),
-    place(".docker", "credentials of Docker"),
-    place(".config/containers/auth.json", "credentials of container registries"),
-    place(".config/gh", "credentials of the GitHub CLI"),
-    place(".config/hub", FORGE),
-    place(".config/glab-cli", FORGE),
-    place(".config/git/credentials", GIT),
-    place(".git-credentials", GIT),
-    place(".netrc", "passwords of servers"),
-    place("_netrc", "passwords of servers"),
-    place(".npmrc", PACKAGES),
-    place(".yarnrc.yml", PACKAGES),
-    place(".pypirc", PACKAGES),
-    place(".cargo/credentials", PACKAGES),
-    place(".cargo/credentials.toml", PACKAGES),
-    place(".gem/credentials", PACKAGES),
-    place(".m2/settings.xml", PACKAGES),
-    place(".m2/settings-security.xml", PACKAGES),
-    place(".gradle/gradle.properties", PACKAGES),
-    place(".pgpass", DATABASE),
-    place(".my.cnf", DATABASE),
-    place(".mylogin.cnf", DATABASE),
-    place(".vault-token", "a token of Vault"),
-    place(".terraformrc", "credentials of Terraform"),
-    place(".terraform.d/credentials.tfrc.json", "credentials of Terraform"),
-    place(".password-store", PASSWORDS),
-    place(".local/share/keyrings", PASSWORDS),
-    place(".local/share/kwalletd", PASSWORDS),
-    place(".config/op", PASSWORDS),
-    place(".op", PASSWORDS),
-    place(".config/1Password", PASSWORDS),
-    place(".config/Bitwarden", PASSWORDS),
-    place(".config/keepassxc", PASSWORDS),
-    place(".mozilla", BROWSER),
-    place(".config/mozilla", BROWSER),
-    place(".config/google-chrome", BROWSER),
-    place(".config/chromium", BROWSER),
-    place(".config/BraveSoftware", BROWSER),
-    place(".config/microsoft-edge", BROWSER),
-    place(".config/vivaldi", BROWSER),
-    place(".config/opera", BROWSER),
-    place("snap/firefox", BROWSER),
-    place("snap/chromium", BROWSER),
-    place(".var/app", "data of sandboxed desktop programs"),
-    place(".thunderbird", MAIL),
-    place(".claude", AGENT),
-    place(".claude.json", AGENT),
-    place(".gemini", AGENT),
-    place(".cursor", AGENT),
-    place(".codex", AGENT),
-    place(".config/Claude", AGENT),
-    place(".config/Cursor", AGENT),
-    place(".config/github-copilot", AGENT),
-    place("Library/Keychains", PASSWORDS),
-    place("Library/Cookies", BROWSER),
-    place("Library/Safari", BROWSER),
-    place("Library/Mail", MAIL),
-    place("Library/Messages", "messages"),
-    place("Library/Application Support/1Password", PASSWORDS),
-    place("Library/Application Support/BraveSoftware", BROWSER),
-    place("Library/Application Support/Chromium", BROWSER),
-    place("Library/Application Support/Firefox", BROWSER),
-    place("Library/Application Support/Google/Chrome", BROWSER),
-    place("Library/Application Support/Microsoft Edge", BROWSER),
-    place("Library/Application Support/Claude", AGENT),
-    place("Library/Application Support/Cursor", AGENT),
-    place("AppData/Roaming/gcloud", CLOUD),
-    place("AppData/Roaming/GitHub CLI", FORGE),
-    place("AppData/Roaming/gnupg", "GnuPG keys"),
-    place("AppData/Roaming/Microsoft/Credentials", PASSWORDS),
-    place("AppData/Roaming/Mozilla", BROWSER),
-    place("AppData/Local/Google/Chrome", BROWSER),
+    private_place(".ssh", "SSH keys"),
+    private_place(".gnupg", "GnuPG keys"),
+    private_place(".pki", "keys and certificates"),
+    private_place(".aws", CLOUD),
+    private_place(".azure", CLOUD),
+    private_place(".config/gcloud", CLOUD),
+    private_place(".config/doctl", CLOUD),
+    private_place(".config/rclone", CLOUD),
+    private_place(".oci", CLOUD),
+    private_place(".boto", CLOUD),
+    private_place(".s3cfg", CLOUD),
+    private_place(".databrickscfg", CLOUD),
+    private_place(".kube", "credentials of Kubernetes"),
+    private_place(".docker", "credentials of Docker"),
+    private_place(".config/containers/auth.json", "credentials of container registries"),
+    private_place(".config/gh", "credentials of the GitHub CLI"),
+    private_place(".config/hub", FORGE),
+    private_place(".config/glab-cli", FORGE),
+    private_place(".config/git/credentials", GIT),
+    private_place(".git-credentials", GIT),
+    private_place(".netrc", "passwords of servers"),
+    private_place("_netrc", "passwords of servers"),
+    private_place(".npmrc", PACKAGES),
+    private_place(".yarnrc.yml", PACKAGES),
+    private_place(".pypirc", PACKAGES),
+    private_place(".cargo/credentials", PACKAGES),
+    private_place(".cargo/credentials.toml", PACKAGES),
+    private_place(".gem/credentials", PACKAGES),
+    private_place(".m2/settings.xml", PACKAGES),
+    private_place(".m2/settings-security.xml", PACKAGES),
+    private_place(".gradle/gradle.properties", PACKAGES),
+    private_place(".pgpass", DATABASE),
+    private_place(".my.cnf", DATABASE),
+    private_place(".mylogin.cnf", DATABASE),
+    private_place(".vault-token", "a token of Vault"),
+    private_place(".terraformrc", "credentials of Terraform"),
+    private_place(".terraform.d/credentials.tfrc.json", "credentials of Terraform"),
+    private_place(".password-store", PASSWORDS),
+    private_place(".local/share/keyrings", PASSWORDS),
+    private_place(".local/share/kwalletd", PASSWORDS),
+    private_place(".config/op", PASSWORDS),
+    private_place(".op", PASSWORDS),
+    private_place(".config/1Password", PASSWORDS),
+    private_place(".config/Bitwarden", PASSWORDS),
+    private_place(".config/keepassxc", PASSWORDS),
+    private_place(".mozilla", BROWSER),
+    private_place(".config/mozilla", BROWSER),
+    private_place(".config/google-chrome", BROWSER),
+    private_place(".config/chromium", BROWSER),
+    private_place(".config/BraveSoftware", BROWSER),
+    private_place(".config/microsoft-edge", BROWSER),
+    private_place(".config/vivaldi", BROWSER),
+    private_place(".config/opera", BROWSER),
+    private_place("snap/firefox", BROWSER),
+    private_place("snap/chromium", BROWSER),
+    private_place(".var/app", "data of sandboxed desktop programs"),
+    private_place(".thunderbird", MAIL),
+    private_place(".claude", AGENT),
+    private_place(".claude.json", AGENT),
+    private_place(".gemini", AGENT),
+    private_place(".cursor", AGENT),
+    private_place(".codex", AGENT),
+    private_place(".config/Claude", AGENT),
+    private_place(".config/Cursor", AGENT),
+    private_place(".config/github-copilot", AGENT),
+    private_place("Library/Keychains", PASSWORDS),
+    private_place("Library/Cookies", BROWSER),
+    private_place("Library/Safari", BROWSER),
+    private_place("Library/Mail", MAIL),
+    private_place("Library/Messages", "messages"),
+    private_place("Library/Application Support/1Password", PASSWORDS),
+    private_place("Library/Application Support/BraveSoftware", BROWSER),
+    private_place("Library/Application Support/Chromium", BROWSER),
+    private_place("Library/Application Support/Firefox", BROWSER),
+    private_place("Library/Application Support/Google/Chrome", BROWSER),
+    private_place("Library/Application Support/Microsoft Edge", BROWSER),
+    private_place("Library/Application Support/Claude", AGENT),
+    private_place("Library/Application Support/Cursor", AGENT),
+    private_place("AppData/Roaming/gcloud", CLOUD),
+    private_place("AppData/Roaming/GitHub CLI", FORGE),
+    private_place("AppData/Roaming/gnupg", "GnuPG keys"),
+    private_place("AppData/Roaming/Microsoft/Credentials", PASSWORDS),
+    private_place("AppData/Roaming/Mozilla", BROWSER),
+    private_place("AppData/Local/Google/Chrome", BROWSER),
 ];
 
-const fn place(path: &'static str, holds: &'static str) -> PrivatePlace {
+const fn private_place(path: &'static str, holds: &'static str) -> PrivatePlace {
     PrivatePlace { path, holds }
 }
 
@@ -194,7 +194,7 @@ impl ResolvedPlaces {
     }
 
     /// Returns the private place, of this account or of another one, that a canonical path is or lies in.
-    pub fn find(&self, path: &Path) -> Option<&'static PrivatePlace> {
+    pub fn find_place(&self, path: &Path) -> Option<&'static PrivatePlace> {
         let found = self.found.iter().find(|(found, _)| path.starts_with(found));
         let of_home = || {
             let own = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
@@ -212,7 +212,7 @@ impl ResolvedPlaces {
         };
         let is_known = PLACES.iter().any(has_name)
             || self.found.iter().any(|(path, _)| path.file_name() == Some(name));
-        is_known.then(|| self.find(&folder.join(below)))?
+        is_known.then(|| self.find_place(&folder.join(below)))?
     }
 
     /// Returns whether a folder of the product or of Codex lies in `folder`.
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn describe(path: &str) -> Option<String> {
-        PrivatePlaces::default().resolve().find(Path::new(path)).map(PrivatePlace::to_string)
+        PrivatePlaces::default().resolve().find_place(Path::new(path)).map(PrivatePlace::to_string)
     }
 
     #[test]
@@ -269,9 +269,9 @@ mod tests {
         std::fs::create_dir_all(home.join("dotfiles/claude")).unwrap();
         std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
         let places = PrivatePlaces::new(Some(home.clone()), Vec::new()).resolve();
-        assert!(places.find(&home.join("dotfiles/claude/history")).is_some());
-        assert!(places.find(&home.join("dotfiles/vim")).is_none());
+        assert!(places.find_place(&home.join("dotfiles/claude/history")).is_some());
+        assert!(places.find_place(&home.join("dotfiles/vim")).is_none());
         // One that is made later is private, too.
-        assert!(places.find(&home.join(".gnupg/key")).is_some());
+        assert!(places.find_place(&home.join(".gnupg/key")).is_some());
     }
 }

@@ -28,7 +28,7 @@ pub async fn find_root(
     if let Some(root) = paths.meant_root(roots, text) {
         return Ok(root.clone());
     }
-    let real = follow_link(&paths.meant(&path), roots).await;
+    let real = follow_link(&paths.to_server_path(&path), roots).await;
     let around = real.and_then(|real| {
         let around =
             roots.iter().filter(|root| root.host.is_none() && real.starts_with(&root.path));

@@ -6,25 +6,31 @@ use codeinfo_core::Secret;
 use codeinfo_embed::EmbeddingSettings;
 use url::Url;
 
-use super::{ConfigError, Raw, invalid, positive, seconds};
+use super::{ConfigError, RawSettings, invalid_setting, parse_positive, parse_seconds};
 
-/// The longest vectors that can be asked for: what the engines take.
+/// Maximum dimensions, the limit of the engines.
 const MAX_DIMENSIONS: usize = 65_536;
 
 /// Returns the service to embed with; `None` means the built-in model.
-pub(super) fn embedding(raw: &Raw) -> Result<Option<EmbeddingSettings>, ConfigError> {
+pub(super) fn parse_embedding_settings(
+    raw: &RawSettings,
+) -> Result<Option<EmbeddingSettings>, ConfigError> {
     let Some(url) = &raw.embedding_url else {
         return match raw.embedding_model {
-            Some(_) => {
-                Err(invalid("EMBEDDING_MODEL", "is of no use without `EMBEDDING_URL`, the service"))
-            }
+            Some(_) => Err(invalid_setting(
+                "EMBEDDING_MODEL",
+                "is of no use without `EMBEDDING_URL`, the service",
+            )),
             None => Ok(None),
         };
     };
     let Some(model) = raw.embedding_model.as_deref().map(str::trim) else {
-        return Err(invalid("EMBEDDING_MODEL", "must name the model when `EMBEDDING_URL` is set"));
+        return Err(invalid_setting(
+            "EMBEDDING_MODEL",
+            "must name the model when `EMBEDDING_URL` is set",
+        ));
     };
-    let url = endpoint(url.trim())?;
+    let url = complete_endpoint(url.trim())?;
     let is_local = is_local(&url);
     let key = raw.embedding_api_key.as_deref().map(|key| key.trim().to_owned());
     if let Some(key) = &key {
@@ -32,7 +38,7 @@ pub(super) fn embedding(raw: &Raw) -> Result<Option<EmbeddingSettings>, ConfigEr
     }
     let dimensions = raw.embedding_dimensions;
     if dimensions.is_some_and(|length| length == 0 || MAX_DIMENSIONS < length) {
-        return Err(invalid("EMBEDDING_DIMENSIONS", "must be between 1 and 65536"));
+        return Err(invalid_setting("EMBEDDING_DIMENSIONS", "must be between 1 and 65536"));
     }
     Ok(Some(EmbeddingSettings {
         url: url.into(),
@@ -40,21 +46,25 @@ pub(super) fn embedding(raw: &Raw) -> Result<Option<EmbeddingSettings>, ConfigEr
         model: model.to_owned(),
         key: key.map(Secret::new),
         dimensions,
-        query_prefix: prefix(raw.embedding_query_prefix.as_deref()),
-        document_prefix: prefix(raw.embedding_document_prefix.as_deref()),
-        batch: positive("EMBEDDING_BATCH", raw.embedding_batch, 32)?,
-        batch_tokens: positive("EMBEDDING_BATCH_TOKENS", raw.embedding_batch_tokens, 100_000)?,
-        max_tokens: positive("EMBEDDING_MAX_TOKENS", raw.embedding_max_tokens, 2048)?,
-        concurrency: concurrency(raw.embedding_concurrency)?,
-        timeout: seconds("EMBEDDING_TIMEOUT_SECS", raw.embedding_timeout_secs, 120)?,
+        query_prefix: parse_prefix(raw.embedding_query_prefix.as_deref()),
+        document_prefix: parse_prefix(raw.embedding_document_prefix.as_deref()),
+        batch: parse_positive("EMBEDDING_BATCH", raw.embedding_batch, 32)?,
+        batch_tokens: parse_positive(
+            "EMBEDDING_BATCH_TOKENS",
+            raw.embedding_batch_tokens,
+            100_000,
+        )?,
+        max_tokens: parse_positive("EMBEDDING_MAX_TOKENS", raw.embedding_max_tokens, 2048)?,
+        concurrency: parse_concurrency(raw.embedding_concurrency)?,
+        timeout: parse_seconds("EMBEDDING_TIMEOUT_SECS", raw.embedding_timeout_secs, 120)?,
         backoff: Duration::from_millis(500),
     }))
 }
 
-/// Completes a base such as `http://127.0.0.1:11434/v1` to the URL that texts are posted to. A bare
-/// host gets `/v1`, where every known service has its endpoint.
-fn endpoint(text: &str) -> Result<Url, ConfigError> {
-    let bad = |reason: &str| invalid("EMBEDDING_URL", reason);
+/// Completes a base such as `http://127.0.0.1:11434/v1` to the URL for embeddings. A bare host gets
+/// `/v1`, the path of every known service.
+fn complete_endpoint(text: &str) -> Result<Url, ConfigError> {
+    let bad = |reason: &str| invalid_setting("EMBEDDING_URL", reason);
     let mut url = Url::parse(text).map_err(|error| bad(&format!("is not a URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(bad("must begin with `http://` or `https://`"));
@@ -82,31 +92,31 @@ fn is_local(url: &Url) -> bool {
     }
 }
 
-/// Refuses a key that cannot stand in a header, and one that everybody on the way could read.
+/// Refuses a key that is invalid in a header, and one that would be sent unencrypted.
 fn check_key(key: &str, url: &Url, is_local: bool) -> Result<(), ConfigError> {
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(invalid("EMBEDDING_API_KEY", "holds characters that no key has"));
+        return Err(invalid_setting("EMBEDDING_API_KEY", "holds characters that no key has"));
     }
     if url.scheme() == "http" && !is_local {
         let host = url.host_str().unwrap_or_default();
         let reason = format!(
             "would be sent unencrypted to `{host}`; use `https://` in `EMBEDDING_URL`, or leave the key out"
         );
-        return Err(invalid("EMBEDDING_API_KEY", &reason));
+        return Err(invalid_setting("EMBEDDING_API_KEY", &reason));
     }
     Ok(())
 }
 
-/// Leaves blanks as they are, for they are part of what a model was trained with, and understands
-/// `\n`, which files of settings cannot hold otherwise.
-fn prefix(text: Option<&str>) -> String {
+/// Keeps blanks, because a model may be trained with them, and replaces `\n`,
+/// because setting files cannot contain line breaks.
+fn parse_prefix(text: Option<&str>) -> String {
     text.unwrap_or_default().replace("\\n", "\n")
 }
 
-/// More at a time than connections make sense to hold helps no service.
-fn concurrency(value: Option<usize>) -> Result<usize, ConfigError> {
-    match positive("EMBEDDING_CONCURRENCY", value, 4)? {
-        65.. => Err(invalid("EMBEDDING_CONCURRENCY", "must be at most 64")),
+/// Parses the number of concurrent requests; more than 64 would not help any service.
+fn parse_concurrency(value: Option<usize>) -> Result<usize, ConfigError> {
+    match parse_positive("EMBEDDING_CONCURRENCY", value, 4)? {
+        65.. => Err(invalid_setting("EMBEDDING_CONCURRENCY", "must be at most 64")),
         value => Ok(value),
     }
 }

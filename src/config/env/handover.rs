@@ -1,13 +1,13 @@
-//! Takes keys out of the environment that the system shows of this process, by starting it again.
+//! Removes keys from the environment that the system shows of this process, by restarting it.
 
 use std::io;
 
-/// Set in a process that was started again: the number of the file with its keys.
+/// Variable of a restarted process: the file descriptor of its keys.
 pub const VARIABLE: &str = "CODEINFO_HANDOVER";
 
-/// Starts this program again, as the same process, if its environment holds keys: a process can
-/// change its environment, but not what `/proc` shows of it to whatever runs under the same user. The
-/// keys go along in a file in memory. Returns only if there is nothing to do, or on failure.
+/// Restarts this program in the same process if its environment contains keys. A process can change
+/// its environment, but not what `/proc` shows of it to other processes of the user. An in-memory
+/// file passes the keys on. Returns only if there are no keys, or on failure.
 #[cfg(target_os = "linux")]
 pub fn hide_keys() -> io::Result<()> {
     use std::{
@@ -21,7 +21,7 @@ pub fn hide_keys() -> io::Result<()> {
 
     use nix::sys::memfd::{MFdFlags, memfd_create};
 
-    // Without `/proc` nothing shows them.
+    // Without `/proc`, nothing shows the environment.
     if env::var_os(VARIABLE).is_some() || !Path::new("/proc/self/fd").is_dir() {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub fn hide_keys() -> io::Result<()> {
     file.write_all(&serde_json::to_vec(&keys)?)?;
     let mut program = env::current_exe()?;
     if !program.try_exists()? {
-        // Replaced by an update since it was started.
+        // An update has replaced the program since it started.
         program = "/proc/self/exe".into();
     }
     let mut arguments = env::args_os();
@@ -51,16 +51,16 @@ pub fn hide_keys() -> io::Result<()> {
     Err(again.exec())
 }
 
-/// Elsewhere the environment of a process is not shown to others.
+/// Other systems do not show the environment of a process.
 #[cfg(not(target_os = "linux"))]
 pub fn hide_keys() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the variables that the process was started again with, once. From then on no other process
-/// of the user can read the memory of this one, nor its environment.
+/// Returns the variables that were passed on at the restart, once. Afterwards, no other process of
+/// the user can read the memory or the environment of this one.
 #[cfg(target_os = "linux")]
-pub(super) fn take() -> io::Result<Vec<(String, String)>> {
+pub(super) fn take_handed_variables() -> io::Result<Vec<(String, String)>> {
     use std::{env, fs};
 
     nix::sys::prctl::set_dumpable(false)?;
@@ -75,20 +75,21 @@ pub(super) fn take() -> io::Result<Vec<(String, String)>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn take() -> io::Result<Vec<(String, String)>> {
+pub(super) fn take_handed_variables() -> io::Result<Vec<(String, String)>> {
     Ok(Vec::new())
 }
 
-/// Whether a variable holds a key, ours or that of another program, or an address with one.
+/// Returns whether a variable contains a key of this or another program, or an address with a
+/// password.
 #[cfg(target_os = "linux")]
 fn is_key(name: &str, value: &str) -> bool {
     !value.is_empty() && (names_key(name) || value.contains("://") && value.contains('@'))
 }
 
-/// Whether the name of a variable says that it holds a key.
+/// Returns whether a variable's name says that it contains a key.
 pub(super) fn names_key(name: &str) -> bool {
     const ENDS: [&str; 7] =
         ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS"];
-    let name = name.to_ascii_uppercase();
-    ENDS.iter().any(|end| name.ends_with(end))
+    let upper_case = name.to_ascii_uppercase();
+    ENDS.iter().any(|end| upper_case.ends_with(end))
 }

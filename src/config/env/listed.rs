@@ -1,4 +1,4 @@
-//! Lists the settings with their values, for people who look at a server.
+//! Lists the settings with their values for `GET /settings`.
 
 use std::path::Path;
 
@@ -7,20 +7,28 @@ use codeinfo_server::api::{EffectiveSetting, SettingSource};
 use super::{handover, raw::ALL};
 use crate::config::Config;
 
-/// The most characters of a value that are shown.
+/// Maximum characters of a shown value.
 const MAX_VALUE: usize = 500;
-/// Where the key is kept that nothing sets.
+/// Setting whose default is a key in a file.
 const KEPT_IN_A_FILE: &str = "SECRET_KEY";
 
-/// Returns every setting, in the order of `.env.example`. `set` are the variables that are not blank.
-pub(super) fn listed(set: &[(String, String)], config: &Config) -> Vec<EffectiveSetting> {
-    ALL.iter().map(|(name, default)| one(&name.to_uppercase(), default, set, config)).collect()
+/// Returns every setting, in the order of `.env.example`. `set` has the variables that are not
+/// blank.
+pub(super) fn list_settings(set: &[(String, String)], config: &Config) -> Vec<EffectiveSetting> {
+    ALL.iter()
+        .map(|(name, default)| build_setting(&name.to_uppercase(), default, set, config))
+        .collect()
 }
 
-fn one(name: &str, default: &str, set: &[(String, String)], config: &Config) -> EffectiveSetting {
-    // As `envy` reads them: in any case, and the last one counts.
-    let given = set.iter().rev().find(|(variable, _)| variable.to_uppercase() == name);
-    let given = given.map(|(_, value)| value.trim());
+fn build_setting(
+    name: &str,
+    default: &str,
+    set: &[(String, String)],
+    config: &Config,
+) -> EffectiveSetting {
+    // Like `envy`, ignores case and uses the last value.
+    let pair = set.iter().rev().find(|(variable, _)| variable.to_uppercase() == name);
+    let given = pair.map(|(_, value)| value.trim());
     let source = match given {
         Some(_) => SettingSource::Environment,
         None if name == KEPT_IN_A_FILE => SettingSource::File,
@@ -36,15 +44,15 @@ fn one(name: &str, default: &str, set: &[(String, String)], config: &Config) -> 
         };
     }
     let value = match given {
-        Some(value) => Some(shown(name, value)),
-        None if default.is_empty() => found(name, config),
+        Some(value) => Some(to_display_value(name, value)),
+        None if default.is_empty() => find_default(name, config),
         None => Some(default.to_owned()),
     };
     EffectiveSetting { name: name.to_owned(), value, source, secret: None }
 }
 
-/// Returns the defaults that depend on the machine, or on other settings.
-fn found(name: &str, config: &Config) -> Option<String> {
+/// Returns a default that depends on the machine or on other settings.
+fn find_default(name: &str, config: &Config) -> Option<String> {
     let path = |path: &Path| path.display().to_string();
     match name {
         "DATA_DIR" => Some(path(&config.data_dir)),
@@ -54,17 +62,17 @@ fn found(name: &str, config: &Config) -> Option<String> {
             let folders = std::env::join_paths(&config.page.folder_roots).ok()?;
             Some(folders.to_string_lossy().into_owned()).filter(|folders| !folders.is_empty())
         }
-        // One that is needed is set.
+        // When `AUTH` must be set, it is set.
         "AUTH" => Some("optional".to_owned()),
         _ => None,
     }
 }
 
-/// Returns a value without what may be a password in it.
-fn shown(name: &str, value: &str) -> String {
+/// Returns a value without passwords that it may contain.
+fn to_display_value(name: &str, value: &str) -> String {
     let mut shown = without_passwords(value);
     if name.ends_with("_URL") {
-        // Some services take their key there.
+        // Some services take their key in the query.
         let addresses = shown.split(',').map(|address| match address.split_once('?') {
             Some((before, _)) => format!("{before}?…"),
             None => address.to_owned(),
@@ -77,7 +85,7 @@ fn shown(name: &str, value: &str) -> String {
     }
 }
 
-/// Leaves out what stands before an `@` in addresses, wherever in it that is.
+/// Removes the text before an `@` from every address in a value.
 fn without_passwords(value: &str) -> String {
     const START: &str = "://";
     let mut parts = value.split(START);
@@ -107,8 +115,11 @@ mod tests {
         ] {
             assert_eq!(without_passwords(value), expected);
         }
-        assert_eq!(shown("A_URL", "http://a/?key=secret,http://b"), "http://a/?…,http://b");
-        assert_eq!(shown("EDITOR_LINK", "e://open?f={path}"), "e://open?f={path}");
-        assert_eq!(shown("A", &"ä".repeat(501)), format!("{}…", "ä".repeat(500)));
+        assert_eq!(
+            to_display_value("A_URL", "http://a/?key=secret,http://b"),
+            "http://a/?…,http://b"
+        );
+        assert_eq!(to_display_value("EDITOR_LINK", "e://open?f={path}"), "e://open?f={path}");
+        assert_eq!(to_display_value("A", &"ä".repeat(501)), format!("{}…", "ä".repeat(500)));
     }
 }

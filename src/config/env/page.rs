@@ -4,25 +4,26 @@ use std::path::PathBuf;
 
 use codeinfo_server::api::{EditorLink, PageSettings};
 
-use super::{ConfigError, Raw, invalid};
+use super::{ConfigError, RawSettings, invalid_setting};
 
-/// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
+/// Number of kept conversations by default; [`MAX_CONVERSATIONS_KEPT`] bounds it because each is a
+/// file.
 const CONVERSATIONS_KEPT: usize = 200;
 const MAX_CONVERSATIONS_KEPT: usize = 10_000;
-/// The most folders that people may choose from.
+/// Maximum number of folders to choose from.
 const MAX_FOLDER_ROOTS: usize = 64;
-/// The longest template of links.
+/// Maximum length of a link template.
 const MAX_LINK: usize = 500;
-/// What stands for nothing in settings that have a default.
+/// Value that disables a setting with a default.
 const NONE: &str = "none";
-/// Editors by name, and how each opens a file at a line.
+/// Editors by name, with their links to a file at a line.
 const EDITORS: [(&str, &str); 4] = [
     ("vscode", "vscode://file{path}:{line}"),
     ("cursor", "cursor://file{path}:{line}"),
     ("idea", "idea://open?file={path}&line={line}"),
     ("zed", "zed://file{path}:{line}"),
 ];
-/// What a link to an editor never begins with: browsers open these themselves.
+/// Schemes that a link to an editor must not have, because browsers open them.
 const OPENED_BY_BROWSERS: [&str; 13] = [
     "about",
     "blob",
@@ -41,10 +42,10 @@ const OPENED_BY_BROWSERS: [&str; 13] = [
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";
 
-pub(super) fn page(raw: &Raw) -> Result<PageSettings, ConfigError> {
+pub(super) fn parse_page_settings(raw: &RawSettings) -> Result<PageSettings, ConfigError> {
     Ok(PageSettings {
         folder_roots: folder_roots(raw)?,
-        editor: editor(raw.editor_link.as_deref())?,
+        editor: parse_editor_link(raw.editor_link.as_deref())?,
     })
 }
 
@@ -52,15 +53,15 @@ pub(super) fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigErro
     let kept = set.unwrap_or(CONVERSATIONS_KEPT);
     if kept > MAX_CONVERSATIONS_KEPT {
         let reason = format!("must be at most {MAX_CONVERSATIONS_KEPT}; 0 keeps none");
-        return Err(invalid("CONVERSATIONS_KEPT", &reason));
+        return Err(invalid_setting("CONVERSATIONS_KEPT", &reason));
     }
     Ok(kept)
 }
 
-/// Returns the folders that people may choose from. Where the server sees repositories at another path, they
-/// are there; else in the home of its user.
-fn folder_roots(raw: &Raw) -> Result<Vec<PathBuf>, ConfigError> {
-    let bad = |reason: &str| invalid("FOLDER_ROOTS", reason);
+/// Returns the folders to choose from. By default, that is the mapped folder of repositories, or
+/// the home folder.
+fn folder_roots(raw: &RawSettings) -> Result<Vec<PathBuf>, ConfigError> {
+    let bad = |reason: &str| invalid_setting("FOLDER_ROOTS", reason);
     let Some(text) = raw.folder_roots.as_deref().map(str::trim) else {
         let mapped = raw.ingest_dir.clone().zip(raw.host_ingest_dir.as_ref());
         let home = || directories::BaseDirs::new().map(|folders| folders.home_dir().to_owned());
@@ -81,9 +82,9 @@ fn folder_roots(raw: &Raw) -> Result<Vec<PathBuf>, ConfigError> {
     Ok(folders)
 }
 
-/// Returns the editor that the page opens files in.
-fn editor(text: Option<&str>) -> Result<EditorLink, ConfigError> {
-    let text = text.map_or("vscode", str::trim);
+/// Returns the editor in which the page opens files.
+fn parse_editor_link(set: Option<&str>) -> Result<EditorLink, ConfigError> {
+    let text = set.map_or("vscode", str::trim);
     if text == NONE {
         return Ok(EditorLink { name: NONE, link: None });
     }
@@ -91,14 +92,14 @@ fn editor(text: Option<&str>) -> Result<EditorLink, ConfigError> {
     if let Some((name, link)) = known {
         return Ok(EditorLink { name, link: Some((*link).to_owned()) });
     }
-    match fault_of_link(text) {
-        Some(reason) => Err(invalid("EDITOR_LINK", &reason)),
+    match find_link_fault(text) {
+        Some(reason) => Err(invalid_setting("EDITOR_LINK", &reason)),
         None => Ok(EditorLink { name: "other", link: Some(text.to_owned()) }),
     }
 }
 
-/// Says what is wrong with a template of links.
-fn fault_of_link(text: &str) -> Option<String> {
+/// Returns the fault of a link template.
+fn find_link_fault(text: &str) -> Option<String> {
     let shown: String = text.chars().take(80).collect();
     let Some((scheme, _)) = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
         let names = EDITORS.map(|(name, _)| name).join("`, `");

@@ -1,63 +1,73 @@
-//! The settings of a Qdrant server.
+//! Reads the settings of a Qdrant server.
 
 use std::time::Duration;
 
 use codeinfo_core::Secret;
 use codeinfo_store::QdrantSettings;
 
-use super::{ConfigError, Raw, Switch, choice, invalid, seconds};
+use super::{
+    ConfigError, RawSettings, SwitchSetting, invalid_setting, parse_choice, parse_seconds,
+};
 
-/// Port of Qdrant's gRPC interface, for addresses without one.
+/// Port of Qdrant's gRPC interface, the default of addresses without a port.
 const GRPC: u16 = 6334;
-/// Port of its other interface, which people know better.
+/// Port of Qdrant's REST interface, which is better known.
 const REST: u16 = 6333;
-/// How long a root stays with a process that is not heard of. A holder that lives renews four times in
-/// it and stops at two thirds, which is longer than any change is tried.
+/// Time that a root belongs to a process after its last renewal. A holder renews four times in it
+/// and stops at two thirds, which is longer than any change is retried.
 const LEASE: Duration = Duration::from_mins(1);
-/// The longest name of a collection that leaves room for what is added to it.
+/// Maximum length of a collection's name, with room for suffixes.
 const MAX_PREFIX: usize = 64;
-/// More makes no sense for a cluster.
+/// Maximum number of copies in a cluster.
 const MAX_COPIES: u32 = 64;
 const MAX_SHARDS: u32 = 4096;
 
-/// Reads the settings of the server; `None` when no address is set.
-pub(super) fn qdrant(raw: &Raw) -> Result<Option<QdrantSettings>, ConfigError> {
+/// Reads the settings of the server; `None` without an address.
+pub(super) fn parse_qdrant_settings(
+    raw: &RawSettings,
+) -> Result<Option<QdrantSettings>, ConfigError> {
     let Some(addresses) = &raw.qdrant_url else { return Ok(None) };
-    let urls: Result<Vec<String>, String> = addresses.split(',').map(url).collect();
-    let urls = urls.map_err(|reason| invalid("QDRANT_URL", &reason))?;
+    let parsed: Result<Vec<String>, String> = addresses.split(',').map(parse_url).collect();
+    let urls = parsed.map_err(|reason| invalid_setting("QDRANT_URL", &reason))?;
     let replication =
-        within("QDRANT_REPLICATION", raw.qdrant_replication, MAX_COPIES)?.unwrap_or(1);
+        check_range("QDRANT_REPLICATION", raw.qdrant_replication, MAX_COPIES)?.unwrap_or(1);
     let consistency = raw.qdrant_write_consistency;
-    let consistency = within("QDRANT_WRITE_CONSISTENCY", consistency, MAX_COPIES)?.unwrap_or(1);
+    let consistency =
+        check_range("QDRANT_WRITE_CONSISTENCY", consistency, MAX_COPIES)?.unwrap_or(1);
     if replication < consistency {
         let reason = format!("is {consistency}, more than the copies of `QDRANT_REPLICATION`");
-        return Err(invalid("QDRANT_WRITE_CONSISTENCY", &reason));
+        return Err(invalid_setting("QDRANT_WRITE_CONSISTENCY", &reason));
     }
-    let retry = seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
+    let retry = parse_seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
     if LEASE / 2 < retry {
-        let most = (LEASE / 2).as_secs();
-        return Err(invalid("QDRANT_RETRY_SECS", &format!("must be at most {most} seconds")));
+        let max = (LEASE / 2).as_secs();
+        return Err(invalid_setting(
+            "QDRANT_RETRY_SECS",
+            &format!("must be at most {max} seconds"),
+        ));
     }
     Ok(Some(QdrantSettings {
         urls,
-        api_key: raw.qdrant_api_key.as_deref().map(key).transpose()?,
-        collection: prefix(raw.qdrant_collection.as_deref().unwrap_or("codeinfo"))?,
-        shared_paths: choice("QDRANT_SHARED_PATHS", raw.qdrant_shared_paths.as_ref(), Switch::Off)?
-            == Switch::On,
-        shards: within("QDRANT_SHARDS", raw.qdrant_shards, MAX_SHARDS)?,
+        api_key: raw.qdrant_api_key.as_deref().map(parse_api_key).transpose()?,
+        collection: parse_collection(raw.qdrant_collection.as_deref().unwrap_or("codeinfo"))?,
+        shared_paths: parse_choice(
+            "QDRANT_SHARED_PATHS",
+            raw.qdrant_shared_paths.as_ref(),
+            SwitchSetting::Off,
+        )? == SwitchSetting::On,
+        shards: check_range("QDRANT_SHARDS", raw.qdrant_shards, MAX_SHARDS)?,
         replication,
         write_consistency: consistency,
-        timeout: seconds("QDRANT_TIMEOUT_SECS", raw.qdrant_timeout_secs, 30)?,
+        timeout: parse_seconds("QDRANT_TIMEOUT_SECS", raw.qdrant_timeout_secs, 30)?,
         retry,
         lease: LEASE,
         hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000),
     }))
 }
 
-/// Returns an address with its port.
-fn url(text: &str) -> Result<String, String> {
-    let text = text.trim().trim_end_matches('/');
-    // What stands before an `@` may be a password.
+fn parse_url(address: &str) -> Result<String, String> {
+    let text = address.trim().trim_end_matches('/');
+    // Text before an `@` may be a password.
     let shown = text.rsplit_once('@').map_or(text, |(_, after)| after);
     let (scheme, authority) = text
         .split_once("://")
@@ -70,8 +80,8 @@ fn url(text: &str) -> Result<String, String> {
     let host_end = authority.rfind(']').unwrap_or(0);
     let (host, port) = match authority.rfind(':').filter(|colon| host_end < *colon) {
         Some(colon) => {
-            let (host, port) = authority.split_at(colon);
-            let port = port.trim_start_matches(':').parse().ok().filter(|port| *port != 0);
+            let (host, port_text) = authority.split_at(colon);
+            let port = port_text.trim_start_matches(':').parse().ok().filter(|port| *port != 0);
             (host, port.ok_or_else(wrong)?)
         }
         None => (authority, GRPC),
@@ -89,33 +99,33 @@ fn url(text: &str) -> Result<String, String> {
     Ok(format!("{scheme}://{host}:{port}"))
 }
 
-/// Returns a key that can be sent, without repeating it where it cannot.
-fn key(text: &str) -> Result<Secret, ConfigError> {
-    let text = text.trim();
+/// Returns a key that a header can contain; the error does not repeat it.
+fn parse_api_key(value: &str) -> Result<Secret, ConfigError> {
+    let text = value.trim();
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(invalid("QDRANT_API_KEY", "holds a character that no key has"));
+        return Err(invalid_setting("QDRANT_API_KEY", "holds a character that no key has"));
     }
     Ok(Secret::new(text.to_owned()))
 }
 
-fn prefix(text: &str) -> Result<String, ConfigError> {
-    let text = text.trim();
+fn parse_collection(value: &str) -> Result<String, ConfigError> {
+    let text = value.trim();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if MAX_PREFIX < text.len() || !text.chars().all(is_plain) {
         let reason = format!("must be at most {MAX_PREFIX} letters, digits, `-` and `_`");
-        return Err(invalid("QDRANT_COLLECTION", &reason));
+        return Err(invalid_setting("QDRANT_COLLECTION", &reason));
     }
     Ok(text.to_owned())
 }
 
-fn within(
+fn check_range(
     variable: &'static str,
     value: Option<u32>,
-    most: u32,
+    max: u32,
 ) -> Result<Option<u32>, ConfigError> {
     match value {
-        Some(value) if value == 0 || most < value => {
-            Err(invalid(variable, &format!("must be between 1 and {most}")))
+        Some(value) if value == 0 || max < value => {
+            Err(invalid_setting(variable, &format!("must be between 1 and {max}")))
         }
         value => Ok(value),
     }

@@ -1,4 +1,4 @@
-//! The list of all settings: the variables as text, before checking, each with its default.
+//! Declares all settings: the variables as unchecked text, each with its default.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,18 @@ use serde::Deserialize;
 
 use super::{default_mcp_port, default_port};
 
-/// Declares the settings, so that none can be read that is not listed. A blank default stands for one that is
-/// found out at the start, or for nothing.
+/// Declares the settings, so that every setting that is read is also listed. A blank default means
+/// that the default is computed at the start or absent.
 macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident: $kind:ty = $default:literal,)*) => {
-        /// The variables as text, before checking.
         #[derive(Debug, Deserialize)]
-        pub(in crate::config) struct Raw {
+        pub(in crate::config) struct RawSettings {
             $($(#[$attribute])* pub(super) $name: $kind,)*
-            /// The environment's, not a setting of ours.
+            /// Variable of the environment that is not a setting of CodeInfo.
             pub(super) no_proxy: Option<String>,
         }
 
-        /// The name of each setting, in lower case, and its default, in order.
+        /// Name of each setting in lower case with its default, in order.
         pub(in crate::config) const ALL: &[(&str, &str)] = &[$((stringify!($name), $default)),*];
     };
 }

@@ -1,5 +1,5 @@
-//! Changes one server in JSON with comments and trailing commas: bytes are put in, taken out or replaced where the
-//! parser says that members are, and all others stay.
+//! Edits one server in JSON with comments and trailing commas. Inserts, removes or replaces bytes
+//! at the positions that the parser reports, and keeps all others.
 
 pub(super) mod lists;
 mod splice;
@@ -11,11 +11,11 @@ use jsonc_parser::{
 };
 use serde_json::json;
 
-use self::splice::{JsonContainer, Style, added, bytes_of, removed};
-use super::{NAME, Refusal};
-use crate::install::entry::{Entry, TRANSPORT, Value};
+use self::splice::{JsonContainer, JsonStyle, bytes_of, insert_member, remove_member};
+use super::{EditRefusal, NAME};
+use crate::install::entry::{EntryMembers, EntryValue, TRANSPORT};
 
-/// Comments and trailing commas are what clients read beside JSON.
+/// Clients accept comments and trailing commas in JSON.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -29,48 +29,62 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
-    let Some(root) = parsed(text)? else { return with(&empty_object(text), section, entry) };
-    let top = object(&root, "the whole")?;
-    let top_style = Style::detect_style(text, &top.into());
-    let Some(servers) = member(top, section)? else {
-        return Ok(added(text, &top.into(), &top_style, &|indent| {
-            let server = top_style.object(&top_style.deeper(indent), &members(entry));
-            named(section, &top_style.object(indent, &[(NAME, server)]))
+pub(super) fn add_server(
+    text: &str,
+    section: &str,
+    entry: &EntryMembers,
+) -> Result<String, EditRefusal> {
+    let Some(root) = parse_document(text)? else {
+        return add_server(&empty_object(text), section, entry);
+    };
+    let top = expect_object(&root, "the whole")?;
+    let top_style = JsonStyle::detect_style(text, &top.into());
+    let Some(servers) = find_member(top, section)? else {
+        return Ok(insert_member(text, &top.into(), &top_style, &|indent| {
+            let server =
+                top_style.render_object(&top_style.indent_deeper(indent), &render_members(entry));
+            format_member(section, &top_style.render_object(indent, &[(NAME, server)]))
         }));
     };
-    let servers = object(&servers.value, section)?;
-    let style = top_style.within(text, &servers.into());
-    let whole = |indent: &str| style.object(indent, &members(entry));
-    match member(servers, NAME)? {
-        None => Ok(added(text, &servers.into(), &style, &|indent| named(NAME, &whole(indent)))),
+    let servers = expect_object(&servers.value, section)?;
+    let style = top_style.for_container(text, &servers.into());
+    let whole = |indent: &str| style.render_object(indent, &render_members(entry));
+    match find_member(servers, NAME)? {
+        None => Ok(insert_member(text, &servers.into(), &style, &|indent| {
+            format_member(NAME, &whole(indent))
+        })),
         Some(old) => match &old.value {
-            Node::Object(_) => updated(text, section, entry),
+            Node::Object(_) => update_server(text, section, entry),
             other => {
                 let indent = splice::indent_at(text, old.range.start);
-                Ok(splice::replaced(text, bytes_of(other), &whole(indent)))
+                Ok(splice::replace_range(text, bytes_of(other), &whole(indent)))
             }
         },
     }
 }
 
-pub(super) fn without(text: &str, section: &str) -> Result<String, Refusal> {
-    let Some(root) = parsed(text)? else { return Ok(text.to_owned()) };
-    let Some((servers, server)) = server(&root, section)? else { return Ok(text.to_owned()) };
-    Ok(removed(text, &servers.into(), bytes_of(server)))
+pub(super) fn remove_server(text: &str, section: &str) -> Result<String, EditRefusal> {
+    let Some(root) = parse_document(text)? else { return Ok(text.to_owned()) };
+    let Some((servers, server)) = find_server(&root, section)? else { return Ok(text.to_owned()) };
+    Ok(remove_member(text, &servers.into(), bytes_of(server)))
 }
 
-/// Returns what the server has in member `name`.
-pub(super) fn value(text: &str, section: &str, name: &str) -> Option<serde_json::Value> {
-    let root = parsed(text).ok()??;
-    let (_, server) = server(&root, section).ok()??;
+/// Returns the value of member `name` of the server.
+pub(super) fn find_member_value(
+    text: &str,
+    section: &str,
+    name: &str,
+) -> Option<serde_json::Value> {
+    let root = parse_document(text).ok()??;
+    let (_, server) = find_server(&root, section).ok()??;
     serde_json::Value::from(server.value.clone()).get(name).cloned()
 }
 
-/// Returns `text` with no member `name` of the server.
-pub(super) fn without_member(text: &str, section: &str, name: &str) -> Result<String, Refusal> {
-    within(text, section, |members| {
-        Ok(member(members, name)?.map(|found| removed(text, &members.into(), bytes_of(found))))
+/// Returns `text` without member `name` of the server.
+pub(super) fn without_member(text: &str, section: &str, name: &str) -> Result<String, EditRefusal> {
+    edit_server(text, section, |members| {
+        Ok(find_member(members, name)?
+            .map(|found| remove_member(text, &members.into(), bytes_of(found))))
     })
 }
 
@@ -82,9 +96,9 @@ pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
             _ => false,
         }
     }
-    // What is left has no strings but its names, so that a slash begins a comment.
+    // The only strings are known names, so a slash begins a comment.
     let has_comment = text.contains('/');
-    match parsed(text) {
+    match parse_document(text) {
         Ok(None) => !has_comment,
         Ok(Some(Node::Object(top))) => {
             let is_ours = |found: &ObjectProp<'_>| names.contains(&found.name.as_str());
@@ -96,48 +110,50 @@ pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
     }
 }
 
-/// Brings the members of an entry up to date, one after the other, since each moves those after it.
-fn updated(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
-    let mut text = text.to_owned();
+/// Updates the members of an entry one after the other, because each change moves those after it.
+fn update_server(old: &str, section: &str, entry: &EntryMembers) -> Result<String, EditRefusal> {
+    let mut text = old.to_owned();
     let outdated = TRANSPORT.iter().filter(|name| entry.iter().all(|(wanted, _)| wanted != *name));
     for name in outdated {
         text = without_member(&text, section, name)?;
     }
     for (name, value) in entry {
-        let wanted = written(value);
-        text = within(&text, section, |members| {
-            let Some(old) = member(members, name)? else {
-                let members = members.into();
-                let style = Style::detect_style(&text, &members);
-                return Ok(Some(added(&text, &members, &style, &|_| named(name, &wanted))));
+        let wanted = render_value(value);
+        text = edit_server(&text, section, |members| {
+            let Some(old) = find_member(members, name)? else {
+                let container = members.into();
+                let style = JsonStyle::detect_style(&text, &container);
+                return Ok(Some(insert_member(&text, &container, &style, &|_| {
+                    format_member(name, &wanted)
+                })));
             };
-            let is_same = serde_json::Value::from(old.value.clone()) == plain(value);
-            let new = || splice::replaced(&text, bytes_of(&old.value), &wanted);
+            let is_same = serde_json::Value::from(old.value.clone()) == to_json(value);
+            let new = || splice::replace_range(&text, bytes_of(&old.value), &wanted);
             Ok((!is_same).then(new))
         })?;
     }
     Ok(text)
 }
 
-/// Returns an object for a text that has nothing, or comments alone.
+/// Returns an object for a text that is empty or has only comments.
 fn empty_object(text: &str) -> String {
     let gap = if text.trim().is_empty() { "" } else { text };
     let end = if gap.is_empty() || gap.ends_with('\n') { "" } else { "\n" };
     format!("{gap}{end}{{}}\n")
 }
 
-fn named(name: &str, value: &str) -> String {
+fn format_member(name: &str, value: &str) -> String {
     format!("\"{name}\": {value}")
 }
 
-/// Returns what `change` makes of the text, given the members of the entry.
-fn within(
+/// Returns the text that `change` makes from the members of the entry.
+fn edit_server(
     text: &str,
     section: &str,
-    change: impl FnOnce(&Object<'_>) -> Result<Option<String>, Refusal>,
-) -> Result<String, Refusal> {
-    let root = parsed(text)?;
-    let found = root.as_ref().map(|root| server(root, section)).transpose()?.flatten();
+    change: impl FnOnce(&Object<'_>) -> Result<Option<String>, EditRefusal>,
+) -> Result<String, EditRefusal> {
+    let root = parse_document(text)?;
+    let found = root.as_ref().map(|root| find_server(root, section)).transpose()?.flatten();
     let new = match found {
         Some((_, ObjectProp { value: Node::Object(members), .. })) => change(members)?,
         _ => None,
@@ -145,61 +161,67 @@ fn within(
     Ok(new.unwrap_or_else(|| text.to_owned()))
 }
 
-fn parsed(text: &str) -> Result<Option<Node<'_>>, Refusal> {
+fn parse_document(text: &str) -> Result<Option<Node<'_>>, EditRefusal> {
     parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &OPTIONS)
         .map(|parsed| parsed.value)
-        .map_err(|error| Refusal::new(format!("is not JSON as clients read it: {error}")))
+        .map_err(|error| EditRefusal::new(format!("is not JSON as clients read it: {error}")))
 }
 
-type Found<'a, 'b> = (&'b Object<'a>, &'b ObjectProp<'a>);
+type ServerNode<'a, 'b> = (&'b Object<'a>, &'b ObjectProp<'a>);
 
-fn server<'a, 'b>(root: &'b Node<'a>, section: &str) -> Result<Option<Found<'a, 'b>>, Refusal> {
+fn find_server<'a, 'b>(
+    root: &'b Node<'a>,
+    section: &str,
+) -> Result<Option<ServerNode<'a, 'b>>, EditRefusal> {
     let Node::Object(top) = root else { return Ok(None) };
-    let Some(ObjectProp { value: Node::Object(servers), .. }) = member(top, section)? else {
+    let Some(ObjectProp { value: Node::Object(servers), .. }) = find_member(top, section)? else {
         return Ok(None);
     };
-    Ok(member(servers, NAME)?.map(|server| (servers, server)))
+    Ok(find_member(servers, NAME)?.map(|server| (servers, server)))
 }
 
-/// Returns a member by name. Of one that stands twice, clients read the last, and people see the first.
-fn member<'a, 'b>(
+/// Finds a member by name. Refuses a duplicate, because clients read the last one and people see
+/// the first.
+fn find_member<'a, 'b>(
     object: &'b Object<'a>,
     name: &str,
-) -> Result<Option<&'b ObjectProp<'a>>, Refusal> {
+) -> Result<Option<&'b ObjectProp<'a>>, EditRefusal> {
     let mut found = object.properties.iter().filter(|found| found.name.as_str() == name);
     let first = found.next();
     if found.next().is_some() {
-        return Err(Refusal::new(format!("has `{name}` twice")));
+        return Err(EditRefusal::new(format!("has `{name}` twice")));
     }
     Ok(first)
 }
 
-fn object<'a, 'b>(node: &'b Node<'a>, what: &str) -> Result<&'b Object<'a>, Refusal> {
+fn expect_object<'a, 'b>(node: &'b Node<'a>, what: &str) -> Result<&'b Object<'a>, EditRefusal> {
     match node {
         Node::Object(object) => Ok(object),
-        _ => Err(Refusal::new(format!("is of another form than expected: {what} is no object"))),
-    }
-}
-
-fn members(entry: &Entry) -> Vec<(&'static str, String)> {
-    entry.iter().map(|(name, value)| (*name, written(value))).collect()
-}
-
-fn written(value: &Value) -> String {
-    match value {
-        Value::List(texts) => {
-            let texts: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
-            format!("[{}]", texts.join(", "))
+        _ => {
+            Err(EditRefusal::new(format!("is of another form than expected: {what} is no object")))
         }
-        other => plain(other).to_string(),
     }
 }
 
-fn plain(value: &Value) -> serde_json::Value {
+fn render_members(entry: &EntryMembers) -> Vec<(&'static str, String)> {
+    entry.iter().map(|(name, value)| (*name, render_value(value))).collect()
+}
+
+fn render_value(value: &EntryValue) -> String {
     match value {
-        Value::Text(text) => json!(text),
-        Value::Number(number) => json!(number),
-        Value::Yes => json!(true),
-        Value::List(texts) => json!(texts),
+        EntryValue::List(texts) => {
+            let elements: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
+            format!("[{}]", elements.join(", "))
+        }
+        other => to_json(other).to_string(),
+    }
+}
+
+fn to_json(value: &EntryValue) -> serde_json::Value {
+    match value {
+        EntryValue::Text(text) => json!(text),
+        EntryValue::Number(number) => json!(number),
+        EntryValue::Yes => json!(true),
+        EntryValue::List(texts) => json!(texts),
     }
 }

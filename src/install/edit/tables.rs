@@ -1,40 +1,44 @@
-//! Changes one server in TOML. The editor at work prints a document again, with other ends of lines and an
-//! order of its own at times: only the lines that it changed are taken from it.
+//! Edits one server in TOML. The `toml_edit` library prints a whole document, at times with other
+//! line ends and another order, so only the lines that it changed are used.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
-use super::{NAME, Refusal};
-use crate::install::entry::{Entry, TRANSPORT, Value};
+use super::{EditRefusal, NAME};
+use crate::install::entry::{EntryMembers, EntryValue, TRANSPORT};
 
-pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
-    let mut document = parsed(text)?;
+pub(super) fn add_server(
+    text: &str,
+    section: &str,
+    entry: &EntryMembers,
+) -> Result<String, EditRefusal> {
+    let mut document = parse_document(text)?;
     let is_inline = match document.get(section) {
-        None => return appended(text, section, entry),
+        None => return append_table(text, section, entry),
         Some(Item::Table(servers)) if !servers.contains_key(NAME) => {
-            return appended(text, section, entry);
+            return append_table(text, section, entry);
         }
         Some(servers) => servers.as_value().is_some(),
     };
     let refused =
-        || Refusal::new(format!("is of another form than expected: `{section}` is no table"));
+        || EditRefusal::new(format!("is of another form than expected: `{section}` is no table"));
     let servers =
         document.get_mut(section).and_then(Item::as_table_like_mut).ok_or_else(refused)?;
     match servers.get_mut(NAME).map(Item::as_table_like_mut) {
-        Some(Some(server)) => update(server, entry),
-        Some(None) => return Err(Refusal::new(format!("has `{NAME}`, which is no table"))),
+        Some(Some(server)) => update_table(server, entry),
+        Some(None) => return Err(EditRefusal::new(format!("has `{NAME}`, which is no table"))),
         None if is_inline => {
             let mut server = InlineTable::new();
-            update(&mut server, entry);
+            update_table(&mut server, entry);
             servers.insert(NAME, value(server));
         }
         None => return Err(refused()),
     }
-    merged(text, &document.to_string())
+    merge_lines(text, &document.to_string())
 }
 
-pub(super) fn without(text: &str, section: &str) -> Result<String, Refusal> {
-    let mut document = parsed(text)?;
+pub(super) fn remove_server(text: &str, section: &str) -> Result<String, EditRefusal> {
+    let mut document = parse_document(text)?;
     let servers = document.get_mut(section).and_then(Item::as_table_like_mut);
     let is_ours = |servers: &&mut dyn TableLike| servers.get(NAME).is_some_and(Item::is_table_like);
     let Some(removed) = servers.filter(is_ours).and_then(|servers| servers.remove(NAME)) else {
@@ -43,19 +47,19 @@ pub(super) fn without(text: &str, section: &str) -> Result<String, Refusal> {
     if let Item::Table(removed) = &removed {
         keep_comments(&mut document, removed);
     }
-    merged(text, &document.to_string())
+    merge_lines(text, &document.to_string())
 }
 
-fn parsed(text: &str) -> Result<DocumentMut, Refusal> {
+fn parse_document(text: &str) -> Result<DocumentMut, EditRefusal> {
     text.parse().map_err(|error: toml_edit::TomlError| {
-        Refusal::new(format!("is not TOML: {}", error.to_string().trim_end()))
+        EditRefusal::new(format!("is not TOML: {}", error.to_string().trim_end()))
     })
 }
 
-/// Returns `text` with a table of its own at the end, where it can be in every document.
-fn appended(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
+/// Returns `text` with a table at its end, where every document allows one.
+fn append_table(text: &str, section: &str, entry: &EntryMembers) -> Result<String, EditRefusal> {
     let mut server = Table::new();
-    update(&mut server, entry);
+    update_table(&mut server, entry);
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut whole = text.to_owned();
     if !text.is_empty() {
@@ -64,18 +68,18 @@ fn appended(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal>
     }
     let block = format!("[{section}.{NAME}]\n{server}");
     whole += &block.replace('\n', end);
-    parsed(&whole)?;
+    parse_document(&whole)?;
     Ok(whole)
 }
 
-fn update(server: &mut dyn TableLike, entry: &Entry) {
+fn update_table(server: &mut dyn TableLike, entry: &EntryMembers) {
     for name in TRANSPORT {
         if !entry.iter().any(|(wanted, _)| *wanted == name) {
             server.remove(name);
         }
     }
     for (name, wanted) in entry {
-        let mut wanted = item(wanted);
+        let mut wanted = to_toml_value(wanted);
         match server.get_mut(name) {
             None => drop(server.insert(name, Item::Value(wanted))),
             Some(Item::Value(old)) if is_same(old, &wanted) => {}
@@ -88,12 +92,12 @@ fn update(server: &mut dyn TableLike, entry: &Entry) {
     }
 }
 
-fn item(wanted: &Value) -> toml_edit::Value {
+fn to_toml_value(wanted: &EntryValue) -> toml_edit::Value {
     match wanted {
-        Value::Text(text) => text.as_str().into(),
-        Value::Number(number) => i64::from(*number).into(),
-        Value::Yes => true.into(),
-        Value::List(texts) => texts.iter().map(String::as_str).collect::<Array>().into(),
+        EntryValue::Text(text) => text.as_str().into(),
+        EntryValue::Number(number) => i64::from(*number).into(),
+        EntryValue::Yes => true.into(),
+        EntryValue::List(texts) => texts.iter().map(String::as_str).collect::<Array>().into(),
     }
 }
 
@@ -111,8 +115,8 @@ fn is_same(one: &toml_edit::Value, other: &toml_edit::Value) -> bool {
     }
 }
 
-/// Moves the comments above a table that was removed to the table that follows, or to the end: they may be
-/// about what stands before them.
+/// Moves the comments above a removed table to the next table, or to the end, because they may
+/// describe what precedes them.
 fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     let above = removed.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
     if above.trim().is_empty() {
@@ -120,9 +124,9 @@ fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     }
     let after = removed.position();
     let mut next = None;
-    following(document.as_table(), after, &mut next);
+    find_next_position(document.as_table(), after, &mut next);
     if let Some(position) = next
-        && let Some(table) = at(document.as_table_mut(), position)
+        && let Some(table) = find_table_at(document.as_table_mut(), position)
     {
         let own = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
         let both = format!("{above}{own}");
@@ -133,8 +137,7 @@ fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     }
 }
 
-/// Finds the first position after one.
-fn following(table: &Table, after: Option<isize>, next: &mut Option<isize>) {
+fn find_next_position(table: &Table, after: Option<isize>, next: &mut Option<isize>) {
     for (_, item) in table {
         let inner: Vec<&Table> = match item {
             Item::Table(inner) => vec![inner],
@@ -146,12 +149,12 @@ fn following(table: &Table, after: Option<isize>, next: &mut Option<isize>) {
             if position > after && (next.is_none() || position < *next) {
                 *next = position;
             }
-            following(inner, after, next);
+            find_next_position(inner, after, next);
         }
     }
 }
 
-fn at(table: &mut Table, position: isize) -> Option<&mut Table> {
+fn find_table_at(table: &mut Table, position: isize) -> Option<&mut Table> {
     for (_, item) in table.iter_mut() {
         let inner: Vec<&mut Table> = match item {
             Item::Table(inner) => vec![inner],
@@ -162,7 +165,7 @@ fn at(table: &mut Table, position: isize) -> Option<&mut Table> {
             if inner.position() == Some(position) && !inner.is_implicit() {
                 return Some(inner);
             }
-            if let Some(found) = at(inner, position) {
+            if let Some(found) = find_table_at(inner, position) {
                 return Some(found);
             }
         }
@@ -170,17 +173,17 @@ fn at(table: &mut Table, position: isize) -> Option<&mut Table> {
     None
 }
 
-/// Returns `text` with the lines that `edited` has otherwise. Fails where printing alone changes lines.
-fn merged(text: &str, edited: &str) -> Result<String, Refusal> {
+/// Returns `text` with the lines that `edited` changed. Fails if printing alone changes lines.
+fn merge_lines(text: &str, edited: &str) -> Result<String, EditRefusal> {
     let old: Vec<&str> = text.split_inclusive('\n').collect();
     let bare: Vec<&str> = old.iter().map(|line| line.trim_end_matches(['\r', '\n'])).collect();
-    let printed = parsed(text)?.to_string();
+    let printed = parse_document(text)?.to_string();
     if printed == edited {
         return Ok(text.to_owned());
     }
     if printed.lines().ne(bare.iter().copied()) {
         let reason = "has keys of one table in several places, which cannot be edited safely";
-        return Err(Refusal::new(reason));
+        return Err(EditRefusal::new(reason));
     }
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let new: Vec<&str> = edited.lines().collect();
@@ -198,6 +201,6 @@ fn merged(text: &str, edited: &str) -> Result<String, Refusal> {
             whole += end;
         }
     }
-    parsed(&whole)?;
+    parse_document(&whole)?;
     Ok(whole)
 }

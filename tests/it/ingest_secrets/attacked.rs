@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use codeinfo_ingest::State;
+use codeinfo_ingest::RunState;
 
 use super::{Lot, Planted, leaks};
 use crate::ingest_bench::Bench;
@@ -192,7 +192,7 @@ async fn harmless_neighbours_of_secrets_are_indexed_as_they_are() {
     let texts: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let status = bench.ingest(&bench.repo("demo", &texts)).await;
-    assert_eq!((status.state, status.message), (State::Completed, None));
+    assert_eq!((status.state, status.message), (RunState::Completed, None));
     let payloads = bench.payloads().await;
     let marked: Vec<&String> =
         payloads.iter().filter(|payload| payload.contains("[secret]")).collect();

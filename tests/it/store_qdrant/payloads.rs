@@ -1,6 +1,6 @@
 //! What a server has of the product's records, which processes of several versions may share.
 
-use codeinfo_core::{LastRun, error::Code};
+use codeinfo_core::{LastRun, error::ErrorCode};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ async fn a_payload_of_another_form_is_reported() {
     let failures = [store.chunks(None, None, 9).await.err(), store.files(root("one")).await.err()];
     for error in failures {
         let error = error.unwrap();
-        assert_eq!(error.code(), Code::StoreUnavailable);
+        assert_eq!(error.code(), ErrorCode::StoreUnavailable);
         let message = error.to_string();
         assert!(message.contains("holds a malformed record: missing field `version`"), "{message}");
     }

@@ -1,6 +1,6 @@
 //! What every vector store keeps of roots and files, and that records come back as they were written.
 
-use codeinfo_core::{ChunkRecord, Counts, FileRecord, LastRun, PathMap, Root, RootId};
+use codeinfo_core::{ChunkRecord, FileRecord, IndexCounts, LastRun, PathMap, Root, RootId};
 use codeinfo_store::{ChunkQuery, NewChunk, StoredChunk};
 use uuid::Uuid;
 
@@ -54,7 +54,7 @@ pub(crate) async fn records_come_back_whole(store: Store) {
     let full = Root {
         name: ODD.to_owned(),
         description: Some(ODD.to_owned()),
-        counts: Counts { files: most, chunks: most, embedded: most },
+        counts: IndexCounts { files: most, chunks: most, embedded: most },
         last_run: LastRun::Failed { reason: ODD.to_owned(), resumes: true },
         repository: None,
         revision: None,
@@ -98,10 +98,10 @@ pub(crate) async fn roots_are_replaced_and_ordered_by_name(store: Store) {
     store.put_root(one.clone()).await.unwrap();
     let known = store.roots().await.unwrap();
     assert_eq!(known, [one.clone(), two.clone()]);
-    assert_eq!(PathMap::default().root(&known, "two"), Some(&two));
-    assert_eq!(PathMap::default().root(&known, &one.id.to_string()), Some(&one));
-    assert_eq!(PathMap::default().root(&known, "/repositories/two"), Some(&two));
-    assert_eq!(PathMap::default().root(&known, "three"), None);
+    assert_eq!(PathMap::default().find_root(&known, "two"), Some(&two));
+    assert_eq!(PathMap::default().find_root(&known, &one.id.to_string()), Some(&one));
+    assert_eq!(PathMap::default().find_root(&known, "/repositories/two"), Some(&two));
+    assert_eq!(PathMap::default().find_root(&known, "three"), None);
 }
 
 pub(crate) async fn files_are_replaced_and_found_by_path(store: Store) {

@@ -1,6 +1,6 @@
 //! What every vector store has when it is opened again, by the same model or by another.
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 use codeinfo_store::{ChunkQuery, OnMismatch};
 
 use super::{MODEL, Place, a_file, a_root, all, chunk, id, numbers, numbers_of, put, root, vector};
@@ -41,7 +41,7 @@ pub(crate) async fn another_model_is_refused_and_both_are_named(place: impl Plac
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     drop(store);
     let error = place.open_as("other@2", OnMismatch::Refuse).await.err().unwrap();
-    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    assert_eq!(error.code(), ErrorCode::EmbedModelMismatch);
     assert_eq!(
         error.to_string(),
         "the store holds vectors of `test@1`, but the embedder is `other@2`; start with \
@@ -61,12 +61,12 @@ pub(crate) async fn discarding_a_model_keeps_the_roots_only(place: impl Place) {
         let store = place.open_as("other@2", on_mismatch).await.unwrap();
         assert_eq!(all(&store).await, []);
         assert_eq!(store.files(one.id).await.unwrap(), []);
-        assert_eq!(store.roots().await.unwrap(), [one.clone().discarded()]);
+        assert_eq!(store.roots().await.unwrap(), [one.clone().without_index()]);
     }
     // And back again: what the first model embedded is gone.
     let error = place.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
-    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    assert_eq!(error.code(), ErrorCode::EmbedModelMismatch);
     let store = place.open_as(MODEL, OnMismatch::Discard).await.unwrap();
     assert_eq!(all(&store).await, []);
-    assert_eq!(store.roots().await.unwrap(), [one.discarded()]);
+    assert_eq!(store.roots().await.unwrap(), [one.without_index()]);
 }

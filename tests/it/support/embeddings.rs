@@ -101,7 +101,7 @@ impl Embeddings {
     /// Answers as it should, over connections encrypted for `localhost`, to who trusts
     /// `tests/fixtures/tls/ca.pem`.
     pub(crate) async fn encrypted() -> Self {
-        codeinfo_core::tls::install();
+        codeinfo_core::tls::install_crypto_provider();
         let certificate = CertificateDer::from_pem_file(tls("server.pem")).unwrap();
         let key = PrivateKeyDer::from_pem_file(tls("server.key")).unwrap();
         let settings = ServerConfig::builder().with_no_client_auth();
@@ -187,7 +187,7 @@ impl Embeddings {
 
 impl Drop for Embeddings {
     fn drop(&mut self) {
-        self.tasks.stopping().cancel();
+        self.tasks.stop_token().cancel();
     }
 }
 
@@ -215,7 +215,8 @@ async fn accept(
     shared: Arc<Shared>,
     tasks: Tasks,
 ) {
-    while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
+    while let Some(Ok((stream, _))) =
+        tasks.stop_token().run_until_cancelled(listener.accept()).await
     {
         let (encryption, shared, owner) = (encryption.clone(), Arc::clone(&shared), tasks.clone());
         let serving = async move {
@@ -225,7 +226,7 @@ async fn accept(
                 serve(stream, &shared).await;
             }
         };
-        tasks.spawn(async move { owner.stopping().run_until_cancelled(serving).await });
+        tasks.spawn(async move { owner.stop_token().run_until_cancelled(serving).await });
     }
 }
 

@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_chat::{Ask, Chat, ChatError, Outcome, Turn, collect};
-use codeinfo_codex::{Codex, Presence};
+use codeinfo_chat::{Chat, ChatError, Turn, TurnOutcome, TurnRequest, collect_outcome};
+use codeinfo_codex::{Codex, CodexAvailability};
 use codeinfo_core::{
-    ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash, task::Tasks,
+    ConversationId, FileRecord, IndexCounts, Root, Segment, Timestamp, hash, task::Tasks,
 };
 use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use tempfile::TempDir;
@@ -83,21 +83,25 @@ impl Harness {
         conversation: Option<ConversationId>,
     ) -> Result<Turn, ChatError> {
         // As both edges do.
-        if let Presence::Unavailable(why) = self.chat.presence().await {
+        if let CodexAvailability::Unavailable(why) = self.chat.codex_presence().await {
             return Err(ChatError::Unavailable(why, conversation));
         }
         let question = question.parse().unwrap();
-        self.chat.ask(Ask::new(question, conversation)).await
+        self.chat.ask(TurnRequest::new(question, conversation)).await
     }
 
     /// Asks in a new conversation and waits for the outcome.
-    pub(crate) async fn ask(&self, question: &str) -> Outcome {
-        collect(self.begin(question, None).await.unwrap()).await
+    pub(crate) async fn ask(&self, question: &str) -> TurnOutcome {
+        collect_outcome(self.begin(question, None).await.unwrap()).await
     }
 
     /// Asks in `conversation` and waits for the outcome.
-    pub(crate) async fn follow_up(&self, conversation: ConversationId, question: &str) -> Outcome {
-        collect(self.begin(question, Some(conversation)).await.unwrap()).await
+    pub(crate) async fn follow_up(
+        &self,
+        conversation: ConversationId,
+        question: &str,
+    ) -> TurnOutcome {
+        collect_outcome(self.begin(question, Some(conversation)).await.unwrap()).await
     }
 
     pub(crate) fn home(&self) -> PathBuf {
@@ -142,7 +146,7 @@ pub(crate) async fn store(folder: &TempDir) -> Store {
     let file = FileRecord {
         root: root.id,
         path: "src/parse.rs".to_owned(),
-        version: hash::version(PARSER.as_bytes(), hash::Cut::Planned),
+        version: hash::compute_file_version(PARSER.as_bytes(), hash::ChunkingMethod::Planned),
         size: PARSER.len() as u64,
         modified_ns: 0,
         chunks: 0,
@@ -158,9 +162,9 @@ pub(crate) fn root(folder: &Path) -> Root {
     Root {
         model_id: "none".to_owned(),
         last_ingest_at: Some(Timestamp::now()),
-        counts: Counts { files: 1, chunks: 1, embedded: 1 },
+        counts: IndexCounts { files: 1, chunks: 1, embedded: 1 },
         private_files: Some(Vec::new()),
-        ..Root::of(folder)
+        ..Root::from_folder(folder)
     }
 }
 
@@ -190,7 +194,7 @@ pub(crate) fn settings(folder: &TempDir) -> codeinfo_codex::CodexSettings {
 }
 
 /// Shows an outcome in a line for each segment.
-pub(crate) fn shown(outcome: &Outcome) -> String {
+pub(crate) fn shown(outcome: &TurnOutcome) -> String {
     let mut lines: Vec<String> = outcome.segments.iter().map(segment).collect();
     if let Some(failure) = &outcome.failure {
         lines.push(format!("failure: {}: {}", failure.code, failure.message));

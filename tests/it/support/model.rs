@@ -149,12 +149,13 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        self.tasks.stopping().cancel();
+        self.tasks.stop_token().cancel();
     }
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>, tasks: Tasks) {
-    while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
+    while let Some(Ok((stream, _))) =
+        tasks.stop_token().run_until_cancelled(listener.accept()).await
     {
         let (shared, owner) = (Arc::clone(&shared), tasks.clone());
         tasks.spawn(async move {
@@ -162,7 +163,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, tasks: Tasks) {
                 service_fn(|request| respond(request, Arc::clone(&shared), owner.clone()));
             let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // A client that goes away in mid-stream is part of the scripts.
-            drop(owner.stopping().run_until_cancelled(serving).await);
+            drop(owner.stop_token().run_until_cancelled(serving).await);
         });
     }
 }

@@ -65,19 +65,20 @@ impl Search {
 
 impl Drop for Search {
     fn drop(&mut self) {
-        self.tasks.stopping().cancel();
+        self.tasks.stop_token().cancel();
     }
 }
 
 async fn accept(listener: TcpListener, messages: Messages, tasks: Tasks) {
-    while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
+    while let Some(Ok((stream, _))) =
+        tasks.stop_token().run_until_cancelled(listener.accept()).await
     {
         let (messages, owner) = (Arc::clone(&messages), tasks.clone());
         tasks.spawn(async move {
             let service = service_fn(|request| respond(request, Arc::clone(&messages)));
             let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // Codex drops connections when it ends.
-            drop(owner.stopping().run_until_cancelled(serving).await);
+            drop(owner.stop_token().run_until_cancelled(serving).await);
         });
     }
 }

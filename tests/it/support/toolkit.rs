@@ -10,11 +10,14 @@ use std::{
 use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{
     Secret,
-    task::{Backoff, Tasks},
+    task::{BackoffSchedule, Tasks},
 };
 use codeinfo_toolkits::{
-    connection::{CallResult, Client, Launch, Launcher, Pool, Start, Timing},
-    spec::{AllowedTools, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport},
+    connection::{
+        CallResult, ConnectionPool, ConnectionTiming, LaunchRequest, ToolkitClient, ToolkitCommand,
+        ToolkitLauncher,
+    },
+    spec::{AllowedTools, ToolkitName, ToolkitSandbox, ToolkitSpec, ToolkitTransport},
 };
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value};
@@ -26,15 +29,19 @@ pub(crate) const VERSION: &str = "2026.8.31";
 /// Starts commands as they are, with the `PATH` of the tests.
 pub(crate) struct Plain;
 
-impl Launcher for Plain {
-    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>> {
-        let Transport::Stdio { command, args, env, working_dir } = &start.spec.transport else {
+impl ToolkitLauncher for Plain {
+    fn build_command<'a>(
+        &'a self,
+        start: LaunchRequest<'a>,
+    ) -> BoxFuture<'a, Result<ToolkitCommand, String>> {
+        let ToolkitTransport::Stdio { command, args, env, working_dir } = &start.spec.transport
+        else {
             panic!("nothing to be started");
         };
         let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
         let mut variables = BTreeMap::from([("PATH".to_owned(), path)]);
         variables.extend(env.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())));
-        Box::pin(ready(Ok(Launch {
+        Box::pin(ready(Ok(ToolkitCommand {
             program: command.into(),
             args: args.iter().map(Into::into).collect(),
             env: variables,
@@ -46,28 +53,28 @@ impl Launcher for Plain {
 
 /// Clients of one pool, which ends with this.
 pub(crate) struct Toolkits {
-    pub(crate) pool: Pool,
+    pub(crate) pool: ConnectionPool,
     pub(crate) tasks: Tasks,
 }
 
 impl Toolkits {
     pub(crate) fn new() -> Self {
-        Self::with(Timing::default())
+        Self::with(ConnectionTiming::default())
     }
 
-    pub(crate) fn with(timing: Timing) -> Self {
+    pub(crate) fn with(timing: ConnectionTiming) -> Self {
         let tasks = Tasks::default();
-        Self { pool: Pool::with_timing(Arc::new(Plain), tasks.clone(), timing), tasks }
+        Self { pool: ConnectionPool::with_timing(Arc::new(Plain), tasks.clone(), timing), tasks }
     }
 
     /// Clients whose processes `launcher` starts.
-    pub(crate) fn started_by(launcher: impl Launcher + 'static, tasks: Tasks) -> Self {
-        let pool = Pool::with_timing(Arc::new(launcher), tasks.clone(), quick());
+    pub(crate) fn started_by(launcher: impl ToolkitLauncher + 'static, tasks: Tasks) -> Self {
+        let pool = ConnectionPool::with_timing(Arc::new(launcher), tasks.clone(), quick());
         Self { pool, tasks }
     }
 
-    pub(crate) fn client(&self, spec: &ToolkitSpec) -> Arc<Client> {
-        self.pool.client(None, &name("kit"), spec)
+    pub(crate) fn client(&self, spec: &ToolkitSpec) -> Arc<ToolkitClient> {
+        self.pool.get_or_create_client(None, &name("kit"), spec)
     }
 
     /// Stops everything, which must not take long.
@@ -77,13 +84,16 @@ impl Toolkits {
 }
 
 /// As in earnest, only sooner.
-pub(crate) fn quick() -> Timing {
-    Timing {
+pub(crate) fn quick() -> ConnectionTiming {
+    ConnectionTiming {
         start: Duration::from_secs(10),
         grace: Duration::from_millis(300),
         tick: Duration::from_millis(50),
-        restart: Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(100) },
-        ..Timing::default()
+        restart: BackoffSchedule {
+            first: Duration::from_millis(20),
+            longest: Duration::from_millis(100),
+        },
+        ..ConnectionTiming::default()
     }
 }
 
@@ -137,15 +147,15 @@ pub(crate) fn published_python(package: &str, version: &str) -> ToolkitSpec {
 
 pub(crate) fn stdio(command: &str, args: Vec<String>) -> ToolkitSpec {
     let env = BTreeMap::from([("KEY".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
-    spec(Transport::Stdio { command: command.to_owned(), args, env, working_dir: None })
+    spec(ToolkitTransport::Stdio { command: command.to_owned(), args, env, working_dir: None })
 }
 
 pub(crate) fn http(port: u16) -> ToolkitSpec {
     let headers = BTreeMap::from([("X-Key".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
-    spec(Transport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers })
+    spec(ToolkitTransport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers })
 }
 
-fn spec(transport: Transport) -> ToolkitSpec {
+fn spec(transport: ToolkitTransport) -> ToolkitSpec {
     ToolkitSpec {
         transport,
         name: None,

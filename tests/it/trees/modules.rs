@@ -25,12 +25,12 @@ async fn worktrees_of_modules_and_modules_of_worktrees_are_of_their_repositories
     git(&beside.0, &["submodule", "--quiet", "update", "--init"]);
     let kept = user.at(".git/worktrees/beside/modules/lib/main");
     let of_beside = repository(&bench, &Repo(beside.at("lib/main"))).await;
-    assert_eq!(of_beside, Some(RootId::of(&kept)));
+    assert_eq!(of_beside, Some(RootId::from_path(&kept)));
     // One of a module, below the repository that this is a module of.
     git(&module.0, &["worktree", "add", "--quiet", "--detach", "../more"]);
     let kept = user.at(".git/modules/lib/main");
     let of_more = repository(&bench, &Repo(user.at("lib/more"))).await;
-    assert_eq!(of_more, Some(RootId::of(&kept)));
+    assert_eq!(of_more, Some(RootId::from_path(&kept)));
     assert_eq!(repository(&bench, &module).await, of_more);
 }
 
@@ -41,13 +41,13 @@ async fn a_folder_of_git_that_lies_elsewhere_has_the_worktree_that_it_names() {
     let kept = app.0.with_file_name("kept");
     git(&app.0, &["init", "--quiet", "--separate-git-dir", kept.to_str().unwrap()]);
     commit_all(&app.0, "Begin");
-    assert_eq!(repository(&bench, &app).await, Some(RootId::of(&app.0)));
+    assert_eq!(repository(&bench, &app).await, Some(RootId::from_path(&app.0)));
     git(&app.0, &["config", "core.worktree", app.0.to_str().unwrap()]);
-    assert_eq!(repository(&bench, &app).await, Some(RootId::of(&kept)));
+    assert_eq!(repository(&bench, &app).await, Some(RootId::from_path(&kept)));
     // Whoever else names it is none of its worktrees.
     let claims = bench.repo("claims", &[("print.rs", PRINT)]);
     fs::copy(app.at(".git"), claims.at(".git")).unwrap();
-    assert_eq!(repository(&bench, &claims).await, Some(RootId::of(&claims.0)));
+    assert_eq!(repository(&bench, &claims).await, Some(RootId::from_path(&claims.0)));
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn what_lies_in_a_checkout_and_is_of_another_repository_is_named_and_left_
     let said = format!("skipped 2 files: lib/main ({why}), trees/one ({why})");
     assert_eq!(status.message.unwrap().lines().next(), Some(said.as_str()));
     assert_eq!(paths(&bench, &user).await, ["own/own.rs", "use.rs"]);
-    let skipped = bench.ingest.about("user").await.unwrap().last_run.unwrap().missing;
+    let skipped = bench.ingest.describe_root("user").await.unwrap().last_run.unwrap().missing;
     let expected = ["lib/main", "trees/one"].map(|path| (path.to_owned(), why.to_owned()));
     assert_eq!((skipped.named, skipped.total), (expected.to_vec(), 2));
     // The model's shell could read what is not indexed.

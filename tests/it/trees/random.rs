@@ -9,8 +9,8 @@ use std::{
 };
 
 use codeinfo_core::{Root, RootId};
-use codeinfo_embed::{Builtin, Embedder, lexical};
-use codeinfo_ingest::{Ingest, State};
+use codeinfo_embed::{BuiltinEmbedder, Embedder, lexical};
+use codeinfo_ingest::{Ingest, RunState};
 use codeinfo_store::{ChunkQuery, MAX_PAGE, Store};
 
 use super::{commit_all, git, held, worktree};
@@ -32,13 +32,13 @@ struct Index {
     ingest: Ingest,
     /// Writes that fail.
     faults: Arc<Faults>,
-    embedder: Builtin,
+    embedder: BuiltinEmbedder,
 }
 
 impl Index {
-    async fn run(&self, tree: &Repo) -> State {
-        let run = self.ingest.start(request(&tree.0)).await.unwrap();
-        let mut status = self.ingest.watch(run).unwrap();
+    async fn run(&self, tree: &Repo) -> RunState {
+        let run = self.ingest.start_run(request(&tree.0)).await.unwrap();
+        let mut status = self.ingest.watch_run(run).unwrap();
         let ended = status.wait_for(|status| status.state.is_final()).await.unwrap();
         ended.state
     }
@@ -84,15 +84,15 @@ impl Index {
             }
             7 => {
                 if let Some(root) = self.root(tree).await {
-                    self.ingest.remove(&root.name).await.unwrap();
+                    self.ingest.remove_root(&root.name).await.unwrap();
                 }
                 format!("{at}: forget")
             }
             8 => {
                 self.faults.fail_after(writes);
-                let state = match self.ingest.start(request(&tree.0)).await {
+                let state = match self.ingest.start_run(request(&tree.0)).await {
                     Ok(_) => self.run(tree).await,
-                    Err(_) => State::Error,
+                    Err(_) => RunState::Error,
                 };
                 self.faults.fail_never();
                 format!("{at}: run of {writes} writes, {state:?}")
@@ -100,7 +100,7 @@ impl Index {
             9 => {
                 let Some(root) = self.root(tree).await else { return String::new() };
                 self.faults.fail_after(writes);
-                let removed = self.ingest.remove(&root.name).await.is_ok();
+                let removed = self.ingest.remove_root(&root.name).await.is_ok();
                 self.faults.fail_never();
                 format!("{at}: forget with {writes} writes, {removed}")
             }
@@ -113,7 +113,7 @@ impl Index {
         let state = self.run(tree).await;
         let root = self.root(tree).await;
         assert!(
-            matches!(state, State::Completed | State::Skipped),
+            matches!(state, RunState::Completed | RunState::Skipped),
             "{state:?} {root:?} {steps:#?}"
         );
         let id = root.unwrap().id;
@@ -122,7 +122,7 @@ impl Index {
         let expected = held(&fresh.store, id).await;
         assert_eq!(held(&self.store, id).await, expected, "{} {steps:#?}", tree.0.display());
         for text in ["f2 g3", "fn f1() { g1() }"] {
-            let to = self.embedder.query(text.to_owned()).await.unwrap();
+            let to = self.embedder.embed_query(text.to_owned()).await.unwrap();
             for limit in [3, 100] {
                 let nearest = async |store: &Store| {
                     let found = store
@@ -136,7 +136,11 @@ impl Index {
             // How rare a word is counts in the whole store.
             let lexical = async |store: &Store| {
                 let found = store
-                    .search(ChunkQuery::lexical(lexical::query(text), Some(id), MAX_PAGE))
+                    .search(ChunkQuery::lexical(
+                        lexical::extract_query_terms(text),
+                        Some(id),
+                        MAX_PAGE,
+                    ))
                     .await
                     .unwrap();
                 found.into_iter().map(|one| one.id).collect::<BTreeSet<_>>()
@@ -166,7 +170,7 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
     let mut branch = main.0.clone().into_os_string();
     branch.push("@two");
     let trees = [main, one, two, Repo(branch.into())];
-    let owner = RootId::of(&trees[0].0);
+    let owner = RootId::from_path(&trees[0].0);
     let mut steps = Vec::new();
     for step in 0..STEPS {
         steps.push(index.step(&mut seed, &trees).await);
@@ -187,12 +191,12 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
     }
     for tree in &trees {
         if let Some(root) = index.root(tree).await {
-            index.ingest.remove(&root.name).await.unwrap();
+            index.ingest.remove_root(&root.name).await.unwrap();
         }
     }
     let left = index.store.chunks_of_owner(owner, None, MAX_PAGE).await.unwrap();
     assert!(left.is_empty(), "{left:?} {steps:#?}");
-    for root in [owner].into_iter().chain(RootId::former(owner)) {
+    for root in [owner].into_iter().chain(RootId::former_record_ids(owner)) {
         assert!(index.store.files(root).await.unwrap().is_empty(), "{steps:#?}");
     }
     assert_eq!(index.store.count(None).await.unwrap(), 0);
@@ -206,7 +210,7 @@ async fn each_tree_holds_what_it_alone_would_in_the_embedded_store() {
             store: bench.store.clone(),
             ingest: bench.ingest.clone(),
             faults: Arc::clone(&bench.faults),
-            embedder: Builtin::load(bench.tasks.clone()).unwrap(),
+            embedder: BuiltinEmbedder::load(bench.tasks.clone()).unwrap(),
         };
         hold(index, &bench, seed).await;
     }
@@ -218,7 +222,7 @@ async fn each_tree_holds_what_it_alone_would_on_a_server() {
         let (fixture, scene) = (Fixture::new(), Bench::new().await);
         let faults = Arc::default();
         let Process { store, ingest } = Process::with(&fixture, "one", &faults).await;
-        let embedder = Builtin::load(scene.tasks.clone()).unwrap();
+        let embedder = BuiltinEmbedder::load(scene.tasks.clone()).unwrap();
         hold(Index { store, ingest, faults, embedder }, &scene, seed).await;
     }
 }

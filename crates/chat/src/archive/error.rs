@@ -1,11 +1,11 @@
-//! What can go wrong with kept conversations.
+//! Errors of the archive.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::error::Code;
+use codeinfo_core::error::ErrorCode;
 
 /// A failure of the archive.
 #[derive(Debug, thiserror::Error)]
@@ -17,24 +17,24 @@ pub enum ArchiveError {
         #[source]
         source: io::Error,
     },
-    /// A file does not hold a conversation.
+    /// A file does not contain a conversation.
     #[error("`{}` is damaged: {reason}", .path.display())]
     Damaged { path: PathBuf, reason: String },
-    /// The server stops.
+    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
 }
 
 impl ArchiveError {
-    pub(super) fn file(path: &Path, source: io::Error) -> Self {
+    pub(super) fn for_file(path: &Path, source: io::Error) -> Self {
         Self::File { path: path.to_owned(), source }
     }
 
-    /// Returns the code of the failure.
-    pub fn code(&self) -> Code {
+    /// Returns the error code.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::File { .. } | Self::Damaged { .. } => Code::ArchiveUnavailable,
-            Self::Stopping => Code::Cancelled,
+            Self::File { .. } | Self::Damaged { .. } => ErrorCode::ArchiveUnavailable,
+            Self::Stopping => ErrorCode::Cancelled,
         }
     }
 }

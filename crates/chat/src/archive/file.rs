@@ -1,4 +1,4 @@
-//! One conversation as a file: a line of JSON that is listed, and one for each turn.
+//! File of one conversation: a JSON line for the summary and one per turn.
 
 use std::{
     collections::HashMap,
@@ -9,36 +9,41 @@ use std::{
 
 use codeinfo_core::{
     ConversationId,
-    atomic::{self, Readers},
+    atomic::{self, FileAccess},
 };
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::{ArchiveError, Conversation, KeptTurn, Known, Summary, find};
+use super::{
+    ArchiveError, ArchivedConversation, ArchivedTurn, ConversationFile, ConversationSummary, find,
+};
 
 pub(super) const EXTENSION: &str = "jsonl";
-/// What the name of a file ends with that cannot be read.
+/// Extension of unreadable files.
 const ASIDE: &str = "damaged";
-/// The same of one that is being written.
+/// Extension of files being written.
 const UNFINISHED: &str = "tmp";
-/// The first line is longer only if somebody else wrote it.
+/// Maximum bytes of the first line; only a foreign file exceeds it.
 const MAX_SUMMARY_BYTES: u64 = 1 << 20;
-/// Most bytes of a conversation: what tools returned goes first, in the oldest turns, and then these turns.
+/// Maximum bytes of a conversation. First the tool results of the oldest turns are dropped, then
+/// the turns.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Reads what is listed of the conversations in a folder, and moves aside what is none.
-pub(super) fn list(folder: &Path) -> Result<HashMap<ConversationId, Known>, ArchiveError> {
+/// Reads the summaries in a folder, and moves invalid files aside.
+pub(super) fn list_conversations(
+    folder: &Path,
+) -> Result<HashMap<ConversationId, ConversationFile>, ArchiveError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
-        Err(error) => return Err(ArchiveError::file(folder, error)),
+        Err(error) => return Err(ArchiveError::for_file(folder, error)),
     };
     let mut known = HashMap::new();
     for entry in entries.flatten() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == UNFINISHED) {
-            // Whatever a crash left of a file that was being written.
-            drop(atomic::remove(&path));
+            // Remainder of a write that crashed.
+            drop(atomic::remove_file(&path));
         }
         let Some(id) = id_of(&path) else { continue };
         match first_line(&path) {
@@ -50,54 +55,55 @@ pub(super) fn list(folder: &Path) -> Result<HashMap<ConversationId, Known>, Arch
                 warn!(%error, "a conversation cannot be read and was moved aside");
                 put_aside(&path);
             }
-            // It may be readable at the next start.
+            // The file may be readable at the next start.
             Err(error) => warn!(%error, "a conversation cannot be read"),
         }
     }
     Ok(known)
 }
 
-/// Returns which conversation a file is for, by its name.
+/// Returns the conversation id in a file name.
 fn id_of(path: &Path) -> Option<ConversationId> {
     let is_kept = path.extension().is_some_and(|extension| extension == EXTENSION);
     path.file_stem().filter(|_| is_kept)?.to_str()?.parse().ok()
 }
 
-fn first_line(path: &Path) -> Result<Known, ArchiveError> {
-    let file = atomic::open(path, File::options().read(true));
-    let file = file.map_err(|error| ArchiveError::file(path, error))?;
-    let bytes = file.metadata().map_err(|error| ArchiveError::file(path, error))?.len();
+fn first_line(path: &Path) -> Result<ConversationFile, ArchiveError> {
+    let file = atomic::open_regular_file(path, File::options().read(true));
+    let file = file.map_err(|error| ArchiveError::for_file(path, error))?;
+    let bytes = file.metadata().map_err(|error| ArchiveError::for_file(path, error))?.len();
     let mut line = String::new();
     let read = BufReader::new(file.take(MAX_SUMMARY_BYTES)).read_line(&mut line);
     read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => damaged(path, &error),
-        _ => ArchiveError::file(path, error),
+        io::ErrorKind::InvalidData => damaged_error(path, &error),
+        _ => ArchiveError::for_file(path, error),
     })?;
-    let summary = serde_json::from_str(&line).map_err(|error| damaged(path, &error))?;
-    Ok(Known { summary, bytes })
+    let summary = serde_json::from_str(&line).map_err(|error| damaged_error(path, &error))?;
+    Ok(ConversationFile { summary, bytes })
 }
 
-/// Reads a conversation; nothing if there is no such file.
-pub(super) fn read(path: &Path) -> Result<Option<Conversation>, ArchiveError> {
-    let bytes = atomic::read(path, Readers::Owner);
-    let Some(bytes) = bytes.map_err(|error| ArchiveError::file(path, error))? else {
+/// Reads a conversation; `None` if the file does not exist.
+pub(super) fn read_conversation(path: &Path) -> Result<Option<ArchivedConversation>, ArchiveError> {
+    let bytes = atomic::read_if_exists(path, FileAccess::Owner);
+    let Some(bytes) = bytes.map_err(|error| ArchiveError::for_file(path, error))? else {
         return Ok(None);
     };
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let summary: Summary = serde_json::from_slice(first).map_err(|error| damaged(path, &error))?;
-    let turns: Result<Vec<KeptTurn>, _> = lines.map(serde_json::from_slice).collect();
-    let turns = turns.map_err(|error| damaged(path, &error))?;
-    Ok(Some(Conversation { summary, turns }))
+    let summary: ConversationSummary =
+        serde_json::from_slice(first).map_err(|error| damaged_error(path, &error))?;
+    let turns: Result<Vec<ArchivedTurn>, _> = lines.map(serde_json::from_slice).collect();
+    let turns = turns.map_err(|error| damaged_error(path, &error))?;
+    Ok(Some(ArchivedConversation { summary, turns }))
 }
 
-/// Writes a conversation, brought within its bound, and returns its bytes.
-pub(super) fn write(
+/// Shrinks a conversation to the limit, writes it, and returns its bytes.
+pub(super) fn write_conversation(
     folder: &Path,
     path: &Path,
-    conversation: &mut Conversation,
+    conversation: &mut ArchivedConversation,
 ) -> Result<u64, ArchiveError> {
-    atomic::private_folder(folder).map_err(|error| ArchiveError::file(folder, error))?;
+    atomic::private_folder(folder).map_err(|error| ArchiveError::for_file(folder, error))?;
     let mut lines: Vec<String> =
         conversation.turns.iter().map(|turn| json!(turn).to_string()).collect();
     let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
@@ -114,17 +120,17 @@ pub(super) fn write(
         conversation.turns.remove(0);
     }
     conversation.summary.turns = conversation.turns.iter().map(|turn| turn.id).collect();
-    conversation.summary.cited = find::cited(&conversation.turns);
+    conversation.summary.cited = find::collect_cited_files(&conversation.turns);
     lines.insert(0, json!(conversation.summary).to_string());
     let mut text = lines.join("\n");
     text.push('\n');
-    let written = atomic::replace(path, text.as_bytes(), Readers::Owner);
-    written.map_err(|error| ArchiveError::file(path, error))?;
+    let written = atomic::write_atomically(path, text.as_bytes(), FileAccess::Owner);
+    written.map_err(|error| ArchiveError::for_file(path, error))?;
     Ok(text.len() as u64)
 }
 
-/// Takes what tools returned out of a turn.
-fn leave_out_results(turn: &mut KeptTurn) {
+/// Drops the tool results of a turn.
+fn leave_out_results(turn: &mut ArchivedTurn) {
     for frame in &mut turn.frames {
         if let Some(result) = frame.data.get_mut("result") {
             *result = Value::Null;
@@ -132,16 +138,16 @@ fn leave_out_results(turn: &mut KeptTurn) {
     }
 }
 
-/// Removes all that is there of a conversation.
-pub(super) fn remove(path: &Path) -> Result<(), ArchiveError> {
+/// Removes all files of a conversation.
+pub(super) fn remove_conversation(path: &Path) -> Result<(), ArchiveError> {
     for extension in [EXTENSION, ASIDE, UNFINISHED] {
         let path = path.with_extension(extension);
-        atomic::remove(&path).map_err(|error| ArchiveError::file(&path, error))?;
+        atomic::remove_file(&path).map_err(|error| ArchiveError::for_file(&path, error))?;
     }
     Ok(())
 }
 
-/// Moves a file that cannot be used aside, so that it is neither read again nor lost.
+/// Moves an unusable file aside, so that it is neither read again nor lost.
 pub(super) fn put_aside(path: &Path) {
     let aside = path.with_extension(ASIDE);
     if let Err(error) = fs::rename(path, &aside) {
@@ -149,6 +155,6 @@ pub(super) fn put_aside(path: &Path) {
     }
 }
 
-fn damaged(path: &Path, reason: &dyn std::error::Error) -> ArchiveError {
+fn damaged_error(path: &Path, reason: &dyn std::error::Error) -> ArchiveError {
     ArchiveError::Damaged { path: path.to_owned(), reason: reason.to_string() }
 }

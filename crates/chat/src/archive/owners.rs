@@ -1,4 +1,5 @@
-//! Principals of conversations, in one file. Those that began without a token are the owner's, and in none.
+//! Owners of conversations, in one file. Conversations that began without a token belong to the
+//! server's owner and are not listed.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,32 +8,32 @@ use std::{
 
 use codeinfo_core::{
     ConversationId, Principal,
-    atomic::{self, Readers},
+    atomic::{self, FileAccess},
     task::Tasks,
 };
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::{Archive, ArchiveError, FOLDER};
+use super::{ArchiveError, ConversationArchive, FOLDER};
 
 const FILE: &str = "owners.json";
 /// Maximum number of conversations of tokens; the oldest ones become the owner's.
 const MAX_CONVERSATIONS: usize = 4096;
 
-/// Knows who may continue which conversation. Clones share that.
+/// Principals that may continue each conversation. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationOwners(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// `None` keeps them in memory alone.
+    /// Folder of the file; `None` keeps the owners in memory only.
     folder: Option<PathBuf>,
-    /// Oldest first.
+    /// Conversations, oldest first.
     owned: Mutex<Vec<OwnedConversation>>,
     tasks: Tasks,
 }
 
-/// A conversation that a token began.
+/// A conversation that began with a token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct OwnedConversation {
     id: ConversationId,
@@ -40,17 +41,18 @@ struct OwnedConversation {
 }
 
 impl ConversationOwners {
-    /// Reads those of `data_dir`, and adds those of `archive`, which may be older than the file.
+    /// Reads the owners in `data_dir`, and adds those of `archive`, which may be older than the
+    /// file.
     pub async fn open(
         data_dir: &Path,
-        archive: &Archive,
+        archive: &ConversationArchive,
         tasks: Tasks,
     ) -> Result<Self, ArchiveError> {
         let folder = data_dir.join(FOLDER);
         let path = folder.join(FILE);
         let reading = tasks.spawn_blocking(move || {
-            let read = atomic::read(&path, Readers::Owner);
-            let bytes = read.map_err(|error| ArchiveError::file(&path, error))?;
+            let read = atomic::read_if_exists(&path, FileAccess::Owner);
+            let bytes = read.map_err(|error| ArchiveError::for_file(&path, error))?;
             let damaged = |error: serde_json::Error| ArchiveError::Damaged {
                 path: path.clone(),
                 reason: error.to_string(),
@@ -60,7 +62,7 @@ impl ConversationOwners {
         });
         let mut owned: Vec<OwnedConversation> =
             reading.await.unwrap_or(Err(ArchiveError::Stopping))?;
-        for summary in archive.list(Some(&Principal::owner())) {
+        for summary in archive.list_summaries(Some(&Principal::owner())) {
             let is_known = owned.iter().any(|one| one.id == summary.id);
             let principal = summary.principal.filter(|_| !is_known);
             owned
@@ -70,29 +72,31 @@ impl ConversationOwners {
         Ok(Self(Arc::new(Inner { folder: Some(folder), owned, tasks })))
     }
 
-    /// Returns whether `principal` may continue a conversation: who began it, and who shows the owner's key.
+    /// Returns true if `principal` may continue a conversation: it began the conversation, or has
+    /// the owner's key.
     pub fn may_continue(&self, id: ConversationId, principal: Option<&Principal>) -> bool {
         let owner = Principal::owner();
-        let conversations = self.0.owned();
+        let conversations = self.0.lock_owned();
         let began = conversations.iter().find(|one| one.id == id).map(|one| one.principal.as_str());
         principal.is_some_and(Principal::is_owner)
             || began.unwrap_or(owner.as_str()) == principal.unwrap_or(&owner).as_str()
     }
 
-    /// Records who began a conversation. One that cannot be written is the owner's after a restart.
-    pub async fn record(&self, id: ConversationId, principal: Option<&Principal>) {
+    /// Records the owner of a new conversation. If that cannot be written, it belongs to the
+    /// server's owner after a restart.
+    pub async fn record_owner(&self, id: ConversationId, principal: Option<&Principal>) {
         let Some(principal) = principal.filter(|principal| !principal.is_owner()) else { return };
         let principal = principal.to_string();
         let inner = Arc::clone(&self.0);
         let recording = self.0.tasks.spawn_blocking(move || {
-            let mut owned = inner.owned();
+            let mut owned = inner.lock_owned();
             if owned.iter().any(|one| one.id == id) {
                 return;
             }
             owned.push(OwnedConversation { id, principal });
             let too_many = owned.len().saturating_sub(MAX_CONVERSATIONS);
             owned.drain(..too_many);
-            if let Err(error) = inner.write(&owned) {
+            if let Err(error) = inner.write_owners(&owned) {
                 warn!(%error, "who began a conversation is not written");
             }
         });
@@ -101,21 +105,21 @@ impl ConversationOwners {
 }
 
 impl Inner {
-    fn owned(&self) -> MutexGuard<'_, Vec<OwnedConversation>> {
+    fn lock_owned(&self) -> MutexGuard<'_, Vec<OwnedConversation>> {
         self.owned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, owned: &[OwnedConversation]) -> std::io::Result<()> {
+    fn write_owners(&self, owned: &[OwnedConversation]) -> std::io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         atomic::private_folder(folder)?;
-        atomic::replace(&folder.join(FILE), &serde_json::to_vec(owned)?, Readers::Owner)
+        atomic::write_atomically(&folder.join(FILE), &serde_json::to_vec(owned)?, FileAccess::Owner)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{ConversationOwners, MAX_CONVERSATIONS};
-    use crate::archive::Archive;
+    use crate::archive::ConversationArchive;
     use codeinfo_core::{ConversationId, Principal, task::Tasks};
 
     fn conversation(number: usize) -> ConversationId {
@@ -126,14 +130,15 @@ mod tests {
     async fn a_conversation_is_for_who_began_it_after_a_restart_and_for_the_owner() {
         let (folder, tasks) = (tempfile::tempdir().unwrap(), Tasks::default());
         let open = async || {
-            let archive = Archive::open(folder.path(), 10, tasks.clone()).await.unwrap();
+            let archive =
+                ConversationArchive::open(folder.path(), 10, tasks.clone()).await.unwrap();
             ConversationOwners::open(folder.path(), &archive, tasks.clone()).await.unwrap()
         };
         let (ann, bob): (Principal, Principal) = ("ann".parse().unwrap(), "bob".parse().unwrap());
         let owners = open().await;
         let (of_ann, of_owner) = (conversation(1), conversation(2));
-        owners.record(of_ann, Some(&ann)).await;
-        owners.record(of_owner, None).await;
+        owners.record_owner(of_ann, Some(&ann)).await;
+        owners.record_owner(of_owner, None).await;
         for owners in [owners, open().await] {
             for (id, principal, is_allowed) in [
                 (of_ann, Some(&ann), true),
@@ -154,7 +159,7 @@ mod tests {
     async fn the_oldest_conversations_become_the_owners() {
         let (owners, ann) = (ConversationOwners::default(), "ann".parse::<Principal>().unwrap());
         for number in 0..=MAX_CONVERSATIONS {
-            owners.record(conversation(number), Some(&ann)).await;
+            owners.record_owner(conversation(number), Some(&ann)).await;
         }
         assert!(!owners.may_continue(conversation(0), Some(&ann)));
         assert!(owners.may_continue(conversation(0), None));

@@ -1,32 +1,33 @@
-//! How much text one turn may have, so that no model can fill the memory or the reply.
+//! Limits the text of one turn, so that no model can fill the memory or the reply.
 
-/// Most bytes of one segment.
+/// Maximum bytes of one segment.
 pub(crate) const MAX_SEGMENT_BYTES: usize = 1024 * 1024;
-/// Most bytes of a turn: its thinking, answers and summaries, finished or not.
+/// Maximum bytes of a turn: thinking, answers and summaries, including unfinished ones.
 pub(crate) const MAX_TURN_BYTES: usize = 4 * 1024 * 1024;
-/// What an entry counts beside its text, so that not even empty ones are without end.
+/// Bytes that an entry counts in addition to its text, so that the number of empty entries is
+/// limited.
 const ENTRY_BYTES: usize = 64;
 
-// A longer text must be seen to be longer.
+// Codex must pass on enough text to exceed the limit.
 const _: () = assert!(MAX_SEGMENT_BYTES < codeinfo_codex::MAX_TEXT_BYTES);
 
-/// What a turn went over.
+/// Limit that a turn exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum TurnTextLimit {
     Segment,
     Turn,
 }
 
-impl Bound {
-    /// Returns what stands at the end of the text that was cut.
-    pub(super) fn mark(self) -> &'static str {
+impl TurnTextLimit {
+    /// Returns the mark at the end of a truncated text.
+    pub(super) fn cut_mark(self) -> &'static str {
         match self {
             Self::Segment => "\n\n[cut: more than 1 MiB]",
             Self::Turn => "\n\n[cut: the turn has more than 4 MiB]",
         }
     }
 
-    /// Says what happened.
+    /// Returns the message for the user.
     pub(crate) fn message(self) -> &'static str {
         match self {
             Self::Segment => "the model wrote more than 1 MiB in one piece, and was stopped",
@@ -35,47 +36,49 @@ impl Bound {
     }
 }
 
-/// The room that is left.
+/// Used part of the limits.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct TurnTextBudget {
     spent: usize,
-    reached: Option<Bound>,
+    reached: Option<TurnTextLimit>,
 }
 
-impl Room {
-    /// Returns the bound that was gone over, if one was.
-    pub(super) fn reached(&self) -> Option<Bound> {
+impl TurnTextBudget {
+    /// Returns the exceeded limit, if any.
+    pub(super) fn exceeded_limit(&self) -> Option<TurnTextLimit> {
         self.reached
     }
 
-    /// Counts an entry.
-    pub(super) fn entry(&mut self) {
-        self.spend(ENTRY_BYTES);
+    /// Counts an entry without its text.
+    pub(super) fn count_entry(&mut self) {
+        self.spend_bytes(ENTRY_BYTES);
     }
 
-    /// Counts `bytes` that are kept.
-    pub(super) fn spend(&mut self, bytes: usize) {
+    /// Counts stored bytes.
+    pub(super) fn spend_bytes(&mut self, bytes: usize) {
         self.spent += bytes;
         if self.spent > MAX_TURN_BYTES {
-            self.reached.get_or_insert(Bound::Turn);
+            self.reached.get_or_insert(TurnTextLimit::Turn);
         }
     }
 
-    /// Gives back what is no longer kept.
+    /// Releases bytes that are no longer stored.
     pub(super) fn give_back(&mut self, bytes: usize) {
         self.spent = self.spent.saturating_sub(bytes);
     }
 
-    /// Adds `text` to a text of `had` bytes as far as there is room, and the mark where there is not.
-    pub(super) fn extend(&mut self, text: &mut String, had: usize, more: &str) {
+    /// Appends `more` to a text that counts `had` bytes, truncated to the limit and marked if it
+    /// exceeds it.
+    pub(super) fn extend_text(&mut self, text: &mut String, had: usize, more: &str) {
         let of_segment = MAX_SEGMENT_BYTES.saturating_sub(had);
         let of_turn = MAX_TURN_BYTES.saturating_sub(self.spent);
         let (kept, cut) = more.split_at(more.floor_char_boundary(of_segment.min(of_turn)));
         self.spent += kept.len();
         text.push_str(kept);
         if !cut.is_empty() {
-            let bound = if of_segment <= of_turn { Bound::Segment } else { Bound::Turn };
-            text.push_str(self.reached.get_or_insert(bound).mark());
+            let bound =
+                if of_segment <= of_turn { TurnTextLimit::Segment } else { TurnTextLimit::Turn };
+            text.push_str(self.reached.get_or_insert(bound).cut_mark());
         }
     }
 }

@@ -1,30 +1,32 @@
-//! What becomes of Codex's events, each case as a short script.
+//! Reported events for short scripts of Codex events.
 
-use codeinfo_codex::{Ending, Event as Heard};
+use codeinfo_codex::{CodexEvent as Heard, CodexTurnEnd};
 use codeinfo_toolkits::spec::ToolkitName;
 use serde_json::json;
 
 use super::*;
-use crate::{Server, Source};
+use crate::{ThreadServer, ToolOwner};
 
-/// Plays events and returns what was reported, one line each.
+/// Plays events and returns the reported ones, one line each.
 fn play(events: impl IntoIterator<Item = Heard>) -> Vec<String> {
-    play_on(Assembly::new(Servers::new(), Some(0)), events)
+    play_on(SegmentAssembler::new(ThreadServers::new(), Some(0)), events)
 }
 
-fn play_on(mut assembly: Assembly, events: impl IntoIterator<Item = Heard>) -> Vec<String> {
+fn play_on(mut assembly: SegmentAssembler, events: impl IntoIterator<Item = Heard>) -> Vec<String> {
     let reported =
-        events.into_iter().flat_map(|event| assembly.take(event, AT)).collect::<Vec<_>>();
+        events.into_iter().flat_map(|event| assembly.apply_event(event, AT)).collect::<Vec<_>>();
     let lines = reported.into_iter().map(|event| match event {
-        Event::Thread { .. } | Event::Warning { .. } | Event::Ended(_) => "?".to_owned(),
-        Event::Thinking { text } => format!("thinking {text}"),
-        Event::ToolRequest { call_id, name, .. } => format!("request {call_id} {name}"),
-        Event::ToolResult { call_id, stage, error, .. } => {
+        ChatEvent::Thread { .. } | ChatEvent::Warning { .. } | ChatEvent::Ended(_) => {
+            "?".to_owned()
+        }
+        ChatEvent::Thinking { text } => format!("thinking {text}"),
+        ChatEvent::ToolRequest { call_id, name, .. } => format!("request {call_id} {name}"),
+        ChatEvent::ToolResult { call_id, stage, error, .. } => {
             let stage = format!("{stage:?}").to_lowercase();
             format!("result {call_id} {stage}{}", error.unwrap_or_default())
         }
-        Event::VectorSummary { files } => format!("summary {}", files.len()),
-        Event::Answer { text } => format!("answer {text}"),
+        ChatEvent::VectorSummary { files } => format!("summary {}", files.len()),
+        ChatEvent::Answer { text } => format!("answer {text}"),
     });
     lines.collect()
 }
@@ -46,11 +48,11 @@ fn answer_delta(item: &str, text: &str) -> Heard {
 }
 
 fn counted(thread_total: u64) -> Heard {
-    Heard::Counted { thread_total, last: Usage { total_tokens: 10, ..Usage::default() } }
+    Heard::Counted { thread_total, last: TokenUsage { total_tokens: 10, ..TokenUsage::default() } }
 }
 
-fn search(call_id: &str, query: &str, outcome: Option<Result<Value, String>>) -> Tool {
-    Tool {
+fn search(call_id: &str, query: &str, outcome: Option<Result<Value, String>>) -> CodexToolCall {
+    CodexToolCall {
         call_id: call_id.to_owned(),
         source: "codeinfo_search".to_owned(),
         name: "VectorSearch".to_owned(),
@@ -72,9 +74,9 @@ fn found(call_id: &str, query: &str) -> Heard {
     Heard::ToolEnded(search(call_id, query, Some(Ok(result))))
 }
 
-/// When everything happens.
+/// Time of all events.
 const AT: Timestamp = Timestamp::EPOCH;
-const END: Heard = Heard::Ended(Ending::Completed);
+const END: Heard = Heard::Ended(CodexTurnEnd::Completed);
 
 #[test]
 fn items_are_told_whole_and_in_order() {
@@ -197,32 +199,33 @@ fn a_call_told_only_at_its_end_has_its_request() {
 #[test]
 fn a_call_of_a_toolkit_names_it_and_says_when_it_began_and_ended() {
     let git: ToolkitName = "git".parse().unwrap();
-    let servers = Servers::from([
-        ("tk_git".to_owned(), Server::Toolkit(git.clone())),
-        ("tools".to_owned(), Server::Meta(vec![git.clone()])),
+    let servers = ThreadServers::from([
+        ("tk_git".to_owned(), ThreadServer::Toolkit(git.clone())),
+        ("tools".to_owned(), ThreadServer::Meta(vec![git.clone()])),
     ]);
     let inner = json!({ "tool": "mcp:git:log", "arguments": { "n": 1 } });
     for (server, name, parameters) in
         [("tk_git", "log", json!({ "n": 1 })), ("tools", "execute_tool", inner)]
     {
-        let mut assembly = Assembly::new(servers.clone(), Some(0));
+        let mut assembly = SegmentAssembler::new(servers.clone(), Some(0));
         let mut tool = search("c1", "", None);
         (tool.source, tool.name, tool.parameters) =
             (server.to_owned(), name.to_owned(), parameters);
-        let began = assembly.take(Heard::ToolStarted(tool.clone()), AT);
-        let [Event::ToolRequest { name, source, timestamp, parameters, .. }] = &began[..] else {
+        let began = assembly.apply_event(Heard::ToolStarted(tool.clone()), AT);
+        let [ChatEvent::ToolRequest { name, source, timestamp, parameters, .. }] = &began[..]
+        else {
             panic!("{began:?}")
         };
-        assert_eq!((name.as_str(), source), ("log", &Source::Mcp(git.clone())));
+        assert_eq!((name.as_str(), source), ("log", &ToolOwner::Mcp(git.clone())));
         assert_eq!((*timestamp, parameters), (AT, &json!({ "n": 1 })));
         tool.outcome = Some(Ok(json!({ "content": [] })));
         let later = Timestamp::now();
-        let ended = assembly.take(Heard::ToolEnded(tool), later);
-        let [Event::ToolResult { name, source, timestamp, stage, .. }] = &ended[..] else {
+        let ended = assembly.apply_event(Heard::ToolEnded(tool), later);
+        let [ChatEvent::ToolResult { name, source, timestamp, stage, .. }] = &ended[..] else {
             panic!("{ended:?}")
         };
-        assert_eq!((name.as_str(), source), ("log", &Source::Mcp(git.clone())));
-        assert_eq!((*timestamp, *stage), (later, Stage::Success));
+        assert_eq!((name.as_str(), source), ("log", &ToolOwner::Mcp(git.clone())));
+        assert_eq!((*timestamp, *stage), (later, ToolCallStage::Success));
     }
 }
 
@@ -258,23 +261,25 @@ fn an_item_completed_without_text_has_the_text_of_its_pieces() {
 
 #[test]
 fn tokens_are_those_of_this_turn() {
-    let mut assembly = Assembly::new(Servers::new(), Some(100));
+    let mut assembly = SegmentAssembler::new(ThreadServers::new(), Some(100));
     for event in [counted(100), counted(110), counted(110), counted(120)] {
-        drop(assembly.take(event, AT));
+        drop(assembly.apply_event(event, AT));
     }
-    let (_, usage, _) = assembly.finish();
+    let (_, usage, _) = assembly.into_parts();
     assert_eq!(usage.map(|usage| usage.total_tokens), Some(20));
 }
 
-/// Plays events; returns the sizes and ends of what was said, and the bound that was reached.
-fn bounded(events: impl IntoIterator<Item = Heard>) -> (Vec<(usize, String)>, Option<Bound>) {
-    let mut assembly = Assembly::new(Servers::new(), Some(0));
+/// Plays events. Returns the sizes and ends of the texts, and the exceeded limit.
+fn bounded(
+    events: impl IntoIterator<Item = Heard>,
+) -> (Vec<(usize, String)>, Option<TurnTextLimit>) {
+    let mut assembly = SegmentAssembler::new(ThreadServers::new(), Some(0));
     let mut reported = Vec::new();
     for event in events {
-        reported.extend(assembly.take(event, AT));
+        reported.extend(assembly.apply_event(event, AT));
     }
-    let bound = assembly.overrun();
-    let (segments, ..) = assembly.finish();
+    let bound = assembly.exceeded_limit();
+    let (segments, ..) = assembly.into_parts();
     assert_eq!(reported.len(), segments.len(), "what is reported is what is kept");
     let said = segments.into_iter().map(|segment| match segment {
         Segment::Thinking { text } | Segment::Answer { text, .. } => {
@@ -291,18 +296,18 @@ const MARK: &str = "[cut: more than 1 MiB]";
 
 #[test]
 fn a_piece_that_is_too_long_is_cut_between_characters_and_ends_the_turn() {
-    // Of three bytes each, of which no whole number is 1 MiB.
+    // Three bytes per character, so that no whole number is 1 MiB.
     let long = "\u{20ac}".repeat(MIB);
     let cut = MIB / 3 * 3 + 2 + MARK.len();
     let whole = bounded([answer("m1", "short"), answer("m2", &long), answer("m3", "more"), END]);
     let short = (5, "short".to_owned());
-    assert_eq!(whole, (vec![short, (cut, MARK.to_owned())], Some(Bound::Segment)));
+    assert_eq!(whole, (vec![short, (cut, MARK.to_owned())], Some(TurnTextLimit::Segment)));
     let text = &"\u{20ac}".repeat(1000);
     let deltas = (0..1000).map(|_| answer_delta("m1", text)).chain([answer("m1", &long)]);
-    assert_eq!(bounded(deltas), (vec![(cut, MARK.to_owned())], Some(Bound::Segment)));
+    assert_eq!(bounded(deltas), (vec![(cut, MARK.to_owned())], Some(TurnTextLimit::Segment)));
     let parts = (0..1000).map(|part| delta("r1", part, text));
     let (said, bound) = bounded(parts);
-    assert_eq!((said.len(), bound), (1, Some(Bound::Segment)));
+    assert_eq!((said.len(), bound), (1, Some(TurnTextLimit::Segment)));
     assert!(said[0].0 < MIB + 3000, "{said:?}");
 }
 
@@ -311,13 +316,13 @@ fn a_turn_that_is_too_long_is_cut_and_ended() {
     let text = "x".repeat(MIB - 1000);
     let whole = (0..9).map(|item| answer(&item.to_string(), &text));
     let (said, bound) = bounded(whole);
-    assert_eq!((said.len(), bound), (5, Some(Bound::Turn)));
+    assert_eq!((said.len(), bound), (5, Some(TurnTextLimit::Turn)));
     assert!(said[4].1.ends_with("more than 4 MiB]"), "{said:?}");
     assert!(said[4].0 < 5000, "{said:?}");
     let unfinished = (0..9).map(|item| answer_delta(&item.to_string(), &text));
-    assert_eq!(bounded(unfinished).1, Some(Bound::Turn));
+    assert_eq!(bounded(unfinished).1, Some(TurnTextLimit::Turn));
     let tiny = (0..70_000).map(|item| answer(&item.to_string(), "x"));
-    assert_eq!(bounded(tiny).1, Some(Bound::Turn), "not even empty pieces are without end");
+    assert_eq!(bounded(tiny).1, Some(TurnTextLimit::Turn), "not even empty pieces are without end");
 }
 
 #[test]
@@ -329,8 +334,8 @@ fn what_a_finished_item_repeats_of_its_pieces_counts_once() {
     });
     let (said, bound) = bounded(both);
     assert_eq!((said.len(), bound), (3, None));
-    // A response that breaks off and is repeated counts once, too.
+    // A response that breaks off and is repeated counts once as well.
     let again = (0..6).flat_map(|_| [answer_delta("m", &text), Heard::Retrying]);
     let (said, bound) = bounded(again.chain([answer("m", &text), END]));
-    assert_eq!((said.len(), bound), (5, Some(Bound::Turn)), "each unfinished one is kept");
+    assert_eq!((said.len(), bound), (5, Some(TurnTextLimit::Turn)), "each unfinished one is kept");
 }

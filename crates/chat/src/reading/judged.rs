@@ -1,36 +1,36 @@
-//! The claims of an answer with the verdict on each.
+//! Claims of an answer, each with a verdict.
 
 use std::{collections::HashSet, ops::Range};
 
-use codeinfo_citations::{Claim, Excerpt, find_words};
+use codeinfo_citations::{CitedExcerpt, Claim, find_words};
 use codeinfo_core::ClaimCounts;
 
-/// What the second reader found of a claim.
+/// Verdict of the second reader on a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ClaimVerdict {
-    /// The cited lines say it.
+    /// The cited lines support the claim.
     Supported,
-    /// A cited line shows that it is false.
+    /// A cited line shows that the claim is false.
     Contradicted {
-        /// Bytes of the citation in the text.
+        /// Byte range of the citation in the text.
         citation: Range<usize>,
         line: u32,
     },
-    /// The cited lines, which the reader was sent whole, do not say it.
+    /// The cited lines, which were sent completely, do not contain the claim.
     NotInLines,
-    /// Nothing is known.
+    /// No verdict.
     Open,
 }
 
-/// A sentence that a line contradicts.
+/// A sentence and the line that contradicts it.
 #[derive(Debug)]
-pub(crate) struct Contradiction<'a> {
+pub(crate) struct ClaimContradiction<'a> {
     pub(crate) claim: &'a Claim,
-    pub(crate) excerpt: &'a Excerpt,
+    pub(crate) excerpt: &'a CitedExcerpt,
     pub(crate) line: u32,
 }
 
-/// The claims of an answer, each with a verdict.
+/// Claims of an answer, each with a verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct JudgedClaims {
     claims: Vec<Claim>,
@@ -38,16 +38,17 @@ pub(crate) struct JudgedClaims {
 }
 
 impl JudgedClaims {
-    /// Leaves all claims open.
+    /// Creates claims without verdicts.
     pub(crate) fn new(claims: Vec<Claim>) -> Self {
         let verdicts = vec![ClaimVerdict::Open; claims.len()];
         Self { claims, verdicts }
     }
 
-    /// Takes the claims of a correction of `former`. A claim that is as it was keeps its verdict. Returns
-    /// also the places of the claims to read again: for each that was contradicted and changed, the one
-    /// that has most of its words.
-    pub(crate) fn correct(former: &Self, claims: Vec<Claim>) -> (Self, Vec<usize>) {
+    /// Creates the claims of a correction of `former`. Unchanged claims keep their verdicts.
+    ///
+    /// Also returns the positions of the claims to read again: for each contradicted claim that
+    /// changed, the new one with the most words in common.
+    pub(crate) fn from_correction(former: &Self, claims: Vec<Claim>) -> (Self, Vec<usize>) {
         let mut judged = Self::new(claims);
         let mut places = Vec::new();
         for (claim, verdict) in former.claims.iter().zip(&former.verdicts) {
@@ -96,7 +97,7 @@ impl JudgedClaims {
         counts
     }
 
-    /// Returns the places in the text of the citations whose lines do not say what they are cited for.
+    /// Returns the byte ranges of the citations whose lines do not support their sentences.
     pub(crate) fn unsupported_citations(&self) -> HashSet<Range<usize>> {
         let unsupported = |(claim, verdict): (&Claim, &ClaimVerdict)| match verdict {
             ClaimVerdict::NotInLines => {
@@ -108,17 +109,17 @@ impl JudgedClaims {
         self.claims.iter().zip(&self.verdicts).flat_map(unsupported).collect()
     }
 
-    /// Returns the claims that are contradicted, in order of the text.
-    pub(crate) fn contradictions(&self) -> impl Iterator<Item = Contradiction<'_>> {
+    /// Returns the contradicted claims in the order of the text.
+    pub(crate) fn contradictions(&self) -> impl Iterator<Item = ClaimContradiction<'_>> {
         self.claims.iter().zip(&self.verdicts).filter_map(|(claim, verdict)| {
             let ClaimVerdict::Contradicted { citation, line } = verdict else { return None };
             let excerpt = claim.excerpts.iter().find(|one| one.citation == *citation)?;
-            Some(Contradiction { claim, excerpt, line: *line })
+            Some(ClaimContradiction { claim, excerpt, line: *line })
         })
     }
 }
 
-/// Whether two claims are the same sentence about the same lines, wherever they stand.
+/// Returns true if two claims are the same sentence about the same lines, at any position.
 fn is_same_claim(one: &Claim, other: &Claim) -> bool {
     let excerpts = |claim: &Claim| -> Vec<(String, Vec<(u32, String)>)> {
         claim.excerpts.iter().map(|one| (one.path.clone(), one.lines.clone())).collect()
@@ -126,7 +127,7 @@ fn is_same_claim(one: &Claim, other: &Claim) -> bool {
     one.sentence == other.sentence && excerpts(one) == excerpts(other)
 }
 
-/// Returns the verdict on a claim for the same claim of another text.
+/// Transfers the verdict on a claim to the same claim of another text.
 fn moved_verdict(verdict: &ClaimVerdict, from: &Claim, to: Option<&Claim>) -> ClaimVerdict {
     let ClaimVerdict::Contradicted { citation, line } = verdict else { return verdict.clone() };
     let at = from.excerpts.iter().position(|one| one.citation == *citation);

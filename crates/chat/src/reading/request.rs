@@ -1,28 +1,28 @@
-//! One request to the second reader, and the verdicts in its reply.
+//! Request to the second reader, and the verdicts in its reply.
 
 use std::collections::HashMap;
 
-use codeinfo_citations::{Claim, Excerpt};
+use codeinfo_citations::{CitedExcerpt, Claim};
 use codeinfo_core::{plain_line, plain_name};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::judged::ClaimVerdict;
 
-/// Maximum bytes of a request's text as JSON. With instructions, schema and what Codex adds, 12,000 bytes
-/// are sent at most.
+/// Maximum bytes of a request's text as JSON. With instructions, schema and the additions of Codex,
+/// at most 12,000 bytes are sent.
 const MAX_TEXT_BYTES: usize = 7000;
-/// Maximum claims of a request: more would leave too little room for each.
+/// Maximum number of claims in a request; more would leave too little room for each.
 const MAX_CLAIMS: usize = 20;
-/// Bytes of a delimiter with its key and words, and of the delimiters of a claim without excerpts.
+/// Bytes of a delimiter with its key and words, or of the delimiters of a claim without excerpts.
 const DELIMITER_BYTES: usize = 48;
-/// Least bytes of a sentence that has to be shortened.
+/// Minimum bytes of a sentence that must be shortened.
 const MIN_SENTENCE_BYTES: usize = 120;
 const MAX_PATH_CHARS: usize = 120;
-/// Characters of a key that keep it from being guessed.
+/// Characters of a key, enough to make it unguessable.
 const KEY_CHARS: usize = 10;
 
-/// All instructions of the reader.
+/// Complete instructions of the reader.
 pub(in crate) const INSTRUCTIONS: &str = "\
 You check whether lines of source code support sentences about them. The message is all there is to read.
 
@@ -65,13 +65,13 @@ pub(crate) fn reply_schema() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Reply {
-    verdicts: Vec<Verdict>,
+struct VerdictReply {
+    verdicts: Vec<VerdictEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Verdict {
+struct VerdictEntry {
     number: u32,
     #[serde(rename = "verdict")]
     word: String,
@@ -83,23 +83,23 @@ struct Verdict {
 #[derive(Debug)]
 pub(crate) struct ReadingRequest {
     text: String,
-    /// The claims that are sent, in the order of their numbers, which begin with 1.
+    /// Claims in the request, in the order of their numbers, which start at 1.
     sent: Vec<SentClaim>,
 }
 
 #[derive(Debug)]
 struct SentClaim {
-    /// Its place among all claims.
+    /// Position among all claims.
     place: usize,
-    /// As they were sent.
-    excerpts: Vec<Excerpt>,
-    /// Whether nothing of the claim was left out or shortened.
+    /// Excerpts as sent.
+    excerpts: Vec<CitedExcerpt>,
+    /// True if the claim was sent without omissions.
     is_whole: bool,
 }
 
 impl ReadingRequest {
-    /// Builds the request about some of the claims, by their places. Returns `None` if none of them has
-    /// lines. `key` must be unknown to whoever wrote the lines.
+    /// Builds the request about the claims at `places`. Returns `None` if none of them has lines.
+    /// The authors of the lines must not know `key`.
     pub(crate) fn build(claims: &[Claim], places: &[usize], key: &str) -> Option<Self> {
         let key = key.get(..KEY_CHARS).unwrap_or(key);
         let is_read = |(_, claim): &(usize, &Claim)| !claim.excerpts.is_empty();
@@ -130,16 +130,18 @@ impl ReadingRequest {
         (!sent.is_empty()).then_some(Self { text, sent })
     }
 
-    /// The text of the message.
+    /// Returns the text of the message.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Reads the reply: the place of each claim that was sent, and its verdict. What is not in the form of
-    /// the schema, or speaks of a number or line that was not sent, or twice of one, leaves claims open.
+    /// Parses the reply into the position and verdict of each claim that was sent.
+    ///
+    /// Claims stay open if the reply violates the schema, repeats their number, or names a number
+    /// or line that was not sent.
     pub(crate) fn parse_verdicts(&self, reply: &str) -> Vec<(usize, ClaimVerdict)> {
-        let reply: Option<Reply> = serde_json::from_str(reply).ok();
-        let mut verdicts: HashMap<u32, Option<Verdict>> = HashMap::new();
+        let reply: Option<VerdictReply> = serde_json::from_str(reply).ok();
+        let mut verdicts: HashMap<u32, Option<VerdictEntry>> = HashMap::new();
         for verdict in reply.into_iter().flat_map(|reply| reply.verdicts) {
             let number = verdict.number;
             let is_repeated = verdicts.contains_key(&number);
@@ -147,14 +149,17 @@ impl ReadingRequest {
         }
         let judged = (1..).zip(&self.sent).map(|(number, claim)| {
             let verdict = verdicts.remove(&number).flatten();
-            (claim.place, verdict.map_or(ClaimVerdict::Open, |verdict| claim.believe(&verdict)))
+            (
+                claim.place,
+                verdict.map_or(ClaimVerdict::Open, |verdict| claim.accept_verdict(&verdict)),
+            )
         });
         judged.collect()
     }
 }
 
 impl SentClaim {
-    fn believe(&self, verdict: &Verdict) -> ClaimVerdict {
+    fn accept_verdict(&self, verdict: &VerdictEntry) -> ClaimVerdict {
         match verdict.word.as_str() {
             SUPPORTED => ClaimVerdict::Supported,
             CONTRADICTED => self.find_line(verdict).unwrap_or(ClaimVerdict::Open),
@@ -163,7 +168,7 @@ impl SentClaim {
         }
     }
 
-    fn find_line(&self, verdict: &Verdict) -> Option<ClaimVerdict> {
+    fn find_line(&self, verdict: &VerdictEntry) -> Option<ClaimVerdict> {
         let (number, line) = (verdict.excerpt?, verdict.line?);
         let excerpt = self.excerpts.get(number.checked_sub(1)?)?;
         let is_sent = excerpt.lines.iter().any(|(sent, _)| *sent == line);
@@ -172,7 +177,7 @@ impl SentClaim {
     }
 }
 
-/// Returns the room of each of several needs: nobody gets more than is needed, and what is left is shared.
+/// Divides `room` among needs: none gets more than it needs, and the rest is shared.
 fn share_room(needs: &[usize], room: usize) -> Vec<usize> {
     let mut by_need: Vec<usize> = (0..needs.len()).collect();
     by_need.sort_by_key(|at| needs.get(*at));
@@ -188,11 +193,11 @@ fn share_room(needs: &[usize], room: usize) -> Vec<usize> {
 }
 
 fn claim_bytes(claim: &Claim) -> usize {
-    claim.bytes() + DELIMITER_BYTES * (claim.excerpts.len() + 1)
+    claim.max_byte_len() + DELIMITER_BYTES * (claim.excerpts.len() + 1)
 }
 
-/// Cuts a claim to `room` bytes: first its excerpts, as far as the sentence leaves room.
-fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<Excerpt>) {
+/// Shortens a claim to `room` bytes: the sentence to about a third, the excerpts to the rest.
+fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<CitedExcerpt>) {
     if claim_bytes(claim) <= room {
         return (claim.sentence.clone(), claim.excerpts.clone());
     }
@@ -204,17 +209,17 @@ fn fit_claim(claim: &Claim, room: usize) -> (String, Vec<Excerpt>) {
     }
     let rest = room.saturating_sub(sentence.len() + DELIMITER_BYTES);
     let needs: Vec<usize> =
-        claim.excerpts.iter().map(|excerpt| excerpt.bytes() + DELIMITER_BYTES).collect();
+        claim.excerpts.iter().map(|excerpt| excerpt.byte_len() + DELIMITER_BYTES).collect();
     let rooms = share_room(&needs, rest);
-    let shorten = |(excerpt, room): (&Excerpt, usize)| {
-        excerpt.shorten(&claim.sentence, room.saturating_sub(DELIMITER_BYTES))
+    let shorten = |(excerpt, room): (&CitedExcerpt, usize)| {
+        excerpt.shorten_to_fit(&claim.sentence, room.saturating_sub(DELIMITER_BYTES))
     };
     let excerpts = claim.excerpts.iter().zip(rooms).map(shorten);
     (sentence, excerpts.filter(|excerpt| !excerpt.lines.is_empty()).collect())
 }
 
-fn render_claim(key: &str, number: usize, sentence: &str, excerpts: &[Excerpt]) -> String {
-    // A line of material that held two would be structure.
+fn render_claim(key: &str, number: usize, sentence: &str, excerpts: &[CitedExcerpt]) -> String {
+    // A second line of material could imitate structure.
     let sentence = plain_line(sentence);
     let mut text = format!("{key} sentence {number}\n> {sentence}\n");
     for (at, excerpt) in (1..).zip(excerpts) {

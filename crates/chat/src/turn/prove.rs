@@ -1,5 +1,5 @@
-//! Has a final answer checked: its citations mechanically, its claims by a second reader beside that, and
-//! has the model put right what is wrong, once.
+//! Checks a final answer: citations mechanically and, in parallel, claims by a second reader. The
+//! model corrects mistakes once.
 
 use std::time::Duration;
 
@@ -13,49 +13,49 @@ use tokio::{
 use tracing::{debug, warn};
 use uuid::Uuid;
 
-use super::Runner;
+use super::TurnRunner;
 use crate::{
-    event::{Failure, Usage},
-    heard::Heard,
-    proof::Proof,
+    event::{TokenUsage, TurnFailure},
+    heard::TurnProgress,
+    proof::AnswerCheck,
     reading::{JudgedClaims, ReadingRequest, reply_schema},
 };
 
-/// How long an answer waits for its correction.
+/// Maximum time for the correction of an answer.
 const MAX_CORRECTION: Duration = Duration::from_mins(3);
-/// Longest wait for the second reader: a reply of a few verdicts takes seconds.
+/// Maximum time for the second reader; a reply of a few verdicts takes seconds.
 const MAX_READING: Duration = Duration::from_secs(30);
-/// What the second reader leaves of the turn's time, so that the end of the turn is in time.
+/// Time of the turn reserved for its end after the second reader.
 const READING_MARGIN: Duration = Duration::from_secs(1);
 /// Reasoning effort of the second reader.
 const READING_EFFORT: &str = "low";
 
-/// A final answer that was checked.
-pub(super) struct Proved {
-    /// Its place among the segments.
+/// A checked final answer.
+pub(super) struct CheckedAnswer {
+    /// Position among the segments.
     pub(super) place: usize,
-    pub(super) proof: Proof,
-    /// Whether the caller has it as the model wrote it.
+    pub(super) proof: AnswerCheck,
+    /// True if the caller has received the unchanged text.
     pub(super) is_reported: bool,
 }
 
-/// What the second reader found, and the tokens that it spent.
-type Read = (Option<JudgedClaims>, Option<Usage>);
+/// Claims with verdicts, and the tokens of the second reader.
+type ClaimReading = (Option<JudgedClaims>, Option<TokenUsage>);
 
-impl Runner<'_> {
-    /// Checks the final answer, and has the model put right what is wrong, once. Returns the answer that
-    /// counts; nothing if it could not be checked.
-    pub(super) async fn prove(
+impl TurnRunner<'_> {
+    /// Checks the final answer and has the model correct it once. Returns the better answer; `None`
+    /// if it could not be checked.
+    pub(super) async fn check_and_correct(
         &self,
         (place, text): (usize, String),
-        heard: &mut Heard,
+        heard: &mut TurnProgress,
         deadline: Instant,
-    ) -> Option<Proved> {
-        let proof = self.check(text, None, heard, deadline).await?;
-        // One after which something else came was reported with that.
+    ) -> Option<CheckedAnswer> {
+        let proof = self.check_answer(text, None, heard, deadline).await?;
+        // A message followed by other events has already been reported.
         let is_reported = heard.held.take().is_none();
-        let Some(request) = proof.request() else {
-            return Some(Proved { place, proof, is_reported });
+        let Some(request) = proof.build_correction_request() else {
+            return Some(CheckedAnswer { place, proof, is_reported });
         };
         let all = heard.assembly.len();
         let until = deadline.min(Instant::now() + MAX_CORRECTION);
@@ -64,40 +64,41 @@ impl Runner<'_> {
             warn!(conversation.id = %self.conversation, failure.message, "answer not put right");
         }
         heard.held = None;
-        let corrected = match heard.assembly.answer() {
-            // What a turn that failed has said may be half of an answer.
+        let corrected = match heard.assembly.last_answer() {
+            // The text of a failed turn may be incomplete.
             Some((other, text)) if failure.is_none() && other > place => {
-                let corrected = self.check(text, proof.claims(), heard, deadline).await;
+                let corrected = self.check_answer(text, proof.claims(), heard, deadline).await;
                 corrected.map(|corrected| (other, corrected))
             }
             _ => None,
         };
-        let better =
-            |(other, corrected): (usize, Proof)| Some((other, corrected.if_better_than(&proof)?));
+        let better = |(other, corrected): (usize, AnswerCheck)| {
+            Some((other, corrected.if_better_than(&proof)?))
+        };
         if let Some((other, proof)) = corrected.and_then(better) {
-            // What was said between them speaks of the correction.
+            // The messages between the two answers are about the correction.
             heard.assembly.forget_answers(place..other);
-            let (place, _) = heard.assembly.answer()?;
-            return Some(Proved { place, proof, is_reported: false });
+            let (place, _) = heard.assembly.last_answer()?;
+            return Some(CheckedAnswer { place, proof, is_reported: false });
         }
         heard.assembly.truncate(all);
-        Some(Proved { place, proof, is_reported })
+        Some(CheckedAnswer { place, proof, is_reported })
     }
 
-    /// Checks an answer: what it cites, and beside that what it claims. `former` are the claims of the
-    /// answer that it corrects.
-    async fn check(
+    /// Checks the citations of an answer and, in parallel, its claims. `former` has the claims of
+    /// the answer that it corrects.
+    async fn check_answer(
         &self,
         text: String,
         former: Option<&JudgedClaims>,
-        heard: &mut Heard,
+        heard: &mut TurnProgress,
         deadline: Instant,
-    ) -> Option<Proof> {
+    ) -> Option<AnswerCheck> {
         let reader = self.begin_reading(&text, former);
         let (found, claims) = oneshot::channel();
         let found = self.reader.is_some().then_some(found);
         let scope = LookupScope { within: self.within, shown: heard.assembly.shown_files() };
-        let checking = self.chat.checker.check_beside(&text, &scope, found);
+        let checking = self.chat.checker.check_text_with_claims(&text, &scope, found);
         let reading = self.read_claims(reader, claims, former, deadline);
         let checked = self.unless_stopped(deadline, join(checking, reading)).await;
         let Ok((report, (claims, usage))) = checked else { return None };
@@ -105,7 +106,7 @@ impl Runner<'_> {
             heard.assembly.add_usage(usage);
         }
         match report {
-            Ok(report) => Some(Proof::new(text, report, claims)),
+            Ok(report) => Some(AnswerCheck::new(text, report, claims)),
             Err(error) => {
                 warn!(conversation.id = %self.conversation, %error, "citations not checked");
                 None
@@ -113,32 +114,34 @@ impl Runner<'_> {
         }
     }
 
-    /// Begins to open the reader's thread, before it is known what there is to read: not for a text that
-    /// cites nothing, nor for a correction of one in which nothing was contradicted.
+    /// Starts to open the reader's thread before the claims are known.
+    ///
+    /// Returns `None` for a text without citations, and for the correction of an answer without
+    /// contradictions.
     fn begin_reading(&self, text: &str, former: Option<&JudgedClaims>) -> Option<EphemeralThread> {
         let opening = self.reader.clone()?;
         let is_needed = match former {
             Some(former) => former.contradictions().next().is_some(),
-            None => !codeinfo_citations::citations(text).is_empty(),
+            None => !codeinfo_citations::find_citations(text).is_empty(),
         };
         is_needed.then(|| self.chat.codex.open_ephemeral(opening))
     }
 
-    /// Waits for the claims, and has them read. Whatever fails leaves them open.
+    /// Waits for the claims and has them read. Claims stay open on failure.
     async fn read_claims(
         &self,
         reader: Option<EphemeralThread>,
         claims: oneshot::Receiver<Vec<Claim>>,
         former: Option<&JudgedClaims>,
         deadline: Instant,
-    ) -> Read {
+    ) -> ClaimReading {
         let claims = claims.await.unwrap_or_default();
         if claims.is_empty() {
             return (None, None);
         }
         let everything = (0..claims.len()).collect();
         let (mut judged, places) = match former {
-            Some(former) => JudgedClaims::correct(former, claims),
+            Some(former) => JudgedClaims::from_correction(former, claims),
             None => (JudgedClaims::new(claims), everything),
         };
         let key = Uuid::new_v4().simple().to_string();
@@ -146,7 +149,8 @@ impl Runner<'_> {
         let (Some(reader), Some(request)) = (reader, request) else { return (Some(judged), None) };
         let (text, schema) = (request.text().to_owned(), reply_schema());
         debug!(conversation.id = %self.conversation, request.bytes = text.len(), "claims read");
-        let asking = reader.ask(EphemeralQuestion { text, schema, effort: READING_EFFORT });
+        let asking =
+            reader.ask_question(EphemeralQuestion { text, schema, effort: READING_EFFORT });
         let until = (Instant::now() + MAX_READING).min(deadline - READING_MARGIN);
         let reply = match timeout_at(until, asking).await {
             Ok(Ok(reply)) => reply,
@@ -165,19 +169,19 @@ impl Runner<'_> {
         (Some(judged), reply.usage)
     }
 
-    /// Asks the model in the same thread; returns why it gave no answer.
+    /// Asks the model in the same thread. Returns the failure, if any.
     async fn ask_again(
         &self,
         request: &str,
-        heard: &mut Heard,
+        heard: &mut TurnProgress,
         deadline: Instant,
-    ) -> Option<Failure> {
+    ) -> Option<TurnFailure> {
         let opening = async {
-            let thread = self.chat.codex.open(self.reopening.clone()).await?;
-            thread.run(request, self.effort.clone()).await
+            let thread = self.chat.codex.open_thread(self.reopening.clone()).await?;
+            thread.run_turn(request, self.effort.clone()).await
         };
         match opening.await {
-            Ok(running) => self.follow(running, heard, deadline).await,
+            Ok(running) => self.follow_events(running, heard, deadline).await,
             Err(error) => Some(self.not_started(&error).await),
         }
     }

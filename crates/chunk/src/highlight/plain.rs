@@ -1,81 +1,82 @@
-//! Marks a text of which no parser is there: comments, text in quotes, numbers, and the words that definitions
-//! start with.
+//! Classifies text without a parser: comments, strings, numbers and the keywords of definitions.
 
 use codeinfo_lang::{
-    Language, Reader,
-    language::Kind,
-    layout::{CONTROL, Layout},
+    Language, StructureReader,
+    language::LanguageKind,
+    layout::{CONTROL, LayoutRules},
 };
 
-use super::{Class, Paint};
+use super::{ByteClasses, HighlightClass};
 
-/// Marks what of the text is in the lines.
-pub(super) fn paint(language: &Language, text: &str, paint: &mut Paint) {
+/// Sets the classes of the text in `paint`.
+pub(super) fn paint_plain_text(language: &Language, text: &str, paint: &mut ByteClasses) {
     let layout = match language.reader {
-        Reader::Layout(layout) | Reader::Page { layout, .. } => Some(layout),
+        StructureReader::Layout(layout) | StructureReader::Page { layout, .. } => Some(layout),
         _ => None,
     };
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let (bytes, class) = next(language, layout, (before, rest));
+        let (bytes, class) = read_token(language, layout, before, rest);
         if class.is_some() {
-            paint.fill(at..at + bytes, class);
+            paint.set_class(at..at + bytes, class);
         }
         at += bytes;
     }
 }
 
-/// Returns how many bytes belong together at the start of `rest`, at least one character, and what they are.
-fn next(
+/// Returns the length in bytes of the token at the start of `rest`, at least one character, and its
+/// class. `before` is the character before it.
+fn read_token(
     language: &Language,
-    layout: Option<&Layout>,
-    (before, rest): (Option<char>, &str),
-) -> (usize, Option<Class>) {
+    layout: Option<&LayoutRules>,
+    before: Option<char>,
+    rest: &str,
+) -> (usize, Option<HighlightClass>) {
     for (start, end) in language.comments.block {
         if let Some(inside) = rest.strip_prefix(start) {
             let bytes = inside.find(end).map_or(rest.len(), |at| start.len() + at + end.len());
-            return (bytes, Some(Class::Comment));
+            return (bytes, Some(HighlightClass::Comment));
         }
     }
-    // Not in the middle of a word or an address.
+    // Marks inside a word or an address start no comment.
     let is_apart = before.is_none_or(|c| !c.is_alphanumeric() && !":$&\\".contains(c));
     if is_apart && language.comments.line.iter().any(|mark| rest.starts_with(mark)) {
-        return (rest.find('\n').unwrap_or(rest.len()), Some(Class::Comment));
+        return (rest.find('\n').unwrap_or(rest.len()), Some(HighlightClass::Comment));
     }
     let first = rest.chars().next().unwrap_or_default();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let is_apostrophe = || first == '\'' && before.is_some_and(char::is_alphanumeric);
-    if matches!(first, '"' | '\'') && language.kind != Kind::Page && !is_apostrophe() {
-        return quoted(rest, first);
+    if matches!(first, '"' | '\'') && language.kind != LanguageKind::Page && !is_apostrophe() {
+        return read_quoted(rest, first);
     }
     if !is_word(first) {
         return (first.len_utf8(), None);
     }
     if first.is_ascii_digit() {
         let bytes = rest.find(|c| !is_word(c) && c != '.').unwrap_or(rest.len());
-        return (bytes, Some(Class::Number));
+        return (bytes, Some(HighlightClass::Number));
     }
     let bytes = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
     let word = rest.get(..bytes).unwrap_or_default();
     let is_keyword = layout.is_some_and(|layout| {
         CONTROL.contains(&word)
             || layout.modifiers.contains(&word)
-            || layout.words.iter().any(|one| one.text == word)
+            || layout.words.iter().any(|keyword| keyword.text == word)
     });
-    (bytes, is_keyword.then_some(Class::Keyword))
+    (bytes, is_keyword.then_some(HighlightClass::Keyword))
 }
 
-/// Returns the bytes of a text in quotes; where no other ends it in its line, all of that, unmarked, so that no line
-/// is read again and again.
-fn quoted(rest: &str, quote: char) -> (usize, Option<Class>) {
+/// Reads a string in quotes. Without a closing quote on the line, returns the rest of the line
+/// without a class, so that no line is read repeatedly.
+fn read_quoted(rest: &str, quote: char) -> (usize, Option<HighlightClass>) {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
         match c {
             '\n' => return (at, None),
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
-            _ if c == quote => return (at + c.len_utf8(), Some(Class::String)),
+            _ if c == quote => return (at + c.len_utf8(), Some(HighlightClass::String)),
             _ => {}
         }
     }

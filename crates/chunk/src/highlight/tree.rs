@@ -1,11 +1,13 @@
-//! Marks a text by its syntax tree. Grammars name their nodes alike: what a node is follows from words in the
-//! name of its kind, from its field, and from the nodes around it.
+//! Classifies a text by its syntax tree.
+//!
+//! Grammars name their nodes alike: the class of a node follows from words in the name of its kind,
+//! from its field and from the nodes around it.
 
 use tree_sitter::{Node, Tree};
 
-use super::{Class, Paint};
+use super::{ByteClasses, HighlightClass};
 
-/// Kinds whose whole text is an attribute of what follows.
+/// Kinds of nodes that are an attribute with all their text.
 const ATTRIBUTES: &[&str] = &[
     "annotation",
     "attribute_item",
@@ -14,7 +16,7 @@ const ATTRIBUTES: &[&str] = &[
     "inner_attribute_item",
     "marker_annotation",
 ];
-/// Words in the names of kinds of text in quotes, and of what is code again within.
+/// Words in the kind names of strings; then of code inside strings.
 const STRINGS: &[&str] =
     &["string", "char_literal", "character_literal", "rune_literal", "heredoc", "regex"];
 const WITHIN_STRINGS: &[&str] = &["interpolation", "substitution", "expansion"];
@@ -22,144 +24,157 @@ const NUMBERS: &[&str] =
     &["integer", "float", "number", "int_literal", "real_literal", "imaginary"];
 const CONSTANTS: &[&str] = &["boolean", "true", "false", "null", "nil", "none", "undefined"];
 const TYPES: &[&str] = &["type_identifier", "primitive_type", "predefined_type", "builtin_type"];
-/// Words in the names of kinds that define a function, and that call one.
+/// Words in the kind names of nodes that define a function; then of those that call one.
 const DEFINERS: &[&str] = &["function", "method", "macro_definition", "constructor"];
 const CALLS: &[&str] = &["call", "invocation", "generic_function"];
 
-/// A node around the one that is looked at.
-struct Around<'a> {
+/// A node around the current one.
+struct AncestorNode<'a> {
     kind: &'a str,
     field: Option<&'a str>,
-    /// What its text is where no node in it says more.
-    class: Option<Class>,
+    /// Class of its text where no inner node has a class.
+    class: Option<HighlightClass>,
 }
 
-/// What a node says of its text.
-enum Found {
-    /// All of it is that, whatever is in it.
-    Whole(Class),
-    /// It is that where nothing in it says more.
-    Inside(Option<Class>),
+/// Class that a node gives to its text.
+enum NodeClass {
+    /// Applies to all of the text.
+    Whole(HighlightClass),
+    /// Applies where no inner node has a class.
+    Inside(Option<HighlightClass>),
 }
 
-/// Marks what of the tree is in the lines. Each byte is filled once, by the innermost node that has it, so that
-/// nested strings cost no more than others.
-pub(super) fn paint(tree: &Tree, text: &str, paint: &mut Paint) {
+/// Sets the classes of the tree in `paint`. Each byte is filled once, by its innermost node, so
+/// that nested strings cost no more than others.
+pub(super) fn paint_tree(tree: &Tree, text: &str, paint: &mut ByteClasses) {
     let mut cursor = tree.walk();
-    let mut around: Vec<Around<'_>> = Vec::new();
-    // Up to here all is filled.
+    let mut around: Vec<AncestorNode<'_>> = Vec::new();
+    // All bytes before `at` are filled.
     let mut at = 0;
     loop {
-        let (node, field) = (cursor.node(), cursor.field_name());
+        let node = cursor.node();
+        let field = cursor.field_name();
         let bytes = node.byte_range();
         let outer = around.last().and_then(|around| around.class);
-        paint.fill(at..bytes.start, outer);
+        paint.set_class(at..bytes.start, outer);
         at = at.max(bytes.start);
-        let found = if paint.sees(&bytes) {
-            look(node, field, (&around, text))
+        let found = if paint.overlaps_range(&bytes) {
+            classify_node(node, field, &around, text)
         } else {
-            // Nothing of it is seen.
-            Found::Whole(Class::Comment)
+            // The node lies outside the lines, so the class does not matter.
+            NodeClass::Whole(HighlightClass::Comment)
         };
         let class = match found {
-            Found::Whole(class) => Some(class),
-            Found::Inside(class) => {
+            NodeClass::Whole(class) => Some(class),
+            NodeClass::Inside(class) => {
                 if cursor.goto_first_child() {
-                    around.push(Around { kind: node.kind(), field, class });
+                    around.push(AncestorNode { kind: node.kind(), field, class });
                     continue;
                 }
                 class
             }
         };
-        paint.fill(at..bytes.end, class);
+        paint.set_class(at..bytes.end, class);
         at = at.max(bytes.end);
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return;
             }
             let end = cursor.node().end_byte();
-            paint.fill(at..end, around.pop().and_then(|around| around.class));
+            paint.set_class(at..end, around.pop().and_then(|around| around.class));
             at = at.max(end);
         }
     }
 }
 
-/// Returns what a node says of its text.
-fn look(node: Node<'_>, field: Option<&str>, (around, text): (&[Around<'_>], &str)) -> Found {
+/// Returns the class that a node gives to its text.
+fn classify_node(
+    node: Node<'_>,
+    field: Option<&str>,
+    around: &[AncestorNode<'_>],
+    text: &str,
+) -> NodeClass {
     let kind = node.kind();
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     let outer = around.last().and_then(|around| around.class);
     if !node.is_named() {
         let is_word = kind.trim_start_matches(['#', '@']).starts_with(char::is_alphabetic);
-        let class = if is_word && node.child_count() == 0 { Some(Class::Keyword) } else { outer };
-        return Found::Inside(class);
+        let class =
+            if is_word && node.child_count() == 0 { Some(HighlightClass::Keyword) } else { outer };
+        return NodeClass::Inside(class);
     }
     if kind.contains("comment") {
-        return Found::Whole(Class::Comment);
+        return NodeClass::Whole(HighlightClass::Comment);
     }
-    Found::Inside(if has(WITHIN_STRINGS) {
+    NodeClass::Inside(if has(WITHIN_STRINGS) {
         None
     } else if has(STRINGS) {
-        Some(Class::String)
+        Some(HighlightClass::String)
     } else if ATTRIBUTES.contains(&kind) {
-        Some(Class::Attribute)
+        Some(HighlightClass::Attribute)
     } else if node.child_count() == 0 {
-        leaf(kind, field, around, text.get(node.byte_range()).unwrap_or_default()).or(outer)
+        classify_leaf(kind, field, around, text.get(node.byte_range()).unwrap_or_default())
+            .or(outer)
     } else {
         outer
     })
 }
 
-/// Returns what a word is.
-fn leaf(kind: &str, field: Option<&str>, around: &[Around<'_>], word: &str) -> Option<Class> {
+/// Returns the class of a node without children.
+fn classify_leaf(
+    kind: &str,
+    field: Option<&str>,
+    around: &[AncestorNode<'_>],
+    word: &str,
+) -> Option<HighlightClass> {
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     let is_word = word.starts_with(|c: char| c.is_alphabetic());
     if has(NUMBERS) {
-        Some(Class::Number)
+        Some(HighlightClass::Number)
     } else if has(TYPES) {
-        Some(Class::Type)
+        Some(HighlightClass::Type)
     } else if CONSTANTS.iter().any(|constant| kind.starts_with(constant)) {
-        Some(Class::Constant)
+        Some(HighlightClass::Constant)
     } else if kind == word
         || is_word && (kind.ends_with("_specifier") || kind.ends_with("_modifier"))
     {
-        Some(Class::Keyword)
+        Some(HighlightClass::Keyword)
     } else if is_function(field, around) {
-        Some(Class::Function)
+        Some(HighlightClass::Function)
     } else if kind.contains("identifier") || kind == "constant" || kind == "name" {
-        cased(word)
+        classify_by_case(word)
     } else {
         None
     }
 }
 
-/// Whether a name is that of a function, where it is defined or called.
-fn is_function(field: Option<&str>, around: &[Around<'_>]) -> bool {
+/// Returns true if a name is that of a function, in its definition or a call.
+fn is_function(field: Option<&str>, around: &[AncestorNode<'_>]) -> bool {
     let Some((parent, above)) = around.split_last() else { return false };
     let is = |kind: &str, words: &[&str]| words.iter().any(|word| kind.contains(word));
-    let field = field.unwrap_or_default();
+    let role = field.unwrap_or_default();
     if is(parent.kind, CALLS) {
-        return matches!(field, "function" | "macro" | "method" | "name");
+        return matches!(role, "function" | "macro" | "method" | "name");
     }
     if is(parent.kind, DEFINERS) {
-        return matches!(field, "name" | "declarator");
+        return matches!(role, "name" | "declarator");
     }
-    // The last part of `a.b()`, and the word of a command.
-    let is_called = |around: &Around<'_>| {
+    // The last part of `a.b()`, and the name of a command.
+    let is_called = |around: &AncestorNode<'_>| {
         is(around.kind, CALLS) && matches!(parent.field, Some("function" | "macro"))
     };
     parent.kind == "command_name"
-        || matches!(field, "attribute" | "field" | "name" | "property")
+        || matches!(role, "attribute" | "field" | "name" | "property")
             && above.last().is_some_and(is_called)
 }
 
-/// Returns what a name is by its letters: types begin with a capital, constants have no others.
-fn cased(name: &str) -> Option<Class> {
+/// Classifies a name by its letters: a type begins with a capital, a constant has only capitals.
+fn classify_by_case(name: &str) -> Option<HighlightClass> {
     let starts_large = name.starts_with(char::is_uppercase);
     let has_small = name.contains(char::is_lowercase);
     match (starts_large, has_small) {
-        (true, true) => Some(Class::Type),
-        (true, false) if name.len() > 1 => Some(Class::Constant),
+        (true, true) => Some(HighlightClass::Type),
+        (true, false) if name.len() > 1 => Some(HighlightClass::Constant),
         _ => None,
     }
 }

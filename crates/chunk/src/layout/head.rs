@@ -1,21 +1,21 @@
 //! Recognises the first line of a definition by its words.
 
 use codeinfo_lang::{
-    grammar::Construct,
-    layout::{CONTROL, Layout, Naming, Style},
+    grammar::ConstructKind,
+    layout::{CONTROL, DefinitionStyle, KeywordNaming, LayoutRules},
 };
 
-use crate::symbol::tidy;
+use crate::symbol::tidy_name;
 
-/// No more of a line is read.
+/// Maximum bytes of a line that are read.
 const MAX_BYTES: usize = 400;
-/// No more words and attributes are skipped on the way to the word of a definition.
+/// Maximum modifiers and attributes that are skipped before the keyword of a definition.
 const MAX_WORDS: usize = 12;
 
-/// Where a line stands.
+/// Kind of the definition around a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In no definition.
+pub(super) enum EnclosingScope {
+    /// Outside every definition.
     Outside,
     /// Among the members of a type or section.
     Type,
@@ -25,72 +25,90 @@ pub(super) enum Place {
 
 /// A definition that starts on a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) construct: Construct,
+pub(super) struct DefinitionHead {
+    pub(super) construct: ConstructKind,
     pub(super) name: String,
-    /// What is defined here, if anything: the name without what stands around it.
+    /// The defined name without the words around it; `None` if the line defines nothing.
     pub(super) defines: Option<String>,
 }
 
-/// Reads a line, without its indentation, as the first line of a definition.
-pub(super) fn head(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<Head> {
+/// Parses a line, without its indentation, as the first line of a definition.
+pub(super) fn parse_head(
+    layout: &LayoutRules,
+    line: &str,
+    place: EnclosingScope,
+    has_body: bool,
+) -> Option<DefinitionHead> {
     let line = line.get(..line.floor_char_boundary(MAX_BYTES))?.trim_end();
-    if let Some(head) = worded(layout, line, place, has_body) {
+    if let Some(head) = parse_worded_head(layout, line, place, has_body) {
         return Some(head);
     }
-    let is_member = place != Place::Code;
+    let is_member = place != EnclosingScope::Code;
     let (construct, name) = match layout.shows {
-        Style::Calls if is_member && has_body => (Construct::Definition, called(line)?),
-        Style::Assigned if has_body => (Construct::Definition, assigned(line)?),
-        Style::Equations if is_member => (Construct::Definition, equated(line, has_body)?),
-        Style::Keys if has_body => (Construct::Container, key(line)?),
-        Style::Selectors if has_body && place != Place::Code => {
-            (Construct::Container, selector(line)?)
+        DefinitionStyle::Calls if is_member && has_body => {
+            (ConstructKind::Definition, parse_method_name(line)?)
         }
-        Style::Targets if is_member && has_body => (Construct::Definition, target(line)?),
-        Style::Lists(words) => (Construct::Definition, listed(line, words)?),
+        DefinitionStyle::Assigned if has_body => {
+            (ConstructKind::Definition, parse_assigned_name(line)?)
+        }
+        DefinitionStyle::Equations if is_member => {
+            (ConstructKind::Definition, parse_equation_name(line, has_body)?)
+        }
+        DefinitionStyle::Keys if has_body => (ConstructKind::Container, parse_key(line)?),
+        DefinitionStyle::Selectors if has_body && place != EnclosingScope::Code => {
+            (ConstructKind::Container, parse_selector(line)?)
+        }
+        DefinitionStyle::Targets if is_member && has_body => {
+            (ConstructKind::Definition, parse_target(line)?)
+        }
+        DefinitionStyle::Lists(words) => (ConstructKind::Definition, parse_lisp_name(line, words)?),
         _ => return None,
     };
-    let name = tidy(&name)?;
-    Some(Head { construct, defines: Some(name.clone()), name })
+    let name = tidy_name(&name)?;
+    Some(DefinitionHead { construct, defines: Some(name.clone()), name })
 }
 
-/// A definition that a word starts, after attributes and modifiers.
-fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<Head> {
+/// Parses a definition that a keyword starts, after attributes and modifiers.
+fn parse_worded_head(
+    layout: &LayoutRules,
+    line: &str,
+    place: EnclosingScope,
+    has_body: bool,
+) -> Option<DefinitionHead> {
     if layout.words.is_empty() {
         return None;
     }
     let mut rest = line;
     for _ in 0..MAX_WORDS {
         rest = rest.trim_start();
-        if let Some(after) = attribute(rest) {
+        if let Some(after) = skip_attribute(rest) {
             rest = after;
             continue;
         }
-        let (word, after) = word(rest);
+        let (word, after) = split_word(rest);
         if let Some(found) = layout.words.iter().find(|known| known.text == word) {
             if is_chained(layout, after) {
                 rest = after;
                 continue;
             }
             let is_empty =
-                found.construct == Construct::Container && !has_body && line.ends_with(';');
-            let is_local = found.construct == Construct::Value && place == Place::Code;
+                found.construct == ConstructKind::Container && !has_body && line.ends_with(';');
+            let is_local = found.construct == ConstructKind::Value && place == EnclosingScope::Code;
             if is_empty || is_local {
                 return None;
             }
             let name = match found.naming {
-                Naming::Next => next(layout, after),
-                Naming::Itself => Some(word.to_owned()),
-                Naming::Rest => rest_of(after),
+                KeywordNaming::Next => parse_next_name(layout, after),
+                KeywordNaming::Itself => Some(word.to_owned()),
+                KeywordNaming::Rest => rest_of(after),
             };
-            let name = tidy(&name?)?;
+            let name = tidy_name(&name?)?;
             let defines = match found.naming {
                 _ if !found.defines => None,
-                Naming::Next | Naming::Itself => Some(name.clone()),
-                Naming::Rest => name.split_whitespace().next().map(str::to_owned),
+                KeywordNaming::Next | KeywordNaming::Itself => Some(name.clone()),
+                KeywordNaming::Rest => name.split_whitespace().next().map(str::to_owned),
             };
-            return Some(Head { construct: found.construct, name, defines });
+            return Some(DefinitionHead { construct: found.construct, name, defines });
         }
         if word.is_empty() || !layout.modifiers.contains(&word) {
             return None;
@@ -100,8 +118,8 @@ fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<H
     None
 }
 
-/// `@Name.part(arguments)` or `#[name]`, if it ends on the line.
-fn attribute(text: &str) -> Option<&str> {
+/// Skips `@Name.part(arguments)`, or `#[name]` if it ends on the line.
+fn skip_attribute(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("#[") {
         return rest.split_once(']').map(|(_, after)| after);
     }
@@ -111,20 +129,21 @@ fn attribute(text: &str) -> Option<&str> {
     Some(without_group(rest))
 }
 
-fn word(text: &str) -> (&str, &str) {
+fn split_word(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     text.split_at(end)
 }
 
-/// Whether the next word starts the definition: `class func make()`, `enum class Side`.
-fn is_chained(layout: &Layout, after: &str) -> bool {
+/// Returns true if the next word also starts the definition: `class func make()`, `enum class
+/// Side`.
+fn is_chained(layout: &LayoutRules, after: &str) -> bool {
     let Some(after) = after.strip_prefix(' ') else { return false };
-    let (word, after) = word(after);
+    let (word, after) = split_word(after);
     let is_named = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(is_part));
     is_named && layout.words.iter().any(|known| known.text == word)
 }
 
-/// Drops a group in brackets that a text starts with: `(set)`, `<T: Ord>`, `[this]`.
+/// Drops a bracketed group at the start of a text: `(set)`, `<T: Ord>`, `[this]`.
 fn without_group(text: &str) -> &str {
     let closing = match text.bytes().next() {
         Some(b'(') => ')',
@@ -151,11 +170,11 @@ fn is_part(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '$' | '"' | '\'' | '`')
 }
 
-/// The name after a word: an identifier with dots, strings, or an operator.
-fn next(layout: &Layout, text: &str) -> Option<String> {
+/// Parses the name after a keyword: an identifier with dots, strings, or an operator.
+fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
     let text = without_group(text.trim_start()).trim_start();
     if text.starts_with(['"', '\'']) {
-        return quoted(text);
+        return join_quoted_names(text);
     }
     if let Some(rest) = text.strip_prefix('`') {
         return rest.split_once('`').map(|(name, _)| name.to_owned());
@@ -175,7 +194,7 @@ fn next(layout: &Layout, text: &str) -> Option<String> {
                 rest = after.get(1..).unwrap_or_default();
                 continue;
             }
-            ':' if layout.shows == Style::Assigned && after.starts_with(is_part) => {
+            ':' if layout.shows == DefinitionStyle::Assigned && after.starts_with(is_part) => {
                 name.push(character);
             }
             '.' | '\'' | '!' | '-' if !name.is_empty() && after.starts_with(is_part) => {
@@ -201,8 +220,8 @@ fn next(layout: &Layout, text: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// `"a" "b"` is `a.b`.
-fn quoted(text: &str) -> Option<String> {
+/// Joins `"a" "b"` to `a.b`.
+fn join_quoted_names(text: &str) -> Option<String> {
     let mut names = Vec::new();
     let mut rest = text.trim_start();
     while let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
@@ -213,45 +232,46 @@ fn quoted(text: &str) -> Option<String> {
     Some(names.join("."))
 }
 
-/// `(Show a) => Pretty (Tree a) where` is `Pretty (Tree a)`.
+/// Reduces `(Show a) => Pretty (Tree a) where` to `Pretty (Tree a)`.
 fn rest_of(text: &str) -> Option<String> {
-    let text = text.split_once("=>").map_or(text, |(_, after)| after);
-    let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| text.find(end));
-    Some(text.get(..end.min().unwrap_or(text.len()))?.trim_end_matches(['{', ':']).to_owned())
+    let head = text.split_once("=>").map_or(text, |(_, after)| after);
+    let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| head.find(end));
+    Some(head.get(..end.min().unwrap_or(head.len()))?.trim_end_matches(['{', ':']).to_owned())
 }
 
-/// `Future<void> open(String path) async {` is `open`.
-fn called(line: &str) -> Option<String> {
+/// Reads `open` from `Future<void> open(String path) async {`.
+fn parse_method_name(line: &str) -> Option<String> {
     let (before, _) = line.split_once('(')?;
     let is_statement = before.contains(['=', ';', '"', '\'']) || line.ends_with([';', ',']);
-    let first = word(line).0;
+    let first = split_word(line).0;
     if is_statement || CONTROL.contains(&first) {
         return None;
     }
-    let before = before.trim_end();
-    let start = before
+    let declaration = before.trim_end();
+    let start = declaration
         .rfind(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '.' | '~'))
         .map_or(0, |at| {
-            at + before.get(at..).map_or(1, |rest| rest.chars().next().map_or(1, char::len_utf8))
+            at + declaration
+                .get(at..)
+                .map_or(1, |rest| rest.chars().next().map_or(1, char::len_utf8))
         });
-    let name = before.get(start..)?;
+    let name = declaration.get(start..)?;
     (!CONTROL.contains(&name)
         && name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '~'))
     .then(|| name.to_owned())
 }
 
-/// `local M.open = function(path)` is `M.open`.
-fn assigned(line: &str) -> Option<String> {
+/// Reads `M.open` from `local M.open = function(path)`.
+fn parse_assigned_name(line: &str) -> Option<String> {
     let at = ["= function", "<- function", "= async function", ": function", "= class"]
         .iter()
         .find_map(|middle| line.find(middle))?;
-    let name = line.get(..at)?.trim();
-    let name = name.rsplit(char::is_whitespace).next()?;
+    let name = line.get(..at)?.trim().rsplit(char::is_whitespace).next()?;
     Some(name.trim_matches(['[', ']', '"', '\'', '.']).to_owned())
 }
 
-/// `open path mode = …` and `open :: Path -> …` are `open`.
-fn equated(line: &str, has_body: bool) -> Option<String> {
+/// Reads `open` from `open path mode = …` and from `open :: Path -> …`.
+fn parse_equation_name(line: &str, has_body: bool) -> Option<String> {
     if let Some(rest) = line.strip_prefix('(') {
         let (name, after) = rest.split_once(')')?;
         let is_operator = !name.contains(|c: char| c.is_alphanumeric() || c.is_whitespace());
@@ -269,14 +289,14 @@ fn equated(line: &str, has_body: bool) -> Option<String> {
         return (after.contains('=')).then(|| second.to_owned());
     }
     let starts = after.is_empty() || after.starts_with([' ', '(', ':']);
-    // An import or a directive has none of these.
+    // An import or a directive has none of these marks.
     let is_equation = ["=", "::", "->"].iter().any(|mark| after.contains(mark));
-    let goes_on = has_body && (after.is_empty() || second.starts_with('|'));
-    (starts && (is_equation || goes_on)).then(|| name.to_owned())
+    let is_continued = has_body && (after.is_empty() || second.starts_with('|'));
+    (starts && (is_equation || is_continued)).then(|| name.to_owned())
 }
 
-/// `"key": {`, `key:` and `- name: text` are `key` and `text`.
-fn key(line: &str) -> Option<String> {
+/// Reads `key` from `"key": {` and `key:`, and `text` from `- name: text`.
+fn parse_key(line: &str) -> Option<String> {
     let (is_item, line) = match line.strip_prefix("- ") {
         Some(item) => (true, item.trim_start()),
         None => (false, line),
@@ -292,28 +312,28 @@ fn key(line: &str) -> Option<String> {
     if is_item {
         let names =
             matches!(key, "name" | "id" | "key" | "title" | "job_name" | "alert" | "record");
-        let value = value.trim().trim_matches(['"', '\'']);
-        return (names && !value.is_empty()).then(|| value.to_owned());
+        let text = value.trim().trim_matches(['"', '\'']);
+        return (names && !text.is_empty()).then(|| text.to_owned());
     }
     (!key.is_empty() && !key.starts_with(['{', '[', '#'])).then(|| key.to_owned())
 }
 
-/// `a:hover, b {` and `a:hover,` are `a:hover`.
-fn selector(line: &str) -> Option<String> {
+/// Reads `a:hover, b` from `a:hover, b {`, and `a:hover` from `a:hover,`.
+fn parse_selector(line: &str) -> Option<String> {
     let name = line.split('{').next()?.trim().trim_end_matches(',');
     let is_statement = name.is_empty() || name.ends_with(';') || name.starts_with('}');
     (!is_statement).then(|| name.to_owned())
 }
 
-/// `build: src/main.c | out` is `build`.
-fn target(line: &str) -> Option<String> {
+/// Reads `build` from `build: src/main.c | out`.
+fn parse_target(line: &str) -> Option<String> {
     let (name, after) = line.split_once(':')?;
     let is_variable = after.starts_with('=') || name.contains('=') || after.starts_with(":=");
     (!is_variable && !name.contains('#')).then(|| name.trim().to_owned())
 }
 
-/// `(defn- name [x]` is `name`.
-fn listed(line: &str, words: &[&str]) -> Option<String> {
+/// Reads `name` from `(defn- name [x]`.
+fn parse_lisp_name(line: &str, words: &[&str]) -> Option<String> {
     let (word, after) = line.strip_prefix('(')?.split_once(char::is_whitespace)?;
     let defines = word.rsplit('/').next().is_some_and(|word| word.starts_with("def"));
     if !defines && !words.contains(&word) {

@@ -1,99 +1,110 @@
-//! How the lines of a text lie: how deep each is, and what belongs to it.
+//! Computes the depth of each line and the lines that belong to it.
 
 use codeinfo_lang::{
-    comment::Comments,
-    layout::{Layout, Style},
+    comment::CommentSyntax,
+    layout::{DefinitionStyle, LayoutRules},
 };
 
-use crate::lines::Lines;
+use crate::lines::LineIndex;
 
-/// No more of a line is searched for comments and strings that start there.
+/// Maximum bytes of a line that are searched for the start of a comment or string.
 const MAX_BYTES: usize = 2000;
-/// Columns that a tab counts.
+/// Columns per tab.
 const TAB: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LayoutLineKind {
     Plain,
-    /// Starts with what ends a block.
+    /// Starts with the end of a block.
     Closing,
     /// A comment or an attribute.
     Lead,
-    /// Within a comment or a string that started on a line above.
+    /// Inside a comment or string that started on a line above.
     Inner,
     Blank,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Row {
-    kind: Kind,
-    /// Twice the columns of indentation, and one more for what goes on with a block at its own
-    /// depth: `} else {`, or an item below its key.
+struct LineShape {
+    kind: LayoutLineKind,
+    /// Twice the columns of indentation, plus one for a line that continues a block at the block's
+    /// own depth: `} else {`, or an item below its key.
     depth: usize,
     /// The last line that belongs to this one.
     last: usize,
 }
 
-/// The shape of a text.
 #[derive(Debug)]
-pub(super) struct Shape {
-    rows: Vec<Row>,
+pub(super) struct TextShape {
+    rows: Vec<LineShape>,
 }
 
-impl Shape {
-    pub(super) fn of(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> Self {
-        let mut rows = rows(layout, comments, lines);
+impl TextShape {
+    pub(super) fn new(
+        layout: &LayoutRules,
+        comments: &CommentSyntax,
+        lines: &LineIndex<'_>,
+    ) -> Self {
+        let mut rows = build_rows(layout, comments, lines);
         settle_leads(&mut rows);
         find_ends(&mut rows);
         Self { rows }
     }
 
-    pub(super) fn kind(&self, line: usize) -> Kind {
-        self.rows.get(line).map_or(Kind::Blank, |row| row.kind)
+    pub(super) fn kind(&self, line: usize) -> LayoutLineKind {
+        self.rows.get(line).map_or(LayoutLineKind::Blank, |row| row.kind)
     }
 
     pub(super) fn depth(&self, line: usize) -> usize {
         self.rows.get(line).map_or(0, |row| row.depth)
     }
 
-    /// The last line that belongs to a line; itself if none does.
-    pub(super) fn last(&self, line: usize) -> usize {
+    /// Returns the last line that belongs to a line, or the line itself.
+    pub(super) fn last_line(&self, line: usize) -> usize {
         self.rows.get(line).map_or(line, |row| row.last.max(line))
     }
 
-    /// The last line of the comment or string that starts on a line.
+    /// Returns the last line of the comment or string that starts on a line.
     pub(super) fn inner_last(&self, line: usize) -> usize {
         let after = self.rows.get(line + 1..).unwrap_or_default();
-        line + after.iter().take_while(|row| row.kind == Kind::Inner).count()
+        line + after.iter().take_while(|row| row.kind == LayoutLineKind::Inner).count()
     }
 }
 
-fn rows(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> Vec<Row> {
+fn build_rows(
+    layout: &LayoutRules,
+    comments: &CommentSyntax,
+    lines: &LineIndex<'_>,
+) -> Vec<LineShape> {
     let mut rows = Vec::with_capacity(lines.count());
     let known = comments.block.iter().chain(layout.spans).copied().collect();
-    let mut spans = Spans { known, lines, unclosed: 0, last: None };
-    // The last byte of the line above that is not blank.
+    let mut spans = SpanTracker { known, lines, unclosed: 0, last: None };
+    // Last byte, without blanks, of the last content line above.
     let mut before = b'\n';
     for line in 0..lines.count() {
         let text = lines.text(line..line + 1);
         if spans.last.is_some_and(|last| line <= last) {
-            rows.push(Row { kind: Kind::Inner, depth: 0, last: line });
+            rows.push(LineShape { kind: LayoutLineKind::Inner, depth: 0, last: line });
             continue;
         }
         let trimmed = text.trim();
         if trimmed.is_empty() {
-            rows.push(Row { kind: Kind::Blank, depth: 0, last: line });
+            rows.push(LineShape { kind: LayoutLineKind::Blank, depth: 0, last: line });
             continue;
         }
-        let (kind, goes_on) = kind(layout, comments, trimmed, before);
-        rows.push(Row { kind, depth: 2 * columns(text) + usize::from(goes_on), last: line });
+        let (kind, goes_on) = classify_line(layout, comments, trimmed, before);
+        rows.push(LineShape {
+            kind,
+            depth: 2 * count_indent_columns(text) + usize::from(goes_on),
+            last: line,
+        });
         spans.start_on(line, text);
         before = trimmed.bytes().last().unwrap_or(b'\n');
     }
     rows
 }
 
-fn columns(text: &str) -> usize {
+fn count_indent_columns(text: &str) -> usize {
     let mut columns = 0;
     for byte in text.bytes() {
         match byte {
@@ -105,57 +116,63 @@ fn columns(text: &str) -> usize {
     columns
 }
 
-/// What a line is, and whether it goes on with a block at its own depth.
-fn kind(layout: &Layout, comments: &Comments, text: &str, before: u8) -> (Kind, bool) {
+/// Returns the kind of a line, and true if it continues a block at the block's own depth.
+fn classify_line(
+    layout: &LayoutRules,
+    comments: &CommentSyntax,
+    text: &str,
+    before: u8,
+) -> (LayoutLineKind, bool) {
     let goes_on = match layout.shows {
-        Style::Keys => text.starts_with("- ") || text == "-",
-        // A selector may be a list over several lines.
-        Style::Selectors => before == b',',
+        DefinitionStyle::Keys => text.starts_with("- ") || text == "-",
+        // A list of selectors may span lines.
+        DefinitionStyle::Selectors => before == b',',
         _ => false,
     };
     if text.starts_with(['}', ')', ']']) || text.starts_with("</") {
-        return (Kind::Closing, true);
+        return (LayoutLineKind::Closing, true);
     }
     let word = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
     if !word.is_empty() && layout.continues.contains(&word) {
         let is_end = text.len() <= word.len() + 2;
-        return (if is_end { Kind::Closing } else { Kind::Plain }, true);
+        return (if is_end { LayoutLineKind::Closing } else { LayoutLineKind::Plain }, true);
     }
-    if text == "{" && layout.shows != Style::Keys {
+    if text == "{" && layout.shows != DefinitionStyle::Keys {
         let is_body = !matches!(before, b',' | b'{' | b'[' | b'(' | b'}' | b';' | b'\n');
-        return (Kind::Plain, is_body);
+        return (LayoutLineKind::Plain, is_body);
     }
-    let is_lead =
-        comments.leads(text) || layout.attributes.iter().any(|lead| text.starts_with(lead));
-    (if is_lead { Kind::Lead } else { Kind::Plain }, goes_on)
+    let is_lead = comments.starts_with_delimiter(text)
+        || layout.attributes.iter().any(|lead| text.starts_with(lead));
+    (if is_lead { LayoutLineKind::Lead } else { LayoutLineKind::Plain }, goes_on)
 }
 
-/// Comments, attributes and compiler directives may stand at any depth: they lie where the next
-/// line does, unless they are deeper.
-fn settle_leads(rows: &mut [Row]) {
+/// Gives each comment, attribute and compiler directive, which may have any indentation, the depth
+/// of the next line, unless its own is deeper.
+fn settle_leads(rows: &mut [LineShape]) {
     let mut next = 0;
     for row in rows.iter_mut().rev() {
         match row.kind {
-            Kind::Blank | Kind::Inner => continue,
-            Kind::Lead => row.depth = row.depth.max(next),
-            Kind::Plain | Kind::Closing => {}
+            LayoutLineKind::Blank | LayoutLineKind::Inner => continue,
+            LayoutLineKind::Lead => row.depth = row.depth.max(next),
+            LayoutLineKind::Plain | LayoutLineKind::Closing => {}
         }
         next = row.depth;
     }
 }
 
-/// Finds the last line of each block: the one before the next line that is not deeper.
-fn find_ends(rows: &mut [Row]) {
+/// Finds the last line of each block: the last content line before the next line that is not
+/// deeper.
+fn find_ends(rows: &mut [LineShape]) {
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut content = 0;
     for line in 0..rows.len() {
         let Some(row) = rows.get(line).copied() else { break };
         match row.kind {
-            Kind::Blank => continue,
-            Kind::Inner => {}
-            Kind::Plain | Kind::Closing | Kind::Lead => {
+            LayoutLineKind::Blank => continue,
+            LayoutLineKind::Inner => {}
+            LayoutLineKind::Plain | LayoutLineKind::Closing | LayoutLineKind::Lead => {
                 while let Some((_, first)) = open.pop_if(|(depth, _)| row.depth <= *depth) {
-                    close(rows, first, content);
+                    close_block(rows, first, content);
                 }
                 open.push((row.depth, line));
             }
@@ -163,36 +180,36 @@ fn find_ends(rows: &mut [Row]) {
         content = line;
     }
     for (_, first) in open {
-        close(rows, first, content);
+        close_block(rows, first, content);
     }
 }
 
-fn close(rows: &mut [Row], first: usize, last: usize) {
+fn close_block(rows: &mut [LineShape], first: usize, last: usize) {
     if let Some(row) = rows.get_mut(first) {
         row.last = last;
     }
 }
 
-/// Follows comments and strings over lines.
-struct Spans<'a> {
-    /// What they begin and end with.
+/// Tracks comments and strings over lines.
+struct SpanTracker<'a> {
+    /// Pairs of opening and closing marks.
     known: Vec<(&'static str, &'static str)>,
-    lines: &'a Lines<'a>,
-    /// Spans, one bit each, that were once found to have no end: looked for once only.
+    lines: &'a LineIndex<'a>,
+    /// One bit per pair whose closing mark is missing, so that it is searched once only.
     unclosed: u32,
-    /// The last line of the span that is open.
+    /// Last line of the open comment or string.
     last: Option<usize>,
 }
 
-impl Spans<'_> {
-    /// Looks for a span that starts on a line and does not end there.
+impl SpanTracker<'_> {
+    /// Finds a comment or string that starts on a line and does not end there.
     fn start_on(&mut self, line: usize, text: &str) {
-        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+        let head = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         let mut from = 0;
-        while let Some((place, opening, closing)) = self.first(text, from) {
+        while let Some((place, opening, closing)) = self.find_first_opening(head, from) {
             let after = place + opening.len();
-            let rest = text.get(after..).unwrap_or_default();
-            if is_quoted(text.get(from..place).unwrap_or_default()) {
+            let rest = head.get(after..).unwrap_or_default();
+            if is_quoted(head.get(from..place).unwrap_or_default()) {
                 from = after;
                 continue;
             }
@@ -210,7 +227,11 @@ impl Spans<'_> {
         }
     }
 
-    fn first(&self, text: &str, from: usize) -> Option<(usize, &'static str, &'static str)> {
+    fn find_first_opening(
+        &self,
+        text: &str,
+        from: usize,
+    ) -> Option<(usize, &'static str, &'static str)> {
         let rest = text.get(from..)?;
         let known = self.known.iter().enumerate();
         known
@@ -227,7 +248,7 @@ impl Spans<'_> {
     }
 }
 
-/// Whether what follows is inside a string or after a line comment.
+/// Returns true if the text after `before` is inside a string or a line comment.
 fn is_quoted(before: &str) -> bool {
     let mut quoted = false;
     let mut bytes = before.bytes().peekable();

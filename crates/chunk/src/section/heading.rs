@@ -1,35 +1,34 @@
-//! Finds the headings of a text: of prose, of configuration files, of pages.
+//! Finds the headings of prose, configuration files and pages.
 
-use codeinfo_lang::language::Headings;
+use codeinfo_lang::language::HeadingStyle;
 
-use crate::{lines::Lines, symbol::tidy};
+use crate::{lines::LineIndex, symbol::tidy_name};
 
-/// No more of a line is read.
+/// Maximum bytes of a line that are read.
 const MAX_BYTES: usize = 400;
-/// Longer lines are text, whatever stands below them.
+/// Maximum bytes of an underlined heading; longer lines are text.
 const MAX_UNDERLINED: usize = 120;
 
 #[derive(Debug)]
-pub(super) struct Heading {
+pub(super) struct SectionHeading {
     pub(super) first: usize,
     pub(super) last: usize,
-    /// 1 is the highest.
+    /// Level, from 1 as the highest.
     pub(super) level: usize,
     pub(super) name: String,
 }
 
-/// Returns the headings, in order.
-pub(super) fn headings(style: Headings, lines: &Lines<'_>) -> Vec<Heading> {
-    let mut scan = Scan { style, lines, underlines: Vec::new(), headings: Vec::new() };
+pub(super) fn find_headings(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<SectionHeading> {
+    let mut scan = HeadingScanner { style, lines, underlines: Vec::new(), headings: Vec::new() };
     let mut fenced: Option<&str> = None;
     for line in front_matter(style, lines)..lines.count() {
-        let text = lines.text(line..line + 1);
-        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
-        if matches!(style, Headings::Markdown | Headings::Asciidoc) {
+        let whole = lines.text(line..line + 1);
+        let text = whole.get(..whole.floor_char_boundary(MAX_BYTES)).unwrap_or(whole);
+        if matches!(style, HeadingStyle::Markdown | HeadingStyle::Asciidoc) {
             let trimmed = text.trim();
-            match (fenced, fence(trimmed)) {
+            match (fenced, parse_fence(trimmed)) {
                 (Some(opening), _) => {
-                    if closes(trimmed, opening) {
+                    if closes_fence(trimmed, opening) {
                         fenced = None;
                     }
                     continue;
@@ -41,81 +40,81 @@ pub(super) fn headings(style: Headings, lines: &Lines<'_>) -> Vec<Heading> {
                 (None, None) => {}
             }
         }
-        scan.line(line, text);
+        scan.scan_line(line, text);
     }
     scan.headings
 }
 
-/// The marks that open a fenced block, if a line does.
-pub(super) fn fence(text: &str) -> Option<&str> {
+/// Returns the marks that open a fenced block.
+pub(super) fn parse_fence(text: &str) -> Option<&str> {
     ['`', '~', '-'].iter().find_map(|mark| {
         let end = text.find(|c| c != *mark).unwrap_or(text.len());
-        let least = if *mark == '-' { 4 } else { 3 };
-        let is_fence = least <= end && (*mark == '~' || !text.get(end..)?.contains(*mark));
-        // Dashes fence only in AsciiDoc, alone on their line; elsewhere they are a rule or underline.
+        let min_marks = if *mark == '-' { 4 } else { 3 };
+        let is_fence = min_marks <= end && (*mark == '~' || !text.get(end..)?.contains(*mark));
+        // Dashes are never a fence here: they are a rule or an underline.
         (is_fence && *mark != '-').then(|| text.get(..end)).flatten()
     })
 }
 
-/// Whether a line closes the fenced block that `opening` opened.
-pub(super) fn closes(text: &str, opening: &str) -> bool {
+/// Returns true if a line closes the fenced block that `opening` opened.
+pub(super) fn closes_fence(text: &str, opening: &str) -> bool {
     let mark = opening.chars().next().unwrap_or('`');
     opening.len() <= text.len() && text.chars().all(|c| c == mark)
 }
 
-/// Lines of the metadata that a page may start with.
-fn front_matter(style: Headings, lines: &Lines<'_>) -> usize {
+/// Returns the number of lines of the metadata at the start of a page.
+fn front_matter(style: HeadingStyle, lines: &LineIndex<'_>) -> usize {
     let is_rule = |line: usize| lines.text(line..line + 1).trim_end() == "---";
-    if style != Headings::Markdown || lines.count() == 0 || !is_rule(0) {
+    if style != HeadingStyle::Markdown || lines.count() == 0 || !is_rule(0) {
         return 0;
     }
     (1..lines.count().min(100)).find(|line| is_rule(*line)).map_or(0, |line| line + 1)
 }
 
-struct Scan<'a> {
-    style: Headings,
-    lines: &'a Lines<'a>,
-    /// Kinds of underline, highest first, and whether the same line stands above the heading.
+struct HeadingScanner<'a> {
+    style: HeadingStyle,
+    lines: &'a LineIndex<'a>,
+    /// Underline marks, highest level first; true if the heading also has an overline.
     underlines: Vec<(char, bool)>,
-    headings: Vec<Heading>,
+    headings: Vec<SectionHeading>,
 }
 
-impl Scan<'_> {
-    fn line(&mut self, line: usize, text: &str) {
+impl HeadingScanner<'_> {
+    fn scan_line(&mut self, line: usize, text: &str) {
         let found = match self.style {
-            Headings::Markdown => {
-                marked(text.trim_start(), '#').or_else(|| self.setext(line, text))
+            HeadingStyle::Markdown => {
+                parse_marked(text.trim_start(), '#').or_else(|| self.parse_setext(line, text))
             }
-            Headings::Underlined => self.underlined(line, text),
-            Headings::Asciidoc => marked(text, '='),
-            Headings::Latex => latex(text.trim_start()),
-            Headings::Tables => table(text),
-            Headings::Stages => stage(text.trim_start()),
-            Headings::Markup => markup(text),
-            Headings::Requests => request(text),
+            HeadingStyle::Underlined => self.parse_underlined(line, text),
+            HeadingStyle::Asciidoc => parse_marked(text, '='),
+            HeadingStyle::Latex => parse_latex(text.trim_start()),
+            HeadingStyle::Tables => parse_table_header(text),
+            HeadingStyle::Stages => parse_build_stage(text.trim_start()),
+            HeadingStyle::Markup => parse_html_heading(text),
+            HeadingStyle::Requests => parse_man_request(text),
         };
         let Some((level, name)) = found else { return };
-        let Some(name) = tidy(&name) else { return };
-        let is_under = matches!(self.style, Headings::Underlined)
-            || (self.style == Headings::Markdown && !text.trim_start().starts_with('#'));
-        let is_over = self.style == Headings::Underlined && self.is_overlined(line);
+        let Some(name) = tidy_name(&name) else { return };
+        let is_under = matches!(self.style, HeadingStyle::Underlined)
+            || (self.style == HeadingStyle::Markdown && !text.trim_start().starts_with('#'));
+        let is_over = self.style == HeadingStyle::Underlined && self.is_overlined(line);
         let above = if is_over { 2 } else { usize::from(is_under) };
         let first = line.saturating_sub(above);
         if self.headings.last().is_none_or(|before| before.last < first) {
-            self.headings.push(Heading { first, last: line, level, name });
+            self.headings.push(SectionHeading { first, last: line, level, name });
         }
     }
 
-    /// The line above one of `===` or `---`, where that line is a paragraph of its own.
-    fn setext(&self, line: usize, text: &str) -> Option<(usize, String)> {
+    /// Returns the level and the line above `===` or `---`, if that line is a paragraph of its own.
+    fn parse_setext(&self, line: usize, text: &str) -> Option<(usize, String)> {
         let mark = text.chars().next().filter(|mark| matches!(mark, '=' | '-'))?;
-        let title = self.title(line, text, mark)?;
+        let title = self.read_title_above(line, text, mark)?;
         Some((if mark == '=' { 1 } else { 2 }, title))
     }
 
-    fn underlined(&mut self, line: usize, text: &str) -> Option<(usize, String)> {
+    fn parse_underlined(&mut self, line: usize, text: &str) -> Option<(usize, String)> {
         let mark = text.chars().next().filter(char::is_ascii_punctuation)?;
-        let title = self.title(line, text, mark)?;
+        let title = self.read_title_above(line, text, mark)?;
         let kind = (mark, self.is_overlined(line));
         let known = self.underlines.iter().position(|known| *known == kind);
         let place = known.unwrap_or_else(|| {
@@ -125,21 +124,21 @@ impl Scan<'_> {
         Some((place + 1, title))
     }
 
-    /// Whether the line above the title is like the one below it.
+    /// Returns true if the lines above and below the title are equal.
     fn is_overlined(&self, line: usize) -> bool {
         let text = |line: usize| self.lines.text(line..line + 1).trim_end();
         line.checked_sub(2).is_some_and(|over| !text(over).is_empty() && text(over) == text(line))
     }
 
-    fn title(&self, line: usize, text: &str, mark: char) -> Option<String> {
-        let text = text.trim_end();
+    fn read_title_above(&self, line: usize, text: &str, mark: char) -> Option<String> {
+        let underline = text.trim_end();
         let above = line.checked_sub(1)?;
         let title = self.lines.text(above..line).trim();
         let is_alone = above == 0 || {
             let before = self.lines.text(above - 1..above).trim();
             before.is_empty() || before.chars().all(|c| c == mark)
         };
-        let is_rule = 2 < text.len() && text.chars().all(|c| c == mark);
+        let is_rule = 2 < underline.len() && underline.chars().all(|c| c == mark);
         let is_title = title.contains(char::is_alphanumeric)
             && title.len() <= MAX_UNDERLINED
             && !title.starts_with(['|', '>', '-', '*', '#', '+']);
@@ -147,16 +146,16 @@ impl Scan<'_> {
     }
 }
 
-/// `## Usage ##`, with one to six marks.
-fn marked(text: &str, mark: char) -> Option<(usize, String)> {
+/// Parses `## Usage ##`, with one to six marks.
+fn parse_marked(text: &str, mark: char) -> Option<(usize, String)> {
     let level = text.find(|c| c != mark).unwrap_or(text.len());
     let rest = text.get(level..)?;
     let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
     is_heading.then(|| (level, rest.trim().trim_end_matches(mark).to_owned()))
 }
 
-/// `.SH "EXIT STATUS"`, or `.Ss`: a section or a part of one.
-fn request(text: &str) -> Option<(usize, String)> {
+/// Parses `.SH "EXIT STATUS"`, or `.Ss` for a subsection.
+fn parse_man_request(text: &str) -> Option<(usize, String)> {
     let (request, name) = text.strip_prefix('.')?.split_once(char::is_whitespace)?;
     let level = match request {
         "SH" | "Sh" => 1,
@@ -166,25 +165,25 @@ fn request(text: &str) -> Option<(usize, String)> {
     Some((level, name.trim().trim_matches('"').to_owned()))
 }
 
-fn latex(text: &str) -> Option<(usize, String)> {
+fn parse_latex(text: &str) -> Option<(usize, String)> {
     const WORDS: &[&str] = &["part", "chapter", "section", "subsection", "subsubsection"];
     let (word, rest) = text.strip_prefix('\\')?.split_once('{')?;
     let level = WORDS.iter().position(|known| *known == word.trim_end_matches('*'))?;
     Some((level + 1, rest.split('}').next()?.to_owned()))
 }
 
-/// `[a.b]` and `[[a.b]]`.
-fn table(text: &str) -> Option<(usize, String)> {
+/// Parses `[a.b]` and `[[a.b]]`.
+fn parse_table_header(text: &str) -> Option<(usize, String)> {
     let name = text.strip_prefix('[')?;
     let name = name.strip_prefix('[').unwrap_or(name);
     let (name, after) = name.split_once(']')?;
-    let after = after.trim_start_matches(']').trim_start();
-    let is_heading = after.is_empty() || after.starts_with(['#', ';']);
+    let comment = after.trim_start_matches(']').trim_start();
+    let is_heading = comment.is_empty() || comment.starts_with(['#', ';']);
     (is_heading && !name.is_empty()).then(|| (1, name.to_owned()))
 }
 
-/// `FROM rust:1 AS build` is `build`; without a name, the image.
-fn stage(text: &str) -> Option<(usize, String)> {
+/// Reads `build` from `FROM rust:1 AS build`, or the image if the stage has no name.
+fn parse_build_stage(text: &str) -> Option<(usize, String)> {
     let mut words = text.split_whitespace();
     if !words.next()?.eq_ignore_ascii_case("FROM") {
         return None;
@@ -194,8 +193,8 @@ fn stage(text: &str) -> Option<(usize, String)> {
     Some((1, words.next().filter(|_| is_named).unwrap_or(image).to_owned()))
 }
 
-/// `<h2 id="usage">Usage</h2>`, on one line.
-fn markup(text: &str) -> Option<(usize, String)> {
+/// Parses `<h2 id="usage">Usage</h2>` on one line.
+fn parse_html_heading(text: &str) -> Option<(usize, String)> {
     let at = text.find("<h").or_else(|| text.find("<H"))?;
     let rest = text.get(at + 2..)?;
     let level = rest.chars().next()?.to_digit(10).filter(|level| (1..=6).contains(level))?;

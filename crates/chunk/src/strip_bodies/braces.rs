@@ -1,56 +1,65 @@
-//! Bodies in braces, in languages whose comments and strings have braces of their own.
+//! Finds bodies in braces, in languages whose comments and strings may contain braces.
 
 use std::ops::Range;
 
-use codeinfo_lang::grammar::Lexis;
+use codeinfo_lang::grammar::LexicalSyntax;
 
 use super::{
     super::size::WHOLE,
-    fits, insert,
-    scan::{expression, find, guessed, line, quoted, string, template},
+    insert_body, is_small_definition,
+    scan::{
+        find_bytes, guess_length, line_length, quoted_length, regex_length, string_length,
+        template_length,
+    },
 };
 
 /// A brace that is not closed yet.
-struct Block {
+struct OpenBrace {
     at: usize,
-    /// Whether what it holds may be definitions, with names of their own.
+    /// True if it may contain definitions with names of their own.
     is_container: bool,
-    /// What had been read of the statement it is in.
-    before: Statement,
+    /// State of the statement around the brace.
+    before: StatementState,
 }
 
-/// What was read so far of a statement.
+/// A statement read up to the current position.
 #[derive(Clone, Copy, Default)]
-struct Statement {
-    /// Where it starts.
+struct StatementState {
+    /// Byte offset of its start.
     start: usize,
-    /// Where what follows its last brace starts.
+    /// Byte offset after its last brace.
     head: usize,
-    /// Whether its last brace was a container, so that another may follow: `class A<B = {}> {`.
+    /// True if its last brace was a container, so that another may follow: `class A<B = {}> {`.
     is_container: bool,
-    /// How many parentheses and brackets are open.
+    /// Number of open parentheses and brackets.
     depth: usize,
     /// The last byte that is not blank.
     last: Option<u8>,
 }
 
-impl Statement {
-    fn at(start: usize) -> Self {
+impl StatementState {
+    fn new(start: usize) -> Self {
         Self { start, head: start, ..Self::default() }
     }
 }
 
-/// Finds what the largest braces hold that need not be looked into, in order; `containers` are words by
-/// which definitions follow in some. `None` for texts whose braces do not match, and for PHP that may be
-/// anything: outside its tags, and in its longest strings.
-pub(super) fn bodies(lexis: Lexis, containers: &[&str], text: &str) -> Option<Vec<Range<usize>>> {
-    if lexis == Lexis::Php && !is_plain_php(text) {
+/// Finds the contents of the largest braces that the outline does not open, in order. In some
+/// languages, the words `containers` mark braces with definitions.
+///
+/// Returns `None` if the braces do not match, and for PHP with text outside its tags or with
+/// heredocs.
+pub(super) fn find_bodies(
+    lexis: LexicalSyntax,
+    containers: &[&str],
+    text: &str,
+) -> Option<Vec<Range<usize>>> {
+    if lexis == LexicalSyntax::Php && !is_plain_php(text) {
         return None;
     }
     let bytes = text.as_bytes();
     let mut bodies: Vec<Range<usize>> = Vec::new();
-    let mut open: Vec<Block> = Vec::new();
-    let mut statement = Statement::default();
+    let mut open: Vec<OpenBrace> = Vec::new();
+    let mut statement = StatementState::default();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let next = match byte {
@@ -61,42 +70,42 @@ pub(super) fn bodies(lexis: Lexis, containers: &[&str], text: &str) -> Option<Ve
             b'{' => {
                 let head = bytes.get(statement.head..at)?;
                 let is_container = statement.is_container || is_container(lexis, containers, head);
-                open.push(Block { at, is_container, before: statement });
-                statement = Statement::at(next);
+                open.push(OpenBrace { at, is_container, before: statement });
+                statement = StatementState::new(next);
             }
             b'}' => {
-                let Block { at: start, is_container, before } = open.pop()?;
-                if !is_container && fits(bytes.get(before.start..at)?) {
-                    insert(&mut bodies, start + 1..at);
+                let OpenBrace { at: start, is_container, before } = open.pop()?;
+                if !is_container && is_small_definition(bytes.get(before.start..at)?) {
+                    insert_body(&mut bodies, start + 1..at);
                 }
-                let goes_on = match bytes.get(next..)?.trim_ascii_start() {
-                    // Parameters, types and tables go on after their braces.
+                let is_continued = match bytes.get(next..)?.trim_ascii_start() {
+                    // Parameters, types and tables continue after their braces.
                     [b'>' | b',' | b')' | b']' | b'&' | b'|' | b':' | b'=' | b'{', ..] => true,
-                    // An array of what the braces describe; elsewhere an attribute.
-                    [b'[', ..] => lexis == Lexis::Script,
+                    // In scripts, an array of the type in braces; elsewhere an attribute.
+                    [b'[', ..] => lexis == LexicalSyntax::Script,
                     _ => false,
                 };
-                statement = if goes_on {
-                    Statement { head: next, is_container, last: Some(byte), ..before }
+                statement = if is_continued {
+                    StatementState { head: next, is_container, last: Some(byte), ..before }
                 } else {
-                    Statement { depth: before.depth, ..Statement::at(next) }
+                    StatementState { depth: before.depth, ..StatementState::new(next) }
                 };
             }
-            b';' if statement.depth == 0 => statement = Statement::at(next),
+            b';' if statement.depth == 0 => statement = StatementState::new(next),
             b'\n' if statement.ends_here(lexis) => statement.start = next,
-            // A comment or directive that stands before it.
+            // A comment or directive before the statement.
             b'/' | b'#' if at + 1 < next && statement.last.is_none() => {
-                statement = Statement { depth: statement.depth, ..Statement::at(next) };
+                statement = StatementState { depth: statement.depth, ..StatementState::new(next) };
             }
-            _ => statement.read(byte),
+            _ => statement.read_byte(byte),
         }
         at = next;
     }
     open.is_empty().then_some(bodies)
 }
 
-impl Statement {
-    fn read(&mut self, byte: u8) {
+impl StatementState {
+    fn read_byte(&mut self, byte: u8) {
         match byte {
             b'(' | b'[' => self.depth += 1,
             b')' | b']' => self.depth = self.depth.saturating_sub(1),
@@ -107,35 +116,39 @@ impl Statement {
         }
     }
 
-    /// Whether a line that ends here may end it, in languages that need no semicolon.
-    fn ends_here(&self, lexis: Lexis) -> bool {
-        matches!(lexis, Lexis::Go | Lexis::Script) && self.depth == 0 && self.last == Some(b')')
+    /// Returns true if a line end may end the statement, in languages that need no semicolon.
+    fn ends_here(&self, lexis: LexicalSyntax) -> bool {
+        matches!(lexis, LexicalSyntax::Go | LexicalSyntax::Script)
+            && self.depth == 0
+            && self.last == Some(b')')
     }
 }
 
-/// Whether a text is PHP from its first line to its last, without strings that need another reader.
+/// Returns true if a text is PHP from its first line to its last, without heredocs.
 fn is_plain_php(text: &str) -> bool {
     text.starts_with("<?php") && !text.contains("?>") && !text.contains("<<<")
 }
 
-/// Whether what stands before a brace says that definitions follow. A wrong yes costs time only.
-fn is_container(lexis: Lexis, containers: &[&str], head: &[u8]) -> bool {
-    if WHOLE.1 < head.len() {
-        // It is not taken out either way.
+/// Returns true if the text before a brace announces definitions. A false positive only costs time.
+fn is_container(lexis: LexicalSyntax, containers: &[&str], head: &[u8]) -> bool {
+    if WHOLE.bytes < head.len() {
+        // A body this large is never taken out.
         return true;
     }
-    let head = head.trim_ascii_end();
+    let trimmed = head.trim_ascii_end();
     match lexis {
-        // `struct a *f(struct b *c) {` and `struct a b = {` hold none.
-        Lexis::C if head.ends_with(b")") || head.ends_with(b"=") => return false,
-        Lexis::Php if head.ends_with(b"\\") => return true,
+        // `struct a *f(struct b *c) {` and `struct a b = {` contain no definitions.
+        LexicalSyntax::C if trimmed.ends_with(b")") || trimmed.ends_with(b"=") => return false,
+        LexicalSyntax::Php if trimmed.ends_with(b"\\") => return true,
         // Names may be in braces: `let { a, b } = …`.
-        Lexis::Script if ends_with_word(head, &[b"const", b"let", b"var"]) => return true,
+        LexicalSyntax::Script if ends_with_word(trimmed, &[b"const", b"let", b"var"]) => {
+            return true;
+        }
         _ => {}
     }
     let mut found = false;
     let mut before = b' ';
-    let mut rest = head;
+    let mut rest = trimmed;
     while let Some((&first, after)) = rest.split_first() {
         if !is_word(first) {
             (before, rest) = (first, after);
@@ -143,10 +156,10 @@ fn is_container(lexis: Lexis, containers: &[&str], head: &[u8]) -> bool {
         }
         let length = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(length);
-        if lexis == Lexis::Rust && word == b"fn" {
+        if lexis == LexicalSyntax::Rust && word == b"fn" {
             return found;
         }
-        // `Thing.class` names one.
+        // `Thing.class` is an expression.
         found |= before != b'.' && containers.iter().any(|known| known.as_bytes() == word);
         (before, rest) = (b' ', after);
     }
@@ -157,59 +170,66 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || 0x7f < byte
 }
 
-/// Returns where the comment, string or directive that starts at `at` ends, or the next byte if none
-/// does. `None` if it has no end, so that what was taken for its start may not have been one.
-pub(in super::super) fn skip_text(lexis: Lexis, bytes: &[u8], at: usize) -> Option<usize> {
+/// Returns the end of the comment, string or directive that starts at `at`, or the next byte if
+/// none starts there. Returns `None` if it has no end, because its start may have been something
+/// else.
+pub(in super::super) fn skip_text(lexis: LexicalSyntax, bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let before = |back: usize| at.checked_sub(back).and_then(|at| bytes.get(at)).copied();
     let length = match rest {
-        [b'/', b'/', ..] => line(rest),
-        [b'/', b'*', ..] => comment(rest, lexis == Lexis::Rust)?,
-        [b'"', b'"', b'"', ..] if matches!(lexis, Lexis::Java | Lexis::Csharp) => {
+        [b'/', b'/', ..] => line_length(rest),
+        [b'/', b'*', ..] => comment_length(rest, lexis == LexicalSyntax::Rust)?,
+        [b'"', b'"', b'"', ..] if matches!(lexis, LexicalSyntax::Java | LexicalSyntax::Csharp) => {
             let quotes = rest.iter().take_while(|byte| **byte == b'"').count();
-            quotes + find(rest.get(quotes..)?, rest.get(..quotes)?)? + quotes
+            quotes + find_bytes(rest.get(quotes..)?, rest.get(..quotes)?)? + quotes
         }
         [b'"', ..] => match (lexis, before(1)) {
-            (Lexis::Csharp, Some(b'@')) => verbatim(rest)?,
-            (Lexis::Csharp, Some(b'$')) if before(2) == Some(b'@') => verbatim(rest)?,
-            (Lexis::C, Some(b'R')) => {
+            (LexicalSyntax::Csharp, Some(b'@')) => verbatim_length(rest)?,
+            (LexicalSyntax::Csharp, Some(b'$')) if before(2) == Some(b'@') => {
+                verbatim_length(rest)?
+            }
+            (LexicalSyntax::C, Some(b'R')) => {
                 let open = rest.iter().take(18).position(|byte| *byte == b'(')?;
                 let end = [b")", rest.get(1..open)?, b"\""].concat();
-                open + find(rest.get(open..)?, &end)? + end.len()
+                open + find_bytes(rest.get(open..)?, &end)? + end.len()
             }
-            (Lexis::Rust, Some(b'r' | b'#')) => match raw(bytes, at) {
-                Some(end) => find(rest.get(1..)?, &end)? + 1 + end.len(),
-                None => quoted(rest, true)?,
+            (LexicalSyntax::Rust, Some(b'r' | b'#')) => match find_raw_string_end(bytes, at) {
+                Some(end) => find_bytes(rest.get(1..)?, &end)? + 1 + end.len(),
+                None => quoted_length(rest, true)?,
             },
-            (Lexis::Script, _) => guessed(string(rest, false)),
-            (lexis, _) => quoted(rest, matches!(lexis, Lexis::Php | Lexis::Rust))?,
+            (LexicalSyntax::Script, _) => guess_length(string_length(rest, false)),
+            (lexis, _) => {
+                quoted_length(rest, matches!(lexis, LexicalSyntax::Php | LexicalSyntax::Rust))?
+            }
         },
         // A digit separator.
-        [b'\'', ..] if lexis == Lexis::C && before(1).is_some_and(is_word) => 1,
-        [b'\'' | b'`', ..] if lexis == Lexis::Php => quoted(rest, true)?,
-        [b'#', b'[', ..] if lexis == Lexis::Php => 1,
-        [b'#', ..] if lexis == Lexis::Php => line(rest),
-        [b'`', ..] if lexis == Lexis::Script => template(rest)?,
-        // What stands between tags has apostrophes.
-        [b'\'', ..] if lexis == Lexis::Script => guessed(string(rest, false)),
-        [b'/', ..] if lexis == Lexis::Script && may_start(bytes.get(..at)?) => {
-            guessed(expression(rest))
+        [b'\'', ..] if lexis == LexicalSyntax::C && before(1).is_some_and(is_word) => 1,
+        [b'\'' | b'`', ..] if lexis == LexicalSyntax::Php => quoted_length(rest, true)?,
+        [b'#', b'[', ..] if lexis == LexicalSyntax::Php => 1,
+        [b'#', ..] if lexis == LexicalSyntax::Php => line_length(rest),
+        [b'`', ..] if lexis == LexicalSyntax::Script => template_length(rest)?,
+        // Text between tags has apostrophes.
+        [b'\'', ..] if lexis == LexicalSyntax::Script => guess_length(string_length(rest, false)),
+        [b'/', ..] if lexis == LexicalSyntax::Script && may_start(bytes.get(..at)?) => {
+            guess_length(regex_length(rest))
         }
-        [b'\'', b'\\', ..] => quoted(rest, false)?,
-        [b'\'', ..] if lexis == Lexis::Rust => {
-            // A letter, or else a lifetime.
+        [b'\'', b'\\', ..] => quoted_length(rest, false)?,
+        [b'\'', ..] if lexis == LexicalSyntax::Rust => {
+            // A character, or else a lifetime.
             let width = rest.iter().skip(2).take_while(|byte| **byte & 0xc0 == 0x80).count() + 1;
             if rest.get(1 + width) == Some(&b'\'') { width + 2 } else { 1 }
         }
-        [b'\'', ..] => quoted(rest, false)?,
-        [b'`', after @ ..] if lexis == Lexis::Go => find(after, b"`")? + 2,
-        [b'#', ..] if matches!(lexis, Lexis::C | Lexis::Csharp) => directive(bytes, at),
+        [b'\'', ..] => quoted_length(rest, false)?,
+        [b'`', after @ ..] if lexis == LexicalSyntax::Go => find_bytes(after, b"`")? + 2,
+        [b'#', ..] if matches!(lexis, LexicalSyntax::C | LexicalSyntax::Csharp) => {
+            directive_length(bytes, at)
+        }
         _ => 1,
     };
     Some(at + length)
 }
 
-fn comment(rest: &[u8], nests: bool) -> Option<usize> {
+fn comment_length(rest: &[u8], nests: bool) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
     loop {
@@ -223,11 +243,11 @@ fn comment(rest: &[u8], nests: bool) -> Option<usize> {
     }
 }
 
-/// Length of a string in which a quote is escaped by another one.
-fn verbatim(rest: &[u8]) -> Option<usize> {
+/// Returns the length in bytes of a string that escapes a quote by doubling it.
+fn verbatim_length(rest: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
-        at += find(rest.get(at..)?, b"\"")? + 1;
+        at += find_bytes(rest.get(at..)?, b"\"")? + 1;
         if rest.get(at) != Some(&b'"') {
             return Some(at);
         }
@@ -235,8 +255,9 @@ fn verbatim(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// What ends the raw string whose quote is at `at`, if it is one: `r#"…"#`.
-fn raw(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
+/// Returns the end mark of the raw string whose quote is at `at`, such as `r#"…"#`; `None` for
+/// other strings.
+fn find_raw_string_end(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     let hashes = bytes.get(..at)?.iter().rev().take_while(|byte| **byte == b'#').count();
     let mut before = bytes.get(..at - hashes)?.iter().rev();
     let is_raw = match (before.next(), before.next()) {
@@ -247,17 +268,17 @@ fn raw(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     is_raw.then(|| [b"\"".as_slice(), &b"#".repeat(hashes)].concat())
 }
 
-/// Whether a slash after such text starts a regular expression, and does not divide.
+/// Returns true if a slash after such text starts a regular expression instead of a division.
 fn may_start(before: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[b"case", b"else", b"in", b"of", b"return", b"throw", b"typeof"];
-    let before = before.trim_ascii_end();
-    match before.last() {
-        Some(last) if is_word(*last) => ends_with_word(before, WORDS),
+    let trimmed = before.trim_ascii_end();
+    match trimmed.last() {
+        Some(last) if is_word(*last) => ends_with_word(trimmed, WORDS),
         last => last.is_none_or(|last| b"(,=:[!&|?{;+-*%>~^".contains(last)),
     }
 }
 
-/// Whether a text ends with one of some words.
+/// Returns true if a text ends with one of some words.
 fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
     words.iter().any(|word| {
         text.strip_suffix(*word)
@@ -265,9 +286,10 @@ fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
     })
 }
 
-/// Length of a directive with the lines it goes on over: a macro need not have whole statements, and
-/// prose after `#error` may have apostrophes.
-fn directive(bytes: &[u8], at: usize) -> usize {
+/// Returns the length in bytes of a directive with its continuation lines. Directives are skipped
+/// because a macro need not contain whole statements, and prose after `#error` may have
+/// apostrophes.
+fn directive_length(bytes: &[u8], at: usize) -> usize {
     let mut before = bytes.get(..at).unwrap_or_default().iter().rev();
     let is_first =
         before.find(|byte| !matches!(byte, b' ' | b'\t')).is_none_or(|byte| *byte == b'\n');
@@ -275,14 +297,14 @@ fn directive(bytes: &[u8], at: usize) -> usize {
         return 1;
     }
     let rest = bytes.get(at..).unwrap_or_default();
-    let mut length = line(rest);
-    while length < rest.len() && rest.get(..length).is_some_and(goes_on) {
-        length += 1 + line(rest.get(length + 1..).unwrap_or_default());
+    let mut length = line_length(rest);
+    while length < rest.len() && rest.get(..length).is_some_and(is_continued_line) {
+        length += 1 + line_length(rest.get(length + 1..).unwrap_or_default());
     }
     length
 }
 
-/// Whether the last line of a directive goes on over the next one.
-fn goes_on(line: &[u8]) -> bool {
+/// Returns true if the last line of a directive continues on the next one.
+fn is_continued_line(line: &[u8]) -> bool {
     line.iter().rfind(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) == Some(&b'\\')
 }

@@ -1,98 +1,98 @@
-//! Bodies of functions by indentation: Python.
+//! Finds function bodies by indentation, for Python.
 
 use std::ops::Range;
 
 use super::{
-    fits, insert,
-    scan::{line, quoted},
+    insert_body, is_small_definition,
+    scan::{line_length, quoted_length},
 };
 
-/// To which multiple of columns a tab goes, as in Python.
+/// A tab goes to the next multiple of this many columns, as in Python.
 const TAB: usize = 8;
 
-/// A function whose lines have not ended yet.
-struct Function {
+/// A function whose end is not reached yet.
+struct OpenFunction {
     column: usize,
     start: usize,
-    /// Where its body starts: after the colon.
+    /// Byte offset of the body, after the colon.
     body: usize,
-    /// The column of its first statement.
+    /// Column of the first statement in the body.
     inside: Option<usize>,
 }
 
-/// A line with those it goes on over.
-struct Statement {
+/// A line with its continuation lines.
+struct LogicalLine {
     column: usize,
     start: usize,
-    kind: Kind,
-    /// Where its last line ends.
+    kind: LogicalLineKind,
+    /// Byte offset of the end of the last line.
     end: usize,
 }
 
-enum Kind {
+enum LogicalLineKind {
     Blank,
     Comment,
-    /// The head of a function, and where its body starts.
+    /// The head of a function, with the byte offset of its body.
     Function(usize),
     Other,
 }
 
-/// What was read so far of the functions of a text.
+/// Functions of the text read up to the current position.
 #[derive(Default)]
-struct Functions {
+struct FunctionBodies {
     bodies: Vec<Range<usize>>,
-    open: Vec<Function>,
-    /// Where the last statement ended.
+    open: Vec<OpenFunction>,
+    /// Byte offset of the end of the last statement.
     end: usize,
-    /// In which columns comments stand after it, and where they end.
+    /// Column and end of each comment after the last statement.
     comments: Vec<(usize, usize)>,
 }
 
-/// Finds the bodies of the largest functions that need not be looked into, in order. `None` where brackets
-/// or quotes do not match.
-pub(super) fn bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
-    let mut functions = Functions::default();
+/// Finds the bodies of the largest functions that the outline does not open, in order. Returns
+/// `None` if brackets or quotes do not match.
+pub(super) fn find_bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
+    let mut functions = FunctionBodies::default();
     let mut at = 0;
     while at < bytes.len() {
-        let Statement { column, start, kind, end } = statement(bytes, &mut at)?;
+        let LogicalLine { column, start, kind, end } = read_logical_line(bytes, &mut at)?;
         match kind {
-            Kind::Blank => {}
-            Kind::Comment => functions.comments.push((column, end)),
-            Kind::Function(_) | Kind::Other => {
-                functions.close(column, bytes);
+            LogicalLineKind::Blank => {}
+            LogicalLineKind::Comment => functions.comments.push((column, end)),
+            LogicalLineKind::Function(_) | LogicalLineKind::Other => {
+                functions.close_functions(column, bytes);
                 if let Some(function) = functions.open.last_mut() {
                     function.inside.get_or_insert(column);
                 }
-                if let Kind::Function(body) = kind {
-                    functions.open.push(Function { column, start, body, inside: None });
+                if let LogicalLineKind::Function(body) = kind {
+                    functions.open.push(OpenFunction { column, start, body, inside: None });
                 }
                 functions.end = end;
                 functions.comments.clear();
             }
         }
     }
-    functions.close(0, bytes);
+    functions.close_functions(0, bytes);
     Some(functions.bodies)
 }
 
-impl Functions {
-    /// Ends those that a statement in a column is not part of.
-    fn close(&mut self, column: usize, bytes: &[u8]) {
+impl FunctionBodies {
+    /// Closes the functions that do not contain a statement in this column.
+    fn close_functions(&mut self, column: usize, bytes: &[u8]) {
         while let Some(function) = self.open.pop_if(|function| column <= function.column) {
             // The last lines of a function may be comments.
             let is_inside = |column| function.inside.is_some_and(|inside| inside <= column);
             let inside = self.comments.iter().take_while(|(column, _)| is_inside(*column));
             let end = inside.last().map_or(self.end, |(_, end)| *end);
-            if bytes.get(function.start..end).is_some_and(fits) {
-                insert(&mut self.bodies, function.body..end);
+            if bytes.get(function.start..end).is_some_and(is_small_definition) {
+                insert_body(&mut self.bodies, function.body..end);
             }
         }
     }
 }
 
-/// Reads the line that starts at `at` with those it goes on over, and moves `at` after it. `None` where
+/// Reads the line at `at` with its continuation lines and moves `at` behind it. Returns `None` if
 /// brackets or quotes do not match.
-fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
+fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
     let mut column = 0;
     while let Some(byte) = bytes.get(*at).filter(|byte| matches!(byte, b' ' | b'\t' | 0x0c)) {
         column = match byte {
@@ -103,7 +103,7 @@ fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
         *at += 1;
     }
     let start = *at;
-    let mut said_end = start;
+    let mut code_end = start;
     let mut depth = 0_usize;
     let end = loop {
         let rest = bytes.get(*at..)?;
@@ -112,8 +112,8 @@ fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
             [] => return None,
             [b'\\', b'\r', b'\n', ..] => 3,
             [b'\\', _, ..] => 2,
-            [b'#', ..] => line(rest),
-            [b'"' | b'\'', ..] => string(rest)?,
+            [b'#', ..] => line_length(rest),
+            [b'"' | b'\'', ..] => python_string_length(rest)?,
             _ => 1,
         };
         match rest {
@@ -123,30 +123,30 @@ fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
         }
         *at += length;
         if !matches!(rest, [b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]) {
-            said_end = *at;
+            code_end = *at;
         }
     };
     *at = end + 1;
-    let said = bytes.get(start..said_end)?;
-    let kind = match said {
-        [] if bytes.get(start) == Some(&b'#') => Kind::Comment,
-        [] => Kind::Blank,
-        [.., b':'] if is_function(said) => Kind::Function(start + said.len()),
-        _ => Kind::Other,
+    let code = bytes.get(start..code_end)?;
+    let kind = match code {
+        [] if bytes.get(start) == Some(&b'#') => LogicalLineKind::Comment,
+        [] => LogicalLineKind::Blank,
+        [.., b':'] if is_function(code) => LogicalLineKind::Function(start + code.len()),
+        _ => LogicalLineKind::Other,
     };
-    Some(Statement { column, start, kind, end })
+    Some(LogicalLine { column, start, kind, end })
 }
 
 fn is_function(statement: &[u8]) -> bool {
-    let statement = statement.strip_prefix(b"async ").unwrap_or(statement).trim_ascii_start();
-    statement.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" "))
+    let definition = statement.strip_prefix(b"async ").unwrap_or(statement).trim_ascii_start();
+    definition.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" "))
 }
 
-/// Length of a string, of one line or of several.
-fn string(rest: &[u8]) -> Option<usize> {
-    let [first, second, third, ..] = rest else { return quoted(rest, false) };
+/// Returns the length in bytes of a string of one or several lines.
+fn python_string_length(rest: &[u8]) -> Option<usize> {
+    let [first, second, third, ..] = rest else { return quoted_length(rest, false) };
     if first != second || first != third {
-        return quoted(rest, false);
+        return quoted_length(rest, false);
     }
     let mut at = 3;
     loop {

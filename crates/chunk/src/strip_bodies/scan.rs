@@ -1,17 +1,18 @@
-//! How long lines, strings and the like are.
+//! Measures the length of lines, strings and other tokens, in bytes.
 
-/// Length of a line without its end.
-pub(super) fn line(rest: &[u8]) -> usize {
+/// Returns the length of a line without its end.
+pub(super) fn line_length(rest: &[u8]) -> usize {
     rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
 }
 
-/// Length of a string or character in which `\` escapes, if it ends.
-pub(super) fn quoted(rest: &[u8], spans_lines: bool) -> Option<usize> {
-    string(rest, spans_lines).ok()
+/// Returns the length of a string or character with `\` as escape; `None` if it does not end.
+pub(super) fn quoted_length(rest: &[u8], spans_lines: bool) -> Option<usize> {
+    string_length(rest, spans_lines).ok()
 }
 
-/// The same, or how much was read where it does not end.
-pub(super) fn string(rest: &[u8], spans_lines: bool) -> Result<usize, usize> {
+/// Returns the length of a string as [`quoted_length`], or as an error the bytes read if it does
+/// not end.
+pub(super) fn string_length(rest: &[u8], spans_lines: bool) -> Result<usize, usize> {
     let quote = rest.first();
     let mut at = 1;
     loop {
@@ -26,9 +27,9 @@ pub(super) fn string(rest: &[u8], spans_lines: bool) -> Result<usize, usize> {
     }
 }
 
-/// Length of a regular expression, whose classes may hold slashes, or how much was read where it does
-/// not end.
-pub(super) fn expression(rest: &[u8]) -> Result<usize, usize> {
+/// Returns the length of a regular expression, whose classes may contain slashes, or as an error
+/// the bytes read if it does not end.
+pub(super) fn regex_length(rest: &[u8]) -> Result<usize, usize> {
     let mut is_class = false;
     let mut at = 1;
     loop {
@@ -44,16 +45,16 @@ pub(super) fn expression(rest: &[u8]) -> Result<usize, usize> {
     }
 }
 
-/// Length of what may be a string or an expression: all that was read if that was much, so that no text
-/// is read again and again, and else what it starts with if it does not end.
-pub(super) fn guessed(read: Result<usize, usize>) -> usize {
+/// Returns the length of a token that may be a string or an expression. Without an end, it is all
+/// bytes read if these were many, so that they are not read again, and otherwise one byte.
+pub(super) fn guess_length(read: Result<usize, usize>) -> usize {
     const MUCH: usize = 256;
     read.unwrap_or_else(|read| if read <= MUCH { 1 } else { read })
 }
 
-/// Length of a template, whose placeholders may hold templates.
-pub(super) fn template(rest: &[u8]) -> Option<usize> {
-    // How many braces are open in the placeholder around each template, and in the innermost one.
+/// Returns the length of a template, whose placeholders may contain templates.
+pub(super) fn template_length(rest: &[u8]) -> Option<usize> {
+    // Open braces in the placeholder around each template, outermost first.
     let mut around = Vec::new();
     let mut braces: Option<usize> = None;
     let mut at = 1;
@@ -72,13 +73,13 @@ pub(super) fn template(rest: &[u8]) -> Option<usize> {
             }
             ([b'{', ..], Some(open)) => braces = Some(open + 1),
             ([b'}', ..], Some(open)) => braces = open.checked_sub(1),
-            ([b'"' | b'\'', ..], Some(_)) => length = quoted(rest, false)?,
+            ([b'"' | b'\'', ..], Some(_)) => length = quoted_length(rest, false)?,
             _ => {}
         }
         at += length;
     }
 }
 
-pub(super) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+pub(super) fn find_bytes(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }

@@ -1,17 +1,17 @@
-//! Base types: what the heads of types extend or implement, in each parsed language that says so.
+//! Base types: the types that a type extends or implements, in each parsed language that has them.
 
 use std::time::{Duration, Instant};
 
-use codeinfo_chunk::{Chunk, chunks};
-use codeinfo_lang::detect::language;
+use codeinfo_chunk::{Chunk, chunk_text};
+use codeinfo_lang::detect::detect_language;
 
-/// The bases of each chunk of a file in which every definition is cut, after its symbol.
+/// Returns the symbol and bases of each chunk of a file in which every definition is cut.
 fn bases(name: &str, text: &str) -> String {
     let line = |chunk: Chunk<'_>| {
         let symbol = chunk.symbol.unwrap_or_default();
         format!("{symbol}: {}", chunk.bases.join(" "))
     };
-    let chunked = chunks(language(name, text), text);
+    let chunked = chunk_text(detect_language(name, text), text);
     chunked.chunks.into_iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
@@ -93,7 +93,7 @@ fn bases_are_bounded_in_number_and_length() {
 
 #[test]
 fn types_that_extend_very_many_take_time_in_proportion() {
-    // Each would take minutes if all were followed.
+    // Each would take minutes if all bases were followed.
     let all = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<Vec<_>>();
     let chain = all(10_000, |at| format!("class A{at}(A{}): pass\n", at + 1)).concat();
     let wide = all(50_000, |at| format!("A{at}"));

@@ -1,17 +1,17 @@
-//! What must hold of any text cut into chunks; the fuzz target shares it.
+//! Invariants of chunks of any text, shared with the fuzz target.
 
-use codeinfo_chunk::{Chunk, chunks};
-use codeinfo_lang::detect::language;
+use codeinfo_chunk::{Chunk, chunk_text};
+use codeinfo_lang::detect::detect_language;
 
-/// No chunk is larger, in lines and bytes.
+/// Maximum lines and bytes of a chunk.
 const LARGEST: (usize, usize) = (120, 6000);
-/// Except that lines may be more in what is put together of a file of very many short ones.
+/// Maximum bytes of a chunk with more lines, merged in a file of very many short ones.
 const MERGED_BYTES: usize = 2000;
 
-/// Every line that is not blank stands in exactly one chunk, in order; only a line too long for
-/// one chunk may stand in several, a piece in each.
+/// Checks that every line that is not blank is in exactly one chunk, in order. A line too long for
+/// one chunk may be in several, one piece in each.
 pub(crate) fn check(name: &str, text: &str) {
-    let chunked = chunks(language(name, text), text);
+    let chunked = chunk_text(detect_language(name, text), text);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut covered: Vec<String> = vec![String::new(); lines.len()];
     let mut last = 0;

@@ -1,19 +1,19 @@
-//! Where definitions start: the first line of each is in a chunk that knows its name, and a definition that
-//! is cut shares none with the one before it.
+//! Starts of definitions: the first line of each is in a chunk that has its name, and a cut
+//! definition shares no chunk with the one before it.
 
-use codeinfo_chunk::{Chunk, Kind, chunks};
+use codeinfo_chunk::{Chunk, ChunkKind, chunk_text};
 use codeinfo_lang::{
-    Reader,
-    detect::{self, language},
+    StructureReader,
+    detect::{self, detect_language},
     languages,
 };
 
-/// How definitions of a language look, with `{n}` for a number. Lines are repeated.
+/// Source patterns of definitions in a language, with `{n}` for a number. Lines are repeated.
 struct Style {
     file: &'static str,
     small: &'static str,
     head: &'static str,
-    /// A member, or a statement, up to the line that is repeated.
+    /// A member or a statement, up to the line that is repeated.
     member: &'static str,
     line: &'static str,
     end_of_member: &'static str,
@@ -256,7 +256,7 @@ const STYLES: &[Style] = &[
     ),
 ];
 
-/// A generated file, and the line that each definition starts on with its name.
+/// Generates a file, and returns the first line of each definition with its name.
 fn generated(
     style: &Style,
     mut random: impl FnMut(usize) -> usize,
@@ -292,7 +292,8 @@ fn last_name(symbol: &str) -> &str {
 
 #[test]
 fn every_definition_starts_in_a_chunk_that_knows_it() {
-    // A linear congruential generator (Knuth's MMIX constants): the same files each time.
+    // A linear congruential generator (Knuth's MMIX constants), so that the files are always the
+    // same.
     let mut state = 17_u64;
     let mut random = |below: usize| {
         state =
@@ -302,7 +303,7 @@ fn every_definition_starts_in_a_chunk_that_knows_it() {
     for style in STYLES {
         for _ in 0..6 {
             let (text, starts) = generated(style, &mut random);
-            let found = chunks(language(style.file, &text), &text).chunks;
+            let found = chunk_text(detect_language(style.file, &text), &text).chunks;
             for (line, name) in starts {
                 let chunk = found.iter().find(|chunk| line <= chunk.end_line).unwrap();
                 let place = format!("{}:{line} {name}: {chunk:#?}", style.file);
@@ -320,21 +321,21 @@ fn every_definition_starts_in_a_chunk_that_knows_it() {
 
 #[test]
 fn every_parsed_language_is_among_them() {
-    for one in languages::all() {
+    for one in languages::iter_all() {
         let has_style = STYLES.iter().any(|style| detect::by_path(style.file) == Some(one));
-        let is_parsed = matches!(one.reader, Reader::Grammar(_)) && one.name != "cuda";
+        let is_parsed = matches!(one.reader, StructureReader::Grammar(_)) && one.name != "cuda";
         assert!(has_style || !is_parsed, "{}", one.name);
     }
 }
 
-/// What each chunk is and defines, a line each.
+/// Renders the kind and definitions of each chunk, one line each.
 fn facts(name: &str, text: &str) -> String {
     let fact = |chunk: Chunk<'_>| {
         let symbol = chunk.symbol.as_deref().unwrap_or("-");
         format!("{:?} {symbol}: {}", chunk.kind, chunk.defines.join(" "))
     };
     let facts: Vec<String> =
-        chunks(language(name, text), text).chunks.into_iter().map(fact).collect();
+        chunk_text(detect_language(name, text), text).chunks.into_iter().map(fact).collect();
     facts.join("\n")
 }
 
@@ -367,7 +368,7 @@ fn macros_of_cpp_that_stand_alone_hide_no_type() {
     let class = "template <typename T>\nclass A : B {\n  void c() {}\n};\n";
     let text = format!("NS_BEGIN\n{class}  NS_END\nclass D {{\n  Q_OBJECT\n  int e() {{}}\n}};\n");
     insta::assert_snapshot!(facts("a.cpp", &text), @"Head A: A A::c D D::e");
-    // In C, what stands alone may be the type of the function below.
+    // In C, a word alone on a line may be the type of the function below.
     insta::assert_snapshot!(facts("a.c", "MY_TYPE\nf(void) {\n}\n"), @"Head f: f");
 }
 
@@ -397,40 +398,52 @@ fn functions_of_notebooks_are_defined_on_their_lines() {
     let cells =
         [cell("%time\ndef a(x):\n    return x"), cell("class B:\n    def c(self):\n        pass")];
     let text = format!("{{\n \"cells\": [\n{}\n ]\n}}\n", cells.join(",\n"));
-    let known = codeinfo_chunk::definitions(language("a.ipynb", ""), &text);
+    let known = codeinfo_chunk::list_definitions(detect_language("a.ipynb", ""), &text);
     let known: Vec<_> =
         known.iter().map(|one| (one.first, one.last, one.symbol.as_str())).collect();
     assert_eq!(known, [(7, 8, "a"), (14, 16, "B"), (15, 16, "B.c")]);
     let (at, end) = (text.find("a(x)").unwrap(), text.find("return").unwrap());
     let words = [at..at + 1, end..end + 6];
-    let places = codeinfo_chunk::places(language("a.ipynb", ""), &text, &words);
-    assert_eq!(places, [codeinfo_chunk::Place::Definition, codeinfo_chunk::Place::Code]);
+    let places = codeinfo_chunk::classify_words(detect_language("a.ipynb", ""), &text, &words);
+    assert_eq!(
+        places,
+        [codeinfo_chunk::SyntaxContext::Definition, codeinfo_chunk::SyntaxContext::Code]
+    );
     assert!(
-        chunks(language("a.ipynb", ""), &text).chunks.iter().any(|one| one.text.contains("time"))
+        chunk_text(detect_language("a.ipynb", ""), &text)
+            .chunks
+            .iter()
+            .any(|one| one.text.contains("time"))
     );
 }
 
 #[test]
 fn later_parts_of_a_definition_are_no_heads() {
     let body = "    step(one, two, three);\n".repeat(120);
-    let kinds: Vec<Kind> = chunks(language("a.rs", ""), &format!("fn long() {{\n{body}}}\n"))
-        .chunks
-        .iter()
-        .map(|chunk| chunk.kind)
-        .collect();
-    assert_eq!(kinds[0], Kind::Head);
-    assert!(kinds.len() > 1 && kinds[1..].iter().all(|kind| *kind == Kind::Part), "{kinds:?}");
+    let kinds: Vec<ChunkKind> =
+        chunk_text(detect_language("a.rs", ""), &format!("fn long() {{\n{body}}}\n"))
+            .chunks
+            .iter()
+            .map(|chunk| chunk.kind)
+            .collect();
+    assert_eq!(kinds[0], ChunkKind::Head);
+    assert!(kinds.len() > 1 && kinds[1..].iter().all(|kind| *kind == ChunkKind::Part), "{kinds:?}");
 }
 
 #[test]
 fn names_are_bounded_and_a_line_in_pieces_has_them_once() {
     let one = |at| format!("const a{at} = {at}; ");
     let many = (0..2000).map(one).collect::<Vec<_>>().concat();
-    let found = chunks(language("a.js", ""), &many).chunks;
+    let found = chunk_text(detect_language("a.js", ""), &many).chunks;
     assert!(found.len() > 5);
     let names: Vec<usize> = found.iter().map(|chunk| chunk.defines.len()).collect();
     assert!(names[0] == 64 && names[1..].iter().all(|count| *count == 0), "{names:?}");
     let long = format!("class {} {{\n}}\n", "a".repeat(5000));
     let bytes = |chunk: &Chunk<'_>| chunk.defines.iter().map(String::len).sum::<usize>();
-    assert!(chunks(language("a.js", ""), &long).chunks.iter().all(|chunk| bytes(chunk) <= 2400));
+    assert!(
+        chunk_text(detect_language("a.js", ""), &long)
+            .chunks
+            .iter()
+            .all(|chunk| bytes(chunk) <= 2400)
+    );
 }

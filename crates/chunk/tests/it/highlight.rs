@@ -1,4 +1,4 @@
-//! What is marked in lines of code, for each way of reading it.
+//! Highlight marks of code lines, for each way of reading a language.
 
 use std::{
     fs,
@@ -6,16 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_chunk::{Mark, highlight};
-use codeinfo_lang::detect::language;
+use codeinfo_chunk::{HighlightMark, highlight_lines};
+use codeinfo_lang::detect::detect_language;
 use insta::assert_snapshot;
 
-/// Writes each line with the letters of its marks below it.
+/// Renders each line with the letters of its marks below it.
 fn marked(path: &str, text: &str) -> String {
     let lines = text.lines().count();
-    let marks = highlight(language(path, text), text, 0..lines);
+    let marks = highlight_lines(detect_language(path, text), text, 0..lines);
     assert_eq!(marks.len(), lines, "{path}");
-    let line = |(line, marks): (&str, &Vec<Mark>)| {
+    let line = |(line, marks): (&str, &Vec<HighlightMark>)| {
         let mut below = vec![' '; line.encode_utf16().count()];
         for mark in marks {
             below[mark.start as usize..mark.end as usize].fill(mark.class.letter());
@@ -135,9 +135,9 @@ fn other_languages_are_marked_by_their_words() {
     quote: 'one' "two
            sssss
     "#);
-    // Text is none.
+    // Prose has no marks.
     assert_eq!(marked("a.md", "# One \"two\" 3\n"), "# One \"two\" 3\n\n");
-    assert_eq!(highlight(None, "let x = 1;\n", 0..1), [[]]);
+    assert_eq!(highlight_lines(None, "let x = 1;\n", 0..1), [[]]);
 }
 
 #[test]
@@ -146,14 +146,14 @@ fn a_part_of_a_text_is_marked_as_in_the_whole() {
     for file in fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
-        let language = language(path.to_str().unwrap(), &text);
+        let language = detect_language(path.to_str().unwrap(), &text);
         let lines = text.lines().count();
-        let whole = highlight(language, &text, 0..lines);
+        let whole = highlight_lines(language, &text, 0..lines);
         for first in (0..lines).step_by(7) {
-            let part = highlight(language, &text, first..first + 5);
+            let part = highlight_lines(language, &text, first..first + 5);
             assert_eq!(part, whole[first..(first + 5).min(lines)], "{} {first}", path.display());
         }
-        assert!(highlight(language, &text, lines + 1..lines + 9).is_empty());
+        assert!(highlight_lines(language, &text, lines + 1..lines + 9).is_empty());
     }
 }
 
@@ -169,7 +169,7 @@ fn hostile_text_takes_little_time() {
         ("a.yaml", "'a\"#".repeat(500_000)),
     ] {
         let began = Instant::now();
-        highlight(language(path, &text), &text, 0..2000);
+        highlight_lines(detect_language(path, &text), &text, 0..2000);
         // Parsing alone may take five seconds.
         assert!(began.elapsed() < Duration::from_secs(9), "{path}");
     }

@@ -1,4 +1,4 @@
-//! How a file of each language is cut: the lines of each chunk, and the name it has.
+//! Chunks of a file in each language: their lines and names.
 
 use insta::assert_snapshot;
 

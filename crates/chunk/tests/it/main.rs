@@ -1,4 +1,4 @@
-//! Chunks follow the structure of each language, and whatever the text, nothing is lost.
+//! Chunks follow the structure of each language and contain every line.
 #![cfg(test)]
 
 mod bases;
@@ -14,8 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_chunk::{Chunk, chunks};
-use codeinfo_lang::detect::language;
+use codeinfo_chunk::{Chunk, chunk_text};
+use codeinfo_lang::detect::detect_language;
 use insta::assert_snapshot;
 
 use crate::cut::check;
@@ -63,7 +63,7 @@ fn a_piece_of_a_definition_knows_its_signature() {
     let method = format!("class A {{\n  @Override\n  // Why.\n  void f() {{\n{body}  }}\n}}\n");
     let signatures: Vec<Option<String>> = [("a.md", table), ("a.rs", code), ("A.java", method)]
         .iter()
-        .flat_map(|(name, text)| chunks(language(name, text), text).chunks)
+        .flat_map(|(name, text)| chunk_text(detect_language(name, text), text).chunks)
         .map(|chunk| chunk.signature)
         .collect();
     insta::assert_debug_snapshot!(signatures, @r#"
@@ -136,7 +136,7 @@ fn hostile_layouts_take_time_in_proportion() {
     for (at, text) in texts.iter().enumerate() {
         for name in names {
             let started = Instant::now();
-            let chunks = chunks(language(name, text), text).chunks.len();
+            let chunks = chunk_text(detect_language(name, text), text).chunks.len();
             let elapsed = started.elapsed();
             assert!(
                 elapsed < Duration::from_secs(20),
@@ -210,7 +210,8 @@ fn noise_is_cut_in_every_language() {
     let pieces: Vec<&str> = "fn |class |def |{|}|(|)|\n|\n\n|    |\"|'|`|#|//|/*|*/|<<EOF\n|=> |= |; |x|é|<|>|\t|end\n|---\n"
         .split('|')
         .collect();
-    // A linear congruential generator (Knuth's MMIX constants): the same noise each time.
+    // A linear congruential generator (Knuth's MMIX constants), so that the noise is always the
+    // same.
     let mut state = 7_u64;
     let mut next = || {
         state =
@@ -234,7 +235,7 @@ fn render(name: &str, text: &str) -> String {
         format!("{}-{} {symbol}", chunk.start_line, chunk.end_line).trim_end().to_owned()
     };
     let lines: Vec<String> =
-        chunks(language(name, text), text).chunks.into_iter().map(line).collect();
+        chunk_text(detect_language(name, text), text).chunks.into_iter().map(line).collect();
     lines.join("\n")
 }
 

@@ -1,19 +1,19 @@
-//! What words are where they stand, and from which line to which definitions go.
+//! Classes of words, and the lines and depths of definitions.
 
-use codeinfo_chunk::{Place, definitions, places, quick_places};
-use codeinfo_lang::detect::language;
+use codeinfo_chunk::{SyntaxContext, classify_words, list_definitions, quick_places};
+use codeinfo_lang::detect::detect_language;
 
-/// Says of each `it` in a text what it is: `d`efinition, `c`ode or `a`side.
+/// Classifies each `it` in a text: `d`efinition, `c`ode or `a`side.
 fn read(path: &str, text: &str) -> String {
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
-    shown(places(language(path, text), text, &words))
+    shown(classify_words(detect_language(path, text), text, &words))
 }
 
-fn shown(places: Vec<Place>) -> String {
+fn shown(places: Vec<SyntaxContext>) -> String {
     let letter = |place| match place {
-        Place::Definition => 'd',
-        Place::Code => 'c',
-        Place::Aside => 'a',
+        SyntaxContext::Definition => 'd',
+        SyntaxContext::Code => 'c',
+        SyntaxContext::Aside => 'a',
     };
     places.into_iter().map(letter).collect()
 }
@@ -66,7 +66,7 @@ fn without_a_tree_marks_and_layout_say_it() {
     }
     let text = "fn it() { \"it\" } // it\n/* it\n".to_owned() + &"/* it ".repeat(20_000);
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
-    let places = quick_places(language("a.rs", &text), &text, &words);
+    let places = quick_places(detect_language("a.rs", &text), &text, &words);
     assert!(shown(places).starts_with("caac"), "what is not closed is no comment");
 }
 
@@ -75,7 +75,7 @@ fn deep_trees_and_long_lines_are_read_once_for_all_words() {
     const DEEP: usize = 20_000;
     let read = |path: &str, text: &str| {
         let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
-        shown(places(language(path, text), text, &words))
+        shown(classify_words(detect_language(path, text), text, &words))
     };
     let functions = "function it(){\n".repeat(DEEP) + &"}\n".repeat(DEEP);
     assert!(read("a.js", &functions) == "d".repeat(DEEP));
@@ -95,7 +95,7 @@ fn definitions_have_their_lines_and_depth() {
         let line = |one: codeinfo_chunk::Definition| {
             format!("{}-{} {} {}", one.first, one.last, one.depth, one.symbol)
         };
-        definitions(language(path, text), text).into_iter().map(line).collect()
+        list_definitions(detect_language(path, text), text).into_iter().map(line).collect()
     };
     let long = "        value = 1\n".repeat(200);
     let python = format!(

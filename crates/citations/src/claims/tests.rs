@@ -1,7 +1,7 @@
-//! Which sentences of an answer are claims, and which lines go with them.
+//! Tests of the sentences that become claims, and of their lines.
 
 use super::*;
-use crate::parse::found_in;
+use crate::parse::find_citations_in_pieces;
 
 const FILE: &str = "\
 //! Slots.
@@ -15,15 +15,15 @@ pub fn open(slots: &Slots) {
 ";
 
 fn claims_of(text: &str, file: &str) -> Vec<Claim> {
-    let whole = Pieces::of(text);
-    let citations = found_in(text, &whole, 100);
-    let content = Content::new("a.rs".to_owned(), file.to_owned());
-    let is_there = |at: usize| citations.get(at).is_some_and(|one| one.path == "a.rs");
+    let whole = MarkdownPieces::parse(text);
+    let citations = find_citations_in_pieces(text, &whole, 100);
+    let content = CitedFileText::new("a.rs".to_owned(), file.to_owned());
+    let is_there = |at: usize| citations.get(at).is_some_and(|citation| citation.path == "a.rs");
     find_claims(text, &whole, &citations, |at| is_there(at).then_some(&content))
 }
 
 fn show(claims: &[Claim]) -> Vec<String> {
-    let lines = |excerpt: &Excerpt| {
+    let lines = |excerpt: &CitedExcerpt| {
         let lines: Vec<String> =
             excerpt.lines.iter().map(|(number, _)| number.to_string()).collect();
         format!("{}: {}", excerpt.range, lines.join(" "))
@@ -43,14 +43,14 @@ fn a_sentence_with_citations_is_a_claim_with_the_lines_that_it_cites() {
             "It waits (a.rs:6), then counts (a.rs:7).",
             &["It waits (a.rs:6), then counts (a.rs:7). [6-6: 6; 7-7: 7]"],
         ),
-        // What says nothing by itself continues the sentence before it.
+        // A sentence without words of its own continues the one before it.
         ("It waits for slots. (a.rs:5-6)", &["It waits for slots. (a.rs:5-6) [5-6: 5 6]"]),
         ("It waits for slots.\n\na.rs:5-6", &[]),
         (
             "- `open` waits\n  (a.rs:6)\n- a.rs:7: it counts",
             &["- `open` waits (a.rs:6) [6-6: 6]", "- a.rs:7: it counts [7-7: 7]"],
         ),
-        // Files that cannot be read leave a claim without lines.
+        // An unreadable file leaves a claim without lines.
         ("Tokens are checked in b.rs:3.", &["Tokens are checked in b.rs:3. []"]),
         (
             "It has eight lines (a.rs:7-99, 12).",
@@ -71,11 +71,11 @@ fn a_long_range_keeps_the_lines_that_have_the_words_of_the_sentence() {
     let file: String = (1..=1500).map(line).collect();
     let claims = claims_of("There are at most three retries (a.rs:1-1500).", &file);
     let excerpt = &claims[0].excerpts[0];
-    assert!(excerpt.bytes() <= MAX_EXCERPT_BYTES, "{} bytes", excerpt.bytes());
-    let short = excerpt.shorten(&claims[0].sentence, 300);
+    assert!(excerpt.byte_len() <= MAX_EXCERPT_BYTES, "{} bytes", excerpt.byte_len());
+    let short = excerpt.shorten_to_fit(&claims[0].sentence, 300);
     let numbers: Vec<u32> = short.lines.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, [1, 776, 777, 778]);
-    assert!(short.bytes() <= 300);
+    assert!(short.byte_len() <= 300);
     assert_eq!(short.range, LineRange { first: 1, last: 1500 });
 }
 
@@ -97,7 +97,7 @@ fn what_is_left_out_or_shortened_is_no_whole_excerpt() {
     for (text, expected) in [
         ("`MAX` is four (a.rs:3).".to_owned(), true),
         ("It waits (a.rs:6), then counts (a.rs:7).".to_owned(), true),
-        // A line of 300 bytes, a file that cannot be read, a long sentence, nine places.
+        // A line of 300 bytes, an unreadable file, a long sentence, nine ranges.
         ("It is long (a.rs:8-9).".to_owned(), false),
         ("It waits (a.rs:6), as there (b.rs:6).".to_owned(), false),
         (format!("It waits {} (a.rs:6).", "and waits ".repeat(100)), false),

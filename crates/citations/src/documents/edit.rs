@@ -1,4 +1,4 @@
-//! Changes documents: a few bytes of a text.
+//! Edits a few bytes of a document.
 
 use std::ops::Range;
 
@@ -6,22 +6,26 @@ use codeinfo_core::LineRange;
 
 use crate::parse::Citation;
 
-/// Other bytes for some of a text.
+/// A replacement of a byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct DocumentEdit {
     pub(super) range: Range<usize>,
     pub(super) text: String,
 }
 
-/// Returns what has a citation name other lines, as many as it does, and those that it names then: one that
-/// names a single line goes on to.
-pub(super) fn lines(citation: &Citation, to: &[LineRange]) -> (Vec<Edit>, Vec<LineRange>) {
+/// Builds the edits that change the lines of a citation. Returns them with the new lines.
+///
+/// The number of ranges stays the same, and a single line number stays single.
+pub(super) fn edit_line_numbers(
+    citation: &Citation,
+    to: &[LineRange],
+) -> (Vec<DocumentEdit>, Vec<LineRange>) {
     let (mut edits, mut named) = (Vec::new(), Vec::new());
     for (numbers, to) in citation.numbers.iter().zip(to) {
-        edits.push(Edit { range: numbers.first.clone(), text: to.first.to_string() });
+        edits.push(DocumentEdit { range: numbers.first.clone(), text: to.first.to_string() });
         let mut range = LineRange { first: to.first, last: to.first };
         if let Some(last) = &numbers.last {
-            edits.push(Edit { range: last.clone(), text: to.last.to_string() });
+            edits.push(DocumentEdit { range: last.clone(), text: to.last.to_string() });
             range = *to;
         }
         named.push(range);
@@ -29,11 +33,11 @@ pub(super) fn lines(citation: &Citation, to: &[LineRange]) -> (Vec<Edit>, Vec<Li
     (edits, named)
 }
 
-/// Applies edits that do not meet.
-pub(super) fn applied(text: &str, mut edits: Vec<Edit>) -> String {
+/// Applies edits that do not overlap.
+pub(super) fn apply_edits(text: &str, mut edits: Vec<DocumentEdit>) -> String {
     edits.sort_unstable_by_key(|edit| edit.range.start);
     let (mut changed, mut done) = (String::with_capacity(text.len()), 0);
-    for Edit { range, text: new } in edits {
+    for DocumentEdit { range, text: new } in edits {
         changed.push_str(text.get(done..range.start).unwrap_or_default());
         changed.push_str(&new);
         done = range.end;

@@ -1,49 +1,49 @@
-//! What can go wrong in a check of documents.
+//! Errors of a check of documents.
 
 use std::io;
 
 use crate::lock::LOCK_FILE;
 
-/// A failure to check, which says nothing of the citations.
+/// A failure of the check itself. It says nothing about the citations.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// A document or the lock file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
-        /// Path below the root.
+        /// Path relative to the root.
         path: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// A line of the lock file is none.
+    /// A line of the lock file is invalid.
     #[error("line {line} of `{LOCK_FILE}` is none that `codeinfo check --fix` writes")]
     Lock {
-        /// Its number.
+        /// Line number, counted from 1.
         line: usize,
     },
     /// A document or the lock file cannot be written.
     #[error("cannot write `{path}`: {source}")]
     Write {
-        /// Path below the root.
+        /// Path relative to the root.
         path: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// A document was changed while it was checked.
+    /// A document changed during the check.
     #[error("`{path}` was changed meanwhile; check again")]
     Meanwhile {
-        /// Path below the root.
+        /// Path relative to the root.
         path: String,
     },
-    /// Somebody else mends documents of the same repository.
+    /// Another process fixes documents of the same repository.
     #[error("another `codeinfo check --fix` or `--accept` is at work here; run it again later")]
     Busy,
 }
 
 impl DocumentError {
-    /// Returns the path of the document or the lock file that it is about.
+    /// Returns the path of the document or lock file concerned.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Read { path, .. } | Self::Write { path, .. } | Self::Meanwhile { path } => {

@@ -1,4 +1,4 @@
-//! Checks where the links of a document lead: to files, folders and headings of its repository.
+//! Checks the targets of links of a document: files, folders and headings of its repository.
 
 use std::{
     cell::RefCell,
@@ -6,65 +6,74 @@ use std::{
     rc::Rc,
 };
 
-use super::target::candidates;
-use crate::{markdown::Page, tree::Tree};
+use super::target::find_candidate_paths;
+use crate::{markdown::MarkdownPage, tree::DocumentTree};
 
-/// The anchors of documents that were linked to.
-type Known = RefCell<HashMap<String, Rc<HashSet<String>>>>;
+/// Anchors of the documents that links lead to, by path.
+type AnchorCache = RefCell<HashMap<String, Rc<HashSet<String>>>>;
 
-/// Links of documents in a tree.
 #[derive(Default)]
-pub(super) struct Links {
-    anchors: Known,
+pub(super) struct LinkChecker {
+    anchors: AnchorCache,
 }
 
-/// What a link leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Leads {
-    /// To this file or folder, by its path below the root.
+pub(super) enum LinkTarget {
+    /// A file or folder, by its path relative to the root.
     To(String),
-    /// To nothing, for this reason.
+    /// A missing target, with the reason.
     Nowhere(String),
-    /// Out of the repository, or to what is made or left out.
+    /// A target out of the repository, generated or ignored.
     Elsewhere,
 }
 
-impl Links {
-    /// Follows a link of a document.
-    pub(super) fn follow(&self, tree: &Tree, document: &str, page: &Page, target: &str) -> Leads {
+impl LinkChecker {
+    pub(super) fn follow_link(
+        &self,
+        tree: &DocumentTree,
+        document: &str,
+        page: &MarkdownPage,
+        target: &str,
+    ) -> LinkTarget {
         let is_pattern = target.contains(['{', '}', '<', '>', '*', '$']) || target.contains("...");
         if target.is_empty() || is_pattern || target.starts_with("//") || has_scheme(target) {
-            return Leads::Elsewhere;
+            return LinkTarget::Elsewhere;
         }
         let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
-        let file = decoded(file.split('?').next().unwrap_or(file));
+        let file = decode_percent(file.split('?').next().unwrap_or(file));
         let found = if file.is_empty() {
             document.to_owned()
         } else {
-            let candidates = candidates(document, &file);
-            let Some(first) = candidates.first() else { return Leads::Elsewhere };
-            match candidates.iter().find(|path| tree.holds(path)) {
+            let candidates = find_candidate_paths(document, &file);
+            let Some(first) = candidates.first() else { return LinkTarget::Elsewhere };
+            match candidates.iter().find(|path| tree.path_exists(path)) {
                 Some(found) => found.clone(),
-                None if tree.is_ignored(first) || is_made(tree, &candidates) => {
-                    return Leads::Elsewhere;
+                None if tree.is_ignored(first) || is_generated_page(tree, &candidates) => {
+                    return LinkTarget::Elsewhere;
                 }
-                None => return Leads::Nowhere(no_file(tree, &file)),
+                None => return LinkTarget::Nowhere(describe_missing_file(tree, &file)),
             }
         };
-        let fragment = decoded(fragment);
+        let fragment = decode_percent(fragment);
         let is_own = found == document;
-        let is_page = is_own || tree.has(&found) && is_markdown(&found);
+        let is_page = is_own || tree.has_file(&found) && is_markdown(&found);
         if fragment.is_empty() || !is_page || is_line(&fragment) {
-            return Leads::To(found);
+            return LinkTarget::To(found);
         }
         let own = is_own.then_some(page);
         if self.has_anchor(tree, &found, own, &fragment) {
-            return Leads::To(found);
+            return LinkTarget::To(found);
         }
-        Leads::Nowhere(format!("`{found}` has no heading of this name"))
+        LinkTarget::Nowhere(format!("`{found}` has no heading of this name"))
     }
 
-    fn has_anchor(&self, tree: &Tree, path: &str, page: Option<&Page>, anchor: &str) -> bool {
+    fn has_anchor(
+        &self,
+        tree: &DocumentTree,
+        path: &str,
+        page: Option<&MarkdownPage>,
+        anchor: &str,
+    ) -> bool {
         let has = |anchors: &HashSet<String>| {
             anchors.contains(anchor) || anchors.contains(&anchor.to_lowercase())
         };
@@ -73,7 +82,8 @@ impl Links {
         }
         let known = self.anchors.borrow().get(path).cloned();
         let anchors = known.unwrap_or_else(|| {
-            let page = tree.text(path).map(|text| Page::of(&text)).unwrap_or_default();
+            let page =
+                tree.read_text(path).map(|text| MarkdownPage::parse(&text)).unwrap_or_default();
             let anchors = Rc::new(page.anchors);
             self.anchors.borrow_mut().insert(path.to_owned(), Rc::clone(&anchors));
             anchors
@@ -82,22 +92,22 @@ impl Links {
     }
 }
 
-/// Says that a file is not there, and which one has its name.
-pub(super) fn no_file(tree: &Tree, path: &str) -> String {
-    let mut similar = tree.named_like(path);
+/// Describes a missing file, with the path of the only file of the same name.
+pub(super) fn describe_missing_file(tree: &DocumentTree, path: &str) -> String {
+    let mut similar = tree.files_named_like(path);
     match (similar.next(), similar.next()) {
         (Some(only), None) => format!("no such file; `{only}` has the name"),
         _ => "no such file".to_owned(),
     }
 }
 
-/// Whether one of these paths is that of a page which a site makes of a document there.
-fn is_made(tree: &Tree, paths: &[String]) -> bool {
+/// Returns whether one of these paths is a page that a site generator makes of a document.
+fn is_generated_page(tree: &DocumentTree, paths: &[String]) -> bool {
     let mut pages = paths.iter().filter_map(|path| path.strip_suffix(".html"));
-    pages.any(|stem| tree.has(&format!("{stem}.md")))
+    pages.any(|stem| tree.has_file(&format!("{stem}.md")))
 }
 
-/// Whether a file is a document in Markdown, by its name.
+/// Returns whether a file name is that of a Markdown document.
 pub fn is_markdown(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     matches!(extension.as_deref(), Some("md" | "markdown"))
@@ -110,18 +120,18 @@ fn has_scheme(target: &str) -> bool {
     })
 }
 
-/// Whether a fragment names lines, as in `#L12-L40`.
+/// Returns whether a fragment names lines, as in `#L12-L40`.
 fn is_line(fragment: &str) -> bool {
     fragment.strip_prefix('L').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Decodes `%20` and the like, where that gives text.
-fn decoded(text: &str) -> String {
+/// Decodes percent escapes such as `%20`, if the result is text.
+fn decode_percent(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         plain.push(code.unwrap_or(*byte));
         at += if code.is_some() { 3 } else { 1 };
     }
@@ -134,8 +144,8 @@ mod tests {
 
     #[test]
     fn targets_are_decoded_and_told_apart() {
-        assert_eq!(decoded("a%20b%C3%A9%zz%"), "a bé%zz%");
-        assert_eq!(decoded("%ff"), "%ff");
+        assert_eq!(decode_percent("a%20b%C3%A9%zz%"), "a bé%zz%");
+        assert_eq!(decode_percent("%ff"), "%ff");
         for target in ["https://x", "mailto:a@b", "vscode+x://y"] {
             assert!(has_scheme(target), "{target}");
         }

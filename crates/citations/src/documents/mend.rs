@@ -1,4 +1,5 @@
-//! Writes documents whose citations moved, and the lock file, so that a stop in between does no harm.
+//! Writes documents with moved citations and the lock file, safely in case of a crash between
+//! writes.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -11,37 +12,37 @@ use codeinfo_core::atomic;
 use sha2::{Digest, Sha256};
 
 use super::{
-    edit::{self, Edit},
+    edit::{self, DocumentEdit},
     error::DocumentError,
 };
 use crate::{
-    lock::{Key, LOCK_FILE, Lock, Pending},
-    tree::Tree,
+    lock::{CitationLock, CitationLockKey, LOCK_FILE, PendingRewrite},
+    tree::DocumentTree,
 };
 
-/// So many digits tell two texts of a document apart.
+/// Digits that distinguish two texts of a document.
 const HASH_DIGITS: usize = 16;
 
-/// What is to become of one document.
+/// Planned change of one document.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct DocumentChange {
     pub(super) document: String,
     pub(super) text: String,
-    pub(super) edits: Vec<Edit>,
-    /// What the lock is to have of it then.
-    pub(super) entries: BTreeMap<Key, String>,
+    pub(super) edits: Vec<DocumentEdit>,
+    /// Lock entries after the change.
+    pub(super) entries: BTreeMap<CitationLockKey, String>,
 }
 
-/// Keeps others from mending the documents of a root, for as long as it lives.
+/// Lock that keeps other processes from fixing documents of a root until it is dropped.
 #[derive(Debug)]
-pub(super) struct Alone {
+pub(super) struct FixLock {
     _root: Option<File>,
 }
 
-impl Alone {
-    /// Fails where somebody else mends documents there.
+impl FixLock {
+    /// Takes the lock. Fails if another process holds it.
     pub(super) fn new(root: &Path) -> Result<Self, DocumentError> {
-        // Where folders cannot be opened or locked, nobody else can lock this one either.
+        // If folders cannot be opened or locked, no other process can lock this one either.
         let Ok(folder) = File::open(root) else { return Ok(Self { _root: None }) };
         match folder.try_lock() {
             Err(TryLockError::WouldBlock) => Err(DocumentError::Busy),
@@ -50,8 +51,7 @@ impl Alone {
     }
 }
 
-/// Names the text of a document.
-pub(super) fn name(text: &str) -> String {
+pub(super) fn hash_text(text: &str) -> String {
     let mut name = String::with_capacity(HASH_DIGITS);
     for byte in Sha256::digest(text).iter().take(HASH_DIGITS / 2) {
         // Writing to a `String` cannot fail.
@@ -60,38 +60,40 @@ pub(super) fn name(text: &str) -> String {
     name
 }
 
-/// Writes documents and the lock file, which is `stored` now; returns what could not be written.
+/// Writes documents and the lock file, whose content is `stored`. Returns the failures.
 ///
-/// The lock file first gets what each document will stand for, under the names of its text before and after:
-/// whichever texts are there after a stop, it has the entries of each.
-pub(super) fn mend(
-    tree: &Tree,
-    stored: &Lock,
-    lock: &Lock,
-    changes: Vec<Change>,
+/// The lock file first gets the new entries of each document with the hashes of its text before and
+/// after. After a crash it therefore has the entries of either text.
+pub(super) fn write_fixes(
+    tree: &DocumentTree,
+    stored: &CitationLock,
+    lock: &CitationLock,
+    changes: Vec<DocumentChange>,
 ) -> Vec<DocumentError> {
     remove_temporaries(tree, &changes);
     let mut texts: HashMap<String, String> = HashMap::new();
     let mut pending = lock.clone();
     for change in changes.iter().filter(|change| !change.edits.is_empty()) {
-        let mended = edit::applied(&change.text, change.edits.clone());
+        let mended = edit::apply_edits(&change.text, change.edits.clone());
         let entries = change.entries.clone();
-        let (before, after) = (name(&change.text), name(&mended));
-        pending.pending.insert(change.document.clone(), Pending { before, after, entries });
+        let (before, after) = (hash_text(&change.text), hash_text(&mended));
+        pending.pending.insert(change.document.clone(), PendingRewrite { before, after, entries });
         texts.insert(change.document.clone(), mended);
     }
     if !texts.is_empty()
-        && let Err(error) = write(tree, LOCK_FILE, &pending.to_string())
+        && let Err(error) = write_file(tree, LOCK_FILE, &pending.to_string())
     {
         return vec![error];
     }
     let mut wanted = lock.clone();
-    wanted.entries.retain(|key, _| tree.holds(&key.document));
-    wanted.pending.retain(|document, _| tree.holds(document));
-    let (mut failures, mut done, mut entered) = (Vec::new(), HashSet::new(), BTreeMap::new());
-    for Change { document, text, entries, .. } in changes {
+    wanted.entries.retain(|key, _| tree.path_exists(&key.document));
+    wanted.pending.retain(|document, _| tree.path_exists(document));
+    let mut failures = Vec::new();
+    let mut done = HashSet::new();
+    let mut entered = BTreeMap::new();
+    for DocumentChange { document, text, entries, .. } in changes {
         if let Some(mended) = texts.get(&document)
-            && let Err(error) = rewrite(tree, &document, &text, mended)
+            && let Err(error) = rewrite_document(tree, &document, &text, mended)
         {
             failures.push(error);
             continue;
@@ -102,28 +104,33 @@ pub(super) fn mend(
     wanted.entries.retain(|key, _| !done.contains(&key.document));
     wanted.entries.extend(entered);
     if wanted != *stored || !texts.is_empty() {
-        failures.extend(write(tree, LOCK_FILE, &wanted.to_string()).err());
+        failures.extend(write_file(tree, LOCK_FILE, &wanted.to_string()).err());
     }
     failures
 }
 
-fn rewrite(tree: &Tree, document: &str, text: &str, mended: &str) -> Result<(), DocumentError> {
-    if tree.text(document).ok().as_deref() != Some(text) {
+fn rewrite_document(
+    tree: &DocumentTree,
+    document: &str,
+    text: &str,
+    mended: &str,
+) -> Result<(), DocumentError> {
+    if tree.read_text(document).ok().as_deref() != Some(text) {
         return Err(DocumentError::Meanwhile { path: document.to_owned() });
     }
-    write(tree, document, mended)
+    write_file(tree, document, mended)
 }
 
-fn write(tree: &Tree, path: &str, text: &str) -> Result<(), DocumentError> {
-    atomic::exchange(&tree.root.join(path), text.as_bytes())
+fn write_file(tree: &DocumentTree, path: &str, text: &str) -> Result<(), DocumentError> {
+    atomic::replace_user_file(&tree.root.join(path), text.as_bytes())
         .map_err(|source| DocumentError::Write { path: path.to_owned(), source })
 }
 
-/// Removes what was being written when somebody stopped.
-fn remove_temporaries(tree: &Tree, changes: &[Change]) {
+/// Removes temporary files left by a crash.
+fn remove_temporaries(tree: &DocumentTree, changes: &[DocumentChange]) {
     let documents = changes.iter().map(|change| change.document.as_str());
     for path in documents.chain([LOCK_FILE]) {
-        // What cannot be removed cannot be written either, which is reported then.
-        drop(fs::remove_file(atomic::neighbour(&tree.root.join(path))));
+        // A file that cannot be removed cannot be written either; that failure is reported.
+        drop(fs::remove_file(atomic::temporary_path(&tree.root.join(path))));
     }
 }

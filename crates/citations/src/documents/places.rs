@@ -1,45 +1,46 @@
-//! Finds the line and the column of a place in a text, in little time wherever it is. Pure.
+//! Converts byte offsets into lines and columns in constant time, apart from a search for the line.
+//! Does no I/O.
 
-/// Characters are counted in advance up to each multiple of so many bytes.
+/// Distance in bytes between precomputed character counts.
 const STEP: usize = 1024;
 
-/// The lines and the characters of a text.
-pub(super) struct Places {
-    /// Where each line but the first starts.
+/// Line starts and character counts of a text.
+pub(super) struct LineColumnIndex {
+    /// Offsets of all lines but the first.
     starts: Vec<usize>,
-    /// How many characters stand before each multiple of [`STEP`].
+    /// Number of characters before each multiple of [`STEP`].
     counts: Vec<usize>,
 }
 
-impl Places {
-    pub(super) fn of(text: &str) -> Self {
+impl LineColumnIndex {
+    pub(super) fn new(text: &str) -> Self {
         let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1).collect();
         let mut counts = vec![0];
         let mut count = 0;
         for step in text.as_bytes().chunks(STEP) {
-            count += characters(step);
+            count += count_characters(step);
             counts.push(count);
         }
         Self { starts, counts }
     }
 
-    /// Returns line and column of a byte, both counted from 1; the column in characters.
+    /// Returns line and column of a byte offset, counted from 1; the column in characters.
     pub(super) fn line_and_column(&self, text: &str, at: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= at);
         let start = line.checked_sub(1).and_then(|line| self.starts.get(line)).copied();
-        let before = self.before(text, start.unwrap_or_default());
-        (line + 1, self.before(text, at).saturating_sub(before) + 1)
+        let before = self.count_characters_before(text, start.unwrap_or_default());
+        (line + 1, self.count_characters_before(text, at).saturating_sub(before) + 1)
     }
 
-    fn before(&self, text: &str, at: usize) -> usize {
+    fn count_characters_before(&self, text: &str, at: usize) -> usize {
         let step = at / STEP;
         let rest = text.as_bytes().get(step * STEP..at).unwrap_or_default();
-        self.counts.get(step).copied().unwrap_or_default() + characters(rest)
+        self.counts.get(step).copied().unwrap_or_default() + count_characters(rest)
     }
 }
 
 /// Counts the bytes that start a character.
-fn characters(bytes: &[u8]) -> usize {
+fn count_characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
@@ -50,7 +51,7 @@ mod tests {
     #[test]
     fn places_are_counted_as_editors_do() {
         let text = format!("a\n{}\u{e9}b\n\nc", "\u{4e00}".repeat(2000));
-        let places = Places::of(&text);
+        let places = LineColumnIndex::new(&text);
         for (at, c) in text.char_indices().filter(|(_, c)| *c != '\n') {
             let before = text.get(..at).unwrap();
             let line = before.matches('\n').count() + 1;

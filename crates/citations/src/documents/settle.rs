@@ -1,115 +1,140 @@
-//! Compares the lines that a document cites with what they stood for, or with what it says of them. Pure.
+//! Judges cited lines of a document by its lock entries, or by the names that it gives. Does no I/O.
 
 use codeinfo_core::LineRange;
 
 use crate::{
-    State,
-    content::Content,
-    fault::{Fault, join_lines},
-    judge::{self, Known, Verdict},
-    lock::Lock,
+    DocumentCitationState,
+    content::CitedFileText,
+    fault::{CitationFault, join_lines},
+    judge::{self, CitedFile, DocumentVerdict},
+    lock::CitationLock,
     parse::Citation,
-    said::Said,
+    said::AttributedText,
 };
 
-/// What became of a citation with lines of a file that is there.
+/// Result of judging a citation with lines of an existing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settled {
-    pub(super) state: State,
+pub(super) struct CitationOutcome {
+    pub(super) state: DocumentCitationState,
     pub(super) message: Option<String>,
-    /// Where its lines are now, if they are known.
+    /// Current lines, if they are known.
     pub(super) moved_to: Vec<LineRange>,
-    /// Whether the document may say so from now on.
+    /// Set if the document can be rewritten to name the current lines.
     pub(super) is_mendable: bool,
 }
 
-/// One range beside what the lock has of it.
-enum Now {
+/// Comparison of one range with its lock entry.
+enum RangeComparison {
     Same,
     Moved(LineRange),
     Changed(&'static str),
-    /// Nothing is known of it, and the file has no such lines.
+    /// The range has no lock entry, and the file has no such lines.
     Beyond,
 }
 
-/// Settles a citation by what it stood for; `None` where the lock has nothing of it.
-pub(super) fn by_lock(
-    lock: &Lock,
-    (document, path): (&str, &str),
+/// Judges a citation by its lock entries; `None` if it has none.
+pub(super) fn compare_with_lock_entries(
+    lock: &CitationLock,
+    document: &str,
+    path: &str,
     lines: &[LineRange],
-    content: &Content,
-) -> Option<Settled> {
+    content: &CitedFileText,
+) -> Option<CitationOutcome> {
     let entries: Vec<Option<&str>> =
         lines.iter().map(|range| lock.get(document, path, *range)).collect();
     if entries.iter().all(Option::is_none) {
         return None;
     }
-    let now: Vec<Now> =
-        lines.iter().zip(entries).map(|(range, entry)| compare(content, *range, entry)).collect();
-    let settled = |state, message: String| Settled {
+    let now: Vec<RangeComparison> = lines
+        .iter()
+        .zip(entries)
+        .map(|(range, entry)| compare_with_lock(content, *range, entry))
+        .collect();
+    let settled = |state, message: String| CitationOutcome {
         state,
         message: Some(message),
         moved_to: Vec::new(),
         is_mendable: false,
     };
-    if now.iter().any(|now| matches!(now, Now::Beyond)) {
-        let fault = Fault::NoSuchLines { lines: content.lines() };
-        return Some(settled(State::Missing, fault.to_string()));
+    if now.iter().any(|now| matches!(now, RangeComparison::Beyond)) {
+        let fault = CitationFault::NoSuchLines { lines: content.line_count() };
+        return Some(settled(DocumentCitationState::Missing, fault.to_string()));
     }
     let changed = now.iter().find_map(|now| match now {
-        Now::Changed(why) => Some(*why),
-        Now::Same | Now::Moved(_) | Now::Beyond => None,
+        RangeComparison::Changed(why) => Some(*why),
+        RangeComparison::Same | RangeComparison::Moved(_) | RangeComparison::Beyond => None,
     });
     if let Some(why) = changed {
-        return Some(settled(State::Changed, why.to_owned()));
+        return Some(settled(DocumentCitationState::Changed, why.to_owned()));
     }
-    let right = lines.iter().zip(&now).map(|(range, now)| match now {
-        Now::Moved(to) => *to,
-        Now::Same | Now::Changed(_) | Now::Beyond => *range,
+    let by_range = lines.iter().zip(&now).map(|(range, now)| match now {
+        RangeComparison::Moved(to) => *to,
+        RangeComparison::Same | RangeComparison::Changed(_) | RangeComparison::Beyond => *range,
     });
-    let right: Vec<LineRange> = right.collect();
-    if right == lines {
-        return Some(verified());
+    let current_lines: Vec<LineRange> = by_range.collect();
+    if current_lines == lines {
+        return Some(verified_outcome());
     }
-    let message = format!("moved to {}", join_lines(&right));
-    Some(Settled { moved_to: right, is_mendable: true, ..settled(State::Moved, message) })
+    let message = format!("moved to {}", join_lines(&current_lines));
+    Some(CitationOutcome {
+        moved_to: current_lines,
+        is_mendable: true,
+        ..settled(DocumentCitationState::Moved, message)
+    })
 }
 
-/// Settles a citation by the names that its sentence gives.
-pub(super) fn by_names(known: &Known, citation: &Citation, said: &Said, fits: bool) -> Settled {
-    let (state, fault, moved_to) = match judge::verdict(known, &citation.lines, &said.names, fits) {
-        Verdict::Right => return verified(),
-        Verdict::Wrong(fault) => (State::Missing, fault, Vec::new()),
-        Verdict::Moved(fault, to) => (State::Moved, fault, to),
-        Verdict::Changed(fault) => (State::Changed, fault, Vec::new()),
-    };
+/// Judges a citation by the names in its sentence.
+pub(super) fn judge_by_names(
+    known: &CitedFile,
+    citation: &Citation,
+    attributed: &AttributedText,
+    fits: bool,
+) -> CitationOutcome {
+    let (state, fault, moved_to) =
+        match judge::judge_lines(known, &citation.lines, &attributed.names, fits) {
+            DocumentVerdict::Right => return verified_outcome(),
+            DocumentVerdict::Wrong(fault) => (DocumentCitationState::Missing, fault, Vec::new()),
+            DocumentVerdict::Moved(fault, to) => (DocumentCitationState::Moved, fault, to),
+            DocumentVerdict::Changed(fault) => (DocumentCitationState::Changed, fault, Vec::new()),
+        };
     let is_one = moved_to.len() == 1 && citation.lines.len() == 1;
     let is_mendable = match fault {
-        Fault::Elsewhere { .. } => is_one,
-        Fault::Reversed => moved_to.len() == citation.lines.len(),
+        CitationFault::Elsewhere { .. } => is_one,
+        CitationFault::Reversed => moved_to.len() == citation.lines.len(),
         _ => false,
     };
-    Settled { state, message: Some(fault.to_string()), moved_to, is_mendable }
+    CitationOutcome { state, message: Some(fault.to_string()), moved_to, is_mendable }
 }
 
-fn verified() -> Settled {
-    Settled { state: State::Verified, message: None, moved_to: Vec::new(), is_mendable: false }
+fn verified_outcome() -> CitationOutcome {
+    CitationOutcome {
+        state: DocumentCitationState::Verified,
+        message: None,
+        moved_to: Vec::new(),
+        is_mendable: false,
+    }
 }
 
-fn compare(content: &Content, range: LineRange, entry: Option<&str>) -> Now {
-    let now = content.fingerprint(range);
+fn compare_with_lock(
+    content: &CitedFileText,
+    range: LineRange,
+    entry: Option<&str>,
+) -> RangeComparison {
+    let now = content.fingerprint_lines(range);
     let Some(entry) = entry else {
-        return if now.is_some() { Now::Same } else { Now::Beyond };
+        return if now.is_some() { RangeComparison::Same } else { RangeComparison::Beyond };
     };
     if now.as_deref() == Some(entry) {
-        return Now::Same;
+        return RangeComparison::Same;
     }
     match content
-        .places_of(entry, range.last.saturating_sub(range.first).saturating_add(1))
+        .find_by_fingerprint(entry, range.last.saturating_sub(range.first).saturating_add(1))
         .as_slice()
     {
-        [only] => Now::Moved(*only),
-        [] => Now::Changed("these lines have changed since they were cited"),
-        _ => Now::Changed("these lines have changed, and what was cited stands in several places"),
+        [only] => RangeComparison::Moved(*only),
+        [] => RangeComparison::Changed("these lines have changed since they were cited"),
+        _ => RangeComparison::Changed(
+            "these lines have changed, and what was cited stands in several places",
+        ),
     }
 }

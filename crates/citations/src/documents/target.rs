@@ -1,98 +1,114 @@
-//! Finds the file of a work tree that a path in a document means, and whether one that is not there surely was.
+//! Resolves a path in a document to a file of the work tree, and decides whether a missing one
+//! belongs to it.
 
 use codeinfo_core::paths::ends_with;
 
 use crate::{
-    parse::{Certainty, Citation},
-    tree::Tree,
+    parse::{Citation, CitationCertainty},
+    tree::DocumentTree,
 };
 
-/// Parts of paths that stand for others, such as `foo/bar.rs`.
+/// Path segments used as placeholders, such as `foo/bar.rs`.
 const PLACEHOLDERS: [&str; 4] = ["foo", "bar", "baz", "example"];
-/// Names in capitals that are those of files.
+/// File names in capitals that are not placeholders.
 const CAPITALS: [&str; 8] =
     ["README", "LICENSE", "CHANGELOG", "CONTRIBUTING", "SECURITY", "NOTICE", "COPYING", "AGENTS"];
 
-/// What a path in a document means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
-    /// This listed file, by its path below the root.
+pub(super) enum PathTarget {
+    /// A listed file, by its path relative to the root.
     File(String),
-    /// Something that is there and is not read.
+    /// An existing path that is not read.
     LeftOut,
-    /// Nothing that is there; the paths at which it may have been.
+    /// A missing path, with the places where it may have been.
     Gone(Vec<String>),
-    /// It is no path of the repository.
+    /// Not a path of the repository.
     Unmeant,
 }
 
-/// Says what a citation means. One in the target of a link is relative to the document, as links are.
-pub(super) fn of(tree: &Tree, document: &str, citation: &Citation, in_link: bool) -> Target {
+/// Resolves a citation. One in a link target is relative to the document, as links are.
+pub(super) fn resolve_target(
+    tree: &DocumentTree,
+    document: &str,
+    citation: &Citation,
+    in_link: bool,
+) -> PathTarget {
     let path = citation.path.as_str();
     if path.starts_with('~') || path.starts_with('/') && !in_link {
-        return Target::Unmeant;
+        return PathTarget::Unmeant;
     }
-    let candidates = candidates(document, path);
+    let candidates = find_candidate_paths(document, path);
     if candidates.is_empty() {
-        return Target::Unmeant;
+        return PathTarget::Unmeant;
     }
-    if let Some(file) = candidates.iter().find(|path| tree.has(path)) {
-        return Target::File(file.clone());
+    if let Some(file) = candidates.iter().find(|path| tree.has_file(path)) {
+        return PathTarget::File(file.clone());
     }
     if citation.is_bare() && !in_link {
-        return Target::Unmeant;
+        return PathTarget::Unmeant;
     }
-    if candidates.iter().any(|path| tree.holds(path)) {
-        return Target::LeftOut;
+    if candidates.iter().any(|path| tree.path_exists(path)) {
+        return PathTarget::LeftOut;
     }
     if !in_link && !path.contains("..") {
         let end = path.trim_start_matches("./");
-        let mut named = tree.named_like(path).filter(|file| ends_with(file, end));
+        let mut named = tree.files_named_like(path).filter(|file| ends_with(file, end));
         match (named.next(), named.next()) {
-            (Some(only), None) => return Target::File(only.to_owned()),
-            (Some(_), Some(_)) => return Target::Unmeant,
+            (Some(only), None) => return PathTarget::File(only.to_owned()),
+            (Some(_), Some(_)) => return PathTarget::Unmeant,
             (None, _) => {}
         }
     }
-    Target::Gone(candidates)
+    PathTarget::Gone(candidates)
 }
 
-/// Whether a path that is not there surely is one of the repository: its folder is, and it is no example.
-pub(super) fn is_sure(tree: &Tree, document: &str, citation: &Citation, in_link: bool) -> bool {
+/// Returns whether a missing path certainly belongs to the repository: its folder exists, and it is
+/// not an example.
+pub(super) fn is_repository_path(
+    tree: &DocumentTree,
+    document: &str,
+    citation: &Citation,
+    in_link: bool,
+) -> bool {
     let path = citation.path.trim_start_matches("./");
-    if citation.certainty == Certainty::IfFound || is_placeholder(path) {
+    if citation.certainty == CitationCertainty::IfFound || is_placeholder(path) {
         return false;
     }
-    if candidates(document, path).iter().any(|path| tree.is_ignored(path)) {
+    if find_candidate_paths(document, path).iter().any(|path| tree.is_ignored(path)) {
         return false;
     }
     if in_link || path.starts_with("../") {
         return true;
     }
     let Some((first, _)) = path.split_once('/') else { return false };
-    candidates(document, first).iter().any(|folder| tree.has_folder(folder))
+    find_candidate_paths(document, first).iter().any(|folder| tree.has_folder(folder))
 }
 
-/// Returns where a path may lead, below the root: from the document, then from the root. One that leads out
-/// of the repository leads nowhere.
-pub(super) fn candidates(document: &str, path: &str) -> Vec<String> {
-    let folder = folder(document);
-    let below = path.strip_prefix('/').map(|path| clean("", path));
+/// Returns the paths relative to the root that a path may mean: from the document, then from the
+/// root.
+///
+/// A path that leads out of the repository has no candidates.
+pub(super) fn find_candidate_paths(document: &str, path: &str) -> Vec<String> {
+    let folder = parent_folder(document);
+    let below = path.strip_prefix('/').map(|path| join_clean_path("", path));
     let mut found: Vec<String> = match below {
         Some(below) => below.into_iter().collect(),
-        None => [clean(folder, path), clean("", path)].into_iter().flatten().collect(),
+        None => [join_clean_path(folder, path), join_clean_path("", path)]
+            .into_iter()
+            .flatten()
+            .collect(),
     };
     found.dedup();
     found
 }
 
-/// Returns the folder of a path; that of the root is empty.
-pub(super) fn folder(path: &str) -> &str {
+/// Returns the folder of a path; empty for the root.
+pub(super) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Writes a path below the root as seen from a folder there.
-pub(super) fn relative(folder: &str, path: &str) -> String {
+/// Converts a path relative to the root into one relative to a folder.
+pub(super) fn make_relative_path(folder: &str, path: &str) -> String {
     let mut from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let mut to: Vec<&str> = path.split('/').collect();
     while to.len() > 1 && from.first().is_some_and(|first| to.first() == Some(first)) {
@@ -102,8 +118,8 @@ pub(super) fn relative(folder: &str, path: &str) -> String {
     "../".repeat(from.len()) + &to.join("/")
 }
 
-/// Joins a path to a folder, without `.` and `..`; `None` where that leads out.
-fn clean(folder: &str, path: &str) -> Option<String> {
+/// Joins a path to a folder and removes `.` and `..`; `None` if it leads out.
+fn join_clean_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(path.split('/')) {
         match part {
@@ -115,7 +131,7 @@ fn clean(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Whether a path has parts that stand for others, such as `FILE.md` or `path/to/x`.
+/// Returns whether a path has placeholders, such as `FILE.md` or `path/to/x`.
 fn is_placeholder(path: &str) -> bool {
     path.contains("path/to/")
         || path.split('/').any(|part| {
@@ -133,13 +149,13 @@ mod tests {
 
     #[test]
     fn paths_lead_from_the_document_and_from_the_root() {
-        assert_eq!(candidates("docs/a.md", "b.rs"), ["docs/b.rs", "b.rs"]);
-        assert_eq!(candidates("docs/a.md", "../b.rs"), ["b.rs"]);
-        assert_eq!(candidates("docs/a.md", "/x/./b.rs"), ["x/b.rs"]);
-        assert_eq!(candidates("a.md", "../b.rs"), Vec::<String>::new());
-        assert_eq!(relative("docs/x", "docs/y/b.rs"), "../y/b.rs");
-        assert_eq!(relative("", "docs/b.rs"), "docs/b.rs");
-        assert_eq!(relative("docs", "docs"), "../docs");
+        assert_eq!(find_candidate_paths("docs/a.md", "b.rs"), ["docs/b.rs", "b.rs"]);
+        assert_eq!(find_candidate_paths("docs/a.md", "../b.rs"), ["b.rs"]);
+        assert_eq!(find_candidate_paths("docs/a.md", "/x/./b.rs"), ["x/b.rs"]);
+        assert_eq!(find_candidate_paths("a.md", "../b.rs"), Vec::<String>::new());
+        assert_eq!(make_relative_path("docs/x", "docs/y/b.rs"), "../y/b.rs");
+        assert_eq!(make_relative_path("", "docs/b.rs"), "docs/b.rs");
+        assert_eq!(make_relative_path("docs", "docs"), "../docs");
     }
 
     #[test]

@@ -1,23 +1,26 @@
-//! Writes what our tools found as HTML: lines of code after their numbers, in the colours of their language.
+//! Renders the results of our tools as HTML: numbered lines of code with syntax highlighting.
 
-use codeinfo_chunk::highlight;
+use codeinfo_chunk::highlight_lines;
 use codeinfo_lang::{Language, detect};
 
-use super::{escaped, spans};
+use super::{escape_html, highlight_line};
 
-/// Writes a text of lines such as `12|fn open() {` below a line that begins with the path of their file: nothing if it
-/// has none.
-pub fn found_html(text: &str) -> Option<String> {
-    let mut found = Found { html: "<pre><code>".to_owned(), language: None, block: Vec::new() };
+/// Renders lines such as `12|fn open() {` below a line that begins with the path of their file.
+///
+/// Returns `None` for a text without numbered lines.
+pub fn render_code_listing(text: &str) -> Option<String> {
+    let mut found =
+        CodeListing { html: "<pre><code>".to_owned(), language: None, block: Vec::new() };
     let mut has_code = false;
     for line in text.lines() {
-        if let Some(numbered) = numbered(line) {
+        if let Some(numbered) = split_line_number(line) {
             found.block.push(numbered);
             has_code = true;
         } else {
             found.end_block();
-            found.language = path_of(line).and_then(|path| detect::language(path, ""));
-            found.html.extend([&escaped(line), "\n"]);
+            found.language =
+                parse_listed_path(line).and_then(|path| detect::detect_language(path, ""));
+            found.html.extend([&escape_html(line), "\n"]);
         }
     }
     found.end_block();
@@ -25,34 +28,33 @@ pub fn found_html(text: &str) -> Option<String> {
     has_code.then_some(found.html)
 }
 
-struct Found<'a> {
+struct CodeListing<'a> {
     html: String,
-    /// Of the file whose lines come.
+    /// Language of the file of the lines that follow.
     language: Option<&'static Language>,
-    /// Numbers and lines that follow one another.
+    /// Numbers and text of consecutive lines.
     block: Vec<(&'a str, &'a str)>,
 }
 
-impl Found<'_> {
+impl CodeListing<'_> {
     fn end_block(&mut self) {
         let code: Vec<&str> = self.block.iter().map(|(_, line)| *line).collect();
-        let marks = highlight(self.language, &code.join("\n"), 0..code.len());
-        let marks = marks.into_iter().chain(std::iter::repeat(Vec::new()));
-        for ((number, line), marks) in self.block.drain(..).zip(marks) {
-            self.html.extend([number, "|", &spans(line, marks), "\n"]);
+        let highlighted = highlight_lines(self.language, &code.join("\n"), 0..code.len());
+        let padded = highlighted.into_iter().chain(std::iter::repeat(Vec::new()));
+        for ((number, line), marks) in self.block.drain(..).zip(padded) {
+            self.html.extend([number, "|", &highlight_line(line, marks), "\n"]);
         }
     }
 }
 
-/// Takes the number off a line of code.
-fn numbered(line: &str) -> Option<(&str, &str)> {
+fn split_line_number(line: &str) -> Option<(&str, &str)> {
     let (number, code) = line.split_once('|')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then_some((number, code))
 }
 
-/// Returns the path that a line begins with, before its lines: `src/a.rs:1-4 …`.
-fn path_of(line: &str) -> Option<&str> {
+/// Returns the path at the start of a line such as `src/a.rs:1-4 …`.
+fn parse_listed_path(line: &str) -> Option<&str> {
     let (path, lines) = line.rsplit_once(':')?;
     lines.starts_with(|c: char| c.is_ascii_digit()).then_some(path)
 }
@@ -65,11 +67,11 @@ mod tests {
     fn code_is_coloured_by_the_language_of_its_file_and_the_rest_stays_text() {
         let text = "[demo] <b>\n/srv/src/a.rs:1-2 `f`\n1|fn f() {} // \"<i>\"\n2|\nmore\n9|fn g()\na.py:7\n7|def g():\n";
         assert_eq!(
-            found_html(text).unwrap(),
+            render_code_listing(text).unwrap(),
             "<pre><code>[demo] &lt;b&gt;\n/srv/src/a.rs:1-2 `f`\n1|<span class=\"m-k\">fn</span> \
              <span class=\"m-f\">f</span>() {} <span class=\"m-c\">// &quot;&lt;i&gt;&quot;</span>\n2|\nmore\n9|fn g()\n\
              a.py:7\n7|<span class=\"m-k\">def</span> <span class=\"m-f\">g</span>():\n</code></pre>\n"
         );
-        assert_eq!(found_html("nothing\n|x\na|b\n"), None);
+        assert_eq!(render_code_listing("nothing\n|x\na|b\n"), None);
     }
 }

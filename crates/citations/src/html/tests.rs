@@ -1,4 +1,4 @@
-//! What becomes of texts of models: links to what they cite, and no tags of theirs.
+//! Tests that texts of models become links to their citations, and never tags.
 
 use codeinfo_core::LineRange;
 use proptest::prelude::*;
@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::CitationState;
 
-fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> Checked {
-    Checked {
+fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> CheckedCitation {
+    CheckedCitation {
         path: format!("/home/me/demo/{path}"),
         rel_path: Some(path.to_owned()),
         repo: Some("demo".to_owned()),
@@ -21,7 +21,7 @@ fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> Checked {
     }
 }
 
-/// Returns what is shown as a link of a citation, with its state and where it leads.
+/// Returns text, state and target of each citation link.
 fn links(html: &str) -> Vec<String> {
     let link = |piece: &str| {
         let (tag, rest) = piece.split_once('>').unwrap();
@@ -39,7 +39,7 @@ fn citations_become_links_in_prose_code_links_and_after_what_was_struck_out() {
                 | a |\n|:-:|\n| src/net.rs:7 |\n";
     let citations = [
         checked("src/net.rs", &[(12, 40)], CitationState::Confirmed),
-        Checked {
+        CheckedCitation {
             repo: None,
             rel_path: None,
             path: "src/old.rs".to_owned(),
@@ -47,13 +47,13 @@ fn citations_become_links_in_prose_code_links_and_after_what_was_struck_out() {
         },
         checked("src/net.rs", &[(7, 7)], CitationState::Unconfirmed),
         checked("src/guard.rs", &[(3, 5)], CitationState::Confirmed),
-        Checked {
+        CheckedCitation {
             moved_to: vec![LineRange { first: 5, last: 8 }],
             ..checked("src/main.rs", &[(2, 4)], CitationState::Wrong)
         },
         checked("src/net.rs", &[(7, 7)], CitationState::Confirmed),
     ];
-    let html = cited_html(text, &citations);
+    let html = render_cited_html(text, &citations);
     let to = |path: &str, first: u32, last: u32| {
         format!(
             "#/source?path=%2Fhome%2Fme%2Fdemo%2F{}&amp;first={first}&amp;last={last}",
@@ -78,7 +78,7 @@ fn citations_become_links_in_prose_code_links_and_after_what_was_struck_out() {
 #[test]
 fn a_citation_of_several_places_leads_to_all_of_them() {
     let both = checked("src/net.rs", &[(3, 5), (20, 30)], CitationState::Confirmed);
-    let html = cited_html("See src/net.rs:3-5,20-30.", &[both]);
+    let html = render_cited_html("See src/net.rs:3-5,20-30.", &[both]);
     for expected in [
         "data-first=\"3\" data-last=\"5\" data-ranges=\"3-5,20-30\"",
         "&amp;first=3&amp;last=5&amp;ranges=3-5%2C20-30\"",
@@ -113,11 +113,11 @@ fn nothing_of_a_text_becomes_a_tag_and_links_lead_to_the_web_alone() {
         ("a <del>b", "<p>a <del>b</del></p>\n"),
         ("a </del>b", "<p>a b</p>\n"),
     ] {
-        assert_eq!(html(text), expected, "{text}");
+        assert_eq!(render_html(text), expected, "{text}");
     }
 }
 
-/// Whether each tag is one that is written here, and closed in order.
+/// Returns whether each tag is one that the renderer writes, and no other markup remains.
 fn is_plain(html: &str) -> bool {
     const TAGS: [&str; 27] = [
         "p",
@@ -186,7 +186,7 @@ proptest! {
         text in "([a-z/.]{0,6}|src/net\\.rs:1|[\\[\\]()<>\"'`*_~|#!:&;=\\-\\n ]{1,3}|<del>|</del>|<b|```|\\[a\\]\\(|javascript:|https://){0,40}"
     ) {
         let citations = vec![checked("src/net.rs", &[(1, 1)], CitationState::Confirmed); 3];
-        for html in [html(&text), cited_html(&text, &citations)] {
+        for html in [render_html(&text), render_cited_html(&text, &citations)] {
             prop_assert!(is_plain(&html), "{html}");
             prop_assert_eq!(html.matches("<a ").count(), html.matches("</a>").count());
             prop_assert_eq!(html.matches("<del>").count(), html.matches("</del>").count());
@@ -197,14 +197,14 @@ proptest! {
 #[test]
 fn tags_take_no_more_than_a_few_times_the_text_and_much_code_is_not_marked() {
     let quotes = format!("{}a\n\n", "> ".repeat(200)).repeat(1000);
-    let written = html(&quotes);
+    let written = render_html(&quotes);
     assert!(written.len() < quotes.len() * 5, "{}", written.len());
     assert!(written.starts_with("<pre><code>&gt; &gt; ") && is_plain(&written));
-    // Ordinary nesting is written.
+    // Ordinary nesting is rendered.
     let list = "- a\n  - b\n    > c\n".repeat(500);
-    assert!(html(&list).starts_with("<ul>\n<li>"), "{}", html(&list));
+    assert!(render_html(&list).starts_with("<ul>\n<li>"), "{}", render_html(&list));
     let block = format!("```rust\n{}```\n\n", "let a = 1;\n".repeat(10_000));
-    let blocks = html(&block.repeat(5));
+    let blocks = render_html(&block.repeat(5));
     let marked = blocks.matches("<span").count();
     assert!((20_000..=60_000).contains(&marked), "{marked}");
 }

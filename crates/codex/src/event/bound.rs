@@ -1,34 +1,33 @@
-//! How much of what Codex says is kept of one event, whatever it says.
+//! Bounds the size of each event.
 
 use serde_json::Value;
 
-use super::{Event, Tool};
+use super::{CodexEvent, CodexToolCall};
 
-/// Most bytes of the text of one event. It is cut without a mark: what shows texts bounds them
-/// lower, and so sees that there was more.
+/// Maximum bytes of an event's text. The cut leaves no mark: code that shows texts has lower bounds and detects
+/// the excess itself.
 pub const MAX_TEXT_BYTES: usize = 2 * 1024 * 1024;
-/// Most bytes that are kept of the parameters of a tool call, and of its result: more than the model
-/// is given of it, which is 48,000 bytes.
+/// Maximum bytes of a tool call's parameters and of its result. The model gets less of it, 48,000 bytes.
 pub(super) const MAX_TOOL_BYTES: usize = 64 * 1024;
-/// What stands where something was left out.
+/// Mark for omitted content.
 const CUT: &str = "[cut: more than 64 KiB]";
-/// What one entry of a value costs beside its text.
+/// Bytes counted for each value in addition to its text.
 const ENTRY_BYTES: usize = 16;
 
-/// Cuts a text that is too long, between two characters.
-pub(super) fn text(mut text: String) -> String {
+/// Cuts a text to [`MAX_TEXT_BYTES`] at a character boundary.
+pub(super) fn truncate_text(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
     text
 }
 
-/// Cuts a JSON value that is too large: the last text that finds room is cut and marked, and what
-/// follows it is left out.
-pub(super) fn value(mut value: Value) -> Value {
-    cut(&mut value, &mut MAX_TOOL_BYTES.clone());
+/// Cuts a JSON value to about [`MAX_TOOL_BYTES`]. The text that exceeds the limit is cut and marked, and all
+/// later entries are left out.
+pub(super) fn truncate_value(mut value: Value) -> Value {
+    truncate_within(&mut value, &mut MAX_TOOL_BYTES.clone());
     value
 }
 
-fn cut(value: &mut Value, room: &mut usize) {
+fn truncate_within(value: &mut Value, room: &mut usize) {
     *room = room.saturating_sub(ENTRY_BYTES);
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -45,7 +44,7 @@ fn cut(value: &mut Value, room: &mut usize) {
             elements.retain_mut(|element| {
                 let fits = *room > 0;
                 if fits {
-                    cut(element, room);
+                    truncate_within(element, room);
                 }
                 fits
             });
@@ -54,18 +53,18 @@ fn cut(value: &mut Value, room: &mut usize) {
             let fits = *room > name.len();
             if fits {
                 *room -= name.len();
-                cut(member, room);
+                truncate_within(member, room);
             }
             fits
         }),
     }
 }
 
-impl Event {
-    /// Returns about how many bytes the event holds.
-    pub(crate) fn bytes(&self) -> usize {
+impl CodexEvent {
+    /// Returns the approximate size of the event in bytes.
+    pub(crate) fn estimated_bytes(&self) -> usize {
         match self {
-            Self::ToolStarted(tool) | Self::ToolEnded(tool) => tool.bytes(),
+            Self::ToolStarted(tool) | Self::ToolEnded(tool) => tool.estimated_bytes(),
             Self::ThinkingDelta { item, text, .. }
             | Self::Thinking { item, text }
             | Self::AnswerDelta { item, text }
@@ -77,26 +76,26 @@ impl Event {
     }
 }
 
-impl Tool {
-    fn bytes(&self) -> usize {
+impl CodexToolCall {
+    fn estimated_bytes(&self) -> usize {
         let outcome = match &self.outcome {
-            Some(Ok(result)) => size(result),
+            Some(Ok(result)) => estimate_value_bytes(result),
             Some(Err(error)) => error.len(),
             None => 0,
         };
-        self.call_id.len() + self.name.len() + size(&self.parameters) + outcome
+        self.call_id.len() + self.name.len() + estimate_value_bytes(&self.parameters) + outcome
     }
 }
 
-/// Returns about how many bytes a value holds.
-pub(super) fn size(value: &Value) -> usize {
+/// Returns the approximate size of a value in bytes.
+pub(super) fn estimate_value_bytes(value: &Value) -> usize {
     ENTRY_BYTES
         + match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
             Value::String(text) => text.len(),
-            Value::Array(elements) => elements.iter().map(size).sum(),
+            Value::Array(elements) => elements.iter().map(estimate_value_bytes).sum(),
             Value::Object(members) => {
-                members.iter().map(|(name, member)| name.len() + size(member)).sum()
+                members.iter().map(|(name, member)| name.len() + estimate_value_bytes(member)).sum()
             }
         }
 }
@@ -110,7 +109,7 @@ mod tests {
     #[test]
     fn values_are_cut_where_they_get_too_large_and_marked() {
         let small = json!({ "a": ["b", 1, null, { "c": true }] });
-        assert_eq!(value(small.clone()), small);
+        assert_eq!(truncate_value(small.clone()), small);
         let long = "é".repeat(MAX_TOOL_BYTES);
         let many: Vec<Value> = (0..MAX_TOOL_BYTES).map(Value::from).collect();
         for large in [
@@ -119,14 +118,14 @@ mod tests {
             json!([long, long]),
             json!(long),
         ] {
-            let cut = value(large);
+            let cut = truncate_value(large);
             assert!(
-                cut.to_string().contains(CUT) && size(&cut) < MAX_TOOL_BYTES + 200,
+                cut.to_string().contains(CUT) && estimate_value_bytes(&cut) < MAX_TOOL_BYTES + 200,
                 "{}",
-                size(&cut)
+                estimate_value_bytes(&cut)
             );
         }
-        assert!(size(&value(json!(many))) <= MAX_TOOL_BYTES + ENTRY_BYTES);
-        assert_eq!(text("é".repeat(MAX_TEXT_BYTES)).len(), MAX_TEXT_BYTES);
+        assert!(estimate_value_bytes(&truncate_value(json!(many))) <= MAX_TOOL_BYTES + ENTRY_BYTES);
+        assert_eq!(truncate_text("é".repeat(MAX_TEXT_BYTES)).len(), MAX_TEXT_BYTES);
     }
 }

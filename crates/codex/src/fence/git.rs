@@ -1,4 +1,4 @@
-//! Files of a repository's `.git` folder that hold credentials, and copies of git's settings without them.
+//! Finds files of a repository's `.git` folder that hold credentials, and copies git's settings without them.
 
 use std::{
     borrow::Cow,
@@ -7,23 +7,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A larger configuration is taken to hold credentials, and has no copy without them.
+/// Maximum bytes of a configuration file. A larger one counts as holding credentials and gets no copy.
 const MAX_CONFIG_BYTES: u64 = 64 * 1024;
-/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself, and is no file.
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: opens a link itself, which is not a regular file.
 #[cfg(windows)]
 const NO_FOLLOW: u32 = 0x0020_0000;
 /// Files of git's settings in a repository.
 const SETTINGS: [&str; 2] = [".git/config", ".git/config.worktree"];
 /// Words in names of settings whose values may be credentials.
 const CREDENTIAL_WORDS: [&str; 6] = ["header", "oauth", "passw", "secret", "smtppass", "token"];
-/// A longer user name in an address may be a token.
+/// Maximum characters of a plain user name in a URL; a longer one may be a token.
 const MAX_USER_CHARS: usize = 15;
-/// Stands in a copy where a setting with a credential stood.
+/// Replacement in a copy for a setting with a credential.
 const REMOVED: &str = "# a setting with a credential stood here";
 
-/// Returns the files below `root` to keep from the model's shell. Git's settings are among them only where
-/// they hold credentials: without them, no `git` command works, and history answers questions.
-pub(super) fn secrets(root: &Path) -> Vec<PathBuf> {
+/// Returns the files below `root` to hide from the model's shell. Git's settings are hidden only if they hold
+/// credentials: no `git` command works without them, and history answers questions.
+pub(super) fn find_git_secrets(root: &Path) -> Vec<PathBuf> {
     let mut secrets: Vec<PathBuf> =
         [".git/credentials", ".git/modules", ".git-credentials"].map(|name| root.join(name)).into();
     let settings = SETTINGS.map(|name| root.join(name));
@@ -34,24 +34,24 @@ pub(super) fn secrets(root: &Path) -> Vec<PathBuf> {
     secrets
 }
 
-/// Returns the settings of git in `file` without their credentials; `None` if `file` has none that are read.
+/// Returns the git settings in `file` without credentials, or `None` if `file` is not a readable settings file.
 pub(super) fn copy_settings(file: &Path) -> Option<String> {
     SETTINGS.iter().any(|name| file.ends_with(name)).then_some(())?;
     Some(without_credentials(&read_settings(file)?).into_owned())
 }
 
 fn read_settings(file: &Path) -> Option<String> {
-    // A link or a pipe is none of git's own making.
+    // Git itself creates no links or pipes here.
     if !file.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
         return None;
     }
     let mut text = String::new();
-    open(file).ok()?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text).ok()?;
+    open_regular_file(file).ok()?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text).ok()?;
     u64::try_from(text.len()).is_ok_and(|length| length <= MAX_CONFIG_BYTES).then_some(text)
 }
 
-/// Opens a file that nobody can have put a link or a pipe in the place of meanwhile.
-fn open(file: &Path) -> std::io::Result<File> {
+/// Opens a file without following a link or blocking on a pipe that may have replaced it.
+fn open_regular_file(file: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     #[cfg(unix)]
     {
@@ -64,14 +64,16 @@ fn open(file: &Path) -> std::io::Result<File> {
     options.read(true).open(file)
 }
 
-/// Returns `text` with a remark in place of each setting that holds a credential; borrowed if none does.
+/// Replaces each setting that holds a credential; borrows an unchanged text.
 fn without_credentials(text: &str) -> Cow<'_, str> {
-    let redacted = codeinfo_secrets::redact(".git/config", None, text).text;
-    let (mut copy, mut is_changed) = (String::new(), false);
+    let redacted = codeinfo_secrets::redact_secrets(".git/config", None, text).text;
+    let mut copy = String::new();
+    let mut is_changed = false;
     let mut lines = text.lines().zip(redacted.lines());
     while let Some((first, first_redacted)) = lines.next() {
-        let (mut setting, mut is_private) = (first.to_owned(), first != first_redacted);
-        // A backslash at the end continues the value on the next line.
+        let mut setting = first.to_owned();
+        let mut is_private = first != first_redacted;
+        // A backslash at the end of a line continues the value.
         while setting.ends_with('\\')
             && let Some((next, next_redacted)) = lines.next()
         {
@@ -81,14 +83,15 @@ fn without_credentials(text: &str) -> Cow<'_, str> {
         }
         is_private |= holds_credential(&setting);
         is_changed |= is_private;
-        copy.push_str(if is_private { replacement(&setting) } else { &setting });
+        copy.push_str(if is_private { choose_replacement(&setting) } else { &setting });
         copy.push('\n');
     }
     if is_changed { Cow::Owned(copy) } else { Cow::Borrowed(text) }
 }
 
-/// Returns what stands in a copy for a setting that is left out. A section goes on with its other settings.
-fn replacement(setting: &str) -> &'static str {
+/// Returns the replacement of a removed setting; a section header is replaced by one, for the settings after
+/// it.
+fn choose_replacement(setting: &str) -> &'static str {
     if setting.trim_start().starts_with('[') { "[removed]" } else { REMOVED }
 }
 
@@ -102,17 +105,17 @@ fn holds_credential(setting: &str) -> bool {
     CREDENTIAL_WORDS.iter().any(|word| name.contains(word)) || holds_login(setting)
 }
 
-/// Whether an address in `setting` has a password, a user name that may be a token, or a query.
+/// Returns true if a URL in `setting` has a password, a user name that may be a token, or a query.
 fn holds_login(setting: &str) -> bool {
     setting.split("://").skip(1).any(|rest| {
-        let address = rest.split(|c: char| c.is_whitespace() || "\"']".contains(c)).next();
-        let address = address.unwrap_or_default();
+        let mut parts = rest.split(|c: char| c.is_whitespace() || "\"']".contains(c));
+        let address = parts.next().unwrap_or_default();
         let authority = address.split('/').next().unwrap_or_default();
         let is_token = |user: &str| user.contains(':') || user.chars().count() > MAX_USER_CHARS;
         address.contains('?')
             || address.rsplit_once('@').is_some_and(|_| match authority.rsplit_once('@') {
                 Some((user, _)) => is_token(user),
-                // A password may have a slash.
+                // A password may contain a slash.
                 None => address.split('@').next().is_some_and(|user| user.contains(':')),
             })
     })
@@ -165,7 +168,7 @@ mod tests {
             ("[credential]\n\thelper = \"!f() { echo password=hunter2; }; f\"\n", true),
         ] {
             std::fs::write(&config, format!("{PLAIN}{text}")).unwrap();
-            assert_eq!(secrets(&folder).contains(&config), is_denied, "{text}");
+            assert_eq!(find_git_secrets(&folder).contains(&config), is_denied, "{text}");
             let copy = copy_settings(&config).unwrap();
             assert!(copy.starts_with(PLAIN), "{copy}");
             assert!(
@@ -174,7 +177,7 @@ mod tests {
             );
         }
         std::fs::write(&config, "#\n".repeat(40_000)).unwrap();
-        assert!(secrets(&folder).contains(&config) && copy_settings(&config).is_none());
+        assert!(find_git_secrets(&folder).contains(&config) && copy_settings(&config).is_none());
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

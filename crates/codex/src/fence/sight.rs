@@ -1,4 +1,4 @@
-//! Checks the secrets of indexed folders, and does not wait for a file system that does not answer.
+//! Locates the secrets of indexed folders without waiting for an unresponsive file system.
 
 use std::{
     collections::BTreeMap,
@@ -10,51 +10,51 @@ use std::{
 use codeinfo_core::task::Tasks;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Readable, Unread, git};
+use super::{ExcludedRoot, ReadableRoot, git};
 
-/// How long a file system may take to answer.
+/// Maximum wait for a file system.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 const SILENT: &str = "its file system does not answer";
 
-/// Folders that are being checked, with the time since when their file system has not answered. One
-/// that takes too long is not checked again until it does: each check holds a thread.
+/// Folders under check, with the start of the check. A folder that timed out is not checked again before that
+/// check ends, because each check holds a thread.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sight(Arc<Mutex<BTreeMap<PathBuf, Instant>>>);
+pub(crate) struct SecretLocator(Arc<Mutex<BTreeMap<PathBuf, Instant>>>);
 
-impl Sight {
-    /// Returns those of `readable` that can be checked, with all their secrets that are there, and
-    /// those that cannot.
-    pub(crate) async fn of(
+impl SecretLocator {
+    /// Returns the roots that could be checked, with all existing secrets, and those that could not.
+    pub(crate) async fn locate_secrets(
         &self,
-        readable: Vec<Readable>,
+        readable: Vec<ReadableRoot>,
         tasks: &Tasks,
-    ) -> (Vec<Readable>, Vec<Unread>) {
-        self.through(readable, tasks, secrets).await
+    ) -> (Vec<ReadableRoot>, Vec<ExcludedRoot>) {
+        self.locate_secrets_with(readable, tasks, find_existing_secrets).await
     }
 
-    async fn through(
+    async fn locate_secrets_with(
         &self,
-        readable: Vec<Readable>,
+        readable: Vec<ReadableRoot>,
         tasks: &Tasks,
-        secrets: fn(&Readable) -> Vec<PathBuf>,
-    ) -> (Vec<Readable>, Vec<Unread>) {
+        secrets: fn(&ReadableRoot) -> Vec<PathBuf>,
+    ) -> (Vec<ReadableRoot>, Vec<ExcludedRoot>) {
         let began = Instant::now();
         let mut checks = Vec::new();
         for readable in readable {
-            let since = *self.waits().entry(readable.folder.clone()).or_insert(began);
+            let since = *self.lock_pending().entry(readable.folder.clone()).or_insert(began);
             let folder = readable.folder.clone();
             let check = (since.elapsed() < TIMEOUT).then(|| {
                 let sight = self.clone();
                 tasks.spawn_blocking(move || {
                     let private_files = secrets(&readable);
-                    sight.waits().remove(&readable.folder);
-                    Readable { private_files, ..readable }
+                    sight.lock_pending().remove(&readable.folder);
+                    ReadableRoot { private_files, ..readable }
                 })
             });
             checks.push((folder, check));
         }
-        let (mut seen, mut unseen) = (Vec::new(), Vec::new());
+        let mut seen = Vec::new();
+        let mut unseen = Vec::new();
         for (folder, check) in checks {
             let checked = match check {
                 Some(check) => timeout_at(began + TIMEOUT, check).await.ok().and_then(Result::ok),
@@ -62,11 +62,11 @@ impl Sight {
             };
             match checked {
                 Some(readable) => seen.push(readable),
-                None => unseen.push(Unread { folder, reason: SILENT }),
+                None => unseen.push(ExcludedRoot { folder, reason: SILENT }),
             }
         }
-        for Unread { folder, .. } in &unseen {
-            // One around it would grant it.
+        for ExcludedRoot { folder, .. } in &unseen {
+            // A root around it would grant it.
             for around in seen.iter_mut().filter(|around| folder.starts_with(&around.folder)) {
                 around.private_files.push(folder.clone());
             }
@@ -74,14 +74,14 @@ impl Sight {
         (seen, unseen)
     }
 
-    fn waits(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Instant>> {
+    fn lock_pending(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Instant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the secrets of `readable` that are there.
-fn secrets(readable: &Readable) -> Vec<PathBuf> {
-    let all = readable.private_files.iter().cloned().chain(git::secrets(&readable.folder));
+/// Returns the existing secrets of `readable`.
+fn find_existing_secrets(readable: &ReadableRoot) -> Vec<PathBuf> {
+    let all = readable.private_files.iter().cloned().chain(git::find_git_secrets(&readable.folder));
     all.filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
@@ -93,17 +93,17 @@ mod tests {
 
     static DEAD: RwLock<()> = RwLock::new(());
 
-    /// Does not answer for `/r/dead` as long as `DEAD` is held.
-    fn none_if_alive(readable: &Readable) -> Vec<PathBuf> {
+    /// Blocks for `/r/dead` while `DEAD` is held.
+    fn none_if_alive(readable: &ReadableRoot) -> Vec<PathBuf> {
         if readable.folder.ends_with("dead") {
             drop(DEAD.read());
         }
         Vec::new()
     }
 
-    fn readable(folder: &str, secrets: &[&str]) -> Readable {
+    fn readable(folder: &str, secrets: &[&str]) -> ReadableRoot {
         let private_files = secrets.iter().map(PathBuf::from).collect();
-        Readable { folder: folder.into(), private_files }
+        ReadableRoot { folder: folder.into(), private_files }
     }
 
     #[tokio::test]
@@ -113,17 +113,20 @@ mod tests {
         reason = "it stands for a file system that hangs"
     )]
     async fn a_root_that_does_not_answer_is_denied_until_it_does() {
-        let (sight, tasks) = (Sight::default(), Tasks::default());
+        let (sight, tasks) = (SecretLocator::default(), Tasks::default());
         let all = || vec![readable("/r", &[]), readable("/r/dead", &[]), readable("/s", &[])];
-        let dead_one = Unread { folder: "/r/dead".into(), reason: SILENT };
+        let dead_one = ExcludedRoot { folder: "/r/dead".into(), reason: SILENT };
         let without = (vec![readable("/r", &["/r/dead"]), readable("/s", &[])], vec![dead_one]);
         let dead = DEAD.write().unwrap();
-        assert_eq!(sight.through(all(), &tasks, none_if_alive).await, without);
+        assert_eq!(sight.locate_secrets_with(all(), &tasks, none_if_alive).await, without);
         let began = Instant::now();
-        assert_eq!(sight.through(all(), &tasks, none_if_alive).await, without);
+        assert_eq!(sight.locate_secrets_with(all(), &tasks, none_if_alive).await, without);
         assert!(began.elapsed() < TIMEOUT, "waited again");
         drop(dead);
         assert!(tasks.stop(Duration::from_secs(20)).await);
-        assert_eq!(sight.through(all(), &tasks, none_if_alive).await, (all(), Vec::new()));
+        assert_eq!(
+            sight.locate_secrets_with(all(), &tasks, none_if_alive).await,
+            (all(), Vec::new())
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What the reader of Codex's output and the callers share: who waits for what.
+//! State shared by the reader of Codex's output and the callers: pending requests, turns and the end of the
+//! process.
 
 use std::{
     collections::HashMap,
@@ -11,93 +12,93 @@ use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::Counters;
+use super::CodexCounters;
 use crate::{
     error::CodexError,
-    event::{self, Event, Notice, Unknown},
-    protocol::{self, Incoming, RpcError},
+    event::{self, CodexEvent, CodexNotification, UnknownNotification},
+    protocol::{self, CodexMessage, RpcError},
 };
 
-/// What is said of a process of whose end nothing more is known.
+/// Message for an end without further details.
 const ENDED: &str = "the Codex process ended";
-/// What marks a line of standard error as no failure.
+/// Words that mark a line of standard error as harmless.
 const NOTICES: [&str; 6] = ["warning", "warn", "info", "debug", "trace", "note"];
-/// What a line says after which Codex goes on, whatever it calls the line.
+/// Phrases in lines after which Codex continues, regardless of their level.
 const GOES_ON: [&str; 3] = ["in the meantime", "proceeding", "using defaults"];
-/// What marks a line as the failure: what follows it, such as advice on usage, says less.
+/// Words that mark a line as the failure. Later lines without a mark, such as usage advice, say less.
 const FAILURES: [&str; 2] = ["error", "fatal"];
-/// How many words of a line may have a mark.
+/// Number of leading words of a line that are searched for marks.
 const MARKED_WORDS: usize = 4;
 
-/// Bytes of events that may wait for a turn; a turn with more is given up.
+/// Maximum queued bytes of a turn's events; a turn with more is abandoned.
 const QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
-/// An event of a thread, as its turn receives it.
+/// Event of a thread, as its turn receives it.
 pub(crate) struct ThreadEvent {
-    /// The turn the event belongs to, where Codex says so.
+    /// Turn of the event, if Codex names one.
     pub(crate) turn: Option<String>,
-    pub(crate) event: Event,
-    /// Its room in the queue, given back when it is taken.
+    pub(crate) event: CodexEvent,
+    /// Reserved bytes in the queue, released on drop.
     _room: OwnedSemaphorePermit,
 }
 
-/// The queue of one turn.
-pub(super) struct Queue {
+/// Event queue of one turn.
+pub(super) struct ThreadEventQueue {
     events: mpsc::Sender<ThreadEvent>,
     room: Arc<Semaphore>,
 }
 
-impl Queue {
+impl ThreadEventQueue {
     pub(super) fn new(events: mpsc::Sender<ThreadEvent>) -> Self {
         Self { events, room: Arc::new(Semaphore::new(QUEUED_BYTES)) }
     }
 
-    /// Returns whether there was room for the event.
-    fn put(&self, turn: Option<String>, event: Event) -> bool {
-        let Ok(bytes) = u32::try_from(event.bytes()) else { return false };
+    /// Queues the event; returns false if the queue is full.
+    fn push_event(&self, turn: Option<String>, event: CodexEvent) -> bool {
+        let Ok(bytes) = u32::try_from(event.estimated_bytes()) else { return false };
         let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(bytes) else { return false };
         self.events.try_send(ThreadEvent { turn, event, _room: room }).is_ok()
     }
 }
 
-/// What the reader of the pipe and the callers share.
-pub(crate) struct Shared {
-    pub(super) state: Mutex<State>,
-    pub(crate) counters: Arc<Counters>,
-    /// Cancelled once the process is to end or has ended.
+/// Connection state shared by the pipe tasks and the callers.
+pub(crate) struct CodexConnection {
+    pub(super) state: Mutex<CodexConnectionState>,
+    pub(crate) counters: Arc<CodexCounters>,
+    /// Cancelled once the process has ended or has to end.
     pub(crate) closing: CancellationToken,
-    /// Cancelled once the process is gone from the system.
+    /// Cancelled once the process no longer exists.
     pub(crate) gone: CancellationToken,
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct CodexConnectionState {
     pub(super) pending: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
-    pub(super) turns: HashMap<ConversationId, Queue>,
-    /// Who waits for the permissions of a thread, and hears their name.
+    pub(super) turns: HashMap<ConversationId, ThreadEventQueue>,
+    /// Waiters for the permissions of a thread; each receives the profile name.
     pub(super) confirmations: HashMap<ConversationId, oneshot::Sender<String>>,
-    /// How the process ended, in a sentence that is safe to show; `None` while it runs.
+    /// Reason of the end, safe to show; `None` while the process runs.
     pub(super) end: Option<String>,
-    /// The line of standard error that says most: the last failure, else the last that is no warning.
+    /// Most relevant line of standard error: the last failure, else the last line that is not a warning.
     last_stderr_line: String,
-    /// Called at an end that nobody asked for.
-    on_end: Option<OnEnd>,
+    /// Called at an unexpected end.
+    on_end: Option<EndCallback>,
 }
 
-/// Receives how the process ended.
-pub(crate) type OnEnd = Box<dyn FnOnce(String) + Send>;
+/// Callback that receives the reason of the end.
+pub(crate) type EndCallback = Box<dyn FnOnce(String) + Send>;
 
-impl Shared {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+impl CodexConnection {
+    pub(super) fn lock_state(&self) -> MutexGuard<'_, CodexConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn expect(
+    pub(super) fn register_request(
         &self,
         id: u64,
         answer: oneshot::Sender<Result<Value, RpcError>>,
     ) -> Result<(), CodexError> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         if let Some(end) = &state.end {
             return Err(CodexError::Gone(end.clone()));
         }
@@ -106,40 +107,40 @@ impl Shared {
     }
 
     pub(super) fn gone_error(&self) -> CodexError {
-        CodexError::Gone(self.state().end.clone().unwrap_or_else(|| ENDED.to_owned()))
+        CodexError::Gone(self.lock_state().end.clone().unwrap_or_else(|| ENDED.to_owned()))
     }
 
-    /// Keeps what the process said on standard error, in words that are safe to show, in case it ends;
-    /// not a warning, of which it has several at each start.
+    /// Records a line of standard error, safe to show, as a possible reason of the end. Ignores warnings, of
+    /// which each start has several.
     pub(crate) fn note_stderr(&self, words: String) {
         if is_marked(&words, &NOTICES) || GOES_ON.iter().any(|said| words.contains(said)) {
             return;
         }
-        let mut state = self.state();
+        let mut state = self.lock_state();
         if is_marked(&words, &FAILURES) || !is_marked(&state.last_stderr_line, &FAILURES) {
             state.last_stderr_line = words;
         }
     }
 
-    /// Takes note that the process has started well: what it said until then is no reason for an end,
-    /// and `on_end` is called at one that nobody asked for.
-    pub(super) fn started(&self, on_end: OnEnd) {
-        let mut state = self.state();
+    /// Marks the start as successful. Earlier lines of standard error are discarded as reasons, and `on_end` is
+    /// called at an unexpected end.
+    pub(super) fn mark_started(&self, on_end: EndCallback) {
+        let mut state = self.lock_state();
         state.last_stderr_line.clear();
         state.on_end = Some(on_end);
     }
 
-    /// Takes note that the process is to end.
-    pub(crate) fn dismiss(&self) {
-        self.state().on_end = None;
+    /// Begins the shutdown of the process.
+    pub(crate) fn begin_shutdown(&self) {
+        self.lock_state().on_end = None;
         self.closing.cancel();
     }
 
-    /// Ends every wait: nothing more will come from the process, which ended with `status`.
-    pub(crate) fn end(&self, status: Option<ExitStatus>) {
+    /// Ends every wait after the process ended with `status`.
+    pub(crate) fn mark_ended(&self, status: Option<ExitStatus>) {
         let on_end = {
-            let mut state = self.state();
-            let end = ended(status, &state.last_stderr_line);
+            let mut state = self.lock_state();
+            let end = describe_end(status, &state.last_stderr_line);
             state.end = Some(end.clone());
             state.pending.clear();
             state.turns.clear();
@@ -152,26 +153,26 @@ impl Shared {
         }
     }
 
-    /// Takes one line of the process; returns the reply that it asks for, if it asks.
-    pub(crate) fn take(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let Ok(incoming) = serde_json::from_slice::<Incoming>(line) else {
+    /// Handles one line of the process; returns the reply if the line is a request.
+    pub(crate) fn handle_line(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let Ok(incoming) = serde_json::from_slice::<CodexMessage>(line) else {
             self.counters.malformed_lines.fetch_add(1, Ordering::Relaxed);
             return None;
         };
         match (incoming.id, incoming.method) {
-            (Some(id), Some(method)) => return Some(self.refuse(&id, &method)),
+            (Some(id), Some(method)) => return Some(self.refuse_request(&id, &method)),
             (Some(id), None) => {
-                let waiting = id.as_u64().and_then(|id| self.state().pending.remove(&id));
+                let waiting = id.as_u64().and_then(|id| self.lock_state().pending.remove(&id));
                 if let Some(waiting) = waiting {
                     let answer = match incoming.error {
                         Some(error) => Err(error),
                         None => Ok(incoming.result.unwrap_or_default()),
                     };
-                    // The caller that waited may have given up meanwhile.
+                    // The caller may have given up in the meantime.
                     drop(waiting.send(answer));
                 }
             }
-            (None, Some(method)) => self.notify(&method, &incoming.params),
+            (None, Some(method)) => self.handle_notification(&method, &incoming.params),
             (None, None) => {
                 self.counters.malformed_lines.fetch_add(1, Ordering::Relaxed);
             }
@@ -179,34 +180,34 @@ impl Shared {
         None
     }
 
-    fn refuse(&self, id: &Value, method: &str) -> Vec<u8> {
+    fn refuse_request(&self, id: &Value, method: &str) -> Vec<u8> {
         self.counters.refused_requests.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(method, "Codex's request declined");
-        let reply = match protocol::refusal(method) {
+        let reply = match protocol::build_refusal(method) {
             Some(result) => json!({ "id": id, "result": result }),
             None => json!({ "id": id, "error": { "code": -32601, "message": "not supported" } }),
         };
-        line(&reply)
+        encode_line(&reply)
     }
 
-    fn notify(&self, method: &str, params: &Value) {
+    fn handle_notification(&self, method: &str, params: &Value) {
         if let Some((thread, profile)) = event::read_permissions(method, params) {
-            let waiting = self.state().confirmations.remove(&thread);
-            // The caller that waited may have given up meanwhile.
+            let waiting = self.lock_state().confirmations.remove(&thread);
             if let Some(waiting) = waiting {
-                // The caller may be gone.
+                // The caller may have given up in the meantime.
                 drop(waiting.send(profile));
             }
         }
-        match event::read(method, params) {
+        match event::parse_notification(method, params) {
             Ok(None) => {}
-            Err(Unknown) => {
+            Err(UnknownNotification) => {
                 self.counters.unknown_notifications.fetch_add(1, Ordering::Relaxed);
                 tracing::debug!(method, "notification not known");
             }
-            Ok(Some(Notice { thread, turn, event })) => {
-                let mut state = self.state();
-                let full = state.turns.get(&thread).is_some_and(|queue| !queue.put(turn, event));
+            Ok(Some(CodexNotification { thread, turn, event })) => {
+                let mut state = self.lock_state();
+                let full =
+                    state.turns.get(&thread).is_some_and(|queue| !queue.push_event(turn, event));
                 if full {
                     state.turns.remove(&thread);
                 }
@@ -215,15 +216,15 @@ impl Shared {
     }
 }
 
-/// Whether one of the first words of a line is among `marks`.
+/// Returns true if one of the first words of `line` is among `marks`.
 fn is_marked(line: &str, marks: &[&str]) -> bool {
     let words = line.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     let mut start = words.take(MARKED_WORDS);
     start.any(|word| marks.iter().any(|mark| word.eq_ignore_ascii_case(mark)))
 }
 
-/// Says how the process ended. One that a signal ended did not say why.
-fn ended(status: Option<ExitStatus>, last_stderr_line: &str) -> String {
+/// Describes how the process ended. Omits standard error after a signal, which it cannot explain.
+fn describe_end(status: Option<ExitStatus>, last_stderr_line: &str) -> String {
     let Some(status) = status else { return ENDED.to_owned() };
     // The system's words are `signal: 9 (SIGKILL)` and `exit status: 1`.
     let how = status.to_string().replacen(": ", " ", 1);
@@ -234,19 +235,19 @@ fn ended(status: Option<ExitStatus>, last_stderr_line: &str) -> String {
     }
 }
 
-/// Takes a request's place in `pending` back, however the wait ends.
-pub(super) struct Forget<'a> {
-    pub(super) shared: &'a Shared,
+/// Removes a pending request on drop.
+pub(super) struct PendingRequestGuard<'a> {
+    pub(super) shared: &'a CodexConnection,
     pub(super) id: u64,
 }
 
-impl Drop for Forget<'_> {
+impl Drop for PendingRequestGuard<'_> {
     fn drop(&mut self) {
-        self.shared.state().pending.remove(&self.id);
+        self.shared.lock_state().pending.remove(&self.id);
     }
 }
 
-pub(super) fn line(message: &Value) -> Vec<u8> {
+pub(super) fn encode_line(message: &Value) -> Vec<u8> {
     let mut line = message.to_string().into_bytes();
     line.push(b'\n');
     line
@@ -259,13 +260,13 @@ mod tests {
     #[test]
     fn events_that_nobody_takes_are_bounded_by_their_bytes() {
         let (sender, mut events) = mpsc::channel(1_000);
-        let queue = Queue::new(sender);
+        let queue = ThreadEventQueue::new(sender);
         let put = || {
-            let answer = Event::Answer { item: String::new(), text: "x".repeat(1024 * 1024) };
-            queue.put(None, answer)
+            let answer = CodexEvent::Answer { item: String::new(), text: "x".repeat(1024 * 1024) };
+            queue.push_event(None, answer)
         };
         assert_eq!((0..40).take_while(|_| put()).count(), 32);
-        // What is taken gives its room back.
+        // Receiving an event releases its bytes.
         drop(events.try_recv());
         assert!(put() && !put());
     }

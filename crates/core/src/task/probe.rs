@@ -9,28 +9,28 @@ use std::{
 
 /// The latest result of a check.
 #[derive(Debug)]
-pub struct Probe<T> {
+pub struct CachedProbe<T> {
     /// With the moment at which the check began.
     latest: Mutex<Option<(T, Instant)>>,
     /// Held while checking, so that many callers cost one check.
     checking: tokio::sync::Mutex<()>,
 }
 
-impl<T> Default for Probe<T> {
+impl<T> Default for CachedProbe<T> {
     fn default() -> Self {
         Self { latest: Mutex::default(), checking: tokio::sync::Mutex::default() }
     }
 }
 
-impl<T: Clone> Probe<T> {
+impl<T: Clone> CachedProbe<T> {
     /// Returns what was found out last, and how long ago.
-    pub fn latest(&self) -> Option<(T, Duration)> {
-        self.locked().as_ref().map(|(found, since)| (found.clone(), since.elapsed()))
+    pub fn latest_result(&self) -> Option<(T, Duration)> {
+        self.lock_latest().as_ref().map(|(found, since)| (found.clone(), since.elapsed()))
     }
 
     /// Takes note of what was found out by a check that began at `since`, unless a later one is known.
-    pub fn note(&self, found: T, since: Instant) {
-        let mut latest = self.locked();
+    pub fn record_result(&self, found: T, since: Instant) {
+        let mut latest = self.lock_latest();
         if latest.as_ref().is_none_or(|(_, known)| *known <= since) {
             *latest = Some((found, since));
         }
@@ -60,7 +60,7 @@ impl<T: Clone> Probe<T> {
     where
         F: Future<Output = Result<T, E>>,
     {
-        let fresh = || self.latest().filter(|(found, age)| is_fresh(found, *age));
+        let fresh = || self.latest_result().filter(|(found, age)| is_fresh(found, *age));
         if let Some((found, _)) = fresh() {
             return Ok(found);
         }
@@ -71,11 +71,11 @@ impl<T: Clone> Probe<T> {
         }
         let since = Instant::now();
         let found = check().await?;
-        self.note(found.clone(), since);
+        self.record_result(found.clone(), since);
         Ok(found)
     }
 
-    fn locked(&self) -> MutexGuard<'_, Option<(T, Instant)>> {
+    fn lock_latest(&self) -> MutexGuard<'_, Option<(T, Instant)>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,13 +93,13 @@ mod tests {
 
     #[tokio::test]
     async fn callers_at_a_time_share_one_check() {
-        let (probe, checks) = (Probe::default(), AtomicU32::new(0));
+        let (probe, checks) = (CachedProbe::default(), AtomicU32::new(0));
         let check = || async {
             tokio::task::yield_now().await;
             checks.fetch_add(1, Ordering::Relaxed)
         };
         let found = join_all((0..9).map(|_| probe.get(ALWAYS, check))).await;
-        assert_eq!((found, probe.latest().unwrap().0), (vec![0; 9], 0));
+        assert_eq!((found, probe.latest_result().unwrap().0), (vec![0; 9], 0));
         assert_eq!(probe.get(NEVER, check).await, 1);
         let is_even = |found: &u32, _: Duration| found.is_multiple_of(2);
         assert_eq!(probe.get(is_even, check).await, 2);
@@ -108,23 +108,23 @@ mod tests {
 
     #[tokio::test]
     async fn a_check_that_fails_or_is_dropped_leaves_what_was_known() {
-        let probe = Probe::default();
+        let probe = CachedProbe::default();
         assert_eq!(probe.try_get(NEVER, async || Err::<u32, &str>("away")).await, Err("away"));
-        assert_eq!(probe.latest(), None);
+        assert_eq!(probe.latest_result(), None);
         let pending = probe.get(NEVER, std::future::pending::<u32>);
         assert_eq!(futures_util::FutureExt::now_or_never(pending), None);
         assert_eq!(probe.get(NEVER, async || 7).await, 7);
         assert_eq!(probe.try_get(NEVER, async || Err::<u32, &str>("away")).await, Err("away"));
-        assert_eq!(probe.latest().unwrap().0, 7);
+        assert_eq!(probe.latest_result().unwrap().0, 7);
     }
 
     #[test]
     fn of_two_checks_the_one_that_began_later_counts() {
-        let (probe, now) = (Probe::default(), Instant::now());
-        probe.note(2, now);
-        probe.note(1, now.checked_sub(Duration::from_secs(1)).unwrap());
-        assert_eq!(probe.latest().unwrap().0, 2);
-        probe.note(3, now);
-        assert_eq!(probe.latest().unwrap().0, 3);
+        let (probe, now) = (CachedProbe::default(), Instant::now());
+        probe.record_result(2, now);
+        probe.record_result(1, now.checked_sub(Duration::from_secs(1)).unwrap());
+        assert_eq!(probe.latest_result().unwrap().0, 2);
+        probe.record_result(3, now);
+        assert_eq!(probe.latest_result().unwrap().0, 3);
     }
 }

@@ -4,16 +4,16 @@ use std::{future::Future, pin::pin, time::Duration};
 
 /// The waits before the next tries: twice as long each time, up to a bound.
 #[derive(Debug, Clone, Copy)]
-pub struct Backoff {
+pub struct BackoffSchedule {
     /// The wait after the first failure.
     pub first: Duration,
     /// No wait is longer.
     pub longest: Duration,
 }
 
-impl Backoff {
+impl BackoffSchedule {
     /// Returns the wait after so many failures, counted from 1.
-    pub fn wait(self, failures: u32) -> Duration {
+    pub fn wait_after(self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1);
         self.first.saturating_mul(2_u32.saturating_pow(doublings)).min(self.longest)
     }
@@ -21,14 +21,14 @@ impl Backoff {
     /// Returns the same, or up to half less, so that many who failed together do not come back
     /// together.
     pub fn spread_wait(self, failures: u32) -> Duration {
-        self.wait(failures).mul_f64(f64::midpoint(1.0, fastrand::f64()))
+        self.wait_after(failures).mul_f64(f64::midpoint(1.0, fastrand::f64()))
     }
 }
 
 /// Calls `attempt` until it succeeds, or until `wait` has no time after which another try may help,
 /// given the error and how many there were. Once `given_up` is done, no wait is ended and the last
 /// error is returned.
-pub async fn retry<T, E, F>(
+pub async fn retry_until_success<T, E, F>(
     mut attempt: impl FnMut() -> F,
     mut wait: impl FnMut(&E, u32) -> Option<Duration>,
     given_up: impl Future<Output = ()>,
@@ -59,13 +59,13 @@ mod tests {
 
     use super::*;
 
-    const BACKOFF: Backoff =
-        Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
+    const BACKOFF: BackoffSchedule =
+        BackoffSchedule { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 
     #[test]
     fn waits_double_within_bounds_and_are_spread() {
         let waits =
-            [0, 1, 2, 3, 7, 40, u32::MAX].map(|failures| BACKOFF.wait(failures).as_millis());
+            [0, 1, 2, 3, 7, 40, u32::MAX].map(|failures| BACKOFF.wait_after(failures).as_millis());
         assert_eq!(waits, [500, 500, 1000, 2000, 30_000, 30_000, 30_000]);
         for (failures, least, most) in [(1, 250, 500), (3, 1000, 2000), (40, 15_000, 30_000)] {
             let waited = BACKOFF.spread_wait(failures).as_millis();
@@ -87,7 +87,7 @@ mod tests {
                 assert_eq!(*error, failures);
                 (failures < most).then_some(Duration::ZERO)
             };
-            retry(attempt, wait, future::pending()).await
+            retry_until_success(attempt, wait, future::pending()).await
         };
         assert_eq!(tried(1, 0).await, Ok(1));
         assert_eq!(tried(3, 9).await, Ok(3));
@@ -98,7 +98,7 @@ mod tests {
     async fn who_gives_up_gets_the_last_error_without_waiting() {
         let long = |_: &&str, _| Some(Duration::from_hours(24));
         let failed: Result<(), &str> =
-            retry(|| future::ready(Err("away")), long, future::ready(())).await;
+            retry_until_success(|| future::ready(Err("away")), long, future::ready(())).await;
         assert_eq!(failed, Err("away"));
     }
 }

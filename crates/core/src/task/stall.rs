@@ -11,12 +11,12 @@ const NOTICEABLE: Duration = Duration::from_secs(1);
 
 /// Why pieces of work have to wait. Clones share their state.
 #[derive(Debug, Clone, Default)]
-pub struct Stalls {
-    state: Arc<Mutex<State>>,
+pub struct StallTracker {
+    state: Arc<Mutex<StallState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StallState {
     /// How many pieces of work are stalled.
     count: usize,
     since: Option<Instant>,
@@ -25,43 +25,43 @@ struct State {
 
 /// One piece of work that is stalled, until this is dropped.
 #[derive(Debug)]
-pub struct Stalled {
-    state: Arc<Mutex<State>>,
+pub struct StallGuard {
+    state: Arc<Mutex<StallState>>,
 }
 
-impl Stalls {
+impl StallTracker {
     /// Notes that a piece of work has to wait, and why.
-    pub fn begin(&self, reason: String) -> Stalled {
-        let mut state = locked(&self.state);
+    pub fn begin_stall(&self, reason: String) -> StallGuard {
+        let mut state = lock_state(&self.state);
         state.count += 1;
         state.since.get_or_insert_with(Instant::now);
         state.reason = reason;
-        Stalled { state: Arc::clone(&self.state) }
+        StallGuard { state: Arc::clone(&self.state) }
     }
 
     /// Notes that a piece of work is tried again after a failure.
-    pub fn retry(&self, failure: impl fmt::Display) -> Stalled {
-        self.begin(format!("trying again: {failure}"))
+    pub fn begin_retry(&self, failure: impl fmt::Display) -> StallGuard {
+        self.begin_stall(format!("trying again: {failure}"))
     }
 
     /// Returns the latest reason, once something has been stalled for a while.
-    pub fn reason(&self) -> Option<String> {
-        let state = locked(&self.state);
+    pub fn latest_reason(&self) -> Option<String> {
+        let state = lock_state(&self.state);
         state.since.filter(|since| since.elapsed() >= NOTICEABLE).map(|_| state.reason.clone())
     }
 }
 
-impl Drop for Stalled {
+impl Drop for StallGuard {
     fn drop(&mut self) {
-        let mut state = locked(&self.state);
+        let mut state = lock_state(&self.state);
         state.count -= 1;
         if state.count == 0 {
-            *state = State::default();
+            *state = StallState::default();
         }
     }
 }
 
 /// No change of the state can be left half made.
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock_state(state: &Mutex<StallState>) -> MutexGuard<'_, StallState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,7 +20,7 @@ const UUID_BYTES: usize = 36;
 
 /// One failure, or several in a row that are alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailureRecord {
     /// When it happened last.
     pub at: Timestamp,
     /// `main`, `mcp`, or `runs` for what no client waited for.
@@ -37,16 +37,21 @@ pub struct Failed {
 
 /// A bounded list of failures, in memory alone. Clones share it. What somebody asked is never in it.
 #[derive(Debug, Clone, Default)]
-pub struct Failures(Arc<Mutex<VecDeque<Failed>>>);
+pub struct FailureLog(Arc<Mutex<VecDeque<FailureRecord>>>);
 
-impl Failures {
+impl FailureLog {
     /// Notes what a client was told.
-    pub fn note(&self, listener: &'static str, (code, message): (&str, &str), path: Option<&str>) {
-        let message = harmless(message, MAX_MESSAGE);
-        let path = path.map(|path| harmless(path, MAX_PATH));
+    pub fn record_failure(
+        &self,
+        listener: &'static str,
+        (code, message): (&str, &str),
+        path: Option<&str>,
+    ) {
+        let message = sanitize_text(message, MAX_MESSAGE);
+        let path = path.map(|path| sanitize_text(path, MAX_PATH));
         let at = Timestamp::now();
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |last: &&mut Failed| {
+        let is_same = |last: &&mut FailureRecord| {
             last.listener == listener
                 && last.code == code
                 && last.message == message
@@ -57,14 +62,21 @@ impl Failures {
             (last.at, last.times) = (at, last.times.saturating_add(1));
             return;
         }
-        failures.push_back(Failed { at, listener, code: code.to_owned(), message, path, times: 1 });
+        failures.push_back(FailureRecord {
+            at,
+            listener,
+            code: code.to_owned(),
+            message,
+            path,
+            times: 1,
+        });
         if MAX_FAILURES < failures.len() {
             failures.pop_front();
         }
     }
 
     /// Returns the failures, the latest first.
-    pub fn latest(&self) -> Vec<Failed> {
+    pub fn list_latest(&self) -> Vec<FailureRecord> {
         let failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         failures.iter().rev().cloned().collect()
     }
@@ -75,8 +87,8 @@ pub const TURN_FAILED: &str = "the turn failed; who asked was given the reason";
 
 /// Returns the start of a text, without what looks like a secret and without ids: who knows that of a conversation
 /// may continue it.
-fn harmless(text: &str, limit: usize) -> String {
-    let text = without_ids(&codeinfo_secrets::redact("", None, text).text);
+fn sanitize_text(text: &str, limit: usize) -> String {
+    let text = without_ids(&codeinfo_secrets::redact_secrets("", None, text).text);
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
@@ -101,40 +113,44 @@ mod tests {
 
     #[test]
     fn the_last_failures_are_kept_and_those_alike_are_one() {
-        let failures = Failures::default();
+        let failures = FailureLog::default();
         for number in 0..=MAX_FAILURES {
             let message = number.to_string();
-            failures.note("main", ("INTERNAL", &message), Some("/chat"));
-            failures.note("main", ("INTERNAL", &message), Some("/chat"));
+            failures.record_failure("main", ("INTERNAL", &message), Some("/chat"));
+            failures.record_failure("main", ("INTERNAL", &message), Some("/chat"));
         }
-        let latest = failures.latest();
+        let latest = failures.list_latest();
         assert_eq!(latest.len(), MAX_FAILURES);
         assert_eq!((latest[0].message.as_str(), latest[0].times), ("100", 2));
         assert_eq!(latest[99].message, "1");
-        failures.note("mcp", ("INTERNAL", "100"), Some("/chat"));
-        failures.note("main", ("BUSY", "100"), Some("/chat"));
-        failures.note("main", ("BUSY", "100"), None);
-        assert_eq!(failures.latest()[..3].iter().map(|one| one.times).sum::<u64>(), 3);
+        failures.record_failure("mcp", ("INTERNAL", "100"), Some("/chat"));
+        failures.record_failure("main", ("BUSY", "100"), Some("/chat"));
+        failures.record_failure("main", ("BUSY", "100"), None);
+        assert_eq!(failures.list_latest()[..3].iter().map(|one| one.times).sum::<u64>(), 3);
     }
 
     #[test]
     fn ids_are_left_out() {
-        let failures = Failures::default();
+        let failures = FailureLog::default();
         let id = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17";
         let message = format!("cannot use `/ä/{id}.jsonl`");
-        failures.note("main", ("INTERNAL", &message), Some(&format!("/conversations/{id}/export")));
-        let latest = &failures.latest()[0];
+        failures.record_failure(
+            "main",
+            ("INTERNAL", &message),
+            Some(&format!("/conversations/{id}/export")),
+        );
+        let latest = &failures.list_latest()[0];
         assert_eq!(latest.message, "cannot use `/ä/….jsonl`");
         assert_eq!(latest.path.as_deref(), Some("/conversations/…/export"));
     }
 
     #[test]
     fn what_is_kept_is_short_and_holds_no_secret() {
-        let failures = Failures::default();
+        let failures = FailureLog::default();
         let key = "ghp_u8jzPde0IgxLd6GncfBAepfJBd0Kh8oOOL8d";
         let message = format!("refused: {key} {}", "ä".repeat(600));
-        failures.note("main", ("INTERNAL", &message), Some(&"/x".repeat(300)));
-        let latest = &failures.latest()[0];
+        failures.record_failure("main", ("INTERNAL", &message), Some(&"/x".repeat(300)));
+        let latest = &failures.list_latest()[0];
         assert!(!latest.message.contains(key), "{latest:?}");
         assert_eq!(latest.message.chars().count(), MAX_MESSAGE + 1);
         assert_eq!(latest.path.as_ref().unwrap().chars().count(), MAX_PATH + 1);

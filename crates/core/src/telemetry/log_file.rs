@@ -19,10 +19,10 @@ const MAX_BYTES: u64 = 4 << 20;
 /// A file that is opened by its first line and replaced when it is full.
 pub(super) struct LogFile {
     path: PathBuf,
-    open: Mutex<Option<OpenFile>>,
+    open: Mutex<Option<OpenLogFile>>,
 }
 
-pub(super) struct OpenFile {
+pub(super) struct OpenLogFile {
     file: File,
     bytes: u64,
 }
@@ -30,7 +30,7 @@ pub(super) struct OpenFile {
 /// Writes one line.
 pub(super) struct LineWriter<'a> {
     path: &'a Path,
-    open: MutexGuard<'a, Option<OpenFile>>,
+    open: MutexGuard<'a, Option<OpenLogFile>>,
 }
 
 impl LogFile {
@@ -49,9 +49,9 @@ impl<'a> MakeWriter<'a> for LogFile {
     }
 }
 
-impl OpenFile {
+impl OpenLogFile {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = atomic::open(path, File::options().append(true).create(true))?;
+        let file = atomic::open_regular_file(path, File::options().append(true).create(true))?;
         Ok(Self { bytes: file.metadata()?.len(), file })
     }
 }
@@ -63,7 +63,7 @@ impl Write for LineWriter<'_> {
             fs::rename(self.path, self.path.with_added_extension("1"))?;
         }
         if self.open.is_none() {
-            *self.open = Some(OpenFile::open(self.path)?);
+            *self.open = Some(OpenLogFile::open(self.path)?);
         }
         let Some(open) = self.open.as_mut() else { return Ok(line.len()) };
         open.file.write_all(line)?;

@@ -14,24 +14,24 @@ const SECONDS: [f64; 14] =
 
 /// Everything that is measured where it happens. Clones share the counts.
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
+pub struct ServerMetrics {
     /// HTTP requests of both listeners.
-    pub requests: Timed<Request>,
+    pub requests: LabelledTimer<RequestLabel>,
     /// Turns of Codex.
-    pub turns: Timed<Outcome>,
+    pub turns: LabelledTimer<OutcomeLabel>,
     /// Searches, over HTTP and MCP.
-    pub searches: Timed<Outcome>,
+    pub searches: LabelledTimer<OutcomeLabel>,
     /// Calls of tools, ours over MCP and those of toolkits.
-    pub tool_calls: Timed<ToolCall>,
+    pub tool_calls: LabelledTimer<ToolCallLabel>,
     /// Whether the result of a tool that only reads was there already.
-    pub tool_cache: Counted<Outcome>,
+    pub tool_cache: LabelledCounter<OutcomeLabel>,
     /// Turns that had a toolkit.
-    pub toolkits_used: Counted<ToolkitUse>,
+    pub toolkits_used: LabelledCounter<ToolkitUseLabel>,
 }
 
 /// One HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Request {
+pub struct RequestLabel {
     /// `main` or `mcp`.
     pub listener: &'static str,
     /// The HTTP status; 0 when the client left before there was one.
@@ -40,14 +40,14 @@ pub struct Request {
 
 /// How one piece of work ended: `ok`, or the code of its failure.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Outcome {
+pub struct OutcomeLabel {
     /// `ok` or an error code such as `BUSY`.
     pub outcome: &'static str,
 }
 
 /// One call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct ToolCall {
+pub struct ToolCallLabel {
     /// `local` or `mcp`.
     pub source: &'static str,
     /// The toolkit, or nothing for a tool of ours. See [`REQUEST`].
@@ -58,7 +58,7 @@ pub struct ToolCall {
 
 /// A turn that had a toolkit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct ToolkitUse {
+pub struct ToolkitUseLabel {
     /// See [`REQUEST`].
     pub toolkit: String,
     /// Which layer of the configuration named it.
@@ -67,7 +67,7 @@ pub struct ToolkitUse {
 
 /// Starts of a toolkit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct ToolkitStart {
+pub struct ToolkitStartLabel {
     /// See [`REQUEST`].
     pub toolkit: String,
     /// `ok` or `failed`.
@@ -86,11 +86,13 @@ pub const REQUEST: &str = "(request)";
 
 /// A count by label. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Counted<L>(Family<L, Counter>);
+pub struct LabelledCounter<L>(Family<L, Counter>);
 
-impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static> Counted<L> {
+impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static>
+    LabelledCounter<L>
+{
     /// Counts one.
-    pub fn add(&self, label: &L) {
+    pub fn increment(&self, label: &L) {
         self.0.get_or_create(label).inc();
     }
 
@@ -100,7 +102,7 @@ impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static>
     }
 }
 
-impl<L: Clone + Hash + Eq> Default for Counted<L> {
+impl<L: Clone + Hash + Eq> Default for LabelledCounter<L> {
     fn default() -> Self {
         Self(Family::default())
     }
@@ -108,14 +110,14 @@ impl<L: Clone + Hash + Eq> Default for Counted<L> {
 
 /// A count by label and a histogram of durations. Clones share them.
 #[derive(Clone)]
-pub struct Timed<L> {
+pub struct LabelledTimer<L> {
     ended: Family<L, Counter>,
     seconds: Histogram,
 }
 
-impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static> Timed<L> {
+impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static> LabelledTimer<L> {
     /// Counts one that ended as `label` after `elapsed`.
-    pub fn ended(&self, label: &L, elapsed: Duration) {
+    pub fn record_duration(&self, label: &L, elapsed: Duration) {
         self.ended.get_or_create(label).inc();
         self.seconds.observe(elapsed.as_secs_f64());
     }
@@ -128,14 +130,14 @@ impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static>
     }
 }
 
-impl<L: Clone + Hash + Eq> Default for Timed<L> {
+impl<L: Clone + Hash + Eq> Default for LabelledTimer<L> {
     fn default() -> Self {
         Self { ended: Family::default(), seconds: Histogram::new(SECONDS) }
     }
 }
 
-impl<L> fmt::Debug for Timed<L> {
+impl<L> fmt::Debug for LabelledTimer<L> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Timed").finish_non_exhaustive()
+        formatter.debug_struct("LabelledTimer").finish_non_exhaustive()
     }
 }

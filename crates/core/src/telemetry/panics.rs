@@ -17,7 +17,7 @@ pub const TOO_MANY: &str =
 /// word, and any other, which fails one piece of work, in the log.
 pub fn report_panics() {
     panic::set_hook(Box::new(|panic| {
-        let (line, place) = (line(panic), panic.location().map(ToString::to_string));
+        let (line, place) = (format_panic_line(panic), panic.location().map(ToString::to_string));
         let place = place.unwrap_or_default();
         let backtrace = Backtrace::capture();
         if thread::current().name() == Some("main") {
@@ -32,7 +32,7 @@ pub fn report_panics() {
     }));
 }
 
-fn line(panic: &PanicHookInfo) -> String {
+fn format_panic_line(panic: &PanicHookInfo) -> String {
     let reason = panic.payload_as_str().unwrap_or("no reason is known");
     let reason = reason.lines().next().unwrap_or_default();
     // EAGAIN, in the words of the standard library: libraries do not hand the error on.

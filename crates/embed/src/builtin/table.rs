@@ -1,6 +1,6 @@
 //! The model's table: one int8 row, a scale and a query weight for each sub-word, in the binary
 
-use super::{super::EmbedError, vocabulary::Vocabulary};
+use super::{super::EmbedError, vocabulary::SubwordVocabulary};
 
 /// Length of each vector.
 pub const DIMENSIONS: usize = 256;
@@ -16,32 +16,32 @@ static NEAR_SHARES: &[u8] = include_bytes!("../../assets/code-static-1/near_u8.n
 const NEAR_ONES: usize = 8;
 
 /// The sub-words and their vectors.
-pub(super) struct Table {
-    pub(super) vocabulary: Vocabulary,
+pub(super) struct SubwordTable {
+    pub(super) vocabulary: SubwordVocabulary,
     rows: &'static [[u8; DIMENSIONS]],
     /// What a row is multiplied with in documents, and in queries.
-    scales: Scales,
-    query_scales: Scales,
+    scales: RowScales,
+    query_scales: RowScales,
     /// Words of about the same meaning, nearest first, and how near each is in 255ths.
     near: &'static [[[u8; 2]; NEAR_ONES]],
     near_shares: &'static [[u8; NEAR_ONES]],
 }
 
-type Scales = Vec<f32>;
+type RowScales = Vec<f32>;
 
 /// What a text is embedded for: a word that says much in code may say little in a question.
 #[derive(Clone, Copy)]
-pub(super) enum Side {
+pub(super) enum EmbeddingSide {
     Document,
     Query,
 }
 
-impl Table {
+impl SubwordTable {
     /// Reads the files in the binary; only the vocabulary and the scales take memory.
     pub(super) fn load() -> Result<Self, EmbedError> {
-        let vocabulary = Vocabulary::new(WORDS)?;
+        let vocabulary = SubwordVocabulary::new(WORDS)?;
         let words = vocabulary.len();
-        let rows = array(ROWS, "|i1", &format!("({words}, {DIMENSIONS})"))?;
+        let rows = parse_numpy_array(ROWS, "|i1", &format!("({words}, {DIMENSIONS})"))?;
         let (rows, half_row) = rows.as_chunks();
         if rows.len() != words {
             return Err(EmbedError::Damaged("a table does not have a row for each sub-word"));
@@ -49,13 +49,13 @@ impl Table {
         if !half_row.is_empty() {
             return Err(EmbedError::Damaged("a table continues after its last row"));
         }
-        let scales = numbers(SCALES, words)?;
-        let weights = numbers(QUERY_WEIGHTS, words)?;
+        let scales = parse_numbers(SCALES, words)?;
+        let weights = parse_numbers(QUERY_WEIGHTS, words)?;
         let query_scales =
             scales.iter().zip(weights).map(|(scale, weight)| scale * weight).collect();
         let shape = format!("({words}, {NEAR_ONES})");
-        let (near, _) = array(NEAR, "<u2", &shape)?.as_chunks().0.as_chunks();
-        let (near_shares, _) = array(NEAR_SHARES, "|u1", &shape)?.as_chunks();
+        let (near, _) = parse_numpy_array(NEAR, "<u2", &shape)?.as_chunks().0.as_chunks();
+        let (near_shares, _) = parse_numpy_array(NEAR_SHARES, "|u1", &shape)?.as_chunks();
         if near.len() != words || near_shares.len() != words {
             return Err(EmbedError::Damaged("a table does not have a row for each sub-word"));
         }
@@ -63,20 +63,26 @@ impl Table {
     }
 
     /// Returns the words that mean about what sub-word `id` does, nearest first, each with how near it is.
-    pub(super) fn near(&self, id: u32) -> impl Iterator<Item = (&'static str, f32)> {
+    pub(super) fn similar_words(&self, id: u32) -> impl Iterator<Item = (&'static str, f32)> {
         let (ids, shares) = (self.near.get(id as usize), self.near_shares.get(id as usize));
         let each = ids.into_iter().flatten().zip(shares.into_iter().flatten());
         each.filter(|(_, share)| 0 < **share).filter_map(|(id, share)| {
-            let word = self.vocabulary.word(u16::from_le_bytes(*id).into())?;
+            let word = self.vocabulary.find_word(u16::from_le_bytes(*id).into())?;
             Some((word, f32::from(*share) / 255.0))
         })
     }
 
     /// Adds `weight` times the vector that sub-word `id` has on a side to `sum`.
-    pub(super) fn add(&self, id: u32, side: Side, weight: f32, sum: &mut [f32; DIMENSIONS]) {
+    pub(super) fn add_vector(
+        &self,
+        id: u32,
+        side: EmbeddingSide,
+        weight: f32,
+        sum: &mut [f32; DIMENSIONS],
+    ) {
         let scales = match side {
-            Side::Document => &self.scales,
-            Side::Query => &self.query_scales,
+            EmbeddingSide::Document => &self.scales,
+            EmbeddingSide::Query => &self.query_scales,
         };
         // An id comes from the vocabulary, which has exactly one row and scale for each.
         let place = id as usize;
@@ -91,15 +97,16 @@ impl Table {
 }
 
 /// Returns the numbers of a `NumPy` file, one for each of `words` sub-words.
-fn numbers(file: &[u8], words: usize) -> Result<Scales, EmbedError> {
-    let (numbers, half_number) = array(file, "<f4", &format!("({words},)"))?.as_chunks();
+fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
+    let (numbers, half_number) =
+        parse_numpy_array(file, "<f4", &format!("({words},)"))?.as_chunks();
     if numbers.len() != words {
         return Err(EmbedError::Damaged("a table does not have a number for each sub-word"));
     }
     if !half_number.is_empty() {
         return Err(EmbedError::Damaged("a table continues after its last number"));
     }
-    let numbers: Scales = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    let numbers: RowScales = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     if numbers.iter().any(|number| !number.is_finite()) {
         return Err(EmbedError::Damaged("a scale is not a number"));
     }
@@ -108,7 +115,7 @@ fn numbers(file: &[u8], words: usize) -> Result<Scales, EmbedError> {
 
 /// Returns the raw content of a `NumPy` file, which must hold C-ordered values of one type and shape.
 /// The format is described at <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
-fn array<'a>(file: &'a [u8], kind: &str, shape: &str) -> Result<&'a [u8], EmbedError> {
+fn parse_numpy_array<'a>(file: &'a [u8], kind: &str, shape: &str) -> Result<&'a [u8], EmbedError> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
     let damaged = || EmbedError::Damaged("a table is not a NumPy file of version 1");
     let sized = file.strip_prefix(MAGIC).ok_or_else(damaged)?;
@@ -129,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_file_of_another_kind_version_shape_or_length_is_damaged() {
-        assert_eq!(array(SCALES, "<f4", "(40000,)").unwrap().len(), 4 * 40_000);
+        assert_eq!(parse_numpy_array(SCALES, "<f4", "(40000,)").unwrap().len(), 4 * 40_000);
         let truncated = SCALES.get(..40).unwrap();
         for (file, kind, shape) in [
             (SCALES, "<f8", "(40000,)"),
@@ -138,7 +145,7 @@ mod tests {
             (b"\x93NUMPY\x02\x00".as_slice(), "<f4", "(40000,)"),
             (b"", "<f4", "(40000,)"),
         ] {
-            assert!(matches!(array(file, kind, shape), Err(EmbedError::Damaged(_))));
+            assert!(matches!(parse_numpy_array(file, kind, shape), Err(EmbedError::Damaged(_))));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The sub-words of the model, and how a text becomes a list of their ids.
 
-use codeinfo_lang::words::{identifiers, parts};
+use codeinfo_lang::words::{find_identifiers, split_identifier};
 use hashbrown::HashTable;
 
 use super::super::EmbedError;
@@ -11,7 +11,7 @@ const LONGEST: usize = 32;
 const SHORTEST_PIECE: usize = 3;
 
 /// A set of lower-case sub-words. The id of each is its line in the file, counted from 0.
-pub(super) struct Vocabulary {
+pub(super) struct SubwordVocabulary {
     words: Vec<&'static [u8]>,
     /// Their ids, by the hash of each.
     ids: HashTable<u32>,
@@ -19,7 +19,7 @@ pub(super) struct Vocabulary {
     longest: usize,
 }
 
-impl Vocabulary {
+impl SubwordVocabulary {
     /// Reads a file of one sub-word a line.
     pub(super) fn new(file: &'static str) -> Result<Self, EmbedError> {
         let words: Vec<&[u8]> = file.lines().map(str::as_bytes).collect();
@@ -41,7 +41,7 @@ impl Vocabulary {
     }
 
     /// Returns the sub-word of an id.
-    pub(super) fn word(&self, id: u32) -> Option<&'static str> {
+    pub(super) fn find_word(&self, id: u32) -> Option<&'static str> {
         str::from_utf8(self.words.get(id as usize)?).ok()
     }
 
@@ -49,17 +49,17 @@ impl Vocabulary {
     ///
     /// Words of one letter are left out, single digits are kept. A word that is not in the
     /// vocabulary is cut into known pieces; an unknown number gives nothing.
-    pub(super) fn ids(&self, text: &str, ids: &mut Vec<u32>) {
-        for identifier in identifiers(text) {
-            for word in parts(identifier) {
+    pub(super) fn append_ids(&self, text: &str, ids: &mut Vec<u32>) {
+        for identifier in find_identifiers(text) {
+            for word in split_identifier(identifier) {
                 let is_number = word.first().is_some_and(u8::is_ascii_digit);
                 if word.len() == 1 && !is_number {
                     continue;
                 }
-                match self.id(word) {
+                match self.find_id(word) {
                     Some(id) => ids.push(id),
                     None if is_number => {}
-                    None => self.pieces(word, ids),
+                    None => self.append_piece_ids(word, ids),
                 }
             }
         }
@@ -67,7 +67,7 @@ impl Vocabulary {
 
     /// Cuts an unknown word greedily into the longest known pieces, left to right; a letter at
     /// which no piece begins is skipped.
-    fn pieces(&self, word: &[u8], ids: &mut Vec<u32>) {
+    fn append_piece_ids(&self, word: &[u8], ids: &mut Vec<u32>) {
         let mut rest = word;
         while let [_, after_letter @ ..] = rest {
             rest = match self.longest_piece(rest) {
@@ -87,7 +87,7 @@ impl Vocabulary {
         let ends = word.iter().take(self.longest);
         let mut length = 0;
         for (prefix, &byte) in hashes.iter_mut().zip(ends) {
-            hash = extend(hash, byte);
+            hash = extend_hash(hash, byte);
             *prefix = hash;
             length += 1;
         }
@@ -97,7 +97,7 @@ impl Vocabulary {
             if length < 2 || (length < SHORTEST_PIECE && !after.is_empty()) {
                 return None;
             }
-            if let Some(id) = self.find(hash, prefix) {
+            if let Some(id) = self.find_hashed(hash, prefix) {
                 return Some((id, after));
             }
             length -= 1;
@@ -106,19 +106,19 @@ impl Vocabulary {
     }
 
     /// Returns the id of a word that is in the vocabulary as a whole.
-    pub(super) fn id(&self, word: &[u8]) -> Option<u32> {
+    pub(super) fn find_id(&self, word: &[u8]) -> Option<u32> {
         if word.len() > self.longest {
             return None;
         }
-        self.find(hash(word), word)
+        self.find_hashed(hash_word(word), word)
     }
 
-    fn find(&self, hash: u64, word: &[u8]) -> Option<u32> {
-        self.ids.find(spread(hash), |id| self.is(*id, word)).copied()
+    fn find_hashed(&self, hash: u64, word: &[u8]) -> Option<u32> {
+        self.ids.find(mix_hash(hash), |id| self.is_word(*id, word)).copied()
     }
 
     /// Returns whether sub-word `id` is `word` in lower case.
-    fn is(&self, id: u32, word: &[u8]) -> bool {
+    fn is_word(&self, id: u32, word: &[u8]) -> bool {
         self.words.get(id as usize).is_some_and(|known| known.eq_ignore_ascii_case(word))
     }
 
@@ -127,33 +127,34 @@ impl Vocabulary {
         if word.is_empty() || !word.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
             return Err(EmbedError::Damaged("a sub-word is not made of lower-case letters"));
         }
-        if self.id(word).is_some() {
+        if self.find_id(word).is_some() {
             return Err(EmbedError::Damaged("a sub-word stands twice"));
         }
         let id = u32::try_from(self.words.len());
         let id = id.map_err(|_| EmbedError::Damaged("too many sub-words"))?;
         self.words.push(word);
         let words = &self.words;
-        let hash_of = |id: &u32| words.get(*id as usize).map_or(0, |word| spread(hash(word)));
-        self.ids.insert_unique(spread(hash(word)), id, hash_of);
+        let hash_of =
+            |id: &u32| words.get(*id as usize).map_or(0, |word| mix_hash(hash_word(word)));
+        self.ids.insert_unique(mix_hash(hash_word(word)), id, hash_of);
         Ok(())
     }
 }
 
 /// Returns the hash of a whole word.
-fn hash(word: &[u8]) -> u64 {
-    word.iter().fold(0, |hash, &byte| extend(hash, byte))
+fn hash_word(word: &[u8]) -> u64 {
+    word.iter().fold(0, |hash, &byte| extend_hash(hash, byte))
 }
 
 /// Brings the upper bits of a hash, which are mixed best, to the lower ones, by which the table places.
-fn spread(hash: u64) -> u64 {
+fn mix_hash(hash: u64) -> u64 {
     hash ^ (hash >> 32)
 }
 
 /// Returns the hash of a word one byte longer than the word of `hash`, ignoring case. Words hold
 /// letters and digits only, so that bit 5 carries nothing else. Growing byte by byte gives the
 /// hashes of all prefixes in one pass.
-fn extend(hash: u64, byte: u8) -> u64 {
+fn extend_hash(hash: u64, byte: u8) -> u64 {
     /// Fractional digits of the golden ratio: Knuth's multiplicative hashing.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     (hash.rotate_left(5) ^ u64::from(byte | 0x20)).wrapping_mul(FACTOR)
@@ -163,15 +164,15 @@ fn extend(hash: u64, byte: u8) -> u64 {
 mod tests {
     use super::*;
 
-    fn ids(vocabulary: &Vocabulary, text: &str) -> Vec<u32> {
+    fn ids(vocabulary: &SubwordVocabulary, text: &str) -> Vec<u32> {
         let mut ids = Vec::new();
-        vocabulary.ids(text, &mut ids);
+        vocabulary.append_ids(text, &mut ids);
         ids
     }
 
     #[test]
     fn unknown_words_are_cut_into_the_longest_known_pieces() {
-        let vocabulary = Vocabulary::new("ab\nabc\nabcd\ncd\n7\nx\n").unwrap();
+        let vocabulary = SubwordVocabulary::new("ab\nabc\nabcd\ncd\n7\nx\n").unwrap();
         assert_eq!(ids(&vocabulary, "abc ABCD"), [1, 2], "known words are whole");
         assert_eq!(ids(&vocabulary, "abcabcd"), [1, 2]);
         assert_eq!(ids(&vocabulary, "abzz"), [0; 0], "two letters count only at the end");
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn single_letters_and_unknown_numbers_give_nothing() {
-        let vocabulary = Vocabulary::new("x\n7\nabc\n").unwrap();
+        let vocabulary = SubwordVocabulary::new("x\n7\nabc\n").unwrap();
         assert_eq!(ids(&vocabulary, "x X_x 7 8 77 abc7"), [1, 2, 1]);
         assert_eq!(ids(&vocabulary, "¿…? 日本"), [0; 0]);
     }
@@ -190,7 +191,10 @@ mod tests {
     #[test]
     fn a_vocabulary_with_doubles_capitals_or_overlong_words_is_damaged() {
         for file in ["ab\nab\n", "Ab\n", "ab\n\ncd\n", "abcdefghijabcdefghijabcdefghijabc\n"] {
-            assert!(matches!(Vocabulary::new(file), Err(EmbedError::Damaged(_))), "{file:?}");
+            assert!(
+                matches!(SubwordVocabulary::new(file), Err(EmbedError::Damaged(_))),
+                "{file:?}"
+            );
         }
     }
 }

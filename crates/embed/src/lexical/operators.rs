@@ -8,7 +8,7 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 
 /// Returns the runs of characters that operators are made of, in order, without the marks of comments,
 /// which nobody looks for.
-pub(super) fn operators(text: &str) -> impl Iterator<Item = &[u8]> {
+pub(super) fn find_operators(text: &str) -> impl Iterator<Item = &[u8]> {
     text.as_bytes()
         .chunk_by(|a, b| is_operator(*a) == is_operator(*b))
         .filter(|run| LENGTHS.contains(&run.len()) && run.first().copied().is_some_and(is_operator))
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn operators_are_found_and_comments_and_single_marks_are_not() {
         let found = |text| -> Vec<&str> {
-            operators(text).map(|run| str::from_utf8(run).unwrap()).collect()
+            find_operators(text).map(|run| str::from_utf8(run).unwrap()).collect()
         };
         assert_eq!(found("a <=> b?.c !== d; // e"), ["<=>", "?.", "!=="]);
         assert_eq!(found("#[x] fn f(a: &[u8]) -> b::c"), ["#[", "&[", "->", "::"]);

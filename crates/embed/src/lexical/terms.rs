@@ -6,10 +6,12 @@
 
 use std::cmp::Reverse;
 
-use codeinfo_core::{Sparse, unicode::compose};
-use codeinfo_lang::words::{grouped_numbers, identifiers, is_unspaced, parts, stem};
+use codeinfo_core::{TermVector, unicode::normalize_nfc};
+use codeinfo_lang::words::{
+    find_identifiers, grouped_numbers, is_unspaced, split_identifier, stem_word,
+};
 
-use super::operators::operators;
+use super::operators::find_operators;
 
 /// Longer identifiers are data, such as hashes or encoded images, not names.
 const LONGEST_IDENTIFIER: usize = 100;
@@ -20,11 +22,11 @@ const BYTES_PER_TERM: usize = 4;
 /// distinct words, a word shares its hash with another one in 4,000 cases, and then only counts
 /// some chunks too many among several terms of a query.
 #[derive(Default)]
-pub(super) struct Terms {
+pub(super) struct TermCounts {
     counted: Vec<(u32, f32)>,
 }
 
-impl Terms {
+impl TermCounts {
     /// Makes room for the terms of a text of so many bytes.
     pub(super) fn of_about(bytes: usize) -> Self {
         Self { counted: Vec::with_capacity(bytes / BYTES_PER_TERM) }
@@ -34,38 +36,38 @@ impl Terms {
     /// its parts where it has several. Case does not count, nor do a part's ending and the
     /// underscores in a whole, so that `read_file` and `readFile` are one. A number whose digits are grouped counts
     /// also without what groups them.
-    pub(super) fn add(&mut self, text: &str, weight: f32) {
+    pub(super) fn add_text(&mut self, text: &str, weight: f32) {
         self.add_identifiers(text, weight);
         for number in grouped_numbers(text) {
             self.add_identifiers(&number, weight);
         }
         if !text.is_ascii() {
-            self.add_foreign(&compose(text), weight);
+            self.add_foreign(&normalize_nfc(text), weight);
         }
     }
 
     fn add_identifiers(&mut self, text: &str, weight: f32) {
-        for identifier in identifiers(text) {
+        for identifier in find_identifiers(text) {
             if identifier.len() > LONGEST_IDENTIFIER {
                 continue;
             }
             let mut found = 0;
-            for part in parts(identifier) {
+            for part in split_identifier(identifier) {
                 found += 1;
                 // A one-letter part of a longer name says nothing.
                 if 1 < part.len() || part.len() == identifier.len() {
-                    self.counted.push((hash(stem(part)), weight));
+                    self.counted.push((hash_term(stem_word(part)), weight));
                 }
             }
             if found > 1 {
-                self.counted.push((hash(identifier), weight));
+                self.counted.push((hash_term(identifier), weight));
             }
         }
     }
 
     /// Counts a name as a whole, if it is one identifier that texts are searched for.
     pub(super) fn add_whole(&mut self, name: &str) {
-        let mut found = identifiers(name);
+        let mut found = find_identifiers(name);
         let (Some(identifier), None) = (found.next(), found.next()) else { return };
         let is_long = identifier.len() > LONGEST_IDENTIFIER;
         let is_all = name.trim_start_matches('_').len() == identifier.len();
@@ -73,18 +75,19 @@ impl Terms {
             return;
         }
         // Texts may have it in several parts, which are counted as they are, or in one, without its ending.
-        self.counted.extend([identifier, stem(identifier)].map(|whole| (hash(whole), 1.0)));
+        self.counted
+            .extend([identifier, stem_word(identifier)].map(|whole| (hash_term(whole), 1.0)));
     }
 
     /// Counts the operators of `text`.
     pub(super) fn add_operators(&mut self, text: &str) {
-        self.counted.extend(operators(text).map(|operator| (hash(operator), 1.0)));
+        self.counted.extend(find_operators(text).map(|operator| (hash_term(operator), 1.0)));
     }
 
     /// Counts the whole name of a file once, as a term that no text has.
     pub(super) fn add_file(&mut self, name: &str) {
         if !name.is_empty() {
-            self.counted.push((hash(format!("/{name}").as_bytes()), 1.0));
+            self.counted.push((hash_term(format!("/{name}").as_bytes()), 1.0));
         }
     }
 
@@ -94,9 +97,9 @@ impl Terms {
     }
 
     /// Sums up the counts of each term and turns each sum into a weight.
-    pub(super) fn into_sparse(mut self, weight: impl Fn(f32) -> f32) -> Sparse {
+    pub(super) fn into_sparse(mut self, weight: impl Fn(f32) -> f32) -> TermVector {
         self.counted.sort_unstable_by_key(|(term, _)| *term);
-        let mut sparse = Sparse::default();
+        let mut sparse = TermVector::default();
         for same in self.counted.chunk_by(|(a, _), (b, _)| a == b) {
             let Some((term, _)) = same.first() else { continue };
             sparse.indices.push(*term);
@@ -112,14 +115,14 @@ impl Terms {
         for word in words {
             let lower = word.to_lowercase();
             if !lower.chars().any(is_unspaced) {
-                self.counted.push((hash(lower.as_bytes()), weight));
+                self.counted.push((hash_term(lower.as_bytes()), weight));
                 continue;
             }
             let mut previous = None;
             for (start, character) in lower.char_indices() {
                 let end = start + character.len_utf8();
                 if let Some(pair) = previous.and_then(|from: usize| lower.get(from..end)) {
-                    self.counted.push((hash(pair.as_bytes()), weight));
+                    self.counted.push((hash_term(pair.as_bytes()), weight));
                 }
                 previous = Some(start);
             }
@@ -129,15 +132,15 @@ impl Terms {
 
 /// Returns a term of each identifier of a name, those of longer ones first. Words end where a name does that
 /// stands alone, so that the texts which hold it have the same identifiers and [`Terms::add`] counts these terms.
-pub(super) fn needed(name: &str) -> Vec<u32> {
-    let known = identifiers(name).filter(|identifier| identifier.len() <= LONGEST_IDENTIFIER);
+pub(super) fn required_terms(name: &str) -> Vec<u32> {
+    let known = find_identifiers(name).filter(|identifier| identifier.len() <= LONGEST_IDENTIFIER);
     let mut terms: Vec<(usize, u32)> = known
         .filter_map(|identifier| {
-            let mut parts = parts(identifier);
+            let mut parts = split_identifier(identifier);
             let term = match (parts.next()?, parts.next()) {
-                (_, Some(_)) => hash(identifier),
+                (_, Some(_)) => hash_term(identifier),
                 (only, None) if 1 < only.len() || only.len() == identifier.len() => {
-                    hash(stem(only))
+                    hash_term(stem_word(only))
                 }
                 (_, None) => return None,
             };
@@ -150,7 +153,7 @@ pub(super) fn needed(name: &str) -> Vec<u32> {
 
 /// Returns the 32-bit FNV-1a hash of a word in lower case, without its underscores. Parameters:
 /// <https://datatracker.ietf.org/doc/draft-eastlake-fnv/>.
-fn hash(word: &[u8]) -> u32 {
+fn hash_term(word: &[u8]) -> u32 {
     const OFFSET: u32 = 0x811C_9DC5;
     const PRIME: u32 = 0x0100_0193;
     let letters = word.iter().filter(|byte| **byte != b'_');

@@ -12,9 +12,9 @@ use codeinfo_core::{Secret, task::Tasks, tls};
 use reqwest::{Response, StatusCode, header, redirect};
 
 use super::{
-    error::ServiceError,
+    error::EmbeddingServiceError,
     retry,
-    wire::{self, Request},
+    wire::{self, EmbeddingRequest},
 };
 use crate::{EmbedError, EmbeddingSettings};
 
@@ -25,14 +25,14 @@ const MAX_ERROR_BYTES: usize = 16 * 1024;
 
 /// Why a request brought nothing.
 #[derive(Debug)]
-pub(super) struct AskError {
-    pub(super) error: ServiceError,
-    pub(super) then: Then,
+pub(super) struct EmbeddingRequestError {
+    pub(super) error: EmbeddingServiceError,
+    pub(super) then: RetryAdvice,
 }
 
 /// What may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum RetryAdvice {
     /// Nothing.
     GiveUp,
     /// The same again, after the time that the service asks for.
@@ -43,15 +43,15 @@ pub(super) enum Then {
 
 /// Asks one service.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct EmbeddingClient {
     http: reqwest::Client,
     settings: EmbeddingSettings,
     tasks: Tasks,
 }
 
-impl Client {
+impl EmbeddingClient {
     pub(super) fn new(settings: EmbeddingSettings, tasks: Tasks) -> Result<Self, EmbedError> {
-        tls::install();
+        tls::install_crypto_provider();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
             .timeout(settings.timeout)
@@ -67,8 +67,8 @@ impl Client {
         }
         let built = builder.build();
         let failed = |error| EmbedError::Service {
-            url: shown(&settings.url),
-            error: ServiceError::Client(innermost(&error)),
+            url: url_without_query(&settings.url),
+            error: EmbeddingServiceError::Client(innermost_cause(&error)),
         };
         let http = built.map_err(failed)?;
         Ok(Self { http, settings, tasks })
@@ -79,40 +79,53 @@ impl Client {
     }
 
     /// Names the service in an error.
-    pub(super) fn error(&self, error: ServiceError) -> EmbedError {
-        EmbedError::Service { url: shown(&self.settings.url), error }
+    pub(super) fn wrap_error(&self, error: EmbeddingServiceError) -> EmbedError {
+        EmbedError::Service { url: url_without_query(&self.settings.url), error }
     }
 
     /// Embeds inputs with one request.
-    pub(super) async fn ask(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, AskError> {
+    pub(super) async fn request_embeddings(
+        &self,
+        inputs: &[String],
+    ) -> Result<Vec<Vec<f32>>, EmbeddingRequestError> {
         let EmbeddingSettings { url, model, key, dimensions, .. } = &self.settings;
-        let body =
-            Request { model, input: inputs, encoding_format: "float", dimensions: *dimensions };
+        let body = EmbeddingRequest {
+            model,
+            input: inputs,
+            encoding_format: "float",
+            dimensions: *dimensions,
+        };
         let mut request = self.http.post(url).json(&body);
         if let Some(key) = key {
             request = request.bearer_auth(key.expose());
         }
-        let mut reply = request.send().await.map_err(|error| self.lost(&error))?;
+        let mut reply = request.send().await.map_err(|error| self.classify_failure(&error))?;
         if !reply.status().is_success() {
-            return Err(self.refused(reply).await);
+            return Err(self.parse_refusal(reply).await);
         }
         let most = MAX_REPLY_BYTES.saturating_mul(inputs.len());
-        let body = self.read(&mut reply, most).await?;
-        let Some(body) = body else { return Err(give_up(ServiceError::Huge(most))) };
+        let body = self.read_body(&mut reply, most).await?;
+        let Some(body) = body else { return Err(give_up(EmbeddingServiceError::Huge(most))) };
         let wanted = inputs.len();
-        let read = self.tasks.spawn_blocking(move || wire::vectors(&body, wanted)).await;
+        let read = self.tasks.spawn_blocking(move || wire::parse_vectors(&body, wanted)).await;
         match read {
             Ok(vectors) => vectors.map_err(give_up),
             Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
             // The runtime ends, and with it every caller that waits.
-            Err(_) => Err(give_up(ServiceError::BrokeOff("the process is stopping".to_owned()))),
+            Err(_) => {
+                Err(give_up(EmbeddingServiceError::BrokeOff("the process is stopping".to_owned())))
+            }
         }
     }
 
     /// Reads a body, unless it has more than `most` bytes.
-    async fn read(&self, reply: &mut Response, most: usize) -> Result<Option<Vec<u8>>, AskError> {
+    async fn read_body(
+        &self,
+        reply: &mut Response,
+        most: usize,
+    ) -> Result<Option<Vec<u8>>, EmbeddingRequestError> {
         let mut body = Vec::new();
-        while let Some(part) = reply.chunk().await.map_err(|error| self.lost(&error))? {
+        while let Some(part) = reply.chunk().await.map_err(|error| self.classify_failure(&error))? {
             if most < body.len() + part.len() {
                 return Ok(None);
             }
@@ -122,7 +135,7 @@ impl Client {
     }
 
     /// Reads why a request was refused.
-    async fn refused(&self, mut reply: Response) -> AskError {
+    async fn parse_refusal(&self, mut reply: Response) -> EmbeddingRequestError {
         let status = reply.status();
         let headers = reply.headers();
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -130,78 +143,88 @@ impl Client {
         let after = header(header::RETRY_AFTER)
             .and_then(|value| retry::retry_after(value, SystemTime::now()));
         // Whatever becomes of the body, the status is known.
-        let body = match self.read(&mut reply, MAX_ERROR_BYTES).await {
+        let body = match self.read_body(&mut reply, MAX_ERROR_BYTES).await {
             Ok(Some(body)) => body,
             Ok(None) | Err(_) => Vec::new(),
         };
         let key = self.settings.key.as_ref().map(Secret::expose);
-        let said = wire::said(&body, key);
+        let said = wire::extract_error_message(&body, key);
         let number = status.as_u16();
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if key.is_none() => {
-                give_up(ServiceError::NoKey { status: number, said })
+                give_up(EmbeddingServiceError::NoKey { status: number, said })
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                give_up(ServiceError::WrongKey { status: number, said })
+                give_up(EmbeddingServiceError::WrongKey { status: number, said })
             }
-            StatusCode::NOT_FOUND => {
-                give_up(ServiceError::NotFound { model: self.settings.model.clone(), said })
-            }
+            StatusCode::NOT_FOUND => give_up(EmbeddingServiceError::NotFound {
+                model: self.settings.model.clone(),
+                said,
+            }),
             StatusCode::TOO_MANY_REQUESTS if wire::is_about_quota(&body) => {
-                give_up(ServiceError::Quota { said })
+                give_up(EmbeddingServiceError::Quota { said })
             }
-            StatusCode::TOO_MANY_REQUESTS => {
-                AskError { error: ServiceError::Limited { said }, then: Then::Again(after) }
-            }
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                AskError { error: ServiceError::TooLong { status: number, said }, then: Then::Less }
-            }
+            StatusCode::TOO_MANY_REQUESTS => EmbeddingRequestError {
+                error: EmbeddingServiceError::Limited { said },
+                then: RetryAdvice::Again(after),
+            },
+            StatusCode::PAYLOAD_TOO_LARGE => EmbeddingRequestError {
+                error: EmbeddingServiceError::TooLong { status: number, said },
+                then: RetryAdvice::Less,
+            },
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
                 if wire::is_about_size(&said) =>
             {
-                AskError { error: ServiceError::TooLong { status: number, said }, then: Then::Less }
+                EmbeddingRequestError {
+                    error: EmbeddingServiceError::TooLong { status: number, said },
+                    then: RetryAdvice::Less,
+                }
             }
             StatusCode::INTERNAL_SERVER_ERROR if wire::is_failure_about_size(&said) => {
-                AskError { error: ServiceError::TooLong { status: number, said }, then: Then::Less }
+                EmbeddingRequestError {
+                    error: EmbeddingServiceError::TooLong { status: number, said },
+                    then: RetryAdvice::Less,
+                }
             }
-            status if status.is_redirection() => {
-                give_up(ServiceError::Moved { status: number, said: location.unwrap_or_default() })
-            }
-            status if status.is_server_error() => AskError {
-                error: ServiceError::Failed { status: number, said },
-                then: Then::Again(after),
+            status if status.is_redirection() => give_up(EmbeddingServiceError::Moved {
+                status: number,
+                said: location.unwrap_or_default(),
+            }),
+            status if status.is_server_error() => EmbeddingRequestError {
+                error: EmbeddingServiceError::Failed { status: number, said },
+                then: RetryAdvice::Again(after),
             },
-            _ => give_up(ServiceError::Refused { status: number, said }),
+            _ => give_up(EmbeddingServiceError::Refused { status: number, said }),
         }
     }
 
     /// Reads why there was no whole reply.
-    fn lost(&self, error: &reqwest::Error) -> AskError {
+    fn classify_failure(&self, error: &reqwest::Error) -> EmbeddingRequestError {
         if tls::is_at_fault(error) {
-            return give_up(ServiceError::Tls(innermost(error)));
+            return give_up(EmbeddingServiceError::Tls(innermost_cause(error)));
         }
         let error = if error.is_timeout() {
-            ServiceError::Slow { seconds: self.settings.timeout.as_secs() }
+            EmbeddingServiceError::Slow { seconds: self.settings.timeout.as_secs() }
         } else if error.is_connect() {
-            ServiceError::Unreachable(innermost(error))
+            EmbeddingServiceError::Unreachable(innermost_cause(error))
         } else {
-            ServiceError::BrokeOff(innermost(error))
+            EmbeddingServiceError::BrokeOff(innermost_cause(error))
         };
-        AskError { error, then: Then::Again(None) }
+        EmbeddingRequestError { error, then: RetryAdvice::Again(None) }
     }
 }
 
-fn give_up(error: ServiceError) -> AskError {
-    AskError { error, then: Then::GiveUp }
+fn give_up(error: EmbeddingServiceError) -> EmbeddingRequestError {
+    EmbeddingRequestError { error, then: RetryAdvice::GiveUp }
 }
 
 /// Returns a URL without its query, which may hold what nobody else should see.
-fn shown(url: &str) -> String {
+fn url_without_query(url: &str) -> String {
     url.split('?').next().unwrap_or_default().to_owned()
 }
 
 /// Returns the words of the first cause; those of the others repeat the URL.
-fn innermost(error: &reqwest::Error) -> String {
+fn innermost_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
         cause = source;

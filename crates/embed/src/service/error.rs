@@ -3,7 +3,7 @@
 /// What is wrong with a service, as the end of a sentence that begins with its name. `said` is what
 /// the service itself said: blank, or `: ` and one line of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ServiceError {
+pub enum EmbeddingServiceError {
     /// The client could not be made, such as without certificates to trust.
     #[error("cannot be asked: {0}; install the system's CA certificates, or set `SSL_CERT_FILE`")]
     Client(String),

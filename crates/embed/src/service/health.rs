@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use codeinfo_core::task::Probe;
+use codeinfo_core::task::CachedProbe;
 
 use crate::EmbedError;
 
@@ -15,7 +15,7 @@ const BELIEVED: Duration = Duration::from_secs(30);
 const DISBELIEVED: Duration = Duration::from_secs(1);
 
 /// How the latest request ended.
-pub(super) type Health = Probe<Result<(), EmbedError>>;
+pub(super) type EmbeddingHealth = CachedProbe<Result<(), EmbedError>>;
 
 /// Whether an outcome of this age still counts.
 pub(super) fn is_fresh(outcome: &Result<(), EmbedError>, age: Duration) -> bool {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use codeinfo_core::task::Backoff;
+use codeinfo_core::task::BackoffSchedule;
 
 /// The longest wait of our own choice.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
@@ -43,8 +43,8 @@ pub(super) const SLOW_ATTEMPTS: u32 = 3;
 /// Returns how long to wait after the failure of an attempt, counted from 1: twice as long each time, or
 /// what the service asks for if that is longer. A service that always says "at once" would else use up
 /// all attempts in a moment. Either is spread, so that many do not come back at once.
-pub(super) fn wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
-    let own = Backoff { first, longest: MAX_BACKOFF }.spread_wait(attempt);
+pub(super) fn compute_wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
+    let own = BackoffSchedule { first, longest: MAX_BACKOFF }.spread_wait(attempt);
     asked.map_or(own, |asked| own.max(asked + first.mul_f64(fastrand::f64())))
 }
 
@@ -61,32 +61,32 @@ pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
 
 /// Holds back further requests while a service wants none.
 #[derive(Debug)]
-pub(super) struct Pause {
+pub(super) struct RequestPause {
     until: Mutex<Instant>,
 }
 
-impl Pause {
+impl RequestPause {
     pub(super) fn new() -> Self {
         Self { until: Mutex::new(Instant::now()) }
     }
 
-    pub(super) fn hold(&self, wait: Duration) {
+    pub(super) fn hold_for(&self, wait: Duration) {
         let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         *until = (*until).max(Instant::now() + wait);
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.until() <= Instant::now()
+        self.end_time() <= Instant::now()
     }
 
     /// Waits until it is over, also if it is prolonged meanwhile.
-    pub(super) async fn over(&self) {
+    pub(super) async fn wait_until_over(&self) {
         while !self.is_over() {
-            tokio::time::sleep_until(self.until().into()).await;
+            tokio::time::sleep_until(self.end_time().into()).await;
         }
     }
 
-    fn until(&self) -> Instant {
+    fn end_time(&self) -> Instant {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn what_a_service_asks_for_is_waited_for_and_spread() {
         let first = Duration::from_millis(500);
-        let asked = || wait(first, 1, Some(Duration::from_mins(1)));
+        let asked = || compute_wait(first, 1, Some(Duration::from_mins(1)));
         let several: Vec<Duration> = (0..20).map(|_| asked()).collect();
         let bounds = Duration::from_mins(1)..=Duration::from_millis(60_500);
         assert!(several.iter().all(|wait| bounds.contains(wait)), "{several:?}");
@@ -109,7 +109,7 @@ mod tests {
     fn limits_by_the_minute_pass_whatever_the_service_asks_for() {
         let first = Duration::from_millis(500);
         for asked in [None, Some(Duration::ZERO), Some(Duration::from_secs(1))] {
-            let waits = (1..DOCUMENTS.attempts).map(|attempt| wait(first, attempt, asked));
+            let waits = (1..DOCUMENTS.attempts).map(|attempt| compute_wait(first, attempt, asked));
             let waited = waits.sum::<Duration>().as_secs();
             assert!((60..=130).contains(&waited), "{asked:?}: {waited} s");
         }

@@ -7,7 +7,7 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::error::ServiceError;
+use super::error::EmbeddingServiceError;
 
 /// The most characters of a service's words that are repeated.
 const MAX_SAID: usize = 200;
@@ -15,7 +15,7 @@ const MAX_SAID: usize = 200;
 /// Asks for plain numbers, which every service understands. What is sent as base64 all the same is
 /// read too.
 #[derive(Debug, Serialize)]
-pub(super) struct Request<'a> {
+pub(super) struct EmbeddingRequest<'a> {
     pub(super) model: &'a str,
     pub(super) input: &'a [String],
     pub(super) encoding_format: &'static str,
@@ -24,46 +24,53 @@ pub(super) struct Request<'a> {
 }
 
 #[derive(Deserialize)]
-struct Reply {
-    data: Vec<Item>,
+struct EmbeddingReply {
+    data: Vec<EmbeddingItem>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct EmbeddingItem {
     /// Which input it belongs to; without it, the place in the list says so.
     index: Option<usize>,
-    embedding: Numbers,
+    embedding: EmbeddingNumbers,
 }
 
 /// Reads a reply to `wanted` inputs: one vector of unit length each, in the order of the inputs.
-pub(super) fn vectors(body: &[u8], wanted: usize) -> Result<Vec<Vec<f32>>, ServiceError> {
-    let reply: Reply = serde_json::from_slice(body)
-        .map_err(|error| ServiceError::Malformed(format!("{error}{}", said(body, None))))?;
+pub(super) fn parse_vectors(
+    body: &[u8],
+    wanted: usize,
+) -> Result<Vec<Vec<f32>>, EmbeddingServiceError> {
+    let reply: EmbeddingReply = serde_json::from_slice(body).map_err(|error| {
+        EmbeddingServiceError::Malformed(format!("{error}{}", extract_error_message(body, None)))
+    })?;
     let got = reply.data.len();
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; wanted];
     let mut placed = 0;
     for (place, item) in reply.data.into_iter().enumerate() {
         let slot = vectors.get_mut(item.index.unwrap_or(place));
         if let Some(slot @ None) = slot {
-            *slot = Some(unit(item.embedding.0)?);
+            *slot = Some(normalize_vector(item.embedding.0)?);
             placed += 1;
         }
     }
     if placed != wanted || got != wanted {
-        return Err(ServiceError::Count { got: if got == wanted { placed } else { got }, wanted });
+        return Err(EmbeddingServiceError::Count {
+            got: if got == wanted { placed } else { got },
+            wanted,
+        });
     }
     Ok(vectors.into_iter().flatten().collect())
 }
 
 /// Scales a vector to unit length.
-fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, ServiceError> {
+fn normalize_vector(mut vector: Vec<f32>) -> Result<Vec<f32>, EmbeddingServiceError> {
     // In 64 bits no sum of squares of finite numbers overflows.
     let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
     if !length.is_finite() {
-        return Err(ServiceError::Vector("not made of numbers"));
+        return Err(EmbeddingServiceError::Vector("not made of numbers"));
     }
     if length == 0.0 {
-        return Err(ServiceError::Vector("all zeros"));
+        return Err(EmbeddingServiceError::Vector("all zeros"));
     }
     for value in &mut vector {
         #[expect(clippy::cast_possible_truncation, reason = "the quotient is at most 1")]
@@ -74,9 +81,9 @@ fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, ServiceError> {
 }
 
 /// A list of numbers, or the bytes of little-endian 32-bit numbers in base64.
-struct Numbers(Vec<f32>);
+struct EmbeddingNumbers(Vec<f32>);
 
-impl<'de> Deserialize<'de> for Numbers {
+impl<'de> Deserialize<'de> for EmbeddingNumbers {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(NumbersVisitor)
     }
@@ -85,34 +92,34 @@ impl<'de> Deserialize<'de> for Numbers {
 struct NumbersVisitor;
 
 impl<'de> Visitor<'de> for NumbersVisitor {
-    type Value = Numbers;
+    type Value = EmbeddingNumbers;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("a list of numbers, or base64")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Numbers, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<EmbeddingNumbers, A::Error> {
         let mut numbers = Vec::with_capacity(1024);
         while let Some(number) = list.next_element()? {
             numbers.push(number);
         }
         numbers.shrink_to_fit();
-        Ok(Numbers(numbers))
+        Ok(EmbeddingNumbers(numbers))
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Numbers, E> {
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<EmbeddingNumbers, E> {
         let bytes = BASE64_STANDARD.decode(text).map_err(E::custom)?;
         let (numbers, rest) = bytes.as_chunks::<4>();
         if !rest.is_empty() {
             return Err(E::custom("the base64 is not of 32-bit numbers"));
         }
-        Ok(Numbers(numbers.iter().copied().map(f32::from_le_bytes).collect()))
+        Ok(EmbeddingNumbers(numbers.iter().copied().map(f32::from_le_bytes).collect()))
     }
 }
 
 /// Returns what a service says in the body of an error, as `: ` and one line, or nothing. `key` is
 /// left out, should it be repeated.
-pub(super) fn said(body: &[u8], key: Option<&str>) -> String {
+pub(super) fn extract_error_message(body: &[u8], key: Option<&str>) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let text = match &json {
         Some(json) => ["/error/message", "/error", "/message", "/detail"]
@@ -167,7 +174,7 @@ mod tests {
     use super::*;
 
     fn read(body: &str, wanted: usize) -> Result<Vec<Vec<f32>>, String> {
-        vectors(body.as_bytes(), wanted).map_err(|error| error.to_string())
+        parse_vectors(body.as_bytes(), wanted).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -215,7 +222,7 @@ mod tests {
 
     #[test]
     fn an_error_is_told_in_one_line_without_the_key() {
-        let said = |body: &str| said(body.as_bytes(), Some("sk-secret"));
+        let said = |body: &str| extract_error_message(body.as_bytes(), Some("sk-secret"));
         assert_eq!(said(r#"{"error":{"message":"Bad key\n sk-secret!"}}"#), ": Bad key  …!");
         assert_eq!(said(r#"{"error":"batch size 64 > 32"}"#), ": batch size 64 > 32");
         assert_eq!(said("plain"), ": plain");

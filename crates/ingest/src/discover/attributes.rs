@@ -1,19 +1,21 @@
-//! Reads of `.gitattributes` which files are generated: `linguist-generated`, by the rules of Git.
+//! Reads from `.gitattributes` which files are generated (`linguist-generated`), by the rules of
+//! Git.
 
-/// Name of the files.
+/// File name of attributes.
 pub(super) const NAME: &str = ".gitattributes";
-/// Attribute that says so.
+/// Attribute of generated files.
 const ATTRIBUTE: &str = "linguist-generated";
 
-/// Returns the lines about generated files as patterns of an ignore file: a pattern for each that is generated, one
-/// with `!` for each that is not. Both kinds of file match the name of a file, or its path, alike; the last line that
-/// matches counts.
+/// Converts the lines about generated files to patterns of an ignore file, with a `!` before
+/// patterns of files that are not generated.
+///
+/// Both kinds of file match names and paths alike, and the last matching line wins.
 pub(super) fn read_patterns(content: &[u8]) -> Vec<u8> {
     let content = String::from_utf8_lossy(content);
     let mut patterns = String::new();
     for line in content.trim_start_matches('\u{feff}').lines() {
         let line = line.trim_start();
-        // `[attr]` defines a name for several attributes, `!` is refused by Git.
+        // `[attr]` defines a macro of attributes; Git refuses `!`.
         if line.starts_with(['#', '!', '[']) && !is_class(line) {
             continue;
         }
@@ -31,7 +33,7 @@ pub(super) fn read_patterns(content: &[u8]) -> Vec<u8> {
     patterns.into_bytes()
 }
 
-/// Whether a line that begins with `[` begins with a class of characters.
+/// Returns true if a line begins with a class of characters.
 fn is_class(line: &str) -> bool {
     line.starts_with('[') && !line.starts_with("[attr]")
 }

@@ -1,9 +1,10 @@
-//! What the ignore files of a folder and of those above it leave out, by Git's rules. Ignore files
-//! are a repository's own, so that their size, their number of patterns and what one pattern costs
-//! are bounded; what goes over a bound is left out and said.
+//! Ignore files of a folder and its parents, by the rules of Git.
 //!
-//! Files are read here and only matched by the `ignore` crate, whose own walker opens them as they
-//! are: a link to `/dev/zero` took all memory, a pipe never ended.
+//! Repositories control their ignore files, so size, number of patterns and cost of a pattern are
+//! bounded; parts above a bound are dropped and reported.
+//!
+//! This module reads the files, and the `ignore` crate only matches. Its own walker opens any path:
+//! a link to `/dev/zero` consumed all memory, and a pipe never ended.
 
 use std::{fmt, sync::Arc};
 
@@ -12,45 +13,44 @@ use ignore::{
     gitignore::{Gitignore, GitignoreBuilder},
 };
 
-/// Ignore files, weakest first: of two that say something of a path, the later kind counts, in
-/// whatever folder it lies.
+/// Names of ignore files, weakest first: a later kind overrides an earlier one, in any folder.
 pub const NAMES: [&str; 4] = [".git/info/exclude", ".gitignore", ".ignore", ".codeinfoignore"];
 
-/// Number of the [`NAMES`] that git reads, which are the first.
+/// Number of [`NAMES`] that git reads; they come first.
 const OF_GIT: usize = 2;
 
-/// What a folder has in the ignore file of each of [`NAMES`].
-pub type Contents = [Option<Vec<u8>>; NAMES.len()];
+/// Contents of a folder's ignore files, in the order of [`NAMES`].
+pub type IgnoreFileContents = [Option<Vec<u8>>; NAMES.len()];
 
-/// The most bytes that are read of one ignore file; the largest of well-known projects have a tenth.
+/// Maximum bytes read of an ignore file; the largest of well-known projects have a tenth.
 pub const MAX_BYTES: usize = 256 * 1024;
-/// The most patterns that count in a folder: those of its ignore files and of all above it. Each
-/// takes about a kilobyte.
+/// Maximum number of patterns in effect in a folder, including those of its parents. Each takes
+/// about a kilobyte.
 pub const MAX_PATTERNS: usize = 5_000;
-/// The most bytes of patterns with wildcards that count in a folder: they are compiled together,
-/// which takes a thousand times their size, and the compiler gives up at ten megabytes.
+/// Maximum bytes of patterns with wildcards in effect in a folder. They are compiled together,
+/// which takes a thousand times their size, and the compiler fails at ten megabytes.
 pub const MAX_WILD_BYTES: usize = 32 * 1024;
-/// The most patterns that count in one walk, over all folders, however many have ignore files.
+/// Maximum number of patterns of a walk, over all folders.
 pub const MAX_WALK_PATTERNS: usize = 200_000;
-/// The most bytes of patterns with wildcards that count in one walk: thirty-two folders at their bound.
+/// Maximum bytes of patterns with wildcards of a walk: thirty-two folders at their limit.
 pub const MAX_WALK_WILD_BYTES: usize = 1 << 20;
-/// A pattern with more wildcards is not one that people write.
+/// Maximum number of wildcards of a pattern; people do not write more.
 pub const MAX_WILDCARDS: usize = 16;
-/// A longer pattern matches nothing: the system allows no longer path.
+/// Maximum bytes of a pattern; a longer one cannot match, because the system allows no longer path.
 pub const MAX_PATTERN_BYTES: usize = 4096;
 
-/// Why an ignore file does not count, or not as a whole.
+/// Reason why an ignore file is ignored, wholly or in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IgnoreError {
-    /// It is a link, a pipe, a device or a folder, or cannot be opened.
+    /// The file is a link, a pipe, a device or a folder, or cannot be opened.
     NotRegular,
-    /// It has more than [`MAX_BYTES`].
+    /// The file has more than [`MAX_BYTES`].
     TooLarge,
-    /// There are more than [`MAX_PATTERNS`], or [`MAX_WILD_BYTES`].
+    /// The folder has more than [`MAX_PATTERNS`] or [`MAX_WILD_BYTES`].
     TooMany,
-    /// The walk met [`MAX_WALK_PATTERNS`], or [`MAX_WALK_WILD_BYTES`], before it.
+    /// The walk had reached [`MAX_WALK_PATTERNS`] or [`MAX_WALK_WILD_BYTES`].
     TooManyInAll,
-    /// A pattern has more than [`MAX_WILDCARDS`] or [`MAX_PATTERN_BYTES`], or is no pattern.
+    /// A pattern is invalid, or has more than [`MAX_WILDCARDS`] or [`MAX_PATTERN_BYTES`].
     BadPattern,
 }
 
@@ -85,69 +85,74 @@ impl fmt::Display for IgnoreError {
     }
 }
 
-/// What ignore files say of a path.
+/// Verdict of ignore files on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing.
+pub enum IgnoreVerdict {
+    /// No pattern matches.
     Silent,
     Ignored,
-    /// A pattern of git asks to ignore it, which git does with no file that it tracks.
+    /// A pattern of git matches, which does not affect files that git tracks.
     IgnoredByGit,
-    /// A pattern with `!` asks for it.
+    /// A pattern with `!` matches.
     Kept,
 }
 
-/// The patterns that count in one folder. Clones share them.
+/// Patterns in effect in one folder. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Rules {
-    nearest: Option<Arc<Level>>,
+pub struct IgnoreRules {
+    nearest: Option<Arc<IgnoreLevel>>,
 }
 
-/// The ignore files of one folder.
+/// Ignore files of one folder.
 #[derive(Debug)]
-struct Level {
-    /// One for each of [`NAMES`] that the folder has.
+struct IgnoreLevel {
+    /// Patterns of the folder's own files, in the order of [`NAMES`].
     sets: [Option<Gitignore>; NAMES.len()],
-    /// Patterns of files that its `.gitattributes` calls generated.
+    /// Patterns of the files that its `.gitattributes` marks as generated.
     generated: Option<Gitignore>,
-    /// How many bytes of a path lead to the folder, with the `/` after it.
+    /// Bytes of the folder's path, including the `/` after it.
     prefix: usize,
-    spent: Spent,
-    /// The patterns with `!` of its `.codeinfoignore` that name a folder and something in it.
+    spent: PatternUsage,
+    /// Patterns with `!` of its `.codeinfoignore` that name a folder and something in it.
     asked: Vec<String>,
-    above: Option<Arc<Level>>,
+    above: Option<Arc<IgnoreLevel>>,
 }
 
-/// How much of the bounds is used up.
+/// Used part of the limits.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Spent {
+pub struct PatternUsage {
     patterns: usize,
     wild_bytes: usize,
 }
 
-impl Spent {
-    /// Adds what the rules of a folder cost beyond those of the folder above.
-    pub fn add(&mut self, folder: &Rules, above: &Rules) {
-        let (spent, before) = (folder.spent(), above.spent());
+impl PatternUsage {
+    /// Adds the usage of a folder beyond that of its parent.
+    pub fn add_folder(&mut self, folder: &IgnoreRules, above: &IgnoreRules) {
+        let (spent, before) = (folder.pattern_usage(), above.pattern_usage());
         self.patterns += spent.patterns.saturating_sub(before.patterns);
         self.wild_bytes += spent.wild_bytes.saturating_sub(before.wild_bytes);
     }
 
-    /// Whether a walk may compile no more patterns.
+    /// Returns true if a walk may compile no more patterns.
     pub fn is_all(self) -> bool {
         MAX_WALK_PATTERNS <= self.patterns || MAX_WALK_WILD_BYTES <= self.wild_bytes
     }
 }
 
-impl Rules {
-    /// Returns the rules of a folder, by its path below the root, that has ignore files of its own:
-    /// the content of each of [`NAMES`]. Returns the errors too, each with the name of its file.
-    pub fn with(&self, folder: &str, files: &Contents) -> (Self, Vec<(&'static str, IgnoreError)>) {
-        let mut spent = self.spent();
+impl IgnoreRules {
+    /// Adds the ignore files of a folder, given by its path below the root.
+    ///
+    /// Returns the rules, and the errors with the names of their files.
+    pub fn with_ignore_files(
+        &self,
+        folder: &str,
+        files: &IgnoreFileContents,
+    ) -> (Self, Vec<(&'static str, IgnoreError)>) {
+        let mut spent = self.pattern_usage();
         let (mut sets, mut errors) = ([const { None }; NAMES.len()], Vec::new());
         for ((content, name), into) in files.iter().zip(NAMES).zip(&mut sets) {
             let Some(content) = content else { continue };
-            *into = Some(set(content, &mut spent, |error| {
+            *into = Some(compile_patterns(content, &mut spent, |error| {
                 if !errors.contains(&(name, error)) {
                     errors.push((name, error));
                 }
@@ -155,22 +160,29 @@ impl Rules {
         }
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let asked = files.last().and_then(Option::as_deref).map(asked_below).unwrap_or_default();
-        let level =
-            Level { sets, generated: None, prefix, spent, asked, above: self.nearest.clone() };
+        let level = IgnoreLevel {
+            sets,
+            generated: None,
+            prefix,
+            spent,
+            asked,
+            above: self.nearest.clone(),
+        };
         (Self { nearest: Some(Arc::new(level)) }, errors)
     }
 
-    /// Returns the rules with the patterns of a folder about generated files, and an error where not all count.
+    /// Adds a folder's patterns of generated files. Returns an error if some were dropped.
     pub fn with_generated(&self, folder: &str, patterns: &[u8]) -> (Self, Option<IgnoreError>) {
-        let (mut spent, mut error) = (self.spent(), None);
-        let generated = Some(set(patterns, &mut spent, |found| error = Some(found)));
+        let (mut spent, mut error) = (self.pattern_usage(), None);
+        let generated = Some(compile_patterns(patterns, &mut spent, |found| error = Some(found)));
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let (sets, above) = ([const { None }; NAMES.len()], self.nearest.clone());
-        let level = Level { sets, generated, prefix, spent, asked: Vec::new(), above };
+        let level = IgnoreLevel { sets, generated, prefix, spent, asked: Vec::new(), above };
         (Self { nearest: Some(Arc::new(level)) }, error)
     }
 
-    /// Says whether a file is generated, if patterns say anything of it: those of the nearest folder count.
+    /// Returns true or false if a pattern says whether a file is generated. The nearest folder
+    /// wins.
     pub fn is_generated(&self, path: &str) -> Option<bool> {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
@@ -184,11 +196,12 @@ impl Rules {
         None
     }
 
-    fn spent(&self) -> Spent {
+    fn pattern_usage(&self) -> PatternUsage {
         self.nearest.as_ref().map(|level| level.spent).unwrap_or_default()
     }
 
-    /// Returns whether a pattern with `!` of a `.codeinfoignore` asks for a path, which overrules all but secrets.
+    /// Returns true if a pattern with `!` of a `.codeinfoignore` asks for a path. It overrides all
+    /// rules but those about secrets.
     pub fn asks_for(&self, path: &str, is_folder: bool) -> bool {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
@@ -203,7 +216,7 @@ impl Rules {
         false
     }
 
-    /// Returns whether such a pattern may ask for something in a folder.
+    /// Returns true if such a pattern may ask for something in a folder.
     pub fn asks_below(&self, folder: &str) -> bool {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
@@ -216,41 +229,45 @@ impl Rules {
         false
     }
 
-    /// Says what becomes of a path below the root. Folders above it are not asked.
-    pub fn verdict(&self, path: &str, is_folder: bool) -> Verdict {
-        let mut said = [Verdict::Silent; NAMES.len()];
+    /// Returns the verdict on a path below the root. Does not check its parent folders.
+    pub fn match_path(&self, path: &str, is_folder: bool) -> IgnoreVerdict {
+        let mut said = [IgnoreVerdict::Silent; NAMES.len()];
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
             level = here.above.as_deref();
-            // A path outside of the folder is none that its rules are about.
+            // The rules of a folder do not apply outside of it.
             let Some(below) = path.get(here.prefix..) else { continue };
             for (said, set) in said.iter_mut().zip(&here.sets) {
                 if let Some(set) = set
-                    && *said == Verdict::Silent
+                    && *said == IgnoreVerdict::Silent
                 {
                     *said = match set.matched(below, is_folder) {
-                        Match::None => Verdict::Silent,
-                        Match::Ignore(_) => Verdict::Ignored,
-                        Match::Whitelist(_) => Verdict::Kept,
+                        Match::None => IgnoreVerdict::Silent,
+                        Match::Ignore(_) => IgnoreVerdict::Ignored,
+                        Match::Whitelist(_) => IgnoreVerdict::Kept,
                     };
                 }
             }
         }
-        let last = said.into_iter().enumerate().rfind(|(_, said)| *said != Verdict::Silent);
+        let last = said.into_iter().enumerate().rfind(|(_, said)| *said != IgnoreVerdict::Silent);
         match last {
-            Some((kind, Verdict::Ignored)) if kind < OF_GIT => Verdict::IgnoredByGit,
+            Some((kind, IgnoreVerdict::Ignored)) if kind < OF_GIT => IgnoreVerdict::IgnoredByGit,
             Some((_, verdict)) => verdict,
-            None => Verdict::Silent,
+            None => IgnoreVerdict::Silent,
         }
     }
 }
 
-/// Reads the patterns of one file, as far as the bounds allow.
-fn set(content: &[u8], spent: &mut Spent, mut report: impl FnMut(IgnoreError)) -> Gitignore {
+/// Compiles the patterns of one file within the limits.
+fn compile_patterns(
+    content: &[u8],
+    spent: &mut PatternUsage,
+    mut report: impl FnMut(IgnoreError),
+) -> Gitignore {
     let content = match content.get(..MAX_BYTES) {
         Some(start) if content.len() > MAX_BYTES => {
             report(IgnoreError::TooLarge);
-            // A pattern that is cut off would mean something else.
+            // A truncated pattern would have another meaning.
             let end = start.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
             start.split_at(end).0
         }
@@ -295,7 +312,8 @@ fn asked_below(content: &[u8]) -> Vec<String> {
     patterns.filter(is_wanted).take(MAX_PATTERNS).map(str::to_owned).collect()
 }
 
-/// Returns whether a pattern may match something in a folder: each part of the folder fits that of the pattern.
+/// Returns true if a pattern may match something in a folder: each part of the folder matches that
+/// of the pattern.
 fn leads_through(pattern: &str, folder: &str) -> bool {
     let mut parts = pattern.split('/');
     for name in folder.split('/') {
@@ -308,7 +326,7 @@ fn leads_through(pattern: &str, folder: &str) -> bool {
     parts.next().is_some()
 }
 
-/// Escapes braces outside of classes: they are alternatives to the matcher, and themselves to Git.
+/// Escapes braces outside of classes, which are alternatives to the matcher but literals to Git.
 fn literal_braces(line: &str) -> String {
     let mut escaped = String::with_capacity(line.len());
     let (mut is_escaped, mut is_class) = (false, false);

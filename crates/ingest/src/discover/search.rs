@@ -1,5 +1,5 @@
-//! Looks for secrets, by names alone, in folders that are not walked: ignored, hidden, vendored and built
-//! ones. The model's shell could read them there.
+//! Searches folders that are not walked (ignored, hidden, vendored and built ones) for secrets, by
+//! names alone, because the model's shell could read them there.
 
 use std::{
     collections::BTreeSet,
@@ -8,73 +8,77 @@ use std::{
 };
 
 use codeinfo_lang::vendored;
-use codeinfo_secrets::{fold, is_published};
-use codeinfo_worktree::beneath::{Beneath, Entry, Kind};
+use codeinfo_secrets::{fold_paths, is_published};
+use codeinfo_worktree::beneath::{FolderEntry, FolderEntryKind, RootDir};
 use tracing::info;
 
-use super::way::{GIT, Step, Way};
+use super::way::{GIT, WalkContext, WalkEntry};
 use crate::error::IngestError;
 
-/// How much is read. A folder above any of these bounds is itself taken for a secret.
+/// Limits of the search. A folder above any limit is itself treated as a secret.
 #[derive(Debug, Clone, Copy)]
-struct Bounds {
-    /// Entries of one folder, with all below it.
+struct SecretSearchLimits {
+    /// Maximum number of entries in one folder and below.
     each: usize,
-    /// Entries of all folders.
+    /// Maximum number of entries in all folders.
     all: usize,
-    /// The time for all folders.
+    /// Maximum time for all folders.
     time: Duration,
 }
 
-/// The packages of a large application have some 80,000, which take less than half a second. (Builds may
-/// have millions.)
-const BOUNDS: Bounds = Bounds { each: 250_000, all: 1_000_000, time: Duration::from_secs(10) };
-/// The most paths that stand for the secrets of all vendored and built folders of a root: each costs every
-/// command of the model's shell.
+/// The packages of a large application have about 80,000 entries, which take less than half a
+/// second. (Builds may have millions.)
+const BOUNDS: SecretSearchLimits =
+    SecretSearchLimits { each: 250_000, all: 1_000_000, time: Duration::from_secs(10) };
+/// Maximum number of paths for the secrets in all vendored and built folders of a root: each path
+/// slows down every command of the model's shell.
 const MAX_VENDORED: usize = 32;
 
-/// Whose the files of a folder are that is not walked.
+/// Owner of the files in a folder that is not walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// The user's, who has them ignored or hidden.
+pub(super) enum FolderOwnership {
+    /// Files of the user, ignored or hidden.
     Own,
-    /// Other people's, or made by a build.
+    /// Files of other people, or of a build.
     Vendored,
 }
 
 /// A folder that is not walked.
-pub(super) struct LeftOut {
-    pub(super) step: Step,
-    pub(super) whose: Whose,
+pub(super) struct UnwalkedFolder {
+    pub(super) step: WalkEntry,
+    pub(super) whose: FolderOwnership,
 }
 
-/// Returns the secrets in folders that are not walked. Of vendored ones, folders stand for those in them
-/// where there are many, and what packages publish counts only where there are few.
-pub(super) fn search(
-    root: &Beneath,
-    way: Way<'_>,
-    left_out: Vec<LeftOut>,
+/// Returns the secrets in folders that are not walked.
+///
+/// Many secrets of vendored folders are replaced by their folders. Secrets that packages publish
+/// count only if they are few.
+pub(super) fn search_secrets(
+    root: &RootDir,
+    way: WalkContext<'_>,
+    left_out: Vec<UnwalkedFolder>,
 ) -> Result<BTreeSet<String>, IngestError> {
-    within(root, way, left_out, BOUNDS)
+    search_within_limits(root, way, left_out, BOUNDS)
 }
 
-fn within(
-    root: &Beneath,
-    way: Way<'_>,
-    mut left_out: Vec<LeftOut>,
-    bounds: Bounds,
+fn search_within_limits(
+    root: &RootDir,
+    way: WalkContext<'_>,
+    mut left_out: Vec<UnwalkedFolder>,
+    bounds: SecretSearchLimits,
 ) -> Result<BTreeSet<String>, IngestError> {
     left_out.sort_by(|a, b| b.step.path.cmp(&a.step.path));
     let until = Instant::now() + bounds.time;
-    let mut search = Search { root, way, left_out, until, entries: 0, found: Found::default() };
+    let mut search =
+        SecretSearch { root, way, left_out, until, entries: 0, found: FoundSecrets::default() };
     let mut too_large: Vec<String> = Vec::new();
-    while let Some(LeftOut { step, whose }) = search.left_out.pop() {
+    while let Some(UnwalkedFolder { step, whose }) = search.left_out.pop() {
         let folder = step.nearest_utf8();
         let left = bounds.each.min(bounds.all.saturating_sub(search.entries));
-        if whose == Whose::Vendored {
+        if whose == FolderOwnership::Vendored {
             search.found.vendored.extend(folder.clone());
         }
-        if !search.folder(step, whose, left)? {
+        if !search.search_folder(step, whose, left)? {
             search.found.secrets.extend(folder.clone());
             too_large.extend(folder);
         }
@@ -82,23 +86,23 @@ fn within(
     if let Some(first) = too_large.first() {
         info!(root.path = %way.place.display(), first, count = too_large.len(), "folders too large to be searched for secrets are not read by the model's shell");
     }
-    Ok(search.found.named())
+    Ok(search.found.into_private_paths())
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Default)]
-struct Found {
-    /// The vendored folders.
+struct FoundSecrets {
+    /// Vendored folders.
     vendored: BTreeSet<String>,
-    /// Secrets anywhere.
+    /// Secrets in all folders.
     secrets: BTreeSet<String>,
-    /// Secrets in vendored folders that are most likely no secrets.
+    /// Names of secrets in vendored folders that are most likely harmless.
     published: BTreeSet<String>,
 }
 
-impl Found {
-    /// Returns the paths to keep from the model's shell.
-    fn named(self) -> BTreeSet<String> {
+impl FoundSecrets {
+    /// Returns the paths to hide from the model's shell.
+    fn into_private_paths(self) -> BTreeSet<String> {
         let Self { vendored, secrets, published } = self;
         let is_vendored = |path: &str| vendored.contains(path) || is_below(&vendored, path);
         let (mut others, mut own): (BTreeSet<String>, BTreeSet<String>) =
@@ -106,92 +110,104 @@ impl Found {
         if others.len() + published.len() <= MAX_VENDORED {
             others.extend(published);
         }
-        fold(&mut others, MAX_VENDORED, is_vendored);
+        fold_paths(&mut others, MAX_VENDORED, is_vendored);
         own.append(&mut others);
-        // What was found in a folder before that proved too large.
+        // Drops secrets in a folder that later proved too large.
         own.iter().filter(|path| !is_below(&own, path)).cloned().collect()
     }
 }
 
-/// Whether one of `folders` is above `path`.
+/// Returns true if one of `folders` is above `path`.
 fn is_below(folders: &BTreeSet<String>, path: &str) -> bool {
     let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
     above.any(|folder| folders.contains(folder))
 }
 
-struct Search<'a> {
-    root: &'a Beneath,
-    way: Way<'a>,
-    /// Folders to be searched, the next one last.
-    left_out: Vec<LeftOut>,
+struct SecretSearch<'a> {
+    root: &'a RootDir,
+    way: WalkContext<'a>,
+    /// Folders to search, the next one last.
+    left_out: Vec<UnwalkedFolder>,
     until: Instant,
-    /// Entries seen.
+    /// Number of entries read.
     entries: usize,
-    found: Found,
+    found: FoundSecrets,
 }
 
-impl Search<'_> {
-    /// Searches one folder and all below it; returns whether there was room and time for all of it.
-    fn folder(&mut self, top: Step, whose: Whose, room: usize) -> Result<bool, IngestError> {
+impl SecretSearch<'_> {
+    /// Searches a folder and all below it. Returns true if that was complete within the limits.
+    fn search_folder(
+        &mut self,
+        top: WalkEntry,
+        whose: FolderOwnership,
+        room: usize,
+    ) -> Result<bool, IngestError> {
         let until = self.entries + room;
         let above = top.text.len();
         let mut pending = vec![top];
         while let Some(step) = pending.pop() {
-            let entries = match self.entries(&step, until)? {
-                Listed::Whole(entries) => entries,
-                Listed::Gone => continue,
-                Listed::InPart => return Ok(false),
+            let entries = match self.list_entries(&step, until)? {
+                EntryListing::Whole(entries) => entries,
+                EntryListing::Gone => continue,
+                EntryListing::InPart => return Ok(false),
             };
             for entry in &entries {
                 let next = step.to_entry(entry);
                 let names = || entries.iter().filter_map(|entry| entry.name.to_str());
-                match kind(entry, &next, self.way) {
+                match classify_entry(entry, &next, self.way) {
                     None => {}
-                    Some(Part::Secret) => self.note(&next, whose, above),
-                    Some(Part::Folder)
-                        if whose == Whose::Own && vendored::fits_beside(&next.path, names()) =>
+                    Some(EntryAction::Secret) => self.record_secret(&next, whose, above),
+                    Some(EntryAction::Folder)
+                        if whose == FolderOwnership::Own
+                            && vendored::fits_beside(&next.path, names()) =>
                     {
-                        self.left_out.push(LeftOut { step: next, whose: Whose::Vendored });
+                        self.left_out
+                            .push(UnwalkedFolder { step: next, whose: FolderOwnership::Vendored });
                     }
-                    Some(Part::Folder) => pending.push(next),
+                    Some(EntryAction::Folder) => pending.push(next),
                 }
             }
         }
         Ok(true)
     }
 
-    /// Lists a folder, until so many entries were seen in all.
-    fn entries(&mut self, step: &Step, until: usize) -> Result<Listed, IngestError> {
-        // Opening a folder costs as much as it has entries, where it lies in a commit.
+    /// Lists a folder until `until` entries were read in total.
+    fn list_entries(
+        &mut self,
+        step: &WalkEntry,
+        until: usize,
+    ) -> Result<EntryListing, IngestError> {
+        // The check comes first, because opening a folder of a commit costs as much as reading its
+        // entries.
         if until <= self.entries || self.until <= Instant::now() {
-            return Ok(Listed::InPart);
+            return Ok(EntryListing::InPart);
         }
-        let mut folder = match self.root.folder(&step.path) {
+        let mut folder = match self.root.open_folder(&step.path) {
             Ok(folder) => folder,
-            // What we may not open, the shell may not either.
+            // The shell cannot open it either.
             Err(error) if [NotFound, PermissionDenied].contains(&error.kind()) => {
-                return Ok(Listed::Gone);
+                return Ok(EntryListing::Gone);
             }
-            Err(_) => return Ok(Listed::InPart),
+            Err(_) => return Ok(EntryListing::InPart),
         };
         let mut entries = Vec::new();
-        for entry in folder.entries() {
+        for entry in folder.list_entries() {
             self.way.pulse.beat();
             if self.way.cancel.is_cancelled() {
                 return Err(IngestError::Cancelled);
             }
             match entry {
                 Ok(entry) if self.entries < until => entries.push(entry),
-                Ok(_) | Err(_) => return Ok(Listed::InPart),
+                Ok(_) | Err(_) => return Ok(EntryListing::InPart),
             }
             self.entries += 1;
         }
-        Ok(Listed::Whole(entries))
+        Ok(EntryListing::Whole(entries))
     }
 
-    fn note(&mut self, secret: &Step, whose: Whose, above: usize) {
+    fn record_secret(&mut self, secret: &WalkEntry, whose: FolderOwnership, above: usize) {
         let is_published = || secret.text.get(above..).is_some_and(is_published);
-        let notes = if whose == Whose::Vendored && is_published() {
+        let notes = if whose == FolderOwnership::Vendored && is_published() {
             &mut self.found.published
         } else {
             &mut self.found.secrets
@@ -200,31 +216,39 @@ impl Search<'_> {
     }
 }
 
-/// What a folder has.
-enum Listed {
-    Whole(Vec<Entry>),
+/// Result of listing a folder.
+enum EntryListing {
+    Whole(Vec<FolderEntry>),
     Gone,
     InPart,
 }
 
-/// What there is to do about an entry.
-enum Part {
+/// Action for an entry.
+enum EntryAction {
     Secret,
     Folder,
 }
 
-fn kind(entry: &Entry, at: &Step, way: Way<'_>) -> Option<Part> {
-    let is_place = matches!(entry.kind, Kind::File | Kind::Folder);
+fn classify_entry(
+    entry: &FolderEntry,
+    at: &WalkEntry,
+    way: WalkContext<'_>,
+) -> Option<EntryAction> {
+    let is_place = matches!(entry.kind, FolderEntryKind::File | FolderEntryKind::Folder);
     if is_place && way.private_place(&at.path).is_some() {
-        return Some(Part::Secret);
+        return Some(EntryAction::Secret);
     }
     match entry.kind {
-        Kind::File if codeinfo_secrets::is_secret_path(&at.text) => Some(Part::Secret),
-        Kind::Folder if entry.name == GIT || codeinfo_secrets::is_private_folder(&at.path) => {
-            Some(Part::Secret)
+        FolderEntryKind::File if codeinfo_secrets::is_secret_path(&at.text) => {
+            Some(EntryAction::Secret)
         }
-        Kind::Folder => Some(Part::Folder),
-        Kind::File | Kind::Module | Kind::Other => None,
+        FolderEntryKind::Folder
+            if entry.name == GIT || codeinfo_secrets::is_private_folder(&at.path) =>
+        {
+            Some(EntryAction::Secret)
+        }
+        FolderEntryKind::Folder => Some(EntryAction::Folder),
+        FolderEntryKind::File | FolderEntryKind::Module | FolderEntryKind::Other => None,
     }
 }
 
@@ -235,13 +259,15 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::pulse::Pulse;
+    use crate::pulse::IoHeartbeat;
     use codeinfo_worktree::private_places::ResolvedPlaces;
 
-    const AMPLE: Bounds = Bounds { each: 1_000, all: 1_000, time: Duration::from_mins(1) };
+    const AMPLE: SecretSearchLimits =
+        SecretSearchLimits { each: 1_000, all: 1_000, time: Duration::from_mins(1) };
 
-    /// Searches the folders of a root with these files whose names end in `own` or in anything else.
-    fn searched(files: &[&str], bounds: Bounds) -> Vec<String> {
+    /// Searches the folders of a root with these files; a folder is the user's own if its name ends
+    /// in `own`.
+    fn searched(files: &[&str], bounds: SecretSearchLimits) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let mut folders = BTreeSet::new();
         for path in files {
@@ -249,15 +275,19 @@ mod tests {
             fs::write(root.path().join(path), "").unwrap();
             folders.insert(path.split('/').next().unwrap().to_owned());
         }
-        let left_out = folders.into_iter().map(|text| LeftOut {
-            whose: if text.ends_with("own") { Whose::Own } else { Whose::Vendored },
-            step: Step::at(&text),
+        let left_out = folders.into_iter().map(|text| UnwalkedFolder {
+            whose: if text.ends_with("own") {
+                FolderOwnership::Own
+            } else {
+                FolderOwnership::Vendored
+            },
+            step: WalkEntry::from_text(&text),
         });
-        let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+        let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
         let (place, private) = (root.path(), &ResolvedPlaces::default());
-        let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
-        let beneath = Beneath::open(root.path()).unwrap();
-        let found = within(&beneath, way, left_out.collect(), bounds).unwrap();
+        let way = WalkContext { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+        let beneath = RootDir::open(root.path()).unwrap();
+        let found = search_within_limits(&beneath, way, left_out.collect(), bounds).unwrap();
         found.into_iter().collect()
     }
 
@@ -268,29 +298,35 @@ mod tests {
             searched(&files, AMPLE),
             ["a-own/0/.env", "a-own/1/.env", "b/x/.env", "c-own/.env"]
         );
-        let each = Bounds { each: 3, ..AMPLE };
+        let each = SecretSearchLimits { each: 3, ..AMPLE };
         assert_eq!(searched(&files, each), ["a-own", "b/x/.env", "c-own/.env"]);
-        let all = Bounds { all: 5, ..AMPLE };
+        let all = SecretSearchLimits { all: 5, ..AMPLE };
         assert_eq!(searched(&files, all), ["a-own/0/.env", "a-own/1/.env", "b", "c-own"]);
-        let time = Bounds { time: Duration::ZERO, ..AMPLE };
+        let time = SecretSearchLimits { time: Duration::ZERO, ..AMPLE };
         assert_eq!(searched(&files, time), ["a-own", "b", "c-own"]);
     }
 
     #[test]
     fn without_room_or_time_no_folder_is_opened() {
-        let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+        let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
         let root = tempfile::tempdir().unwrap();
         let (place, private) = (root.path(), &ResolvedPlaces::default());
-        let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
-        let beneath = Beneath::open(root.path()).unwrap();
-        let found = |bounds: Bounds| {
-            let left_out = vec![LeftOut { step: Step::at("gone"), whose: Whose::Own }];
-            within(&beneath, way, left_out, bounds).unwrap().into_iter().collect::<Vec<_>>()
+        let way = WalkContext { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+        let beneath = RootDir::open(root.path()).unwrap();
+        let found = |bounds: SecretSearchLimits| {
+            let left_out = vec![UnwalkedFolder {
+                step: WalkEntry::from_text("gone"),
+                whose: FolderOwnership::Own,
+            }];
+            search_within_limits(&beneath, way, left_out, bounds)
+                .unwrap()
+                .into_iter()
+                .collect::<Vec<_>>()
         };
-        // It would show that nothing is there.
+        // An opened folder would show that nothing is there.
         assert_eq!(found(AMPLE), [""; 0]);
-        assert_eq!(found(Bounds { all: 0, ..AMPLE }), ["gone"]);
-        assert_eq!(found(Bounds { time: Duration::ZERO, ..AMPLE }), ["gone"]);
+        assert_eq!(found(SecretSearchLimits { all: 0, ..AMPLE }), ["gone"]);
+        assert_eq!(found(SecretSearchLimits { time: Duration::ZERO, ..AMPLE }), ["gone"]);
     }
 
     #[test]
@@ -319,14 +355,14 @@ mod tests {
         };
         let mut many = names("target/classes/keys", MAX_VENDORED);
         many.extend(names("vendor/certs", 2));
-        // What is the user's own is named one by one.
+        // The user's own secrets are named one by one.
         many.extend(names("z-own", MAX_VENDORED + 1));
         let paths: Vec<&str> = many.iter().map(String::as_str).collect();
         let mut expected = vec!["target/classes/keys".to_owned(), "vendor/certs/00.p12".to_owned()];
         expected.push("vendor/certs/01.p12".to_owned());
         expected.extend(names("z-own", MAX_VENDORED + 1));
         assert_eq!(searched(&paths, AMPLE), expected);
-        // Each in a package of its own: the folder of all packages, and nothing above it.
+        // Each is in its own package: their common folder represents them, and nothing above it.
         let apart: Vec<String> =
             (0..=MAX_VENDORED).map(|number| format!("vendor/{number}/a/id_rsa")).collect();
         let paths: Vec<&str> = apart.iter().map(String::as_str).collect();

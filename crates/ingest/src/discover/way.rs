@@ -1,70 +1,70 @@
-//! Where a walk goes, and each folder and file on the way.
+//! Context of a walk, and the entries on its way.
 
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::OmissionRule;
-use codeinfo_lang::vendored::TellingFolder;
+use codeinfo_lang::vendored::FolderContents;
 use codeinfo_worktree::{
-    beneath::Entry,
+    beneath::FolderEntry,
     private_places::{PrivatePlace, ResolvedPlaces},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{below, ignored::Rules};
-use crate::{pulse::Pulse, scope::Scope};
+use super::{ignored::IgnoreRules, relative_path};
+use crate::{pulse::IoHeartbeat, scope::PathScope};
 
-/// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
+/// Folder of Git, which is never walked, even if an ignore file asks for it.
 pub(super) const GIT: &str = ".git";
 
-/// Where a walk goes, and when it ends early.
+/// Context of a walk: its place, scope and cancellation.
 #[derive(Clone, Copy)]
-pub(crate) struct Way<'a> {
-    /// The path of the root, for messages.
+pub(crate) struct WalkContext<'a> {
+    /// Path of the root, for messages.
     pub(crate) place: &'a Path,
-    pub(crate) scope: Option<&'a Scope>,
+    pub(crate) scope: Option<&'a PathScope>,
     /// Places that are never walked.
     pub(crate) private: &'a ResolvedPlaces,
     pub(crate) cancel: &'a CancellationToken,
-    pub(crate) pulse: &'a Pulse,
+    pub(crate) pulse: &'a IoHeartbeat,
 }
 
-impl Way<'_> {
-    /// Returns the private place that is at a path below the root.
+impl WalkContext<'_> {
+    /// Returns the private place at a path below the root.
     pub(super) fn private_place(&self, path: &Path) -> Option<&'static PrivatePlace> {
         self.private.find_entry(self.place, path)
     }
 }
 
-/// A folder on the way.
+/// A file or folder on the way.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Step {
+pub(super) struct WalkEntry {
     pub(super) path: PathBuf,
-    /// The path with `/` between parts, and what is not UTF-8 replaced.
+    /// Path separated by `/`, with invalid UTF-8 replaced.
     pub(super) text: String,
     pub(super) is_utf8: bool,
-    /// The rules of the folder above.
-    pub(super) rules: Rules,
-    /// What its name tells of it.
-    pub(super) told: Option<Told>,
-    /// Whether it lies in a folder of packages.
+    /// Rules of the parent folder.
+    pub(super) rules: IgnoreRules,
+    /// Hint from the folder's name.
+    pub(super) told: Option<FolderNameHint>,
+    /// True below a folder of packages.
     pub(super) is_among_packages: bool,
-    /// By which rule all that no pattern asks for is left out.
+    /// Rule that excludes everything that no pattern asks for.
     pub(super) unless_asked_for: Option<OmissionRule>,
-    /// Whether git ignores it but for the files that it tracks.
+    /// True if git ignores it, except for the files that it tracks.
     pub(super) is_ignored_by_git: bool,
 }
 
-/// What the name of a folder tells.
+/// Kind of a folder, guessed from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) kind: TellingFolder,
-    /// Whether what is beside it fits.
+pub(super) struct FolderNameHint {
+    pub(super) kind: FolderContents,
+    /// True if its siblings confirm the guess.
     pub(super) is_beside: bool,
 }
 
-impl Step {
+impl WalkEntry {
     #[cfg(test)]
-    pub(super) fn at(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         Self { path: text.into(), text: text.to_owned(), is_utf8: true, ..Self::default() }
     }
 
@@ -72,22 +72,22 @@ impl Step {
         self.path.as_os_str().is_empty()
     }
 
-    /// Goes to an entry that no rules are asked about.
-    pub(super) fn to_entry(&self, entry: &Entry) -> Self {
-        self.to(entry, &Rules::default())
+    /// Returns an entry of this folder, without rules.
+    pub(super) fn to_entry(&self, entry: &FolderEntry) -> Self {
+        self.child_with_rules(entry, &IgnoreRules::default())
     }
 
-    /// Returns the path as a secret is named by, or the nearest folder above that has such a name.
+    /// Returns the path for naming a secret, or its nearest parent that is UTF-8.
     pub(super) fn nearest_utf8(&self) -> Option<String> {
         if self.is_utf8 {
             return Some(self.text.clone());
         }
         let folder = self.path.ancestors().find(|path| path.to_str().is_some())?;
-        below(Path::new(""), folder).filter(|path| !path.is_empty())
+        relative_path(Path::new(""), folder).filter(|path| !path.is_empty())
     }
 
-    /// Goes to an entry.
-    pub(super) fn to(&self, entry: &Entry, rules: &Rules) -> Self {
+    /// Returns an entry of this folder with `rules`.
+    pub(super) fn child_with_rules(&self, entry: &FolderEntry, rules: &IgnoreRules) -> Self {
         let name = entry.name.to_string_lossy();
         let text = if self.is_root() {
             name.clone().into_owned()

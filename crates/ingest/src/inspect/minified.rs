@@ -1,22 +1,24 @@
-//! Tells bundles, which no person reads, from files that hold a long line among others.
+//! Distinguishes minified bundles from files with a few long lines.
 
-use codeinfo_lang::{Kind, Language};
+use codeinfo_lang::{Language, LanguageKind};
 
-/// Lines longer than this many bytes are written for machines.
+/// Bytes above which a line is machine-made.
 const LONG_LINE: usize = 2000;
-/// So many other lines that are not blank make a file one that people write.
+/// Number of other non-blank lines from which a file counts as written by people.
 const ORDINARY_LINES: usize = 48;
-/// Smaller files are never taken for minified.
+/// Minimum bytes of a minified file.
 const MIN_BYTES: usize = 4096;
-/// Code without white space has less of it than one byte in so many.
+/// Minified code has less than one white-space byte in this number of bytes.
 const BYTES_PER_SPACE: usize = 12;
-/// Code has a bracket or semicolon in so many bytes at least.
+/// Code has at least one bracket or semicolon in this number of bytes.
 const BYTES_PER_MARK: usize = 25;
 
-/// Whether most of the text is code in lines that no person writes, and few lines are others: statements without
-/// white space, as bundles have them. Long lines of words, numbers or encoded images are none.
+/// Returns true if most of the text is code in machine-made lines and few other lines exist.
+///
+/// Such lines are statements with little white space, as in bundles; long lines of words, numbers
+/// or encoded images do not count.
 pub(super) fn is_minified(language: &Language, text: &str) -> bool {
-    if language.kind != Kind::Code || text.len() < MIN_BYTES {
+    if language.kind != LanguageKind::Code || text.len() < MIN_BYTES {
         return false;
     }
     let (mut long, mut ordinary, mut spaces, mut marks) = (0, 0, 0, 0);

@@ -2,95 +2,106 @@
 
 use std::collections::VecDeque;
 
-use codeinfo_core::{FileRecord, Sparse, hash::Cut};
-use codeinfo_embed::Document;
+use codeinfo_core::{FileRecord, TermVector, hash::ChunkingMethod};
+use codeinfo_embed::EmbeddingDocument;
 use codeinfo_store::ChunkVectors;
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Target,
-    index_state::Redacted,
-    read::{Outcome, Piece},
-    readers::Read,
-    write::{self, Embedded},
+    RunTarget,
+    index_state::RedactionCounts,
+    read::{ReadOutcome, UnembeddedChunk},
+    readers::FileReadResult,
+    write::{self, EmbeddedFileBatch},
 };
-use crate::{error::IngestError, skip::Skipped};
+use crate::{error::IngestError, skip::SkippedPath};
 
-/// A batch is sent on when it has this many chunks. One more file may follow the last but one
-/// chunk, so that a batch is at most this and the chunks of the largest file.
+/// Number of chunks that completes a batch. A batch exceeds it by at most the chunks of its last
+/// file.
 const CHUNKS: usize = 256;
-/// A batch is sent on when it has this many files, with chunks or without.
+/// Number of files, with or without chunks, that completes a batch.
 const FILES: usize = 512;
 
-/// A batch is sent on when its files have this many bytes.
+/// Bytes of files that complete a batch.
 const BYTES: u64 = 4 << 20;
 
-/// Files read, on their way to the embedder.
+/// Read files to embed together.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pieces: Vec<(usize, Piece)>,
+pub(super) struct FileBatch {
+    pieces: Vec<(usize, UnembeddedChunk)>,
     changed: Vec<FileRecord>,
     same: Vec<FileRecord>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedPath>,
     gone: Vec<String>,
     fallbacks: u64,
-    redacted: Redacted,
+    redacted: RedactionCounts,
     lossy: Vec<String>,
     censored: Vec<String>,
     bytes: u64,
     rooms: Vec<OwnedSemaphorePermit>,
 }
 
-impl Batch {
-    pub(super) fn add(&mut self, read: Read) {
+impl FileBatch {
+    pub(super) fn add_file(&mut self, read: FileReadResult) {
         self.bytes += read.bytes;
         match read.outcome {
-            Outcome::Same(record) => self.same.push(record),
-            Outcome::Changed(record, pieces, notes) => {
+            ReadOutcome::Same(record) => self.same.push(record),
+            ReadOutcome::Changed(record, pieces, notes) => {
                 self.lossy.extend(notes.is_lossy.then(|| record.path.clone()));
                 self.censored.extend(notes.is_private.then(|| record.path.clone()));
                 self.changed.push(record);
-                self.fallbacks += u64::from(notes.cut == Cut::Fallback);
-                self.redacted.add(Redacted::of_file(notes.secrets));
+                self.fallbacks += u64::from(notes.cut == ChunkingMethod::Fallback);
+                self.redacted.add(RedactionCounts::of_file(notes.secrets));
                 self.pieces.extend(pieces.into_iter().enumerate());
                 self.rooms.push(read.room);
             }
-            Outcome::Skipped(path, reason) => self.skipped.push(Skipped { path, reason }),
-            Outcome::Gone(path) => self.gone.push(path),
+            ReadOutcome::Skipped(path, reason) => self.skipped.push(SkippedPath { path, reason }),
+            ReadOutcome::Gone(path) => self.gone.push(path),
         }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        CHUNKS <= self.pieces.len() || FILES <= self.files() || BYTES <= self.bytes
+        CHUNKS <= self.pieces.len() || FILES <= self.file_count() || BYTES <= self.bytes
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.files() == 0
+        self.file_count() == 0
     }
 
-    fn files(&self) -> usize {
+    fn file_count(&self) -> usize {
         self.changed.len() + self.same.len() + self.skipped.len() + self.gone.len()
     }
 
     /// Embeds the chunks, each with its path and symbol.
-    pub(super) async fn embed(self, target: &Target) -> Result<Embedded, IngestError> {
-        let files = self.files() as u64;
-        let documents: Vec<Document> =
-            self.pieces.iter().map(|(_, piece)| Document::from(&piece.chunk).to_owned()).collect();
+    pub(super) async fn embed_chunks(
+        self,
+        target: &RunTarget,
+    ) -> Result<EmbeddedFileBatch, IngestError> {
+        let files = self.file_count() as u64;
+        let documents: Vec<EmbeddingDocument> = self
+            .pieces
+            .iter()
+            .map(|(_, piece)| EmbeddingDocument::from(&piece.chunk).to_owned())
+            .collect();
         let wanted = documents.len();
         let dense = match wanted {
             0 => Vec::new(),
-            _ => target.embedder.documents(documents).await?,
+            _ => target.embedder.embed_documents(documents).await?,
         };
         if dense.len() != wanted {
             return Err(IngestError::VectorCount { got: dense.len(), wanted });
         }
         let chunks = self.pieces.into_iter().zip(dense).map(|((ordinal, piece), dense)| {
-            write::chunk(target.owner, piece.chunk, ordinal, vectors(dense, piece.sparse))
+            write::build_chunk(
+                target.owner,
+                piece.chunk,
+                ordinal,
+                combine_vectors(dense, piece.sparse),
+            )
         });
-        Ok(Embedded {
+        Ok(EmbeddedFileBatch {
             chunks: chunks.collect(),
             changed: self.changed,
             same: self.same,
@@ -107,26 +118,27 @@ impl Batch {
     }
 }
 
-/// Embeds batch after batch until the readers are done: as many at a time as the embedder gains from,
-/// and hands them on in order. While the writer is busy, what is under way goes on, and no more is
-/// begun.
+/// Embeds batches until the readers are done and passes them on in order. The number of batches in
+/// parallel is the concurrency of the embedder.
+///
+/// While the writer is busy, started batches continue and no new one starts.
 pub(super) async fn embed_all(
-    target: &Target,
-    mut from: mpsc::Receiver<Read>,
-    to: mpsc::Sender<Embedded>,
+    target: &RunTarget,
+    mut from: mpsc::Receiver<FileReadResult>,
+    to: mpsc::Sender<EmbeddedFileBatch>,
     cancel: &CancellationToken,
 ) -> Result<(), IngestError> {
     let concurrency = target.embedder.concurrency();
     let mut embedding = FuturesOrdered::new();
     let mut done = VecDeque::new();
-    let mut batch = Batch::default();
+    let mut batch = FileBatch::default();
     let mut has_more = true;
     loop {
         if batch.is_full() || !has_more && !batch.is_empty() {
-            embedding.push_back(std::mem::take(&mut batch).embed(target));
+            embedding.push_back(std::mem::take(&mut batch).embed_chunks(target));
         }
         if !has_more && embedding.is_empty() && done.is_empty() {
-            // The readers also end when they are cancelled.
+            // Cancellation ends the readers as well.
             return if cancel.is_cancelled() { Err(IngestError::Cancelled) } else { Ok(()) };
         }
         let has_room = has_more && embedding.len() + done.len() < concurrency;
@@ -135,20 +147,20 @@ pub(super) async fn embed_all(
             () = cancel.cancelled() => return Err(IngestError::Cancelled),
             permit = to.reserve(), if !done.is_empty() => match (permit, done.pop_front()) {
                 (Ok(permit), Some(batch)) => permit.send(batch),
-                // The writer failed and says why.
+                // The writer failed and reports the error.
                 _ => return Ok(()),
             },
             Some(embedded) = embedding.next(), if !embedding.is_empty() => {
                 done.push_back(embedded?);
             }
             received = from.recv(), if has_room => match received {
-                Some(read) => batch.add(read),
+                Some(read) => batch.add_file(read),
                 None => has_more = false,
             },
         }
     }
 }
 
-fn vectors(dense: Vec<f32>, sparse: Sparse) -> ChunkVectors {
+fn combine_vectors(dense: Vec<f32>, sparse: TermVector) -> ChunkVectors {
     ChunkVectors { dense, sparse }
 }

@@ -1,52 +1,59 @@
-//! What other trees of the same repository have already, which need not be cut and embedded again.
+//! File versions that other trees of the same repository have in the store, which need no chunking
+//! and embedding.
 
 use std::{collections::HashMap, sync::Arc};
 
 use codeinfo_core::{FileRecord, LastRun, RootId};
 
-use super::Target;
-use crate::{discover::Found, error::IngestError};
+use super::RunTarget;
+use crate::{discover::DiscoveredFile, error::IngestError};
 
-/// With fewer files to read, records are looked up by path; with more, all records of a root are read.
+/// Maximum number of files whose records are looked up by path; for more files, all records of a
+/// root are read.
 const FEW: usize = 2000;
 
-/// Versions of files that other trees have: by path, with the number of chunks. Clones share them.
+/// File versions of other trees with their chunk counts, by path. Clones share the map.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Elsewhere {
+pub(super) struct OtherTreeVersions {
     versions: Arc<HashMap<String, Vec<(String, u32)>>>,
 }
 
-impl Elsewhere {
-    /// Returns how many chunks a version of a path has, if some tree has it.
-    pub(super) fn chunks(&self, path: &str, version: &str) -> Option<u32> {
+impl OtherTreeVersions {
+    /// Returns the chunk count of a version of a path, if another tree has it.
+    pub(super) fn chunk_count(&self, path: &str, version: &str) -> Option<u32> {
         let versions = self.versions.get(path)?.iter();
         versions.clone().find(|(known, _)| known == version).map(|(_, chunks)| *chunks)
     }
 
-    /// Whether any tree has this path.
-    pub(super) fn knows(&self, path: &str) -> bool {
+    /// Returns true if another tree has this path.
+    pub(super) fn has_path(&self, path: &str) -> bool {
         self.versions.contains_key(path)
     }
 }
 
-/// Reads what other trees have, or had, of these files. One whose index is not whole proves nothing.
-pub(super) async fn found(target: &Target, files: &[Found]) -> Result<Elsewhere, IngestError> {
+/// Loads the versions of `files` that other trees have, or had. Returns none if the index of a tree
+/// is damaged.
+pub(super) async fn load_other_versions(
+    target: &RunTarget,
+    files: &[DiscoveredFile],
+) -> Result<OtherTreeVersions, IngestError> {
     let roots = target.store.roots().await?;
     let mut trees: Vec<RootId> = Vec::new();
-    let others = roots.iter().filter(|root| root.owner() == target.owner && root.id != target.root);
+    let others =
+        roots.iter().filter(|root| root.chunk_owner() == target.owner && root.id != target.root);
     for other in others {
         if other.last_run == LastRun::Damaged {
-            return Ok(Elsewhere::default());
+            return Ok(OtherTreeVersions::default());
         }
-        // One that a kill left in the middle of its removal has records of chunks that are gone.
+        // A tree whose removal was killed has records of deleted chunks.
         if other.last_run.is_completed() {
             trees.push(other.id);
         }
     }
-    trees.extend(RootId::former(target.owner));
+    trees.extend(RootId::former_record_ids(target.owner));
     let mut versions: HashMap<String, Vec<(String, u32)>> = HashMap::new();
     for tree in trees {
-        for FileRecord { path, version, chunks, .. } in records(target, tree, files).await? {
+        for FileRecord { path, version, chunks, .. } in load_records(target, tree, files).await? {
             if version.is_empty() {
                 continue;
             }
@@ -56,13 +63,13 @@ pub(super) async fn found(target: &Target, files: &[Found]) -> Result<Elsewhere,
             }
         }
     }
-    Ok(Elsewhere { versions: Arc::new(versions) })
+    Ok(OtherTreeVersions { versions: Arc::new(versions) })
 }
 
-async fn records(
-    target: &Target,
+async fn load_records(
+    target: &RunTarget,
     tree: RootId,
-    files: &[Found],
+    files: &[DiscoveredFile],
 ) -> Result<Vec<FileRecord>, IngestError> {
     if FEW < files.len() {
         return Ok(target.store.files(tree).await?);

@@ -1,5 +1,5 @@
-//! Which folders of a root have indexed files, so that a path that changed is known to be, or to have
-//! been, no folder, and the files below it need not be looked for.
+//! Folders of a root that contain indexed files. A changed path that is not one of them has no
+//! indexed files below it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,40 +8,44 @@ use std::{
 
 use codeinfo_core::RootId;
 
-/// The folders of each root of which anything is known. Clones share them. A folder whose files are all
-/// gone stays.
+/// Known folders of each root. Clones share them. A folder remains when all its files are gone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Folders {
+pub(crate) struct IndexedFolders {
     known: Arc<Mutex<HashMap<RootId, HashSet<String>>>>,
 }
 
-impl Folders {
-    /// Whether one of `paths` is a folder with indexed files; `None` if nothing is known of the root.
+impl IndexedFolders {
+    /// Returns true if one of `paths` is a folder with indexed files, or `None` if the folders of
+    /// the root are unknown.
     pub(super) fn have_any(
         &self,
         root: RootId,
         paths: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Option<bool> {
-        let known = self.known();
+        let known = self.lock_folders();
         let folders = known.get(&root)?;
         Some(paths.into_iter().any(|path| folders.contains(path.as_ref())))
     }
 
-    /// Notes the paths of all indexed files of a root.
-    pub(super) fn learn<'a>(&self, root: RootId, files: impl IntoIterator<Item = &'a String>) {
-        self.known().entry(root).or_default();
-        self.add(root, files);
+    /// Records the folders of all indexed files of a root.
+    pub(super) fn record_all_files<'a>(
+        &self,
+        root: RootId,
+        files: impl IntoIterator<Item = &'a String>,
+    ) {
+        self.lock_folders().entry(root).or_default();
+        self.add_files(root, files);
     }
 
-    /// Notes the paths of more indexed files, if the others are known.
-    pub(super) fn add<'a>(&self, root: RootId, files: impl IntoIterator<Item = &'a String>) {
-        let mut known = self.known();
+    /// Records the folders of more indexed files, if those of the root are known.
+    pub(super) fn add_files<'a>(&self, root: RootId, files: impl IntoIterator<Item = &'a String>) {
+        let mut known = self.lock_folders();
         let Some(folders) = known.get_mut(&root) else { return };
         for file in files {
             let mut path = file.as_str();
             while let Some((folder, _)) = path.rsplit_once('/') {
                 if !folders.insert(folder.to_owned()) {
-                    // Those above it are there, too.
+                    // Its parents are already recorded.
                     break;
                 }
                 path = folder;
@@ -49,13 +53,13 @@ impl Folders {
         }
     }
 
-    /// Forgets a root, whose files are to be read from the store again.
-    pub(crate) fn forget(&self, root: RootId) {
-        self.known().remove(&root);
+    /// Drops the folders of a root, so that the next run reads its files from the store.
+    pub(crate) fn forget_root(&self, root: RootId) {
+        self.lock_folders().remove(&root);
     }
 
-    /// No change can be left half made that matters: what is missing is a folder noted late.
-    fn known(&self) -> MutexGuard<'_, HashMap<RootId, HashSet<String>>> {
+    /// Locks the folders. A poisoned lock is safe to use: at most a folder is missing.
+    fn lock_folders(&self) -> MutexGuard<'_, HashMap<RootId, HashSet<String>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,17 +72,17 @@ mod tests {
 
     #[test]
     fn folders_are_known_once_all_files_were_seen() {
-        let (folders, root) = (Folders::default(), RootId::of(Path::new("/demo")));
+        let (folders, root) = (IndexedFolders::default(), RootId::from_path(Path::new("/demo")));
         let file = |path: &str| path.to_owned();
-        folders.add(root, [&file("a/b/c.rs")]);
+        folders.add_files(root, [&file("a/b/c.rs")]);
         assert_eq!(folders.have_any(root, ["a"]), None);
-        folders.learn(root, [&file("a/b/c.rs"), &file("d.rs")]);
-        folders.add(root, [&file("e/f.rs")]);
+        folders.record_all_files(root, [&file("a/b/c.rs"), &file("d.rs")]);
+        folders.add_files(root, [&file("e/f.rs")]);
         for path in ["a", "a/b", "e"] {
             assert_eq!(folders.have_any(root, ["x", path]), Some(true), "{path}");
         }
         assert_eq!(folders.have_any(root, ["a/b/c.rs", "d.rs", "b", ""]), Some(false));
-        folders.forget(root);
+        folders.forget_root(root);
         assert_eq!(folders.have_any(root, ["a"]), None);
     }
 }

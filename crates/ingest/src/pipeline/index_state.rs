@@ -1,27 +1,27 @@
-//! What the store holds of a root, kept in step with every write of a run.
+//! State of a root in the store, updated with every write of a run.
 
 use std::collections::BTreeSet;
 
-use codeinfo_core::{Counts, FileRecord, OmittedPaths, hash};
+use codeinfo_core::{FileRecord, IndexCounts, OmittedPaths, hash};
 
 use crate::{
-    plan::Records,
-    skip::{self, Skips},
+    plan::FileRecords,
+    skip::{self, SkipSummary},
     status::RunCounts,
 };
 
-/// What a run says that found nothing, as an empty result looks like an error.
+/// Message of a run without files, because an empty result looks like an error.
 const NOTHING: &str = "found nothing to index: each file is hidden, left out by an ignore file \
                        (`.gitignore`, `.ignore`, `.codeinfoignore`), vendored, generated or no text";
 
-/// The secrets that were replaced, and in how many files.
+/// Number of replaced secrets, and of files that had them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Redacted {
+pub(super) struct RedactionCounts {
     secrets: u64,
     files: u64,
 }
 
-impl Redacted {
+impl RedactionCounts {
     pub(super) fn of_file(secrets: u64) -> Self {
         Self { secrets, files: u64::from(secrets > 0) }
     }
@@ -31,7 +31,8 @@ impl Redacted {
         self.files += other.files;
     }
 
-    /// Returns `3 secrets in 2 files replaced by [secret]`, or `None` without any.
+    /// Returns a message such as `3 secrets in 2 files replaced by [secret]`, or `None` for no
+    /// secrets.
     fn message(self) -> Option<String> {
         let secrets = if self.secrets == 1 { "secret" } else { "secrets" };
         let files = if self.files == 1 { "file" } else { "files" };
@@ -40,7 +41,7 @@ impl Redacted {
     }
 }
 
-/// Files of which some could not be decoded: all counted, the first in order of path named.
+/// Files that were decoded with losses: the count of all, and the names of the first in path order.
 #[derive(Debug, Default)]
 pub(super) struct LossyFiles {
     count: u64,
@@ -48,7 +49,7 @@ pub(super) struct LossyFiles {
 }
 
 impl LossyFiles {
-    /// How many are named.
+    /// Maximum number of named files.
     const MAX_NAMED: usize = 10;
 
     pub(super) fn extend(&mut self, paths: Vec<String>) {
@@ -59,7 +60,8 @@ impl LossyFiles {
         }
     }
 
-    /// Returns ``read 1 file with `�` for what is in no known encoding: a.c``, or `None` without any.
+    /// Returns a message such as ``read 1 file with `�` for what is in no known encoding: a.c``, or
+    /// `None` for no files.
     fn message(&self) -> Option<String> {
         let files = if self.count == 1 { "file" } else { "files" };
         let rest = self.count - self.named.len() as u64;
@@ -71,41 +73,41 @@ impl LossyFiles {
     }
 }
 
-/// The file records of the root and what the run did so far.
+/// File records of the root, and the changes of the run.
 #[derive(Debug)]
 pub(super) struct IndexState {
-    records: Records,
-    totals: Counts,
+    records: FileRecords,
+    totals: IndexCounts,
     deleted: u64,
     has_changed: bool,
-    pub(super) skips: Skips,
-    /// Files that were cut by lines because parsing took too long.
+    pub(super) skips: SkipSummary,
+    /// Number of files chunked by lines because parsing took too long.
     pub(super) fallbacks: u64,
-    /// Of the files that this run read.
-    pub(super) redacted: Redacted,
+    /// Replaced secrets in the files that this run read.
+    pub(super) redacted: RedactionCounts,
     pub(super) lossy: LossyFiles,
 }
 
 impl IndexState {
-    /// Records the state of a whole root, which may have been changed already.
-    pub(super) fn new(records: Records, has_changed: bool) -> Self {
-        let mut totals = Counts::default();
+    /// Creates the state of a whole root. `has_changed` is true if the run has already changed it.
+    pub(super) fn new(records: FileRecords, has_changed: bool) -> Self {
+        let mut totals = IndexCounts::default();
         for record in records.values() {
-            add(&mut totals, record);
+            add_to_totals(&mut totals, record);
         }
         Self { has_changed, ..Self::of_part(records, totals) }
     }
 
-    /// Records the state of some files of a root of which the store holds `totals` in all.
-    pub(super) fn of_part(records: Records, totals: Counts) -> Self {
+    /// Creates the state of a part of a root; `totals` are the counts of the whole root.
+    pub(super) fn of_part(records: FileRecords, totals: IndexCounts) -> Self {
         Self {
             records,
-            totals: Counts { embedded: 0, ..totals },
+            totals: IndexCounts { embedded: 0, ..totals },
             deleted: 0,
             has_changed: false,
-            skips: Skips::default(),
+            skips: SkipSummary::default(),
             fallbacks: 0,
-            redacted: Redacted::default(),
+            redacted: RedactionCounts::default(),
             lossy: LossyFiles::default(),
         }
     }
@@ -114,20 +116,20 @@ impl IndexState {
         self.records.get(path)
     }
 
-    pub(super) fn records(&self) -> &Records {
+    pub(super) fn records(&self) -> &FileRecords {
         &self.records
     }
 
-    /// Notes records that were written, and how many chunks with them.
-    pub(super) fn wrote(&mut self, records: Vec<FileRecord>, embedded: u64) {
+    /// Records written file records and the number of chunks embedded for them.
+    pub(super) fn record_written(&mut self, records: Vec<FileRecord>, embedded: u64) {
         self.totals.embedded += embedded;
         for record in records {
-            add(&mut self.totals, &record);
+            add_to_totals(&mut self.totals, &record);
             let (version, chunks) = (record.version.clone(), record.chunks);
             let old = self.records.insert(record.path.clone(), record);
             self.has_changed |= match old {
                 Some(old) => {
-                    subtract(&mut self.totals, &old);
+                    subtract_from_totals(&mut self.totals, &old);
                     old.version != version && 0 < old.chunks.max(chunks)
                 }
                 None => 0 < chunks,
@@ -135,29 +137,30 @@ impl IndexState {
         }
     }
 
-    /// Notes files that were taken out.
-    pub(super) fn removed(&mut self, paths: &[String]) {
+    /// Records deleted files.
+    pub(super) fn record_removed(&mut self, paths: &[String]) {
         for path in paths {
             if let Some(old) = self.records.remove(path) {
-                subtract(&mut self.totals, &old);
+                subtract_from_totals(&mut self.totals, &old);
                 self.deleted += 1;
                 self.has_changed |= 0 < old.chunks;
             }
         }
     }
 
-    /// Whether the run changed what a search can find.
+    /// Returns true if the run changed search results.
     pub(super) fn has_changed(&self) -> bool {
         self.has_changed
     }
 
-    /// What a completed run records.
-    pub(super) fn totals(&self) -> Counts {
+    /// Returns the counts for the root.
+    pub(super) fn totals(&self) -> IndexCounts {
         self.totals
     }
 
-    /// Returns what rules leave out of what the run looked at: by path as it was found, by content as the records say.
-    pub(super) fn omitted(&self) -> OmittedPaths {
+    /// Returns the paths that rules exclude from the scanned part: by path as discovered, by
+    /// content as in the file records.
+    pub(super) fn omitted_paths(&self) -> OmittedPaths {
         let mut omitted = self.skips.omitted.clone();
         for record in self.records.values().filter(|record| record.chunks == 0) {
             if let Some(rule) = hash::split_omitted(&record.version).1 {
@@ -167,8 +170,8 @@ impl IndexState {
         omitted
     }
 
-    /// What people should know of the run, if anything. A run that `ended_well` should have found files.
-    pub(super) fn notes(&self, ended_well: bool, omitted: &OmittedPaths) -> Option<String> {
+    /// Returns remarks for people, if any. A run that `ended_well` without files is remarked on.
+    pub(super) fn build_notes(&self, ended_well: bool, omitted: &OmittedPaths) -> Option<String> {
         let fallbacks = match self.fallbacks {
             0 => None,
             1 => Some("cut 1 file by lines, because parsing it took too long".to_owned()),
@@ -190,7 +193,7 @@ impl IndexState {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    pub(super) fn counts(&self) -> RunCounts {
+    pub(super) fn run_counts(&self) -> RunCounts {
         RunCounts {
             files: self.totals.files,
             chunks: self.totals.chunks,
@@ -201,12 +204,12 @@ impl IndexState {
     }
 }
 
-fn add(totals: &mut Counts, record: &FileRecord) {
+fn add_to_totals(totals: &mut IndexCounts, record: &FileRecord) {
     totals.files += u64::from(0 < record.chunks);
     totals.chunks += u64::from(record.chunks);
 }
 
-fn subtract(totals: &mut Counts, record: &FileRecord) {
+fn subtract_from_totals(totals: &mut IndexCounts, record: &FileRecord) {
     totals.files = totals.files.saturating_sub(u64::from(0 < record.chunks));
     totals.chunks = totals.chunks.saturating_sub(u64::from(record.chunks));
 }

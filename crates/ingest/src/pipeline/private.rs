@@ -1,39 +1,39 @@
-//! The secrets of a root, which are kept from the model's shell: by name as a walk finds them, by
-//! content as reading does.
+//! Secret files of a root, which the model's shell must not read. Walks find them by name, reading
+//! by content.
 //!
-//! By name they are looked for in every folder, also where nothing is indexed: of folders that are
-//! not walked, in the first 20,000 entries. Above a thousand, folders stand for the secrets in
-//! them, the fullest first.
+//! Walks search every folder by name, even unindexed ones; of folders that are not walked, only the
+//! first 20,000 entries. Above a thousand secret files, folders replace the files in them, the
+//! fullest first.
 
 use std::collections::BTreeSet;
 
 use codeinfo_core::Root;
 
-use super::{Run, write::Embedded};
-use crate::{discover::Discovered, scope::Scope, skip::Reason};
+use super::{Run, write::EmbeddedFileBatch};
+use crate::{discover::WalkResult, scope::PathScope, skip::SkipReason};
 
-/// The most that a root names: each is an argument of the shell's fence, which closes the whole root
-/// when it has fewer places.
+/// Maximum number of secret paths of a root. Each becomes an argument of the shell's sandbox, which
+/// closes the whole root if they do not fit.
 const MAX: usize = 1_000;
 
-/// Returns the secrets as a root names them: where there are too many, folders stand for those in them,
-/// the fullest first. Only those that lie in the root itself may be more, of which the first are named.
-pub(super) fn named(private: &BTreeSet<String>) -> Vec<String> {
+/// Returns at most [`MAX`] secret paths. If there are more, folders replace the files in them, the
+/// fullest first; files directly in the root beyond the limit are dropped.
+pub(super) fn fold_private_paths(private: &BTreeSet<String>) -> Vec<String> {
     let mut named = private.clone();
-    codeinfo_secrets::fold(&mut named, MAX, |_| true);
+    codeinfo_secrets::fold_paths(&mut named, MAX, |_| true);
     named.into_iter().take(MAX).collect()
 }
 
 impl Run<'_> {
-    /// Takes up what a walk says of the secrets of the root, and what was known before of files that are still there.
+    /// Merges the secrets found by a walk with those known before of files that still exist.
     pub(super) fn take_up_secrets(
         &mut self,
         before: Option<&Root>,
-        scope: Option<&Scope>,
-        discovered: &Discovered,
+        scope: Option<&PathScope>,
+        discovered: &WalkResult,
     ) {
         let known = before.and_then(|root| root.private_files.as_deref()).unwrap_or_default();
-        self.private = walked(known, scope, discovered);
+        self.private = merge_walked_secrets(known, scope, discovered);
         let censored = before.map(|root| root.censored_files.clone()).unwrap_or_default();
         let is_left = |path: &String| is_left(path, scope, discovered);
         self.censored = censored.into_iter().filter(is_left).collect();
@@ -41,29 +41,30 @@ impl Run<'_> {
     }
 }
 
-/// Returns the secrets of a root after a walk of it, or of the part in scope. What had a secret in it
-/// and is still there counts until it is read.
-pub(super) fn walked(
+/// Returns the secrets of a root after a walk of it, or of the part in `scope`.
+///
+/// Existing files that had a secret count as secret until they are read.
+pub(super) fn merge_walked_secrets(
     before: &[String],
-    scope: Option<&Scope>,
-    discovered: &Discovered,
+    scope: Option<&PathScope>,
+    discovered: &WalkResult,
 ) -> BTreeSet<String> {
     let kept = before.iter().filter(|path| is_left(path, scope, discovered));
     kept.chain(&discovered.private).cloned().collect()
 }
 
-/// Whether a file was found by a walk, or lies where that did not go.
-pub(super) fn is_left(path: &String, scope: Option<&Scope>, discovered: &Discovered) -> bool {
+/// Returns true if the walk found the file or did not cover it.
+pub(super) fn is_left(path: &String, scope: Option<&PathScope>, discovered: &WalkResult) -> bool {
     scope.is_some_and(|scope| !scope.covers(path))
         || discovered.files.binary_search_by(|file| file.path.cmp(path)).is_ok()
 }
 
-/// Takes up what reading some files showed. Returns those that are to be taken out of the index, as more than
-/// [`MAX`] are censored.
-pub(super) fn read(
+/// Updates the secrets after files were read. Returns the files to delete from the index, because
+/// more than [`MAX`] are indexed with replaced secrets.
+pub(super) fn update_after_read(
     private: &mut BTreeSet<String>,
     censored: &mut BTreeSet<String>,
-    batch: &Embedded,
+    batch: &EmbeddedFileBatch,
 ) -> Vec<String> {
     let changed = batch.changed.iter().map(|record| &record.path);
     let skipped = batch.skipped.iter().filter(|file| !file.reason.is_passing());
@@ -86,17 +87,21 @@ pub(super) fn read(
         }
     }
     for skipped in &batch.skipped {
-        if skipped.reason != Reason::HoldsSecret && codeinfo_secrets::is_secret_path(&skipped.path)
+        if skipped.reason != SkipReason::HoldsSecret
+            && codeinfo_secrets::is_secret_path(&skipped.path)
         {
-            // What it holds was not seen.
+            // Its content was not read.
             private.insert(skipped.path.clone());
             continue;
         }
         match skipped.reason {
-            Reason::HoldsSecret => drop(private.insert(skipped.path.clone())),
-            // Whether it still holds one is not known.
-            Reason::Unreadable | Reason::NotFetched => {}
-            Reason::TooLarge | Reason::PathNotUtf8 | Reason::Module | Reason::IgnoreFile(_) => {
+            SkipReason::HoldsSecret => drop(private.insert(skipped.path.clone())),
+            // The former content may still be there.
+            SkipReason::Unreadable | SkipReason::NotFetched => {}
+            SkipReason::TooLarge
+            | SkipReason::PathNotUtf8
+            | SkipReason::Module
+            | SkipReason::IgnoreFile(_) => {
                 private.remove(&skipped.path);
             }
         }
@@ -104,21 +109,21 @@ pub(super) fn read(
     too_many
 }
 
-/// Whether names in a part of a root show other secrets than are known of it.
-pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discovered) -> bool {
+/// Returns true if the names in a part of a root reveal other secrets than the known ones.
+pub(super) fn have_changed(before: &[String], scope: &PathScope, discovered: &WalkResult) -> bool {
     let is_secret = |path: &str| {
         codeinfo_secrets::is_secret_path(path) || codeinfo_secrets::is_private_folder(path.as_ref())
     };
     let known: BTreeSet<&String> =
         before.iter().filter(|path| scope.covers(path) && is_secret(path)).collect();
-    // A folder that stands for what lies in it.
+    // A known folder may represent the secrets in it.
     let is_named = |path: &&String| {
         let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
         above.any(|folder| before.iter().any(|named| named == folder))
     };
-    // A folder that is not walked is searched whole, whatever part of it is looked at.
+    // A folder that is not walked is searched whole, even outside the scope.
     let is_elsewhere = |path: &String| !scope.covers(path) && before.contains(path);
-    // One that stands for others has no name of a secret.
+    // A folder that represents others does not have the name of a secret.
     let is_new = |path: &&String| {
         !is_named(path) && !is_elsewhere(path) && (is_secret(path) || !before.contains(path))
     };
@@ -131,14 +136,14 @@ pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discov
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{pipeline::index_state::Redacted, skip::Skipped};
+    use crate::{pipeline::index_state::RedactionCounts, skip::SkippedPath};
 
     #[test]
     fn a_root_names_no_more_secrets_than_a_bound() {
         let top: BTreeSet<String> = (0..=MAX).map(|number| format!("{number}.pem")).collect();
-        assert_eq!(named(&top).len(), MAX);
+        assert_eq!(fold_private_paths(&top).len(), MAX);
         let together = top.iter().map(|name| format!("certs/{name}")).collect();
-        assert_eq!(named(&together), ["certs"]);
+        assert_eq!(fold_private_paths(&together), ["certs"]);
     }
 
     #[test]
@@ -148,8 +153,8 @@ mod tests {
         };
         let changed = |before: &[&str], found: &[&str]| {
             let private = names(found).into_iter().collect();
-            let discovered = Discovered { private, ..Discovered::default() };
-            let scope = Scope::new(names(&["a"]).into_iter().collect());
+            let discovered = WalkResult { private, ..WalkResult::default() };
+            let scope = PathScope::new(names(&["a"]).into_iter().collect());
             have_changed(&names(before), &scope, &discovered)
         };
         let before = [".env", "a/.env", "a/sub/.git", "a/vendor", "b/.env"];
@@ -163,37 +168,41 @@ mod tests {
     fn only_secrets_that_would_be_named_have_changed() {
         let changed = |before: &[String], found: &str| {
             let found = BTreeSet::from([found.to_owned()]);
-            let scope = Scope::new(found.clone());
-            have_changed(before, &scope, &Discovered { private: found, ..Discovered::default() })
+            let scope = PathScope::new(found.clone());
+            have_changed(before, &scope, &WalkResult { private: found, ..WalkResult::default() })
         };
         assert!(changed(&[], "new.pem"));
         assert!(changed(&["zoo".to_owned()], "z/new.pem"));
-        // A folder stands for it already.
+        // A folder already represents it.
         assert!(!changed(&["z".to_owned()], "z/new.pem"));
-        // It lies outside of what was looked at, and is known.
+        // It is outside the scope and already known.
         let elsewhere = ["a/.env".to_owned()];
-        let discovered = Discovered { private: elsewhere.clone().into(), ..Discovered::default() };
-        let scope = Scope::new(["a/b.rs".to_owned()].into());
+        let discovered = WalkResult { private: elsewhere.clone().into(), ..WalkResult::default() };
+        let scope = PathScope::new(["a/b.rs".to_owned()].into());
         assert!(!have_changed(&elsewhere, &scope, &discovered));
         assert!(have_changed(&[], &scope, &discovered));
-        // There is no room for it.
+        // The limit is reached.
         let full: Vec<String> = (0..MAX).map(|number| format!("{number}.pem")).collect();
         assert!(!changed(&full, "new.pem"));
     }
 
     #[test]
     fn what_cannot_be_read_stays_a_secret() {
-        let skipped = |(path, reason): (&str, Reason)| Skipped { path: path.to_owned(), reason };
-        let found =
-            [("a", Reason::Unreadable), ("b", Reason::TooLarge), ("c", Reason::HoldsSecret)];
-        let batch = Embedded {
+        let skipped =
+            |(path, reason): (&str, SkipReason)| SkippedPath { path: path.to_owned(), reason };
+        let found = [
+            ("a", SkipReason::Unreadable),
+            ("b", SkipReason::TooLarge),
+            ("c", SkipReason::HoldsSecret),
+        ];
+        let batch = EmbeddedFileBatch {
             chunks: Vec::new(),
             changed: Vec::new(),
             same: Vec::new(),
             skipped: found.map(skipped).into(),
             gone: vec!["d".to_owned()],
             fallbacks: 0,
-            redacted: Redacted::default(),
+            redacted: RedactionCounts::default(),
             lossy: Vec::new(),
             censored: vec!["f".to_owned()],
             files: 4,
@@ -202,10 +211,10 @@ mod tests {
         };
         let mut private = BTreeSet::from(["a", "b", "d", "e"].map(str::to_owned));
         let mut censored = BTreeSet::from(["d".to_owned()]);
-        let too_many = read(&mut private, &mut censored, &batch);
+        let too_many = update_after_read(&mut private, &mut censored, &batch);
         assert_eq!(private.into_iter().collect::<Vec<_>>(), ["a", "c", "e", "f"]);
         assert_eq!((too_many, censored), (Vec::new(), BTreeSet::from(["f".to_owned()])));
         let mut full: BTreeSet<String> = (0..MAX).map(|number| number.to_string()).collect();
-        assert_eq!(read(&mut BTreeSet::new(), &mut full, &batch), ["f"]);
+        assert_eq!(update_after_read(&mut BTreeSet::new(), &mut full, &batch), ["f"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads one file and cuts it; runs on blocking threads.
+//! Reads one file and chunks it; runs on blocking threads.
 
 use std::{
     io::{self, Read},
@@ -6,93 +6,98 @@ use std::{
     time::SystemTime,
 };
 
-use codeinfo_chunk::{Chunk, Chunked};
+use codeinfo_chunk::{Chunk, ChunkedFile};
 use codeinfo_core::{
-    ChunkRecord, FileRecord, RootId, Sparse, Timestamp,
-    hash::{self, Cut},
+    ChunkRecord, FileRecord, RootId, TermVector, Timestamp,
+    hash::{self, ChunkingMethod},
 };
-use codeinfo_embed::{Document, lexical};
+use codeinfo_embed::{EmbeddingDocument, lexical};
 use codeinfo_lang::{Language, role};
 use codeinfo_worktree::{
-    beneath::{self, Beneath},
+    beneath::{self, RootDir},
     decode,
 };
 use memchr::memmem;
 
-use super::elsewhere::Elsewhere;
+use super::elsewhere::OtherTreeVersions;
 use crate::{
-    discover::Found,
-    inspect::{self, IndexedText, Verdict},
-    plan::Mode,
-    pulse::Pulse,
-    skip::Reason,
+    discover::DiscoveredFile,
+    inspect::{self, FileVerdict, IndexedText},
+    plan::RunMode,
+    pulse::IoHeartbeat,
+    skip::SkipReason,
 };
 
-/// A file changed this recently may change again without its modification time moving: file
-/// systems keep times as coarse as two seconds.
+/// Age in nanoseconds below which a modification time is unreliable: file systems may store times
+/// with a resolution of two seconds.
 const RACY_NS: u64 = 2_000_000_000;
 
-/// What reading needs to know of the run.
+/// Parameters of the run that reading a file needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct RunFileReader<'a> {
     pub(super) root: RootId,
-    pub(super) folder: &'a Beneath,
-    pub(super) pulse: &'a Pulse,
+    pub(super) folder: &'a RootDir,
+    pub(super) pulse: &'a IoHeartbeat,
     pub(super) max_file_bytes: u64,
-    pub(super) mode: Mode,
-    /// What other trees have.
-    pub(super) elsewhere: &'a Elsewhere,
+    pub(super) mode: RunMode,
+    /// Versions of other trees.
+    pub(super) elsewhere: &'a OtherTreeVersions,
 }
 
-/// What came of one file.
+/// Outcome of reading one file.
 #[derive(Debug)]
-pub(super) enum Outcome {
-    /// The store has this content already; only size or time are new.
+pub(super) enum ReadOutcome {
+    /// The content is already stored; only size or time differ.
     Same(FileRecord),
-    /// New content, perhaps without any chunk.
-    Changed(FileRecord, Vec<Piece>, Notes),
+    /// New content, possibly without chunks.
+    Changed(FileRecord, Vec<UnembeddedChunk>, ReadNotes),
     /// Cannot be indexed.
-    Skipped(String, Reason),
-    /// Was there when the folder was walked, and is gone now.
+    Skipped(String, SkipReason),
+    /// Was deleted since the walk.
     Gone(String),
 }
 
-/// What people should know of a file that was read.
+/// Remarks on a file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Notes {
-    pub(super) cut: Cut,
-    /// How many secrets were replaced.
+pub(super) struct ReadNotes {
+    pub(super) cut: ChunkingMethod,
+    /// Number of replaced secrets.
     pub(super) secrets: u64,
-    /// Whether some of it could not be decoded.
+    /// True if a part could not be decoded.
     pub(super) is_lossy: bool,
-    /// Whether it is indexed without its secrets, and kept from the model's shell.
+    /// True if it is indexed with its secrets replaced, and hidden from the model's shell.
     pub(super) is_private: bool,
 }
 
-impl Notes {
-    const NONE: Self = Self { cut: Cut::Planned, secrets: 0, is_lossy: false, is_private: false };
+impl ReadNotes {
+    const NONE: Self =
+        Self { cut: ChunkingMethod::Planned, secrets: 0, is_lossy: false, is_private: false };
 }
 
-/// One chunk on its way to the store.
+/// One chunk without its embedding.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct UnembeddedChunk {
     pub(super) chunk: ChunkRecord,
-    pub(super) sparse: Sparse,
+    pub(super) sparse: TermVector,
 }
 
-impl Reader<'_> {
-    /// Reads and cuts a file, unless the store has its content.
-    pub(super) fn read(self, file: &Found, known: Option<&FileRecord>) -> Outcome {
+impl RunFileReader<'_> {
+    /// Reads and chunks a file, unless the store has its content.
+    pub(super) fn read_file(
+        self,
+        file: &DiscoveredFile,
+        known: Option<&FileRecord>,
+    ) -> ReadOutcome {
         let path = || file.path.clone();
-        let content = self.content(file);
-        self.pulse.rest();
+        let content = self.read_content(file);
+        self.pulse.mark_idle();
         let (content, size, modified_ns) = match content {
             Ok(Some(read)) => read,
-            Ok(None) => return Outcome::Skipped(path(), Reason::TooLarge),
+            Ok(None) => return ReadOutcome::Skipped(path(), SkipReason::TooLarge),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Outcome::Gone(path());
+                return ReadOutcome::Gone(path());
             }
-            Err(error) => return Outcome::Skipped(path(), Reason::of(&error)),
+            Err(error) => return ReadOutcome::Skipped(path(), SkipReason::from_io_error(&error)),
         };
         let record = |version: String, chunks: usize| FileRecord {
             root: self.root,
@@ -102,85 +107,99 @@ impl Reader<'_> {
             modified_ns,
             chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
         };
-        let version = hash::version(&content, Cut::Planned);
+        let version = hash::compute_file_version(&content, ChunkingMethod::Planned);
         let has_it = known.filter(|known| {
             let (known, rule) = hash::split_omitted(&known.version);
             known == version && !(rule.is_some() && file.is_asked_for)
         });
-        if let (Mode::Changes, Some(known)) = (self.mode, has_it) {
-            return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
+        if let (RunMode::Changes, Some(known)) = (self.mode, has_it) {
+            return ReadOutcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
-        // Of those, the content says what is kept from the shell.
+        // The content decides whether such a file must be hidden from the shell.
         let may_be_private = codeinfo_secrets::is_secret_path(&file.path)
             || memmem::find(&content, b"PRIVATE KEY").is_some();
         if !may_be_private
-            && let Some((version, chunks)) = self.kept(&file.path, &version, &content)
+            && let Some((version, chunks)) = self.find_other_version(&file.path, &version, &content)
         {
-            return Outcome::Changed(record(version, chunks), Vec::new(), Notes::NONE);
+            return ReadOutcome::Changed(record(version, chunks), Vec::new(), ReadNotes::NONE);
         }
-        let indexed = match inspect::inspect(&file.path, &content, file.is_asked_for) {
-            Verdict::Text(indexed) => indexed,
-            Verdict::LeftOut(rule) => {
+        let indexed = match inspect::inspect_content(&file.path, &content, file.is_asked_for) {
+            FileVerdict::Text(indexed) => indexed,
+            FileVerdict::LeftOut(rule) => {
                 let version = hash::omitted_version(&version, rule);
-                return Outcome::Changed(record(version, 0), Vec::new(), Notes::NONE);
+                return ReadOutcome::Changed(record(version, 0), Vec::new(), ReadNotes::NONE);
             }
-            Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
+            FileVerdict::Skipped(reason) => return ReadOutcome::Skipped(path(), reason),
         };
         let IndexedText { text, language, is_lossy, secrets, is_private } = indexed;
         let text = decode::shorten_lines(text);
-        let chunked = codeinfo_chunk::chunks(language, &text);
+        let chunked = codeinfo_chunk::chunk_text(language, &text);
         let (version, cut) = if chunked.gave_up {
-            (hash::version(&content, Cut::Fallback), Cut::Fallback)
+            (
+                hash::compute_file_version(&content, ChunkingMethod::Fallback),
+                ChunkingMethod::Fallback,
+            )
         } else {
-            (version, Cut::Planned)
+            (version, ChunkingMethod::Planned)
         };
         let record = record(version, chunked.chunks.len());
-        let pieces = pieces(&record, language, chunked);
-        Outcome::Changed(record, pieces, Notes { cut, secrets, is_lossy, is_private })
+        let pieces = build_chunks(&record, language, chunked);
+        ReadOutcome::Changed(record, pieces, ReadNotes { cut, secrets, is_lossy, is_private })
     }
 
-    /// Returns the version under which another tree has this content, with the number of its chunks.
-    fn kept(self, path: &str, version: &str, content: &[u8]) -> Option<(String, usize)> {
-        if !self.elsewhere.knows(path) {
+    /// Returns the version under which another tree has this content, and its chunk count.
+    fn find_other_version(
+        self,
+        path: &str,
+        version: &str,
+        content: &[u8],
+    ) -> Option<(String, usize)> {
+        if !self.elsewhere.has_path(path) {
             return None;
         }
-        let fallback = || hash::version(content, Cut::Fallback);
+        let fallback = || hash::compute_file_version(content, ChunkingMethod::Fallback);
         let chunks = |version: String| {
-            let chunks = self.elsewhere.chunks(path, &version)?;
+            let chunks = self.elsewhere.chunk_count(path, &version)?;
             Some((version, chunks as usize))
         };
         chunks(version.to_owned()).or_else(|| chunks(fallback()))
     }
 
     /// Returns a file's content, size and modification time, or `None` if it is too large.
-    fn content(self, file: &Found) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
+    fn read_content(self, file: &DiscoveredFile) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
         self.pulse.beat();
-        let (mut opened, facts) = self.folder.file(Path::new(&file.path))?;
-        // What is no text is known by its start alone, which then stands for all of it.
-        let head = beneath::read(&mut opened, decode::HEAD_BYTES as u64, || self.pulse.beat())?;
+        let (mut opened, facts) = self.folder.open_file(Path::new(&file.path))?;
+        // The start of a binary file is enough and represents its content.
+        let head =
+            beneath::read_to_limit(&mut opened, decode::HEAD_BYTES as u64, || self.pulse.beat())?;
         let (content, size) = if decode::is_binary(&head) {
             (head, facts.size)
         } else {
-            // The file may grow meanwhile; one byte above the limit proves that it is too large.
+            // The file may be growing; one byte above the limit proves that it is too large.
             let all = io::Cursor::new(head).chain(opened);
             let limit = self.max_file_bytes.saturating_add(1);
-            let content = beneath::read(all, limit, || self.pulse.beat())?;
+            let content = beneath::read_to_limit(all, limit, || self.pulse.beat())?;
             let size = content.len() as u64;
             if self.max_file_bytes < size {
                 return Ok(None);
             }
             (content, size)
         };
-        let settled = codeinfo_core::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
+        let settled =
+            codeinfo_core::nanoseconds_since_epoch(SystemTime::now()).saturating_sub(RACY_NS);
         let is_racy = settled <= facts.modified_ns || facts.size != size;
         let may_change = is_racy && !self.folder.is_fixed();
         Ok(Some((content, size, if may_change { 0 } else { facts.modified_ns })))
     }
 }
 
-fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>) -> Vec<Piece> {
-    let roles: Vec<_> = role::roles(&record.path).collect();
-    let indexed_at_ms = Timestamp::now().milliseconds();
+fn build_chunks(
+    record: &FileRecord,
+    language: Option<&Language>,
+    chunked: ChunkedFile<'_>,
+) -> Vec<UnembeddedChunk> {
+    let roles: Vec<_> = role::detect_roles(&record.path).collect();
+    let indexed_at_ms = Timestamp::now().as_milliseconds();
     let piece = |chunk: Chunk<'_>| {
         let chunk = ChunkRecord {
             root: record.root,
@@ -198,8 +217,8 @@ fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>
             signature: chunk.signature,
             language: language.map(|language| language.name.to_owned()),
         };
-        let sparse = lexical::document(&Document::from(&chunk));
-        Piece { chunk, sparse }
+        let sparse = lexical::weigh_document(&EmbeddingDocument::from(&chunk));
+        UnembeddedChunk { chunk, sparse }
     };
     chunked.chunks.into_iter().map(piece).collect()
 }
@@ -215,20 +234,21 @@ mod tests {
 
     use super::*;
 
-    fn read(folder: &Beneath, path: &str) -> Outcome {
-        let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
-        let (mode, elsewhere) = (Mode::Changes, &Elsewhere::default());
-        let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode, elsewhere };
+    fn read(folder: &RootDir, path: &str) -> ReadOutcome {
+        let (root, pulse) = (RootId::from_path(Path::new("/demo")), IoHeartbeat::default());
+        let (mode, elsewhere) = (RunMode::Changes, &OtherTreeVersions::default());
+        let reader =
+            RunFileReader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode, elsewhere };
         let (path, is_asked_for) = (path.to_owned(), false);
-        reader.read(&Found { path, size: 1, modified_ns: 1, is_asked_for }, None)
+        reader.read_file(&DiscoveredFile { path, size: 1, modified_ns: 1, is_asked_for }, None)
     }
 
     #[test]
     fn what_is_no_regular_file_any_more_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
-        let beneath = Beneath::open(folder.path()).unwrap();
+        let beneath = RootDir::open(folder.path()).unwrap();
         fs::write(folder.path().join("a.rs"), "fn a() {}\n").unwrap();
-        assert!(matches!(read(&beneath, "a.rs"), Outcome::Changed(..)));
+        assert!(matches!(read(&beneath, "a.rs"), ReadOutcome::Changed(..)));
 
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("link.rs")).unwrap();
         let pipe = folder.path().join("pipe.rs");
@@ -237,20 +257,23 @@ mod tests {
         fs::create_dir(folder.path().join("folder.rs")).unwrap();
         for path in ["link.rs", "pipe.rs", "folder.rs"] {
             let outcome = read(&beneath, path);
-            assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
+            assert!(
+                matches!(outcome, ReadOutcome::Skipped(_, SkipReason::Unreadable)),
+                "{outcome:?}"
+            );
         }
     }
 
     #[test]
     fn of_what_is_no_text_the_start_alone_is_read_and_the_size_noted() {
         let folder = tempfile::tempdir().unwrap();
-        let beneath = Beneath::open(folder.path()).unwrap();
+        let beneath = RootDir::open(folder.path()).unwrap();
         let mut content = vec![b'\0'; decode::HEAD_BYTES];
         fs::write(folder.path().join("a.dat"), &content).unwrap();
-        let Outcome::Changed(start, ..) = read(&beneath, "a.dat") else { panic!() };
+        let ReadOutcome::Changed(start, ..) = read(&beneath, "a.dat") else { panic!() };
         content.extend(b"more");
         fs::write(folder.path().join("a.dat"), &content).unwrap();
-        let Outcome::Changed(whole, ..) = read(&beneath, "a.dat") else { panic!() };
+        let ReadOutcome::Changed(whole, ..) = read(&beneath, "a.dat") else { panic!() };
         assert_eq!((whole.chunks, whole.size), (0, start.size + 4));
         assert_eq!(whole.version, start.version);
     }
@@ -261,9 +284,9 @@ mod tests {
         fs::write(outside.path().join("a.rs"), "fn outside() {}\n").unwrap();
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(outside.path(), folder.path().join("src")).unwrap();
-        let beneath = Beneath::open(folder.path()).unwrap();
+        let beneath = RootDir::open(folder.path()).unwrap();
         let outcome = read(&beneath, "src/a.rs");
-        assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
+        assert!(matches!(outcome, ReadOutcome::Skipped(_, SkipReason::Unreadable)), "{outcome:?}");
     }
 
     #[test]
@@ -277,12 +300,12 @@ mod tests {
         fs::write(own.join("a.rs"), "fn inside() {}\n").unwrap();
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
         fs::rename(&own, &src).unwrap();
-        let beneath = Beneath::open(folder.path()).unwrap();
+        let beneath = RootDir::open(folder.path()).unwrap();
         let (mut inside, mut refused, is_done) = (0, 0, AtomicBool::new(false));
         std::thread::scope(|scope| {
             let is_done = &is_done;
             scope.spawn(|| {
-                // Bounded, in case that the reading below fails.
+                // Bounded in case the reading below fails.
                 for _ in 0..100_000 {
                     if is_done.load(Ordering::Relaxed) {
                         break;
@@ -293,13 +316,13 @@ mod tests {
                     fs::rename(&own, &src).unwrap();
                 }
             });
-            // As often as it takes to meet both.
+            // Repeats until both outcomes have occurred.
             for round in 0..50_000 {
                 if 500 < round && 0 < inside && 0 < refused {
                     break;
                 }
                 match read(&beneath, "src/a.rs") {
-                    Outcome::Changed(_, pieces, _) => {
+                    ReadOutcome::Changed(_, pieces, _) => {
                         assert_eq!(pieces[0].chunk.text.trim_end(), "fn inside() {}");
                         inside += 1;
                     }

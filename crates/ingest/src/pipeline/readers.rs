@@ -1,4 +1,4 @@
-//! The blocking threads that read and cut the files of a run.
+//! Blocking threads that read and chunk the files of a run.
 
 use std::sync::{
     Arc,
@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use codeinfo_core::{FileRecord, RootId, task::Tasks};
-use codeinfo_worktree::beneath::Beneath;
+use codeinfo_worktree::beneath::RootDir;
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -15,65 +15,71 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Deps, Run,
-    elsewhere::Elsewhere,
-    read::{Outcome, Reader},
+    Run, RunDependencies,
+    elsewhere::OtherTreeVersions,
+    read::{ReadOutcome, RunFileReader},
 };
 use crate::{
-    discover::Found,
+    discover::DiscoveredFile,
     error::IngestError,
-    plan::Mode,
-    pulse::{Hold, Pulse},
-    status::Progress,
+    plan::RunMode,
+    pulse::{IoHeartbeat, PathPermit},
+    status::RunProgress,
 };
 
-/// The most bytes of files that are read and not yet written. With chunks and vectors, memory holds
-/// about three times as much.
+/// Maximum bytes of files between reading and writing. With chunks and vectors, memory use is about
+/// three times as much.
 const MAX_BYTES: u32 = 32 << 20;
-/// The most bytes that one file counts for. A batch that waits for more files holds less than
-/// [`MAX_BYTES`] without this, so that the readers never wait for it while it waits for them.
+/// Maximum bytes that one file counts for.
+///
+/// An incomplete batch holds less than [`MAX_BYTES`] minus this, so that the readers never wait for
+/// a batch that waits for them.
 const MAX_FILE_WEIGHT: u32 = 8 << 20;
 
-/// What came of one file, on its way to the store.
-pub(super) struct Read {
-    pub(super) outcome: Outcome,
+/// Outcome of reading one file, to be embedded and written.
+pub(super) struct FileReadResult {
+    pub(super) outcome: ReadOutcome,
     /// Size of the file when the folder was walked.
     pub(super) bytes: u64,
-    /// Makes room for other files when dropped.
+    /// Permit that makes room for other files when dropped.
     pub(super) room: OwnedSemaphorePermit,
 }
 
-/// What the readers of a run share.
-pub(super) struct Reading {
+/// State shared by the readers of a run.
+pub(super) struct ReadJob {
     root: RootId,
-    folder: Beneath,
+    folder: RootDir,
     max_file_bytes: u64,
-    mode: Mode,
-    elsewhere: Elsewhere,
-    /// Each file to read, with what the store knows of it.
-    files: Vec<(Found, Option<FileRecord>)>,
+    mode: RunMode,
+    elsewhere: OtherTreeVersions,
+    /// Files to read, each with its stored record.
+    files: Vec<(DiscoveredFile, Option<FileRecord>)>,
     next: AtomicUsize,
     room: Arc<Semaphore>,
     cancel: CancellationToken,
-    progress: Progress,
-    /// Kept until the last reader ends, which may be after the run.
-    hold: Hold,
+    progress: RunProgress,
+    /// Held until the last reader ends, which may be after the run.
+    hold: PathPermit,
 }
 
-/// The readers of a run at work.
-pub(super) struct Readers {
+/// Running readers of a run.
+pub(super) struct ReaderThreads {
     threads: Vec<JoinHandle<()>>,
-    pulses: Vec<Arc<Pulse>>,
+    pulses: Vec<Arc<IoHeartbeat>>,
 }
 
-impl Readers {
-    /// Returns how each of them shows that it gets on.
-    pub(super) fn pulses(&self) -> Vec<Arc<Pulse>> {
+impl ReaderThreads {
+    /// Returns the heartbeat of each reader.
+    pub(super) fn heartbeats(&self) -> Vec<Arc<IoHeartbeat>> {
         self.pulses.clone()
     }
 
-    /// Waits for them to end. Those of a cancelled run end by themselves, unless they hang.
-    pub(super) async fn end(self, cancel: &CancellationToken) -> Result<(), IngestError> {
+    /// Waits until all readers have ended. Returns at once if cancelled; the readers then end by
+    /// themselves unless they hang.
+    pub(super) async fn wait_until_ended(
+        self,
+        cancel: &CancellationToken,
+    ) -> Result<(), IngestError> {
         for thread in self.threads {
             tokio::select! {
                 biased;
@@ -85,15 +91,15 @@ impl Readers {
     }
 }
 
-impl Reading {
+impl ReadJob {
     pub(super) fn new(
         run: &Run,
-        deps: &Deps,
-        (folder, hold): (Beneath, Hold),
-        (files, elsewhere): (Vec<Found>, Elsewhere),
-        mode: Mode,
+        deps: &RunDependencies,
+        (folder, hold): (RootDir, PathPermit),
+        (files, elsewhere): (Vec<DiscoveredFile>, OtherTreeVersions),
+        mode: RunMode,
     ) -> Self {
-        let known = |file: &Found| run.index_state.get(&file.path).cloned();
+        let known = |file: &DiscoveredFile| run.index_state.get(&file.path).cloned();
         Self {
             root: run.root.id,
             folder,
@@ -115,25 +121,30 @@ impl Reading {
         }
     }
 
-    /// Starts a reader for each processor, sparing one for the runtime where there are several.
-    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Read>) -> Readers {
+    /// Starts one reader per processor, less one for the runtime if there are more than two
+    /// processors.
+    pub(super) fn start_readers(
+        self,
+        tasks: &Tasks,
+        to: &mpsc::Sender<FileReadResult>,
+    ) -> ReaderThreads {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let readers = if 2 < processors { processors - 1 } else { processors };
         let shared = Arc::new(self);
-        let start = |pulse: &Arc<Pulse>| {
+        let start = |pulse: &Arc<IoHeartbeat>| {
             let (shared, to, pulse) = (Arc::clone(&shared), to.clone(), Arc::clone(pulse));
             let runtime = Handle::current();
             tasks.spawn_blocking(move || shared.read_all(&to, &runtime, &pulse))
         };
-        let pulses: Vec<Arc<Pulse>> =
+        let pulses: Vec<Arc<IoHeartbeat>> =
             (0..readers.min(shared.files.len())).map(|_| Arc::default()).collect();
-        shared.hold.follow(&pulses);
-        Readers { threads: pulses.iter().map(start).collect(), pulses }
+        shared.hold.add_heartbeats(&pulses);
+        ReaderThreads { threads: pulses.iter().map(start).collect(), pulses }
     }
 
-    /// Reads file after file until none is left or nobody listens.
-    fn read_all(&self, to: &mpsc::Sender<Read>, runtime: &Handle, pulse: &Pulse) {
-        let reader = Reader {
+    /// Reads files until none remains or the receiver is dropped.
+    fn read_all(&self, to: &mpsc::Sender<FileReadResult>, runtime: &Handle, pulse: &IoHeartbeat) {
+        let reader = RunFileReader {
             root: self.root,
             folder: &self.folder,
             pulse,
@@ -147,11 +158,11 @@ impl Reading {
             }
             let weight = u32::try_from(file.size).unwrap_or(u32::MAX).min(MAX_FILE_WEIGHT);
             let room = Arc::clone(&self.room).acquire_many_owned(weight);
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             let Ok(room) = runtime.block_on(room) else { return };
-            self.progress.reading(&file.path);
-            let outcome = reader.read(file, known.as_ref());
-            if to.blocking_send(Read { outcome, bytes: file.size, room }).is_err() {
+            self.progress.set_current_file(&file.path);
+            let outcome = reader.read_file(file, known.as_ref());
+            if to.blocking_send(FileReadResult { outcome, bytes: file.size, room }).is_err() {
                 return;
             }
         }

@@ -1,9 +1,8 @@
-//! Compares chunks with file records after a run that did not end well.
+//! Compares chunks with file records after an unfinished run.
 //!
-//! A run writes chunks before records, so a run that was killed may leave chunks that no record knows, and damage
-//! records whose chunks are not all there. A later run
-//! would write most of that again, but not a file that meanwhile has its former content back: its
-//! record says that there is nothing to do.
+//! A run writes chunks before records, so a killed run may leave chunks without a record, or
+//! records without all of their chunks. A later run would overwrite most of them, but not for a
+//! file that has its former content again: its record says that nothing is to be done.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,20 +10,22 @@ use codeinfo_core::{FileRecord, RootId};
 use codeinfo_store::StoredChunk;
 use tokio_util::sync::CancellationToken;
 
-use super::{Target, write::remove_chunks};
-use crate::{error::IngestError, plan::Records};
+use super::{RunTarget, write::remove_chunks};
+use crate::{error::IngestError, plan::FileRecords};
 
-/// How many chunks one read takes from the store; each may have some kilobytes.
+/// Number of chunks per read; each may have some kilobytes.
 const PAGE: usize = 500;
 
-/// Deletes chunks of versions that no record names, and clears the records of files that have some missing, so
-/// that those are read again. Returns whether any chunks were there to be deleted.
-pub(super) async fn repair(
-    target: &Target,
-    records: &mut Records,
+/// Deletes chunks of versions that no record names, and clears the records of files with missing
+/// chunks, so that those files are read again.
+///
+/// Returns true if chunks existed that were deleted or lost their record.
+pub(super) async fn repair_index(
+    target: &RunTarget,
+    records: &mut FileRecords,
     cancel: &CancellationToken,
 ) -> Result<bool, IngestError> {
-    let named = named(target, records).await?;
+    let named = load_named_versions(target, records).await?;
     let mut present: HashMap<(String, String), u32> = HashMap::with_capacity(records.len());
     let mut has_deleted = false;
     let mut after = None;
@@ -56,21 +57,21 @@ pub(super) async fn repair(
     let mut incomplete = Vec::new();
     for record in records.values_mut().filter(|record| !is_whole(record)) {
         has_deleted |= present.contains_key(&(record.path.clone(), record.version.clone()));
-        // No content has this version and no time is 0 unless it proves nothing, so the file
-        // counts as changed.
+        // No content has an empty version, and a time of 0 is unreliable, so the file counts as
+        // changed.
         record.version.clear();
         record.modified_ns = 0;
         record.chunks = 0;
         incomplete.push(record.clone());
     }
-    // A file that cannot be read now keeps its record, which must not speak of chunks that are gone.
+    // A file that is unreadable now keeps its record, which must not name chunks that are gone.
     for some in incomplete.chunks(PAGE) {
         if cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
         target.store.put_files(some.to_vec()).await?;
     }
-    for former in RootId::former(target.owner) {
+    for former in RootId::former_record_ids(target.owner) {
         let mut broken = target.store.files(former).await?;
         broken.retain(|record| !is_whole(record));
         for some in broken.chunks(PAGE) {
@@ -81,10 +82,10 @@ pub(super) async fn repair(
     Ok(has_deleted)
 }
 
-/// Returns the versions of each path that some tree of the repository has, or had.
-async fn named(
-    target: &Target,
-    records: &Records,
+/// Returns the versions of each path that any tree of the repository has, or had.
+async fn load_named_versions(
+    target: &RunTarget,
+    records: &FileRecords,
 ) -> Result<HashMap<String, HashSet<String>>, IngestError> {
     let mut named: HashMap<String, HashSet<String>> = HashMap::with_capacity(records.len());
     let mut add = |path: &str, version: &str| {
@@ -98,9 +99,10 @@ async fn named(
         add(&record.path, &record.version);
     }
     let roots = target.store.roots().await?;
-    let of_owner = roots.iter().filter(|root| root.owner() == target.owner).map(|root| root.id);
+    let of_owner =
+        roots.iter().filter(|root| root.chunk_owner() == target.owner).map(|root| root.id);
     let others = of_owner.filter(|root| *root != target.root);
-    for other in others.chain(RootId::former(target.owner)) {
+    for other in others.chain(RootId::former_record_ids(target.owner)) {
         for record in target.store.files(other).await? {
             add(&record.path, &record.version);
         }

@@ -1,5 +1,5 @@
-//! Writes batches to the store: chunks first, then the file records, which prove that the chunks are there. The
-//! store takes out chunks that no record needs any more.
+//! Writes batches to the store: first the chunks, then the file records that vouch for them. The
+//! store deletes chunks that no record needs.
 
 use codeinfo_core::{ChunkRecord, FileRecord, RootId, chunk_id};
 use codeinfo_store::{ChunkVectors, NewChunk, StoreError};
@@ -7,47 +7,48 @@ use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::{
-    Target,
-    index_state::{IndexState, Redacted},
+    RunTarget,
+    index_state::{IndexState, RedactionCounts},
 };
-use crate::{error::IngestError, skip::Skipped};
+use crate::{error::IngestError, skip::SkippedPath};
 
-/// The most chunks one write carries. Readers wait while an engine writes, so that writes are kept
+/// Maximum number of chunks per write. Readers wait while an engine writes, so writes must be
 /// short.
 const CHUNKS: usize = 256;
-/// How many files are taken out at a time.
+/// Maximum number of files per removal.
 const PATHS: usize = 256;
-/// The most chunks one removal names.
+/// Maximum number of chunk ids per removal.
 const IDS: usize = 1024;
 
-/// A batch with its vectors, ready to be written.
+/// Batch with its vectors, ready to be written.
 #[derive(Debug)]
-pub(super) struct Embedded {
+pub(super) struct EmbeddedFileBatch {
     pub(super) chunks: Vec<NewChunk>,
     pub(super) changed: Vec<FileRecord>,
     pub(super) same: Vec<FileRecord>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<SkippedPath>,
     pub(super) gone: Vec<String>,
-    /// How many files were cut by lines because parsing took too long.
+    /// Number of files chunked by lines because parsing took too long.
     pub(super) fallbacks: u64,
-    pub(super) redacted: Redacted,
-    /// Files of which some could not be decoded.
+    pub(super) redacted: RedactionCounts,
+    /// Files that were decoded with losses.
     pub(super) lossy: Vec<String>,
-    /// Changed files that are indexed without their secrets, and kept from the model's shell.
+    /// Changed files that are indexed with their secrets replaced and hidden from the model's
+    /// shell.
     pub(super) censored: Vec<String>,
-    /// How many files of the plan it settles.
+    /// Number of files of the plan that the batch completes.
     pub(super) files: u64,
-    /// The size of those files.
+    /// Bytes of those files.
     pub(super) bytes: u64,
     /// Held until the batch is written.
     pub(super) rooms: Vec<OwnedSemaphorePermit>,
 }
 
-/// Writes one batch and notes it in the index state.
-pub(super) async fn write(
-    target: &Target,
+/// Writes one batch and updates the index state.
+pub(super) async fn write_batch(
+    target: &RunTarget,
     index_state: &mut IndexState,
-    batch: Embedded,
+    batch: EmbeddedFileBatch,
 ) -> Result<(), IngestError> {
     let embedded = batch.chunks.len() as u64;
     let mut chunks = batch.chunks.into_iter();
@@ -63,33 +64,33 @@ pub(super) async fn write(
     if !records.is_empty() {
         target.store.put_files(records.clone()).await?;
     }
-    index_state.wrote(records, embedded);
+    index_state.record_written(records, embedded);
     Ok(())
 }
 
-/// Takes files out of the store.
-pub(super) async fn remove(
-    target: &Target,
+/// Deletes files from the store.
+pub(super) async fn remove_files(
+    target: &RunTarget,
     index_state: &mut IndexState,
     paths: &[String],
 ) -> Result<(), IngestError> {
     for some in paths.chunks(PATHS) {
         target.store.remove_files(target.root, some.to_vec()).await?;
-        index_state.removed(some);
+        index_state.record_removed(some);
     }
     Ok(())
 }
 
-/// Removes chunks by their ids.
-pub(super) async fn remove_chunks(target: &Target, ids: &[Uuid]) -> Result<(), StoreError> {
+/// Deletes chunks by id.
+pub(super) async fn remove_chunks(target: &RunTarget, ids: &[Uuid]) -> Result<(), StoreError> {
     for some in ids.chunks(IDS) {
         target.store.remove_chunks(some.to_vec()).await?;
     }
     Ok(())
 }
 
-/// Returns the chunk at a place in its file, from 0.
-pub(super) fn chunk(
+/// Builds the chunk at position `place` in its file, counted from 0.
+pub(super) fn build_chunk(
     owner: RootId,
     record: ChunkRecord,
     place: usize,

@@ -1,4 +1,4 @@
-//! What the system reports of changed files, as a bounded stream.
+//! Bounded stream of file changes from the system.
 
 use std::{
     collections::BTreeSet,
@@ -17,56 +17,56 @@ use notify::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{folders, watched::Watched};
+use super::{folders, watched::WatchedRoot};
 use crate::{
-    discover::Way,
+    discover::WalkContext,
     error::IngestError,
-    pipeline::Deps,
-    pulse::{Pulse, Watchdog},
-    scope::Scope,
+    pipeline::RunDependencies,
+    pulse::{IoHeartbeat, IoWatchdog},
+    scope::PathScope,
 };
 
-/// What the work of the system's watcher is done at. It does all of it on one thread.
+/// Name of the system's watcher for the watchdog. It does all its work on one thread.
 const PLACE: &str = "the system's watcher";
 const HANGS: &str = "the system's watcher hangs in a folder that does not answer, so changes are looked \
                      for at intervals until it does";
-/// How many events may wait. When more come, they are lost, and everything is compared.
+/// Maximum number of waiting events. Further events are lost, and everything is compared.
 const MAX_EVENTS: usize = 4096;
 
-/// What was seen.
+/// Reported changes.
 #[derive(Debug)]
-pub(super) enum Seen {
-    /// Something changed at these paths.
+pub(super) enum WatchEvent {
+    /// Changes at these paths.
     Paths(Vec<PathBuf>),
-    /// More changed than can be reported.
+    /// Events were lost.
     Lost,
 }
 
-/// A watcher, or why there is none.
-type Found = Result<RecommendedWatcher, notify::Error>;
+/// The system's watcher, or the reason why there is none.
+type WatcherResult = Result<RecommendedWatcher, notify::Error>;
 
-/// The system's watcher and its events.
+/// System's watcher and its events.
 pub(super) struct FsWatcher {
-    watcher: Arc<Mutex<Found>>,
-    /// Gives it up while it hangs, so that nothing else waits for it.
-    watchdog: Watchdog,
+    watcher: Arc<Mutex<WatcherResult>>,
+    /// Abandons work of the watcher that hangs, so that nothing waits for it.
+    watchdog: IoWatchdog,
     events: mpsc::Receiver<Vec<PathBuf>>,
     lost: Arc<AtomicBool>,
-    /// Keeps `events` open where there is no watcher.
+    /// Keeps `events` open if there is no watcher.
     _sender: mpsc::Sender<Vec<PathBuf>>,
 }
 
 impl FsWatcher {
-    /// Asks the system for a watcher. Where there is none, [`FsWatcher::watch_for`] says why.
-    pub(super) fn open(watchdog: Watchdog) -> Self {
+    /// Creates the system's watcher. If that fails, [`FsWatcher::watch_for`] reports why.
+    pub(super) fn open(watchdog: IoWatchdog) -> Self {
         let (sender, events) = mpsc::channel(MAX_EVENTS);
         let lost = Arc::new(AtomicBool::new(false));
         let (to, flag) = (sender.clone(), Arc::clone(&lost));
         let watcher = notify::recommended_watcher(move |event| {
-            let paths = match seen(event) {
+            let paths = match classify_event(event) {
                 None => return,
-                Some(Seen::Paths(paths)) => paths,
-                Some(Seen::Lost) => {
+                Some(WatchEvent::Paths(paths)) => paths,
+                Some(WatchEvent::Lost) => {
                     flag.store(true, Ordering::Release);
                     Vec::new()
                 }
@@ -78,54 +78,56 @@ impl FsWatcher {
         Self { watcher: Arc::new(Mutex::new(watcher)), watchdog, events, lost, _sender: sender }
     }
 
-    /// Waits for the next changes.
-    pub(super) async fn next(&mut self) -> Seen {
+    /// Waits for the next change.
+    pub(super) async fn next(&mut self) -> WatchEvent {
         let paths = self.events.recv().await.unwrap_or_default();
         if self.lost.swap(false, Ordering::AcqRel) {
-            // What waits is covered too.
+            // The loss covers the waiting events.
             while self.events.try_recv().is_ok() {}
-            return Seen::Lost;
+            return WatchEvent::Lost;
         }
-        Seen::Paths(paths)
+        WatchEvent::Paths(paths)
     }
 
-    /// Watches the folders of a root, or of a part of it, and lets go of those that are gone. If the
-    /// system cannot watch them all, says what to do about it.
+    /// Watches the folders of a root, or of a part of it, and removes the watches of deleted
+    /// folders.
+    ///
+    /// Returns advice if the system cannot watch them all.
     pub(super) async fn watch_for(
         &self,
-        deps: &Deps,
-        of: &mut Watched,
-        scope: Option<&Arc<Scope>>,
+        deps: &RunDependencies,
+        of: &mut WatchedRoot,
+        scope: Option<&Arc<PathScope>>,
     ) -> Result<Option<String>, IngestError> {
         if of.root.revision.is_some() {
-            // Nothing of it changes but which commit it is.
+            // Only the commit itself can change.
             return Ok(None);
         }
-        let (root, stopping) = (of.root.path.clone(), deps.tasks.stopping());
+        let (root, stopping) = (of.root.path.clone(), deps.tasks.stop_token());
         let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
         let private = deps.private_places();
-        let walk = move |pulse: &Pulse| {
+        let walk = move |pulse: &IoHeartbeat| {
             let (place, scope) = (place.as_path(), part.as_deref());
             let private = private.resolve();
-            let way = Way { place, scope, private: &private, cancel: &cancel, pulse };
-            // A root that is gone has no folders.
+            let way = WalkContext { place, scope, private: &private, cancel: &cancel, pulse };
+            // A missing root has no folders.
             folders::to_watch(way).unwrap_or_default()
         };
-        let wanted = deps.watchdog.run(&of.root.path, stopping, walk).await?;
+        let wanted = deps.watchdog.run_blocking(&of.root.path, stopping, walk).await?;
         let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut of.folders));
         let cancel = stopping.clone();
-        let watch = move |watcher: &mut Found, pulse: &Pulse| {
+        let watch = move |watcher: &mut WatcherResult, pulse: &IoHeartbeat| {
             let watcher = match watcher {
                 Ok(watcher) => watcher,
-                Err(error) => return (folders, Some(limit(error))),
+                Err(error) => return (folders, Some(describe_limit(error))),
             };
             let top = |path: &String| root.join(path);
             match scope {
-                None => unwatch(watcher, std::mem::take(&mut folders)),
+                None => unwatch_all(watcher, std::mem::take(&mut folders)),
                 Some(scope) => scope.paths().iter().map(top).for_each(|path| {
-                    // A moved folder is watched by its former path until it is let go of.
+                    // A moved folder is reported with its former path until its watch is removed.
                     let below = take_below(&mut folders, &path);
-                    unwatch(watcher, below);
+                    unwatch_all(watcher, below);
                 }),
             }
             for folder in wanted {
@@ -133,49 +135,51 @@ impl FsWatcher {
                 if cancel.is_cancelled() {
                     break;
                 }
-                match watcher.watch(&folder, mode()) {
+                match watcher.watch(&folder, recursive_mode()) {
                     Ok(()) => drop(folders.insert(folder)),
-                    Err(error) if is_limit(&error) => return (folders, Some(limit(&error))),
-                    // It is gone or cannot be read; its parent is watched.
+                    Err(error) if is_limit(&error) => {
+                        return (folders, Some(describe_limit(&error)));
+                    }
+                    // The folder is gone or unreadable; its parent is watched.
                     Err(_) => {}
                 }
             }
             (folders, None)
         };
-        let Some((folders, limit)) = self.ask(stopping, watch).await? else {
+        let Some((folders, limit)) = self.run_on_watcher(stopping, watch).await? else {
             return Ok(Some(HANGS.to_owned()));
         };
         of.folders = folders;
         Ok(limit)
     }
 
-    /// Lets go of folders.
-    pub(super) async fn forget(&self, deps: &Deps, folders: BTreeSet<PathBuf>) {
-        let forget = |watcher: &mut Found, _: &Pulse| {
+    /// Removes the watches of folders.
+    pub(super) async fn unwatch_folders(&self, deps: &RunDependencies, folders: BTreeSet<PathBuf>) {
+        let forget = |watcher: &mut WatcherResult, _: &IoHeartbeat| {
             if let Ok(watcher) = watcher {
-                unwatch(watcher, folders);
+                unwatch_all(watcher, folders);
             }
         };
-        // A watcher that hangs says too much later, of which nobody takes note.
-        drop(self.ask(deps.tasks.stopping(), forget).await);
+        // A hanging watcher later reports too many events, which are ignored.
+        drop(self.run_on_watcher(deps.tasks.stop_token(), forget).await);
     }
 
-    /// Has the system's watcher do something. While it hangs, nothing is done: `None`.
-    async fn ask<T: Send + 'static>(
+    /// Runs work on the system's watcher. Returns `None` without doing it while the watcher hangs.
+    async fn run_on_watcher<T: Send + 'static>(
         &self,
         cancel: &CancellationToken,
-        work: impl FnOnce(&mut Found, &Pulse) -> T + Send + 'static,
+        work: impl FnOnce(&mut WatcherResult, &IoHeartbeat) -> T + Send + 'static,
     ) -> Result<Option<T>, IngestError> {
         let place = Path::new(PLACE);
-        // One thing is asked after the other, so this one was given up.
+        // Calls come one after another, so a held place means abandoned work.
         if self.watchdog.is_held(place) {
             return Ok(None);
         }
         let watcher = Arc::clone(&self.watcher);
-        let work = move |pulse: &Pulse| {
+        let work = move |pulse: &IoHeartbeat| {
             work(&mut watcher.lock().unwrap_or_else(PoisonError::into_inner), pulse)
         };
-        match self.watchdog.run(place, cancel, work).await {
+        match self.watchdog.run_blocking(place, cancel, work).await {
             Ok(done) => Ok(Some(done)),
             Err(IngestError::Stalled { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -183,7 +187,7 @@ impl FsWatcher {
     }
 }
 
-/// Takes out a folder and those below it.
+/// Removes and returns a folder and the folders below it.
 fn take_below(folders: &mut BTreeSet<PathBuf>, path: &Path) -> BTreeSet<PathBuf> {
     let from = (Bound::Included(path), Bound::Unbounded);
     let below: Vec<PathBuf> = folders
@@ -194,23 +198,23 @@ fn take_below(folders: &mut BTreeSet<PathBuf>, path: &Path) -> BTreeSet<PathBuf>
     below.into_iter().filter_map(|folder| folders.take(&folder)).collect()
 }
 
-fn unwatch(watcher: &mut RecommendedWatcher, folders: BTreeSet<PathBuf>) {
+fn unwatch_all(watcher: &mut RecommendedWatcher, folders: BTreeSet<PathBuf>) {
     for folder in folders {
-        // The system lets go of deleted folders itself.
+        // The system removes watches of deleted folders itself.
         drop(watcher.unwatch(&folder));
     }
 }
 
-/// Returns what an event says; `None` if nothing that counts.
-fn seen(event: notify::Result<Event>) -> Option<Seen> {
+/// Classifies an event; returns `None` if it is irrelevant.
+fn classify_event(event: notify::Result<Event>) -> Option<WatchEvent> {
     match event {
-        Ok(event) if event.need_rescan() => Some(Seen::Lost),
-        Ok(event) => is_change(&event).then_some(Seen::Paths(event.paths)),
-        Err(_) => Some(Seen::Lost),
+        Ok(event) if event.need_rescan() => Some(WatchEvent::Lost),
+        Ok(event) => is_change(&event).then_some(WatchEvent::Paths(event.paths)),
+        Err(_) => Some(WatchEvent::Lost),
     }
 }
 
-/// Whether an event may mean other content, or other files.
+/// Returns true if an event may mean new content or new files.
 fn is_change(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
@@ -219,22 +223,22 @@ fn is_change(event: &Event) -> bool {
     }
 }
 
-fn mode() -> RecursiveMode {
-    // Elsewhere one watch covers a whole tree; here each folder needs its own, so that those that are
-    // left out cost nothing.
+fn recursive_mode() -> RecursiveMode {
+    // On other systems one watch covers a whole tree. On Linux each folder needs its own, so that
+    // excluded folders cost nothing.
     if cfg!(target_os = "linux") { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive }
 }
 
 fn is_limit(error: &notify::Error) -> bool {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => true,
-        // ENOSPC: no watch left.
+        // ENOSPC: no watches remain.
         notify::ErrorKind::Io(error) => error.raw_os_error() == Some(28),
         _ => false,
     }
 }
 
-fn limit(error: &notify::Error) -> String {
+fn describe_limit(error: &notify::Error) -> String {
     let sysctl = if is_limit(error) { "max_user_watches" } else { "max_user_instances" };
     format!(
         "the system cannot watch every folder ({error}), so changes are looked for at intervals; \
@@ -252,31 +256,36 @@ mod tests {
     #[test]
     fn events_that_the_system_dropped_are_lost_ones() {
         let dropped = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
-        assert!(matches!(seen(Ok(dropped)), Some(Seen::Lost)));
-        assert!(matches!(seen(Err(notify::Error::generic("no"))), Some(Seen::Lost)));
+        assert!(matches!(classify_event(Ok(dropped)), Some(WatchEvent::Lost)));
+        assert!(matches!(
+            classify_event(Err(notify::Error::generic("no"))),
+            Some(WatchEvent::Lost)
+        ));
         let changed = Event::new(EventKind::Any).add_path(PathBuf::from("a"));
-        assert!(matches!(seen(Ok(changed)), Some(Seen::Paths(paths)) if paths.len() == 1));
+        assert!(
+            matches!(classify_event(Ok(changed)), Some(WatchEvent::Paths(paths)) if paths.len() == 1)
+        );
         let read = Event::new(EventKind::Access(AccessKind::Read));
-        assert!(seen(Ok(read)).is_none());
+        assert!(classify_event(Ok(read)).is_none());
     }
 
     #[tokio::test]
     async fn a_watcher_that_hangs_keeps_nobody_waiting_and_is_asked_again_when_it_answers() {
-        let watchdog = Watchdog::with_timeout(Tasks::default(), Duration::from_secs(2));
+        let watchdog = IoWatchdog::with_timeout(Tasks::default(), Duration::from_secs(2));
         let (watcher, cancel) = (FsWatcher::open(watchdog), CancellationToken::new());
         let (answer, asked) = mpsc::channel::<()>();
-        let hang = move |_: &mut Found, _: &Pulse| asked.recv().is_err();
-        assert_eq!(watcher.ask(&cancel, hang).await.unwrap(), None);
-        // At once: all of them together take no longer than the first did.
+        let hang = move |_: &mut WatcherResult, _: &IoHeartbeat| asked.recv().is_err();
+        assert_eq!(watcher.run_on_watcher(&cancel, hang).await.unwrap(), None);
+        // All calls together must not take longer than the first one.
         let more = async {
             for _ in 0..100 {
-                assert_eq!(watcher.ask(&cancel, |_, _| ()).await.unwrap(), None);
+                assert_eq!(watcher.run_on_watcher(&cancel, |_, _| ()).await.unwrap(), None);
             }
         };
         tokio::time::timeout(Duration::from_secs(2), more).await.unwrap();
         drop(answer);
         let answered = async {
-            while watcher.ask(&cancel, |_, _| ()).await.unwrap().is_none() {
+            while watcher.run_on_watcher(&cancel, |_, _| ()).await.unwrap().is_none() {
                 tokio::task::yield_now().await;
             }
         };

@@ -1,82 +1,86 @@
-//! Changes of one root that wait until they pause.
+//! Changes of one root that wait for a pause.
 
 use std::{
     collections::BTreeSet,
     time::{Duration, Instant},
 };
 
-/// Changes have paused when none came for so long; saving a file makes several within a few
+/// Time without changes that counts as a pause; saving a file causes several changes within
 /// milliseconds.
 const PAUSE: Duration = Duration::from_millis(150);
-/// Changes that do not pause are taken up after so long.
+/// Maximum delay of changes that do not pause.
 const MAX_DELAY: Duration = Duration::from_millis(600);
-/// With more paths than this, comparing the whole root costs less than looking at each.
+/// Maximum number of paths to check one by one; beyond it, comparing the whole root is cheaper.
 const MAX_PATHS: usize = 200;
 
-/// What is to be checked.
+/// Changes to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
-    /// Paths below the root, with everything below them.
+pub(super) enum ChangeSet {
+    /// Paths below the root, including everything below them.
     Paths(BTreeSet<String>),
     Everything,
 }
 
-/// Changes that wait.
+/// Waiting changes.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
-    what: Option<What>,
-    /// When the first of them came.
+pub(super) struct PendingChanges {
+    what: Option<ChangeSet>,
+    /// Time of the first waiting change.
     first: Option<Instant>,
     due: Option<Instant>,
 }
 
-impl Pending {
-    /// Notes a change of a path below the root.
-    pub(super) fn note(&mut self, path: String, now: Instant) {
-        match self.what.get_or_insert_with(|| What::Paths(BTreeSet::new())) {
-            What::Everything => {}
-            What::Paths(paths) => {
+impl PendingChanges {
+    /// Adds a change of a path below the root.
+    pub(super) fn add_path(&mut self, path: String, now: Instant) {
+        match self.what.get_or_insert_with(|| ChangeSet::Paths(BTreeSet::new())) {
+            ChangeSet::Everything => {}
+            ChangeSet::Paths(paths) => {
                 paths.insert(path);
                 if paths.len() > MAX_PATHS {
-                    self.what = Some(What::Everything);
+                    self.what = Some(ChangeSet::Everything);
                 }
             }
         }
-        self.wait(now);
+        self.schedule_check(now);
     }
 
-    /// Notes changes that nothing more is known of.
+    /// Marks the whole root as changed.
     pub(super) fn note_all(&mut self, now: Instant) {
-        self.what = Some(What::Everything);
-        self.wait(now);
+        self.what = Some(ChangeSet::Everything);
+        self.schedule_check(now);
     }
 
-    /// When to check the changes, if there are any.
-    pub(super) fn due(&self) -> Option<Instant> {
+    /// Returns the time of the next check, if changes wait.
+    pub(super) fn due_at(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Waits longer.
-    pub(super) fn postpone(&mut self, until: Instant) {
+    /// Postpones the check.
+    pub(super) fn postpone_until(&mut self, until: Instant) {
         self.due = self.due.map(|_| until);
     }
 
-    /// Takes all changes; without any, an empty set of paths.
-    pub(super) fn take(&mut self) -> What {
+    /// Removes and returns all changes; without changes, an empty set of paths.
+    pub(super) fn take_changes(&mut self) -> ChangeSet {
         (self.first, self.due) = (None, None);
-        self.what.take().unwrap_or_else(|| What::Paths(BTreeSet::new()))
+        self.what.take().unwrap_or_else(|| ChangeSet::Paths(BTreeSet::new()))
     }
 
-    /// Puts changes back that could not be checked.
-    pub(super) fn put_back(&mut self, what: What, until: Instant) {
+    /// Puts back changes that could not be checked.
+    pub(super) fn put_back(&mut self, what: ChangeSet, until: Instant) {
         match what {
-            What::Everything => self.note_all(until),
-            What::Paths(paths) => paths.into_iter().for_each(|path| self.note(path, until)),
+            ChangeSet::Everything => self.note_all(until),
+            ChangeSet::Paths(paths) => {
+                for path in paths {
+                    self.add_path(path, until);
+                }
+            }
         }
-        self.postpone(until);
+        self.postpone_until(until);
     }
 
-    fn wait(&mut self, now: Instant) {
+    fn schedule_check(&mut self, now: Instant) {
         let first = *self.first.get_or_insert(now);
         self.due = Some((now + PAUSE).min(first + MAX_DELAY));
     }
@@ -86,39 +90,39 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn paths(paths: &[&str]) -> What {
-        What::Paths(paths.iter().map(|path| (*path).to_owned()).collect())
+    fn paths(paths: &[&str]) -> ChangeSet {
+        ChangeSet::Paths(paths.iter().map(|path| (*path).to_owned()).collect())
     }
 
     #[test]
     fn changes_wait_for_a_pause_but_not_for_ever() {
-        let (start, mut pending) = (Instant::now(), Pending::default());
-        assert_eq!(pending.due(), None);
-        pending.note("a".to_owned(), start);
-        assert_eq!(pending.due(), Some(start + PAUSE));
+        let (start, mut pending) = (Instant::now(), PendingChanges::default());
+        assert_eq!(pending.due_at(), None);
+        pending.add_path("a".to_owned(), start);
+        assert_eq!(pending.due_at(), Some(start + PAUSE));
         for step in 1..20 {
-            pending.note("b".to_owned(), start + PAUSE / 2 * step);
+            pending.add_path("b".to_owned(), start + PAUSE / 2 * step);
         }
-        assert_eq!(pending.due(), Some(start + MAX_DELAY));
-        assert_eq!(pending.take(), paths(&["a", "b"]));
-        assert_eq!((pending.due(), pending.take()), (None, paths(&[])));
+        assert_eq!(pending.due_at(), Some(start + MAX_DELAY));
+        assert_eq!(pending.take_changes(), paths(&["a", "b"]));
+        assert_eq!((pending.due_at(), pending.take_changes()), (None, paths(&[])));
     }
 
     #[test]
     fn many_changes_are_all() {
-        let (now, mut pending) = (Instant::now(), Pending::default());
+        let (now, mut pending) = (Instant::now(), PendingChanges::default());
         for number in 0..=MAX_PATHS {
-            pending.note(number.to_string(), now);
+            pending.add_path(number.to_string(), now);
         }
-        assert_eq!(pending.take(), What::Everything);
+        assert_eq!(pending.take_changes(), ChangeSet::Everything);
     }
 
     #[test]
     fn what_is_put_back_joins_what_came_meanwhile() {
-        let (now, mut pending) = (Instant::now(), Pending::default());
-        pending.note("new".to_owned(), now);
+        let (now, mut pending) = (Instant::now(), PendingChanges::default());
+        pending.add_path("new".to_owned(), now);
         pending.put_back(paths(&["old"]), now + MAX_DELAY);
-        assert_eq!(pending.due(), Some(now + MAX_DELAY));
-        assert_eq!(pending.take(), paths(&["new", "old"]));
+        assert_eq!(pending.due_at(), Some(now + MAX_DELAY));
+        assert_eq!(pending.take_changes(), paths(&["new", "old"]));
     }
 }

@@ -1,9 +1,12 @@
 //! Languages of the Erlang machine.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    layout::{END_WORDS, LONG_STRINGS, Layout, Style, container, definition, itself, whole},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    layout::{
+        DefinitionStyle, END_WORDS, LONG_STRINGS, LayoutRules, container_keyword,
+        definition_keyword, line_named_container, self_named_definition,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&ELIXIR, &ERLANG];
@@ -12,27 +15,27 @@ pub static ELIXIR: Language = Language {
     name: "elixir",
     extensions: &["ex", "exs", "heex", "eex"],
     asked_extensions: &["ex", "exs"],
-    comments: Comments::HASH,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Layout(&LayoutRules {
         attributes: &["@doc", "@spec", "@impl", "@typedoc", "@deprecated", "@tag", "@since"],
         spans: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         continues: END_WORDS,
         words: &[
-            container("defmodule"),
-            container("defprotocol"),
-            whole("defimpl").extending(),
-            definition("def"),
-            definition("defp"),
-            definition("defmacro"),
-            definition("defmacrop"),
-            definition("defguard"),
-            definition("defdelegate"),
-            itself("defstruct"),
-            itself("defexception"),
-            container("describe"),
-            definition("test"),
+            container_keyword("defmodule"),
+            container_keyword("defprotocol"),
+            line_named_container("defimpl").extends(),
+            definition_keyword("def"),
+            definition_keyword("defp"),
+            definition_keyword("defmacro"),
+            definition_keyword("defmacrop"),
+            definition_keyword("defguard"),
+            definition_keyword("defdelegate"),
+            self_named_definition("defstruct"),
+            self_named_definition("defexception"),
+            container_keyword("describe"),
+            definition_keyword("test"),
         ],
-        ..Layout::PLAIN
+        ..LayoutRules::PLAIN
     }),
     ..Language::PLAIN
 };
@@ -40,13 +43,13 @@ pub static ELIXIR: Language = Language {
 pub static ERLANG: Language = Language {
     name: "erlang",
     extensions: &["erl", "hrl"],
-    comments: Comments { line: &["%"], block: &[] },
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax { line: &["%"], block: &[] },
+    reader: StructureReader::Layout(&LayoutRules {
         attributes: &["-spec", "-doc"],
         spans: LONG_STRINGS,
         continues: &["end", "after", "catch", "of"],
-        shows: Style::Equations,
-        ..Layout::PLAIN
+        shows: DefinitionStyle::Equations,
+        ..LayoutRules::PLAIN
     }),
     ..Language::PLAIN
 };

@@ -1,27 +1,27 @@
 //! Languages that say how something is built.
 
 use crate::{
-    Kind, Language, Reader,
-    comment::Comments,
-    language::Headings,
-    layout::{Layout, Style, definition},
+    Language, LanguageKind, StructureReader,
+    comment::CommentSyntax,
+    language::HeadingStyle,
+    layout::{DefinitionStyle, LayoutRules, definition_keyword},
 };
 
 pub(super) const ALL: &[&Language] = &[&CMAKE, &DOCKERFILE, &JUST, &MAKEFILE, &MESON, &NIX];
 
-static TARGETS: Layout = Layout {
+static TARGETS: LayoutRules = LayoutRules {
     attributes: &[".PHONY"],
     continues: &["else", "endif"],
-    words: &[definition("define")],
-    shows: Style::Targets,
-    ..Layout::PLAIN
+    words: &[definition_keyword("define")],
+    shows: DefinitionStyle::Targets,
+    ..LayoutRules::PLAIN
 };
 
 pub static CMAKE: Language = Language {
     name: "cmake",
     extensions: &["cmake"],
     file_names: &["CMakeLists.txt"],
-    comments: Comments::HASH,
+    comments: CommentSyntax::HASH,
     ..Language::PLAIN
 };
 
@@ -30,17 +30,17 @@ pub static DOCKERFILE: Language = Language {
     extensions: &["dockerfile"],
     file_names: &["Dockerfile", "Containerfile"],
     file_name_starts: &["Dockerfile.", "Containerfile."],
-    kind: Kind::Script,
-    comments: Comments::HASH,
-    reader: Reader::Headings(Headings::Stages),
+    kind: LanguageKind::Script,
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Headings(HeadingStyle::Stages),
     ..Language::PLAIN
 };
 
 pub static JUST: Language = Language {
     name: "just",
     file_names: &["justfile", "Justfile"],
-    comments: Comments::HASH,
-    reader: Reader::Layout(&TARGETS),
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Layout(&TARGETS),
     ..Language::PLAIN
 };
 
@@ -48,18 +48,22 @@ pub static MAKEFILE: Language = Language {
     name: "makefile",
     extensions: &["mk", "mak"],
     file_names: &["Makefile", "makefile", "GNUmakefile"],
-    kind: Kind::Script,
-    comments: Comments::HASH,
-    reader: Reader::Layout(&TARGETS),
+    kind: LanguageKind::Script,
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Layout(&TARGETS),
     ..Language::PLAIN
 };
 
-pub static MESON: Language =
-    Language { name: "meson", extensions: &["meson"], comments: Comments::HASH, ..Language::PLAIN };
+pub static MESON: Language = Language {
+    name: "meson",
+    extensions: &["meson"],
+    comments: CommentSyntax::HASH,
+    ..Language::PLAIN
+};
 
 pub static NIX: Language = Language {
     name: "nix",
     extensions: &["nix"],
-    comments: Comments { line: &["#"], block: &[("/*", "*/")] },
+    comments: CommentSyntax { line: &["#"], block: &[("/*", "*/")] },
     ..Language::PLAIN
 };

@@ -1,18 +1,19 @@
 //! C and the languages that contain it.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
+    Language, StructureReader,
+    comment::CommentSyntax,
     grammar::{
-        Bodies, Construct, Defines, Grammar, Lexis, Name, Parser, Rule, container, definition,
-        lead, rule, scope, transparent, value, wrapper,
+        BodySyntax, ConstructKind, DefinitionCondition, GrammarRules, LexicalSyntax, NameSource,
+        NodeRule, ParserId, container_node, definition_node, lead_node, node_rule, scope_node,
+        transparent_node, value_node, wrapper_node,
     },
 };
 
 pub(super) const ALL: &[&Language] = &[&C, &CPP, &CUDA, &OBJECTIVE_C];
 
-const BODIES: Bodies = Bodies::Braces {
-    lexis: Lexis::C,
+const BODIES: BodySyntax = BodySyntax::Braces {
+    lexis: LexicalSyntax::C,
     // What is tried may be opened for what catches.
     containers: &["class", "enum", "extern", "namespace", "struct", "try", "union"],
 };
@@ -21,25 +22,26 @@ pub static C: Language = Language {
     name: "c",
     extensions: &["c", "h"],
     asked_extensions: &["c", "h"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::C,
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::C,
         separator: "::",
         rules: &[
-            lead("comment"),
-            rule("function_definition", Construct::Definition, Name::Declarator),
-            container("struct_specifier").defining(Defines::WithBody),
-            container("union_specifier").defining(Defines::WithBody),
-            container("enum_specifier").defining(Defines::WithBody),
-            rule("type_definition", Construct::Definition, Name::Declarator),
-            rule("declaration", Construct::Value, Name::Declarator).defining(Defines::Variables),
-            value("preproc_def"),
-            value("preproc_function_def"),
-            transparent("linkage_specification"),
-            transparent("preproc_ifdef"),
-            transparent("preproc_if"),
-            transparent("preproc_else"),
-            transparent("preproc_elif"),
+            lead_node("comment"),
+            node_rule("function_definition", ConstructKind::Definition, NameSource::Declarator),
+            container_node("struct_specifier").with_condition(DefinitionCondition::WithBody),
+            container_node("union_specifier").with_condition(DefinitionCondition::WithBody),
+            container_node("enum_specifier").with_condition(DefinitionCondition::WithBody),
+            node_rule("type_definition", ConstructKind::Definition, NameSource::Declarator),
+            node_rule("declaration", ConstructKind::Value, NameSource::Declarator)
+                .with_condition(DefinitionCondition::Variables),
+            value_node("preproc_def"),
+            value_node("preproc_function_def"),
+            transparent_node("linkage_specification"),
+            transparent_node("preproc_ifdef"),
+            transparent_node("preproc_if"),
+            transparent_node("preproc_else"),
+            transparent_node("preproc_elif"),
         ],
         unread: &[],
         heritage: &[],
@@ -49,8 +51,8 @@ pub static C: Language = Language {
     ..Language::PLAIN
 };
 
-static CPP_GRAMMAR: Grammar = Grammar {
-    parser: Parser::Cpp,
+static CPP_GRAMMAR: GrammarRules = GrammarRules {
+    parser: ParserId::Cpp,
     separator: "::",
     rules: CPP_RULES,
     unread: &[],
@@ -58,36 +60,37 @@ static CPP_GRAMMAR: Grammar = Grammar {
     bodies: Some(BODIES),
 };
 
-const CPP_RULES: &[Rule] = &[
-    lead("comment"),
-    lead("access_specifier"),
-    lead("attribute_declaration"),
-    rule("function_definition", Construct::Definition, Name::Declarator),
-    container("class_specifier").defining(Defines::WithBody),
-    container("struct_specifier").defining(Defines::WithBody),
-    container("union_specifier").defining(Defines::WithBody),
-    container("enum_specifier").defining(Defines::WithBody),
-    definition("concept_definition"),
-    rule("type_definition", Construct::Definition, Name::Declarator),
-    value("alias_declaration"),
-    rule("declaration", Construct::Value, Name::Declarator).defining(Defines::Variables),
-    value("preproc_def"),
-    value("preproc_function_def"),
-    wrapper("template_declaration"),
-    scope("namespace_definition"),
-    transparent("linkage_specification"),
-    transparent("preproc_ifdef"),
-    transparent("preproc_if"),
-    transparent("preproc_else"),
-    transparent("preproc_elif"),
+const CPP_RULES: &[NodeRule] = &[
+    lead_node("comment"),
+    lead_node("access_specifier"),
+    lead_node("attribute_declaration"),
+    node_rule("function_definition", ConstructKind::Definition, NameSource::Declarator),
+    container_node("class_specifier").with_condition(DefinitionCondition::WithBody),
+    container_node("struct_specifier").with_condition(DefinitionCondition::WithBody),
+    container_node("union_specifier").with_condition(DefinitionCondition::WithBody),
+    container_node("enum_specifier").with_condition(DefinitionCondition::WithBody),
+    definition_node("concept_definition"),
+    node_rule("type_definition", ConstructKind::Definition, NameSource::Declarator),
+    value_node("alias_declaration"),
+    node_rule("declaration", ConstructKind::Value, NameSource::Declarator)
+        .with_condition(DefinitionCondition::Variables),
+    value_node("preproc_def"),
+    value_node("preproc_function_def"),
+    wrapper_node("template_declaration"),
+    scope_node("namespace_definition"),
+    transparent_node("linkage_specification"),
+    transparent_node("preproc_ifdef"),
+    transparent_node("preproc_if"),
+    transparent_node("preproc_else"),
+    transparent_node("preproc_elif"),
 ];
 
 pub static CPP: Language = Language {
     name: "cpp",
     extensions: &["cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "h++", "ipp", "tpp", "inl"],
     asked_extensions: &["cc", "cpp", "hpp"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&CPP_GRAMMAR),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&CPP_GRAMMAR),
     generated: &[".pb.cc"],
     ..Language::PLAIN
 };
@@ -95,15 +98,15 @@ pub static CPP: Language = Language {
 pub static CUDA: Language = Language {
     name: "cuda",
     extensions: &["cu", "cuh"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&CPP_GRAMMAR),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&CPP_GRAMMAR),
     ..Language::PLAIN
 };
 
 pub static OBJECTIVE_C: Language = Language {
     name: "objective-c",
     extensions: &["m", "mm"],
-    comments: Comments::SLASHES,
+    comments: CommentSyntax::SLASHES,
     generated: &[".pbobjc.h", ".pbobjc.m"],
     ..Language::PLAIN
 };

@@ -1,9 +1,12 @@
 //! Dart.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    layout::{BRACE_WORDS, Layout, Style, container, definition, value},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    layout::{
+        BRACE_WORDS, DefinitionStyle, LayoutRules, container_keyword, definition_keyword,
+        value_keyword,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&DART];
@@ -11,8 +14,8 @@ pub(super) const ALL: &[&Language] = &[&DART];
 pub static DART: Language = Language {
     name: "dart",
     extensions: &["dart"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&LayoutRules {
         attributes: &["@"],
         spans: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         continues: BRACE_WORDS,
@@ -29,17 +32,17 @@ pub static DART: Language = Language {
             "interface",
         ],
         words: &[
-            container("class"),
-            container("mixin"),
-            container("enum"),
-            container("extension"),
-            value("typedef"),
-            definition("get"),
-            definition("set"),
-            definition("factory"),
+            container_keyword("class"),
+            container_keyword("mixin"),
+            container_keyword("enum"),
+            container_keyword("extension"),
+            value_keyword("typedef"),
+            definition_keyword("get"),
+            definition_keyword("set"),
+            definition_keyword("factory"),
         ],
-        shows: Style::Calls,
-        ..Layout::PLAIN
+        shows: DefinitionStyle::Calls,
+        ..LayoutRules::PLAIN
     }),
     generated: &[".freezed.dart", ".g.dart"],
     ..Language::PLAIN

@@ -1,31 +1,31 @@
 //! Data and settings.
 
 use crate::{
-    Kind, Language, Reader,
-    comment::Comments,
-    language::Headings,
-    layout::{Layout, Style},
+    Language, LanguageKind, StructureReader,
+    comment::CommentSyntax,
+    language::HeadingStyle,
+    layout::{DefinitionStyle, LayoutRules},
 };
 
 use super::pages::MARKUP;
 
 pub(super) const ALL: &[&Language] = &[&DIFF, &INI, &JSON, &NOTEBOOK, &TOML, &XML, &YAML];
 
-static KEYS: Layout = Layout { shows: Style::Keys, ..Layout::PLAIN };
+static KEYS: LayoutRules = LayoutRules { shows: DefinitionStyle::Keys, ..LayoutRules::PLAIN };
 
 pub static DIFF: Language = Language {
     name: "diff",
     extensions: &["diff", "patch"],
-    reader: Reader::Lines,
+    reader: StructureReader::Lines,
     ..Language::PLAIN
 };
 
 pub static INI: Language = Language {
     name: "ini",
     extensions: &["ini", "cfg", "conf", "properties", "editorconfig"],
-    kind: Kind::Settings,
-    comments: Comments { line: &["#", ";", "!"], block: &[] },
-    reader: Reader::Headings(Headings::Tables),
+    kind: LanguageKind::Settings,
+    comments: CommentSyntax { line: &["#", ";", "!"], block: &[] },
+    reader: StructureReader::Headings(HeadingStyle::Tables),
     ..Language::PLAIN
 };
 
@@ -33,7 +33,7 @@ pub static NOTEBOOK: Language = Language {
     name: "notebook",
     extensions: &["ipynb"],
     asked_extensions: &["ipynb"],
-    reader: Reader::Notebook,
+    reader: StructureReader::Notebook,
     ..Language::PLAIN
 };
 
@@ -41,9 +41,9 @@ pub static JSON: Language = Language {
     name: "json",
     extensions: &["json", "jsonc", "json5", "jsonl", "ndjson", "webmanifest"],
     asked_extensions: &["json"],
-    kind: Kind::Data,
-    comments: Comments { line: &["//"], block: &[] },
-    reader: Reader::Layout(&KEYS),
+    kind: LanguageKind::Data,
+    comments: CommentSyntax { line: &["//"], block: &[] },
+    reader: StructureReader::Layout(&KEYS),
     ..Language::PLAIN
 };
 
@@ -51,18 +51,18 @@ pub static TOML: Language = Language {
     name: "toml",
     extensions: &["toml"],
     asked_extensions: &["toml"],
-    kind: Kind::Settings,
-    comments: Comments::HASH,
-    reader: Reader::Headings(Headings::Tables),
+    kind: LanguageKind::Settings,
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Headings(HeadingStyle::Tables),
     ..Language::PLAIN
 };
 
 pub static XML: Language = Language {
     name: "xml",
     extensions: &["xml", "xsd", "xsl", "xslt", "csproj", "vbproj", "fsproj", "props", "targets"],
-    kind: Kind::Data,
-    comments: Comments { line: &[], block: &[("<!--", "-->")] },
-    reader: Reader::Layout(&MARKUP),
+    kind: LanguageKind::Data,
+    comments: CommentSyntax { line: &[], block: &[("<!--", "-->")] },
+    reader: StructureReader::Layout(&MARKUP),
     ..Language::PLAIN
 };
 
@@ -70,8 +70,8 @@ pub static YAML: Language = Language {
     name: "yaml",
     extensions: &["yaml", "yml"],
     asked_extensions: &["yaml", "yml"],
-    kind: Kind::Data,
-    comments: Comments::HASH,
-    reader: Reader::Layout(&KEYS),
+    kind: LanguageKind::Data,
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Layout(&KEYS),
     ..Language::PLAIN
 };

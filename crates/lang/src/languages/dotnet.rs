@@ -1,9 +1,12 @@
 //! Languages of .NET.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    grammar::{Bodies, Grammar, Lexis, Parser, container, definition, lead, scope, transparent},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    grammar::{
+        BodySyntax, GrammarRules, LexicalSyntax, ParserId, container_node, definition_node,
+        lead_node, scope_node, transparent_node,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&CSHARP, &FSHARP, &VISUAL_BASIC];
@@ -12,30 +15,30 @@ pub static CSHARP: Language = Language {
     name: "csharp",
     extensions: &["cs", "csx"],
     asked_extensions: &["cs"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Csharp,
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Csharp,
         separator: ".",
         rules: &[
-            lead("comment"),
-            container("class_declaration"),
-            container("struct_declaration"),
-            container("record_declaration"),
-            container("interface_declaration"),
-            container("enum_declaration"),
-            definition("delegate_declaration"),
-            definition("method_declaration"),
-            definition("constructor_declaration"),
-            definition("destructor_declaration"),
-            definition("local_function_statement"),
-            definition("property_declaration"),
-            scope("namespace_declaration"),
-            transparent("preproc_if"),
+            lead_node("comment"),
+            container_node("class_declaration"),
+            container_node("struct_declaration"),
+            container_node("record_declaration"),
+            container_node("interface_declaration"),
+            container_node("enum_declaration"),
+            definition_node("delegate_declaration"),
+            definition_node("method_declaration"),
+            definition_node("constructor_declaration"),
+            definition_node("destructor_declaration"),
+            definition_node("local_function_statement"),
+            definition_node("property_declaration"),
+            scope_node("namespace_declaration"),
+            transparent_node("preproc_if"),
         ],
         unread: &[],
         heritage: &["base_list"],
-        bodies: Some(Bodies::Braces {
-            lexis: Lexis::Csharp,
+        bodies: Some(BodySyntax::Braces {
+            lexis: LexicalSyntax::Csharp,
             containers: &["class", "enum", "interface", "namespace", "record", "struct", "try"],
         }),
     }),
@@ -47,13 +50,13 @@ pub static CSHARP: Language = Language {
 pub static FSHARP: Language = Language {
     name: "fsharp",
     extensions: &["fs", "fsi", "fsx"],
-    comments: Comments { line: &["//"], block: &[("(*", "*)")] },
+    comments: CommentSyntax { line: &["//"], block: &[("(*", "*)")] },
     ..Language::PLAIN
 };
 
 pub static VISUAL_BASIC: Language = Language {
     name: "visual-basic",
     extensions: &["vb", "bas"],
-    comments: Comments { line: &["'"], block: &[] },
+    comments: CommentSyntax { line: &["'"], block: &[] },
     ..Language::PLAIN
 };

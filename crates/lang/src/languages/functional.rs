@@ -1,35 +1,37 @@
 //! Haskell, ML and their descendants.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    layout::{Layout, Style, container, label, whole},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    layout::{
+        DefinitionStyle, LayoutRules, container_keyword, label_keyword, line_named_container,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&ELM, &HASKELL, &OCAML, &PURESCRIPT];
 
-static EQUATIONS: Layout = Layout {
+static EQUATIONS: LayoutRules = LayoutRules {
     attributes: &["#if", "#else", "#endif"],
     continues: &["then", "else"],
     words: &[
-        label("module"),
-        container("data"),
-        container("newtype"),
-        container("type"),
-        whole("class"),
-        whole("instance").extending(),
-        whole("deriving").extending(),
+        label_keyword("module"),
+        container_keyword("data"),
+        container_keyword("newtype"),
+        container_keyword("type"),
+        line_named_container("class"),
+        line_named_container("instance").extends(),
+        line_named_container("deriving").extends(),
     ],
-    shows: Style::Equations,
-    ..Layout::PLAIN
+    shows: DefinitionStyle::Equations,
+    ..LayoutRules::PLAIN
 };
 
-const COMMENTS: Comments = Comments { line: &["--"], block: &[("{-", "-}")] };
+const COMMENTS: CommentSyntax = CommentSyntax { line: &["--"], block: &[("{-", "-}")] };
 pub static ELM: Language = Language {
     name: "elm",
     extensions: &["elm"],
     comments: COMMENTS,
-    reader: Reader::Layout(&EQUATIONS),
+    reader: StructureReader::Layout(&EQUATIONS),
     ..Language::PLAIN
 };
 
@@ -38,7 +40,7 @@ pub static HASKELL: Language = Language {
     extensions: &["hs", "lhs", "hsc"],
     asked_extensions: &["hs"],
     comments: COMMENTS,
-    reader: Reader::Layout(&EQUATIONS),
+    reader: StructureReader::Layout(&EQUATIONS),
     test_paths: &["spec.hs"],
     ..Language::PLAIN
 };
@@ -46,7 +48,7 @@ pub static HASKELL: Language = Language {
 pub static OCAML: Language = Language {
     name: "ocaml",
     extensions: &["ml", "mli", "mll", "mly"],
-    comments: Comments { line: &[], block: &[("(*", "*)")] },
+    comments: CommentSyntax { line: &[], block: &[("(*", "*)")] },
     ..Language::PLAIN
 };
 
@@ -54,6 +56,6 @@ pub static PURESCRIPT: Language = Language {
     name: "purescript",
     extensions: &["purs"],
     comments: COMMENTS,
-    reader: Reader::Layout(&EQUATIONS),
+    reader: StructureReader::Layout(&EQUATIONS),
     ..Language::PLAIN
 };

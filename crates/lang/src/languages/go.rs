@@ -1,11 +1,11 @@
 //! Go and its modules.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
+    Language, StructureReader,
+    comment::CommentSyntax,
     grammar::{
-        Bodies, Construct, Grammar, Lexis, Name, Parser, container, definition, lead, rule, value,
-        wrapper,
+        BodySyntax, ConstructKind, GrammarRules, LexicalSyntax, NameSource, ParserId,
+        container_node, definition_node, lead_node, node_rule, value_node, wrapper_node,
     },
 };
 
@@ -15,26 +15,26 @@ pub static GO: Language = Language {
     name: "go",
     extensions: &["go"],
     asked_extensions: &["go"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Go,
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Go,
         separator: ".",
         rules: &[
-            lead("comment"),
-            definition("function_declaration"),
-            rule("method_declaration", Construct::Definition, Name::Receiver),
-            container("type_spec"),
-            definition("type_alias"),
-            wrapper("type_declaration"),
-            value("const_spec"),
-            value("var_spec"),
-            wrapper("const_declaration"),
-            wrapper("var_declaration"),
+            lead_node("comment"),
+            definition_node("function_declaration"),
+            node_rule("method_declaration", ConstructKind::Definition, NameSource::Receiver),
+            container_node("type_spec"),
+            definition_node("type_alias"),
+            wrapper_node("type_declaration"),
+            value_node("const_spec"),
+            value_node("var_spec"),
+            wrapper_node("const_declaration"),
+            wrapper_node("var_declaration"),
         ],
         unread: &[],
         heritage: &[],
-        bodies: Some(Bodies::Braces {
-            lexis: Lexis::Go,
+        bodies: Some(BodySyntax::Braces {
+            lexis: LexicalSyntax::Go,
             containers: &["interface", "struct", "type"],
         }),
     }),
@@ -45,6 +45,6 @@ pub static GO: Language = Language {
 pub static GO_MODULE: Language = Language {
     name: "go-module",
     file_names: &["go.mod", "go.work"],
-    comments: Comments { line: &["//"], block: &[] },
+    comments: CommentSyntax { line: &["//"], block: &[] },
     ..Language::PLAIN
 };

@@ -1,19 +1,19 @@
 //! Languages that describe circuits.
 
-use crate::{Language, comment::Comments};
+use crate::{Language, comment::CommentSyntax};
 
 pub(super) const ALL: &[&Language] = &[&VERILOG, &VHDL];
 
 pub static VERILOG: Language = Language {
     name: "verilog",
     extensions: &["v", "vh", "sv", "svh"],
-    comments: Comments::SLASHES,
+    comments: CommentSyntax::SLASHES,
     ..Language::PLAIN
 };
 
 pub static VHDL: Language = Language {
     name: "vhdl",
     extensions: &["vhd", "vhdl"],
-    comments: Comments { line: &["--"], block: &[("/*", "*/")] },
+    comments: CommentSyntax { line: &["--"], block: &[("/*", "*/")] },
     ..Language::PLAIN
 };

@@ -1,37 +1,41 @@
 //! Languages that describe machines and services.
 
 use crate::{
-    Kind, Language, Reader,
-    comment::Comments,
-    layout::{Layout, block, container},
+    Language, LanguageKind, StructureReader,
+    comment::CommentSyntax,
+    layout::{LayoutRules, container_keyword, self_named_container},
 };
 
 pub(super) const ALL: &[&Language] = &[&PUPPET, &TERRAFORM];
 
-pub static PUPPET: Language =
-    Language { name: "puppet", extensions: &["epp"], comments: Comments::HASH, ..Language::PLAIN };
+pub static PUPPET: Language = Language {
+    name: "puppet",
+    extensions: &["epp"],
+    comments: CommentSyntax::HASH,
+    ..Language::PLAIN
+};
 
 pub static TERRAFORM: Language = Language {
     name: "terraform",
     extensions: &["tf", "hcl"],
-    kind: Kind::Settings,
-    comments: Comments { line: &["#", "//"], block: &[("/*", "*/")] },
-    reader: Reader::Layout(&Layout {
+    kind: LanguageKind::Settings,
+    comments: CommentSyntax { line: &["#", "//"], block: &[("/*", "*/")] },
+    reader: StructureReader::Layout(&LayoutRules {
         words: &[
-            container("resource"),
-            container("data"),
-            container("module"),
-            container("variable"),
-            container("output"),
-            container("provider"),
-            block("locals"),
-            block("terraform"),
-            container("job"),
-            container("group"),
-            container("source"),
-            container("target"),
+            container_keyword("resource"),
+            container_keyword("data"),
+            container_keyword("module"),
+            container_keyword("variable"),
+            container_keyword("output"),
+            container_keyword("provider"),
+            self_named_container("locals"),
+            self_named_container("terraform"),
+            container_keyword("job"),
+            container_keyword("group"),
+            container_keyword("source"),
+            container_keyword("target"),
         ],
-        ..Layout::PLAIN
+        ..LayoutRules::PLAIN
     }),
     ..Language::PLAIN
 };

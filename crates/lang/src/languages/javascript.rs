@@ -1,23 +1,24 @@
 //! JavaScript and TypeScript.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
+    Language, StructureReader,
+    comment::CommentSyntax,
     grammar::{
-        Bodies, Construct, Grammar, Lexis, Name, Parser, Rule, container, definition, lead, rule,
-        scope, value, wrapper,
+        BodySyntax, ConstructKind, GrammarRules, LexicalSyntax, NameSource, NodeRule, ParserId,
+        container_node, definition_node, lead_node, node_rule, scope_node, value_node,
+        wrapper_node,
     },
 };
 
 pub(super) const ALL: &[&Language] = &[&JAVASCRIPT, &TSX, &TYPESCRIPT];
 
-const BODIES: Bodies = Bodies::Braces {
-    lexis: Lexis::Script,
+const BODIES: BodySyntax = BodySyntax::Braces {
+    lexis: LexicalSyntax::Script,
     containers: &["class", "enum", "global", "interface", "module", "namespace", "try"],
 };
 
 /// A variable, field or property is a definition when it holds one of these.
-const VALUE: Name = Name::Function(&[
+const VALUE: NameSource = NameSource::Function(&[
     "arrow_function",
     "function_expression",
     "function",
@@ -25,39 +26,39 @@ const VALUE: Name = Name::Function(&[
     "class",
 ]);
 
-const RULES: &[Rule] = &[
-    lead("comment"),
-    lead("decorator"),
-    definition("function_declaration"),
-    definition("generator_function_declaration"),
-    container("class_declaration"),
-    container("abstract_class_declaration"),
-    container("interface_declaration"),
-    container("enum_declaration"),
-    definition("method_definition"),
-    value("method_signature"),
-    value("abstract_method_signature"),
-    value("function_signature"),
-    value("type_alias_declaration"),
-    rule("variable_declarator", Construct::Definition, VALUE),
-    rule("public_field_definition", Construct::Definition, VALUE),
-    rule("field_definition", Construct::Definition, VALUE),
-    rule("pair", Construct::Definition, VALUE),
-    rule("assignment_expression", Construct::Definition, VALUE),
-    wrapper("lexical_declaration"),
-    wrapper("variable_declaration"),
-    wrapper("export_statement"),
-    wrapper("ambient_declaration"),
-    wrapper("expression_statement"),
-    scope("internal_module"),
-    scope("module"),
+const RULES: &[NodeRule] = &[
+    lead_node("comment"),
+    lead_node("decorator"),
+    definition_node("function_declaration"),
+    definition_node("generator_function_declaration"),
+    container_node("class_declaration"),
+    container_node("abstract_class_declaration"),
+    container_node("interface_declaration"),
+    container_node("enum_declaration"),
+    definition_node("method_definition"),
+    value_node("method_signature"),
+    value_node("abstract_method_signature"),
+    value_node("function_signature"),
+    value_node("type_alias_declaration"),
+    node_rule("variable_declarator", ConstructKind::Definition, VALUE),
+    node_rule("public_field_definition", ConstructKind::Definition, VALUE),
+    node_rule("field_definition", ConstructKind::Definition, VALUE),
+    node_rule("pair", ConstructKind::Definition, VALUE),
+    node_rule("assignment_expression", ConstructKind::Definition, VALUE),
+    wrapper_node("lexical_declaration"),
+    wrapper_node("variable_declaration"),
+    wrapper_node("export_statement"),
+    wrapper_node("ambient_declaration"),
+    wrapper_node("expression_statement"),
+    scope_node("internal_module"),
+    scope_node("module"),
 ];
 
 const HERITAGE: &[&str] =
     &["class_heritage", "extends_clause", "implements_clause", "extends_type_clause"];
 
-const fn grammar(parser: Parser) -> Grammar {
-    Grammar {
+const fn build_grammar(parser: ParserId) -> GrammarRules {
+    GrammarRules {
         parser,
         separator: ".",
         rules: RULES,
@@ -71,8 +72,8 @@ pub static JAVASCRIPT: Language = Language {
     extensions: &["js", "jsx", "mjs", "cjs", "es6"],
     asked_extensions: &["js", "jsx", "mjs"],
     shebangs: &["node", "nodejs", "bun"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&grammar(Parser::Javascript)),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&build_grammar(ParserId::Javascript)),
     generated: &[".bundle.js", ".chunk.js", ".generated.js", ".min.js", ".min.mjs", "_pb.js"],
     ..Language::PLAIN
 };
@@ -81,8 +82,8 @@ pub static TSX: Language = Language {
     name: "tsx",
     extensions: &["tsx"],
     asked_extensions: &["tsx"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&grammar(Parser::Tsx)),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&build_grammar(ParserId::Tsx)),
     generated: &[".generated.tsx"],
     ..Language::PLAIN
 };
@@ -92,8 +93,8 @@ pub static TYPESCRIPT: Language = Language {
     extensions: &["ts", "mts", "cts"],
     asked_extensions: &["ts"],
     shebangs: &["ts-node", "tsx", "deno"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&grammar(Parser::Typescript)),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&build_grammar(ParserId::Typescript)),
     generated: &[".generated.ts", "_pb.ts"],
     declarations: &[".d.ts"],
     ..Language::PLAIN

@@ -1,14 +1,15 @@
 //! Languages of the Java machine.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
+    Language, StructureReader,
+    comment::CommentSyntax,
     grammar::{
-        Bodies, Grammar, Lexis, Parser, container as container_node, definition as definition_node,
-        lead, scope,
+        BodySyntax, GrammarRules, LexicalSyntax, ParserId, container_node, definition_node,
+        lead_node, scope_node,
     },
     layout::{
-        BRACE_WORDS, LONG_STRINGS, Layout, Style, block, container, definition, itself, value,
+        BRACE_WORDS, DefinitionStyle, LONG_STRINGS, LayoutRules, container_keyword,
+        definition_keyword, self_named_container, self_named_definition, value_keyword,
     },
 };
 
@@ -18,8 +19,8 @@ pub static GROOVY: Language = Language {
     name: "groovy",
     extensions: &["groovy", "gradle", "gvy"],
     file_names: &["Jenkinsfile"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&LayoutRules {
         attributes: &["@"],
         spans: LONG_STRINGS,
         continues: BRACE_WORDS,
@@ -33,15 +34,15 @@ pub static GROOVY: Language = Language {
             "synchronized",
         ],
         words: &[
-            container("class"),
-            container("interface"),
-            container("trait"),
-            container("enum"),
-            definition("def"),
-            definition("task"),
+            container_keyword("class"),
+            container_keyword("interface"),
+            container_keyword("trait"),
+            container_keyword("enum"),
+            definition_keyword("def"),
+            definition_keyword("task"),
         ],
-        shows: Style::Calls,
-        ..Layout::PLAIN
+        shows: DefinitionStyle::Calls,
+        ..LayoutRules::PLAIN
     }),
     ..Language::PLAIN
 };
@@ -50,13 +51,13 @@ pub static JAVA: Language = Language {
     name: "java",
     extensions: &["java"],
     asked_extensions: &["java"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Java,
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Java,
         separator: ".",
         rules: &[
-            lead("line_comment"),
-            lead("block_comment"),
+            lead_node("line_comment"),
+            lead_node("block_comment"),
             container_node("class_declaration"),
             container_node("interface_declaration"),
             container_node("enum_declaration"),
@@ -65,12 +66,12 @@ pub static JAVA: Language = Language {
             definition_node("method_declaration"),
             definition_node("constructor_declaration"),
             definition_node("compact_constructor_declaration"),
-            scope("module_declaration"),
+            scope_node("module_declaration"),
         ],
         unread: &[],
         heritage: &["superclass", "super_interfaces", "extends_interfaces", "type_list"],
-        bodies: Some(Bodies::Braces {
-            lexis: Lexis::Java,
+        bodies: Some(BodySyntax::Braces {
+            lexis: LexicalSyntax::Java,
             containers: &["class", "enum", "interface", "module", "record", "try"],
         }),
     }),
@@ -83,8 +84,8 @@ pub static KOTLIN: Language = Language {
     name: "kotlin",
     extensions: &["kt", "kts"],
     asked_extensions: &["kt"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&LayoutRules {
         attributes: &["@"],
         spans: LONG_STRINGS,
         continues: BRACE_WORDS,
@@ -116,18 +117,18 @@ pub static KOTLIN: Language = Language {
             "crossinline",
         ],
         words: &[
-            definition("fun"),
-            container("class"),
-            container("interface"),
-            container("object"),
-            block("companion"),
-            itself("constructor"),
-            itself("init"),
-            value("val"),
-            value("var"),
-            value("typealias"),
+            definition_keyword("fun"),
+            container_keyword("class"),
+            container_keyword("interface"),
+            container_keyword("object"),
+            self_named_container("companion"),
+            self_named_definition("constructor"),
+            self_named_definition("init"),
+            value_keyword("val"),
+            value_keyword("var"),
+            value_keyword("typealias"),
         ],
-        ..Layout::PLAIN
+        ..LayoutRules::PLAIN
     }),
     test_paths: &["test.kt"],
     ..Language::PLAIN
@@ -137,8 +138,8 @@ pub static SCALA: Language = Language {
     name: "scala",
     extensions: &["scala", "sc", "sbt"],
     asked_extensions: &["scala"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&LayoutRules {
         attributes: &["@"],
         spans: LONG_STRINGS,
         continues: &["else", "catch", "finally", "end", "yield"],
@@ -159,17 +160,17 @@ pub static SCALA: Language = Language {
             "infix",
         ],
         words: &[
-            definition("def"),
-            container("class"),
-            container("trait"),
-            container("object"),
-            container("enum"),
-            container("given"),
-            value("val"),
-            value("var"),
-            value("type"),
+            definition_keyword("def"),
+            container_keyword("class"),
+            container_keyword("trait"),
+            container_keyword("object"),
+            container_keyword("enum"),
+            container_keyword("given"),
+            value_keyword("val"),
+            value_keyword("var"),
+            value_keyword("type"),
         ],
-        ..Layout::PLAIN
+        ..LayoutRules::PLAIN
     }),
     test_paths: &["spec.scala"],
     ..Language::PLAIN

@@ -1,27 +1,27 @@
 //! Lisps.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    layout::{Layout, Style},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    layout::{DefinitionStyle, LayoutRules},
 };
 
 pub(super) const ALL: &[&Language] = &[&CLOJURE, &LISP, &RACKET, &SCHEME];
 
-const COMMENTS: Comments = Comments { line: &[";"], block: &[] };
+const COMMENTS: CommentSyntax = CommentSyntax { line: &[";"], block: &[] };
 
-static LISTS: Layout = Layout {
+static LISTS: LayoutRules = LayoutRules {
     // A comment, too, but one that is no lead of what follows.
     spans: &[("#|", "|#")],
-    shows: Style::Lists(&["fn", "fun", "module", "struct", "library"]),
-    ..Layout::PLAIN
+    shows: DefinitionStyle::Lists(&["fn", "fun", "module", "struct", "library"]),
+    ..LayoutRules::PLAIN
 };
 
 pub static CLOJURE: Language = Language {
     name: "clojure",
     extensions: &["clj", "cljs", "cljc", "edn"],
     comments: COMMENTS,
-    reader: Reader::Layout(&LISTS),
+    reader: StructureReader::Layout(&LISTS),
     ..Language::PLAIN
 };
 
@@ -29,7 +29,7 @@ pub static LISP: Language = Language {
     name: "lisp",
     extensions: &["lisp", "lsp", "cl", "el"],
     comments: COMMENTS,
-    reader: Reader::Layout(&LISTS),
+    reader: StructureReader::Layout(&LISTS),
     ..Language::PLAIN
 };
 
@@ -37,7 +37,7 @@ pub static RACKET: Language = Language {
     name: "racket",
     extensions: &["rkt"],
     comments: COMMENTS,
-    reader: Reader::Layout(&LISTS),
+    reader: StructureReader::Layout(&LISTS),
     ..Language::PLAIN
 };
 
@@ -45,6 +45,6 @@ pub static SCHEME: Language = Language {
     name: "scheme",
     extensions: &["scm", "ss"],
     comments: COMMENTS,
-    reader: Reader::Layout(&LISTS),
+    reader: StructureReader::Layout(&LISTS),
     ..Language::PLAIN
 };

@@ -1,14 +1,17 @@
 //! Markup, and pages with scripts and styles in it.
 
-use crate::{Kind, Language, Reader, comment::Comments, language::Headings, layout::Layout};
+use crate::{
+    Language, LanguageKind, StructureReader, comment::CommentSyntax, language::HeadingStyle,
+    layout::LayoutRules,
+};
 
 pub(super) const ALL: &[&Language] = &[&ASTRO, &HANDLEBARS, &HTML, &SVELTE, &VUE];
 
-pub(super) static MARKUP: Layout = Layout::PLAIN;
+pub(super) static MARKUP: LayoutRules = LayoutRules::PLAIN;
 
-const COMMENTS: Comments = Comments { line: &[], block: &[("<!--", "-->")] };
+const COMMENTS: CommentSyntax = CommentSyntax { line: &[], block: &[("<!--", "-->")] };
 
-const PAGE: Reader = Reader::Page { headings: None, layout: &MARKUP };
+const PAGE: StructureReader = StructureReader::Page { headings: None, layout: &MARKUP };
 
 pub static ASTRO: Language = Language {
     name: "astro",
@@ -22,7 +25,7 @@ pub static HANDLEBARS: Language = Language {
     name: "handlebars",
     extensions: &["hbs", "handlebars", "mustache"],
     comments: COMMENTS,
-    reader: Reader::Layout(&MARKUP),
+    reader: StructureReader::Layout(&MARKUP),
     ..Language::PLAIN
 };
 
@@ -30,9 +33,9 @@ pub static HTML: Language = Language {
     name: "html",
     extensions: &["html", "htm", "xhtml", "jinja", "jinja2", "j2", "njk", "erb", "ejs"],
     asked_extensions: &["html"],
-    kind: Kind::Page,
+    kind: LanguageKind::Page,
     comments: COMMENTS,
-    reader: Reader::Page { headings: Some(Headings::Markup), layout: &MARKUP },
+    reader: StructureReader::Page { headings: Some(HeadingStyle::Markup), layout: &MARKUP },
     ..Language::PLAIN
 };
 

@@ -1,9 +1,12 @@
 //! PHP.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    grammar::{Bodies, Grammar, Lexis, Parser, container, definition, lead, transparent},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    grammar::{
+        BodySyntax, GrammarRules, LexicalSyntax, ParserId, container_node, definition_node,
+        lead_node, transparent_node,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&PHP];
@@ -13,25 +16,25 @@ pub static PHP: Language = Language {
     extensions: &["php", "phtml", "php5", "php7"],
     asked_extensions: &["php"],
     shebangs: &["php"],
-    comments: Comments { line: &["//", "#"], block: &[("/*", "*/")] },
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Php,
+    comments: CommentSyntax { line: &["//", "#"], block: &[("/*", "*/")] },
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Php,
         separator: "::",
         rules: &[
-            lead("comment"),
-            lead("attribute_list"),
-            container("class_declaration"),
-            container("interface_declaration"),
-            container("trait_declaration"),
-            container("enum_declaration"),
-            definition("function_definition"),
-            definition("method_declaration"),
-            transparent("namespace_definition"),
+            lead_node("comment"),
+            lead_node("attribute_list"),
+            container_node("class_declaration"),
+            container_node("interface_declaration"),
+            container_node("trait_declaration"),
+            container_node("enum_declaration"),
+            definition_node("function_definition"),
+            definition_node("method_declaration"),
+            transparent_node("namespace_definition"),
         ],
         unread: &[],
         heritage: &["base_clause", "class_interface_clause"],
-        bodies: Some(Bodies::Braces {
-            lexis: Lexis::Php,
+        bodies: Some(BodySyntax::Braces {
+            lexis: LexicalSyntax::Php,
             containers: &["class", "enum", "interface", "namespace", "trait", "try"],
         }),
     }),

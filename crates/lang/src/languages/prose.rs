@@ -1,6 +1,8 @@
 //! Text for people.
 
-use crate::{Kind, Language, Reader, comment::Comments, language::Headings};
+use crate::{
+    Language, LanguageKind, StructureReader, comment::CommentSyntax, language::HeadingStyle,
+};
 
 pub(super) const ALL: &[&Language] =
     &[&ASCIIDOC, &LATEX, &MARKDOWN, &RESTRUCTURED_TEXT, &ROFF, &TEXT];
@@ -8,18 +10,18 @@ pub(super) const ALL: &[&Language] =
 pub static ASCIIDOC: Language = Language {
     name: "asciidoc",
     extensions: &["adoc", "asciidoc"],
-    kind: Kind::Prose,
-    comments: Comments { line: &["//"], block: &[] },
-    reader: Reader::Headings(Headings::Asciidoc),
+    kind: LanguageKind::Prose,
+    comments: CommentSyntax { line: &["//"], block: &[] },
+    reader: StructureReader::Headings(HeadingStyle::Asciidoc),
     ..Language::PLAIN
 };
 
 pub static LATEX: Language = Language {
     name: "latex",
     extensions: &["tex", "sty", "cls", "bib"],
-    kind: Kind::Prose,
-    comments: Comments { line: &["%"], block: &[] },
-    reader: Reader::Headings(Headings::Latex),
+    kind: LanguageKind::Prose,
+    comments: CommentSyntax { line: &["%"], block: &[] },
+    reader: StructureReader::Headings(HeadingStyle::Latex),
     ..Language::PLAIN
 };
 
@@ -27,18 +29,18 @@ pub static MARKDOWN: Language = Language {
     name: "markdown",
     extensions: &["md", "markdown", "mdx", "mkd", "ronn"],
     asked_extensions: &["md"],
-    kind: Kind::Prose,
-    comments: Comments { line: &[], block: &[("<!--", "-->")] },
-    reader: Reader::Headings(Headings::Markdown),
+    kind: LanguageKind::Prose,
+    comments: CommentSyntax { line: &[], block: &[("<!--", "-->")] },
+    reader: StructureReader::Headings(HeadingStyle::Markdown),
     ..Language::PLAIN
 };
 
 pub static RESTRUCTURED_TEXT: Language = Language {
     name: "restructuredtext",
     extensions: &["rst"],
-    kind: Kind::Prose,
-    comments: Comments { line: &[".."], block: &[] },
-    reader: Reader::Headings(Headings::Underlined),
+    kind: LanguageKind::Prose,
+    comments: CommentSyntax { line: &[".."], block: &[] },
+    reader: StructureReader::Headings(HeadingStyle::Underlined),
     ..Language::PLAIN
 };
 
@@ -46,9 +48,9 @@ pub static RESTRUCTURED_TEXT: Language = Language {
 pub static ROFF: Language = Language {
     name: "roff",
     extensions: &["man", "mdoc", "roff", "troff"],
-    kind: Kind::Prose,
-    comments: Comments { line: &[".\\\"", "'\\\""], block: &[] },
-    reader: Reader::Headings(Headings::Requests),
+    kind: LanguageKind::Prose,
+    comments: CommentSyntax { line: &[".\\\"", "'\\\""], block: &[] },
+    reader: StructureReader::Headings(HeadingStyle::Requests),
     ..Language::PLAIN
 };
 
@@ -68,7 +70,7 @@ pub static TEXT: Language = Language {
     name: "text",
     extensions: &["txt", "text"],
     file_names: &["README", "LICENSE", "NOTICE", "CHANGELOG", "AUTHORS", "COPYING"],
-    kind: Kind::Prose,
-    reader: Reader::Lines,
+    kind: LanguageKind::Prose,
+    reader: StructureReader::Lines,
     ..Language::PLAIN
 };

@@ -1,16 +1,19 @@
 //! Python and Starlark.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    grammar::{Bodies, Grammar, Parser, container, definition, label, lead, wrapper},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    grammar::{
+        BodySyntax, GrammarRules, ParserId, container_node, definition_node, label_node, lead_node,
+        wrapper_node,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&PYTHON, &STARLARK];
 
 /// What documents code is a string, on a line of its own.
-const COMMENTS: Comments =
-    Comments { line: &["#"], block: &[("\"\"\"", "\"\"\""), ("'''", "'''")] };
+const COMMENTS: CommentSyntax =
+    CommentSyntax { line: &["#"], block: &[("\"\"\"", "\"\"\""), ("'''", "'''")] };
 
 pub static PYTHON: Language = Language {
     name: "python",
@@ -19,20 +22,20 @@ pub static PYTHON: Language = Language {
     file_names: &["SConstruct", "SConscript"],
     shebangs: &["python", "pypy", "uv"],
     comments: COMMENTS,
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Python,
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Python,
         separator: ".",
         rules: &[
-            lead("comment"),
-            lead("decorator"),
-            definition("function_definition"),
-            container("class_definition"),
-            wrapper("decorated_definition"),
-            label("assignment", "left"),
+            lead_node("comment"),
+            lead_node("decorator"),
+            definition_node("function_definition"),
+            container_node("class_definition"),
+            wrapper_node("decorated_definition"),
+            label_node("assignment", "left"),
         ],
         unread: &[],
         heritage: &["argument_list"],
-        bodies: Some(Bodies::Indentation),
+        bodies: Some(BodySyntax::Indentation),
     }),
     generated: &["_pb2.py", "_pb2.pyi", "_pb2_grpc.py"],
     declarations: &[".pyi"],

@@ -1,14 +1,21 @@
 //! Ruby and Crystal.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    grammar::{Grammar, Parser, container, definition, lead, scope, transparent},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    grammar::{
+        GrammarRules, ParserId, container_node, definition_node, lead_node, scope_node,
+        transparent_node,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&CRYSTAL, &RUBY];
-pub static CRYSTAL: Language =
-    Language { name: "crystal", extensions: &["cr"], comments: Comments::HASH, ..Language::PLAIN };
+pub static CRYSTAL: Language = Language {
+    name: "crystal",
+    extensions: &["cr"],
+    comments: CommentSyntax::HASH,
+    ..Language::PLAIN
+};
 
 pub static RUBY: Language = Language {
     name: "ruby",
@@ -24,17 +31,17 @@ pub static RUBY: Language = Language {
         "Guardfile",
     ],
     shebangs: &["ruby", "jruby"],
-    comments: Comments { line: &["#"], block: &[("=begin", "=end")] },
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Ruby,
+    comments: CommentSyntax { line: &["#"], block: &[("=begin", "=end")] },
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Ruby,
         separator: "::",
         rules: &[
-            lead("comment"),
-            container("class"),
-            definition("method"),
-            definition("singleton_method"),
-            scope("module"),
-            transparent("singleton_class"),
+            lead_node("comment"),
+            container_node("class"),
+            definition_node("method"),
+            definition_node("singleton_method"),
+            scope_node("module"),
+            transparent_node("singleton_class"),
         ],
         unread: &[],
         heritage: &["superclass"],

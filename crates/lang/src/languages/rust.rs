@@ -1,11 +1,12 @@
 //! Rust.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
+    Language, StructureReader,
+    comment::CommentSyntax,
     grammar::{
-        Bodies, Construct, Defines, Grammar, Lexis, Name, Parser, container, definition, lead,
-        rule, scope, transparent, value,
+        BodySyntax, ConstructKind, DefinitionCondition, GrammarRules, LexicalSyntax, NameSource,
+        ParserId, container_node, definition_node, lead_node, node_rule, scope_node,
+        transparent_node, value_node,
     },
 };
 
@@ -16,32 +17,33 @@ pub static RUST: Language = Language {
     extensions: &["rs"],
     asked_extensions: &["rs"],
     shebangs: &["rust-script"],
-    comments: Comments::SLASHES,
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Rust,
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Rust,
         separator: "::",
         rules: &[
-            lead("line_comment"),
-            lead("block_comment"),
-            lead("attribute_item"),
-            definition("function_item"),
-            definition("function_signature_item"),
-            container("struct_item"),
-            container("enum_item"),
-            container("union_item"),
-            container("trait_item"),
-            definition("macro_definition"),
-            rule("impl_item", Construct::Container, Name::Field("type")).defining(Defines::Never),
-            scope("mod_item"),
-            transparent("foreign_mod_item"),
-            value("const_item"),
-            value("static_item"),
-            value("type_item"),
+            lead_node("line_comment"),
+            lead_node("block_comment"),
+            lead_node("attribute_item"),
+            definition_node("function_item"),
+            definition_node("function_signature_item"),
+            container_node("struct_item"),
+            container_node("enum_item"),
+            container_node("union_item"),
+            container_node("trait_item"),
+            definition_node("macro_definition"),
+            node_rule("impl_item", ConstructKind::Container, NameSource::Field("type"))
+                .with_condition(DefinitionCondition::Never),
+            scope_node("mod_item"),
+            transparent_node("foreign_mod_item"),
+            value_node("const_item"),
+            value_node("static_item"),
+            value_node("type_item"),
         ],
         unread: &["macro_invocation"],
         heritage: &["trait", "trait_bounds"],
-        bodies: Some(Bodies::Braces {
-            lexis: Lexis::Rust,
+        bodies: Some(BodySyntax::Braces {
+            lexis: LexicalSyntax::Rust,
             containers: &["enum", "extern", "impl", "mod", "struct", "trait", "union"],
         }),
     }),

@@ -1,9 +1,9 @@
 //! Languages of scripts, of statistics and of editors.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    layout::{END_WORDS, Layout, Style, definition, itself},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    layout::{DefinitionStyle, END_WORDS, LayoutRules, definition_keyword, self_named_definition},
 };
 
 pub(super) const ALL: &[&Language] = &[&JULIA, &LUA, &MATLAB, &PERL, &PROLOG, &R, &TCL, &VIM];
@@ -11,7 +11,7 @@ pub(super) const ALL: &[&Language] = &[&JULIA, &LUA, &MATLAB, &PERL, &PROLOG, &R
 pub static JULIA: Language = Language {
     name: "julia",
     extensions: &["jl"],
-    comments: Comments { line: &["#"], block: &[("#=", "=#"), ("\"\"\"", "\"\"\"")] },
+    comments: CommentSyntax { line: &["#"], block: &[("#=", "=#"), ("\"\"\"", "\"\"\"")] },
     ..Language::PLAIN
 };
 
@@ -20,14 +20,14 @@ pub static LUA: Language = Language {
     extensions: &["lua"],
     asked_extensions: &["lua"],
     shebangs: &["lua", "luajit"],
-    comments: Comments { line: &["--"], block: &[("--[[", "]]")] },
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax { line: &["--"], block: &[("--[[", "]]")] },
+    reader: StructureReader::Layout(&LayoutRules {
         spans: &[("[[", "]]"), ("[==[", "]==]")],
         continues: END_WORDS,
         modifiers: &["local"],
-        words: &[definition("function")],
-        shows: Style::Assigned,
-        ..Layout::PLAIN
+        words: &[definition_keyword("function")],
+        shows: DefinitionStyle::Assigned,
+        ..LayoutRules::PLAIN
     }),
     ..Language::PLAIN
 };
@@ -35,7 +35,7 @@ pub static LUA: Language = Language {
 pub static MATLAB: Language = Language {
     name: "matlab",
     extensions: &["mlx"],
-    comments: Comments { line: &["%"], block: &[] },
+    comments: CommentSyntax { line: &["%"], block: &[] },
     ..Language::PLAIN
 };
 
@@ -43,13 +43,17 @@ pub static PERL: Language = Language {
     name: "perl",
     extensions: &["pl", "pm", "t"],
     shebangs: &["perl"],
-    comments: Comments::HASH,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Layout(&LayoutRules {
         separator: "::",
         attributes: &["=head", "=cut"],
         continues: &["else", "elsif"],
-        words: &[definition("sub"), itself("BEGIN"), itself("END")],
-        ..Layout::PLAIN
+        words: &[
+            definition_keyword("sub"),
+            self_named_definition("BEGIN"),
+            self_named_definition("END"),
+        ],
+        ..LayoutRules::PLAIN
     }),
     ..Language::PLAIN
 };
@@ -57,28 +61,32 @@ pub static PERL: Language = Language {
 pub static PROLOG: Language = Language {
     name: "prolog",
     extensions: &["pro"],
-    comments: Comments { line: &["%"], block: &[("/*", "*/")] },
+    comments: CommentSyntax { line: &["%"], block: &[("/*", "*/")] },
     ..Language::PLAIN
 };
 
 pub static R: Language = Language {
     name: "r",
     extensions: &["r", "rmd"],
-    comments: Comments::HASH,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Layout(&LayoutRules {
         continues: &["else"],
-        shows: Style::Assigned,
-        ..Layout::PLAIN
+        shows: DefinitionStyle::Assigned,
+        ..LayoutRules::PLAIN
     }),
     ..Language::PLAIN
 };
 
-pub static TCL: Language =
-    Language { name: "tcl", extensions: &["tcl"], comments: Comments::HASH, ..Language::PLAIN };
+pub static TCL: Language = Language {
+    name: "tcl",
+    extensions: &["tcl"],
+    comments: CommentSyntax::HASH,
+    ..Language::PLAIN
+};
 
 pub static VIM: Language = Language {
     name: "vim",
     extensions: &["vim"],
-    comments: Comments { line: &["\"", "#"], block: &[] },
+    comments: CommentSyntax { line: &["\"", "#"], block: &[] },
     ..Language::PLAIN
 };

@@ -1,9 +1,9 @@
 //! Languages of command lines.
 
 use crate::{
-    Kind, Language, Reader,
-    comment::Comments,
-    grammar::{Grammar, Parser, definition, lead},
+    Language, LanguageKind, StructureReader,
+    comment::CommentSyntax,
+    grammar::{GrammarRules, ParserId, definition_node, lead_node},
 };
 
 pub(super) const ALL: &[&Language] = &[&AWK, &BASH, &BATCH, &FISH, &POWERSHELL];
@@ -12,7 +12,7 @@ pub static AWK: Language = Language {
     name: "awk",
     extensions: &["awk"],
     shebangs: &["awk", "gawk"],
-    comments: Comments::HASH,
+    comments: CommentSyntax::HASH,
     ..Language::PLAIN
 };
 
@@ -22,12 +22,12 @@ pub static BASH: Language = Language {
     asked_extensions: &["sh", "bash"],
     file_names: &["PKGBUILD", "APKBUILD"],
     shebangs: &["sh", "bash", "zsh", "ksh", "dash", "ash"],
-    kind: Kind::Script,
-    comments: Comments::HASH,
-    reader: Reader::Grammar(&Grammar {
-        parser: Parser::Bash,
+    kind: LanguageKind::Script,
+    comments: CommentSyntax::HASH,
+    reader: StructureReader::Grammar(&GrammarRules {
+        parser: ParserId::Bash,
         separator: ".",
-        rules: &[lead("comment"), definition("function_definition")],
+        rules: &[lead_node("comment"), definition_node("function_definition")],
         unread: &[],
         heritage: &[],
         bodies: None,
@@ -38,8 +38,8 @@ pub static BASH: Language = Language {
 pub static BATCH: Language = Language {
     name: "batch",
     extensions: &["bat", "cmd"],
-    kind: Kind::Script,
-    comments: Comments { line: &["::", "rem ", "REM ", "@rem ", "@REM "], block: &[] },
+    kind: LanguageKind::Script,
+    comments: CommentSyntax { line: &["::", "rem ", "REM ", "@rem ", "@REM "], block: &[] },
     ..Language::PLAIN
 };
 
@@ -47,15 +47,15 @@ pub static FISH: Language = Language {
     name: "fish",
     extensions: &["fish"],
     shebangs: &["fish"],
-    kind: Kind::Script,
-    comments: Comments::HASH,
+    kind: LanguageKind::Script,
+    comments: CommentSyntax::HASH,
     ..Language::PLAIN
 };
 
 pub static POWERSHELL: Language = Language {
     name: "powershell",
     extensions: &["ps1", "psm1", "psd1"],
-    kind: Kind::Script,
-    comments: Comments { line: &["#"], block: &[("<#", "#>")] },
+    kind: LanguageKind::Script,
+    comments: CommentSyntax { line: &["#"], block: &[("<#", "#>")] },
     ..Language::PLAIN
 };

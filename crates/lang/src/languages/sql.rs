@@ -1,6 +1,8 @@
 //! SQL.
 
-use crate::{Kind, Language, Reader, comment::Comments, language::Statements};
+use crate::{
+    Language, LanguageKind, StructureReader, comment::CommentSyntax, language::SqlKeywords,
+};
 
 pub(super) const ALL: &[&Language] = &[&SQL];
 
@@ -8,9 +10,9 @@ pub static SQL: Language = Language {
     name: "sql",
     extensions: &["sql", "psql", "plsql"],
     asked_extensions: &["sql"],
-    kind: Kind::Script,
-    comments: Comments { line: &["--"], block: &[("/*", "*/")] },
-    reader: Reader::Sql(&Statements {
+    kind: LanguageKind::Script,
+    comments: CommentSyntax { line: &["--"], block: &[("/*", "*/")] },
+    reader: StructureReader::Sql(&SqlKeywords {
         separator: ".",
         verbs: &[
             "ALTER",

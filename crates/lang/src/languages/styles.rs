@@ -1,21 +1,22 @@
 //! Style sheets.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    layout::{Layout, Style},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    layout::{DefinitionStyle, LayoutRules},
 };
 
 pub(super) const ALL: &[&Language] = &[&CSS, &LESS, &SASS];
 
-static SELECTORS: Layout = Layout { separator: " / ", shows: Style::Selectors, ..Layout::PLAIN };
+static SELECTORS: LayoutRules =
+    LayoutRules { separator: " / ", shows: DefinitionStyle::Selectors, ..LayoutRules::PLAIN };
 
 pub static CSS: Language = Language {
     name: "css",
     extensions: &["css"],
     asked_extensions: &["css"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&SELECTORS),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&SELECTORS),
     generated: &[".bundle.css", ".chunk.css", ".min.css"],
     ..Language::PLAIN
 };
@@ -23,15 +24,15 @@ pub static CSS: Language = Language {
 pub static LESS: Language = Language {
     name: "less",
     extensions: &["less"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&SELECTORS),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&SELECTORS),
     ..Language::PLAIN
 };
 
 pub static SASS: Language = Language {
     name: "sass",
     extensions: &["sass", "scss"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&SELECTORS),
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&SELECTORS),
     ..Language::PLAIN
 };

@@ -1,9 +1,12 @@
 //! Swift.
 
 use crate::{
-    Language, Reader,
-    comment::Comments,
-    layout::{BRACE_WORDS, LONG_STRINGS, Layout, container, definition, itself, value},
+    Language, StructureReader,
+    comment::CommentSyntax,
+    layout::{
+        BRACE_WORDS, LONG_STRINGS, LayoutRules, container_keyword, definition_keyword,
+        self_named_definition, value_keyword,
+    },
 };
 
 pub(super) const ALL: &[&Language] = &[&SWIFT];
@@ -12,8 +15,8 @@ pub static SWIFT: Language = Language {
     name: "swift",
     extensions: &["swift"],
     asked_extensions: &["swift"],
-    comments: Comments::SLASHES,
-    reader: Reader::Layout(&Layout {
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&LayoutRules {
         attributes: &["@", "#if", "#else", "#elseif", "#endif"],
         spans: LONG_STRINGS,
         continues: BRACE_WORDS,
@@ -45,22 +48,22 @@ pub static SWIFT: Language = Language {
             "distributed",
         ],
         words: &[
-            definition("func"),
-            container("class"),
-            container("struct"),
-            container("enum"),
-            container("protocol"),
-            container("actor"),
-            container("extension").extending(),
-            itself("init"),
-            itself("deinit"),
-            itself("subscript"),
-            value("var"),
-            value("let"),
-            value("typealias"),
-            definition("macro"),
+            definition_keyword("func"),
+            container_keyword("class"),
+            container_keyword("struct"),
+            container_keyword("enum"),
+            container_keyword("protocol"),
+            container_keyword("actor"),
+            container_keyword("extension").extends(),
+            self_named_definition("init"),
+            self_named_definition("deinit"),
+            self_named_definition("subscript"),
+            value_keyword("var"),
+            value_keyword("let"),
+            value_keyword("typealias"),
+            definition_keyword("macro"),
         ],
-        ..Layout::PLAIN
+        ..LayoutRules::PLAIN
     }),
     test_paths: &["tests.swift"],
     generated: &[".pb.swift"],

@@ -1,18 +1,18 @@
-//! Messages that are frames of a stream: no headers, events wanted, and calls that a later frame cancels.
+//! Tests of stream frames: no headers, events wanted, calls cancelled by a later frame.
 
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_mcp::{
-    About, Bounds, Call, CallError, Calls, Endpoint, Error, Idempotence, Post, Reply, Tool,
-    ToolResult, Update, answer,
+    CallRegistry, CallUpdate, Endpoint, EndpointInfo, JsonRpcError, McpContext, McpPost, McpReply,
+    McpTool, McpToolResult, StartedCall, ToolCallError, ToolIdempotence, answer_post,
 };
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-/// One tool that never ends, and rings when it is dropped.
+/// A tool that never ends, and notifies when it is dropped.
 struct Endless {
-    about: About,
+    about: EndpointInfo,
     dropped: Arc<Notify>,
 }
 
@@ -27,8 +27,9 @@ impl Drop for Rings {
 impl Endless {
     fn start() -> (Arc<dyn Endpoint>, Arc<Notify>) {
         let schema = json!({ "type": "object" });
-        let tool = Tool::new("endless", "title", "text", schema, Idempotence::Changing).unwrap();
-        let about = About {
+        let tool =
+            McpTool::new("endless", "title", "text", schema, ToolIdempotence::Changing).unwrap();
+        let about = EndpointInfo {
             title: "Test".to_owned(),
             instructions: "Ask.".to_owned(),
             tools: vec![tool],
@@ -40,37 +41,41 @@ impl Endless {
 }
 
 impl Endpoint for Endless {
-    fn about(&self) -> &About {
+    fn endpoint_info(&self) -> &EndpointInfo {
         &self.about
     }
 
-    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
+    fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
         future::ready(Ok(())).boxed()
     }
 
-    fn call<'a>(
+    fn call_tool<'a>(
         &'a self,
-        _: &'a Tool,
+        _: &'a McpTool,
         _: Value,
         _: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, CallError>> {
+    ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
         let rings = Rings(Arc::clone(&self.dropped));
         let never = stream::once(async move {
             let _rings = rings;
             future::pending::<()>().await;
-            Update::Done(Ok(ToolResult::text(String::new())))
+            CallUpdate::Done(Ok(McpToolResult::text(String::new())))
         });
-        future::ready(Ok(Call::Running(never.boxed()))).boxed()
+        future::ready(Ok(StartedCall::Running(never.boxed()))).boxed()
     }
 }
 
-/// A request of a client with a session.
-fn post(text: &[u8]) -> Post<'_> {
-    Post::new(|name| (name == "mcp-session-id").then(|| "s".into()), text)
+/// Returns a request of a client with a session.
+fn post(text: &[u8]) -> McpPost<'_> {
+    McpPost::new(|name| (name == "mcp-session-id").then(|| "s".into()), text)
 }
 
-fn bounds() -> Bounds {
-    Bounds { max_batch: 8, keep_alive: Duration::from_millis(5), calls: Calls::default() }
+fn bounds() -> McpContext {
+    McpContext {
+        max_batch: 8,
+        keep_alive: Duration::from_millis(5),
+        calls: CallRegistry::default(),
+    }
 }
 
 fn call(id: u64, version: Option<&str>) -> String {
@@ -93,19 +98,19 @@ async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
     for version in [None, Some("2026-07-28")] {
         let ((endpoint, dropped), bounds) = (Endless::start(), bounds());
         let frame = async |session, text: &str| {
-            answer(&endpoint, Post::frame(session, text.as_bytes()), &bounds).await
+            answer_post(&endpoint, McpPost::from_frame(session, text.as_bytes()), &bounds).await
         };
-        let Reply::Events(mut events) = frame("a", &call(7, version)).await else {
+        let McpReply::Events(mut events) = frame("a", &call(7, version)).await else {
             panic!("no events")
         };
-        // What it is answered with meanwhile comes with its progress.
+        // The progress of the call arrives in the meantime.
         let news: Value = serde_json::from_str(&events.next().await.unwrap()).unwrap();
         assert_eq!(news["method"], "notifications/progress");
         for not_meant in [("b", 7), ("a", 8)] {
-            assert!(matches!(frame(not_meant.0, &cancel(not_meant.1)).await, Reply::Accepted));
+            assert!(matches!(frame(not_meant.0, &cancel(not_meant.1)).await, McpReply::Accepted));
         }
         assert!(events.next().await.is_some());
-        assert!(matches!(frame("a", &cancel(7)).await, Reply::Accepted));
+        assert!(matches!(frame("a", &cancel(7)).await, McpReply::Accepted));
         assert_eq!(events.next().await, None);
         dropped.notified().now_or_never().expect("the call goes on");
     }
@@ -116,15 +121,16 @@ async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
     let ((endpoint, dropped), bounds) = (Endless::start(), bounds());
     let (one, batch) = (call(1, None), format!("[{}]", call(2, None)));
     for (text, id) in [(&one, 1), (&batch, 2)] {
-        let Reply::Deferred(reply) = answer(&endpoint, post(text.as_bytes()), &bounds).await else {
+        let McpReply::Deferred(mut reply) =
+            answer_post(&endpoint, post(text.as_bytes()), &bounds).await
+        else {
             panic!("not deferred")
         };
-        let mut reply = reply;
         assert_eq!((&mut reply).now_or_never(), None);
         let cancelled = format!("[{}]", cancel(id));
         assert!(matches!(
-            answer(&endpoint, post(cancelled.as_bytes()), &bounds).await,
-            Reply::Accepted
+            answer_post(&endpoint, post(cancelled.as_bytes()), &bounds).await,
+            McpReply::Accepted
         ));
         let reply: Value = serde_json::from_str(&reply.await).unwrap();
         let reply = if id == 2 { &reply[0] } else { &reply };
@@ -137,16 +143,22 @@ async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
 #[tokio::test]
 async fn a_frame_needs_no_headers_and_its_metadata_is_checked() {
     let ((endpoint, _), bounds) = (Endless::start(), bounds());
-    let heard =
-        async |text: String| match answer(&endpoint, Post::frame("a", text.as_bytes()), &bounds)
-            .await
-        {
-            Reply::Json { text, .. } => serde_json::from_str::<Value>(&text).unwrap(),
-            Reply::Greeting { text, .. } => json!({ "greeting": text.contains("serverInfo") }),
-            Reply::Accepted | Reply::Deferred(_) | Reply::Events(_) | Reply::Listening(_) => {
-                json!("other")
-            }
-        };
+    let heard = async |text: String| match answer_post(
+        &endpoint,
+        McpPost::from_frame("a", text.as_bytes()),
+        &bounds,
+    )
+    .await
+    {
+        McpReply::Json { text, .. } => serde_json::from_str::<Value>(&text).unwrap(),
+        McpReply::Greeting { text, .. } => json!({ "greeting": text.contains("serverInfo") }),
+        McpReply::Accepted
+        | McpReply::Deferred(_)
+        | McpReply::Events(_)
+        | McpReply::Listening(_) => {
+            json!("other")
+        }
+    };
     let version = "io.modelcontextprotocol/protocolVersion";
     let request = |method: &str, meta: Value| {
         json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } })

@@ -1,10 +1,10 @@
-//! Puts a POST to an MCP endpoint and judges what comes back, whatever went in. Shared with `fuzz/`.
+//! Sends a POST to an MCP endpoint and checks the reply to any input. Shared with `fuzz/`.
 
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_mcp::{
-    About, Bounds, Call, CallError, Calls, Endpoint, Error, Idempotence, Post, Reply, Tool,
-    ToolResult, Update, answer,
+    CallRegistry, CallUpdate, Endpoint, EndpointInfo, JsonRpcError, McpContext, McpPost, McpReply,
+    McpTool, McpToolResult, StartedCall, ToolCallError, ToolIdempotence, answer_post,
 };
 use futures_util::{
     FutureExt, StreamExt,
@@ -17,7 +17,6 @@ const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 const MAX_BATCH: usize = 8;
 
-/// The headers that an endpoint reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Headers {
     pub(crate) accept: Option<String>,
@@ -38,7 +37,7 @@ impl Headers {
     }
 }
 
-/// What a client hears.
+/// Reply as a client receives it.
 #[derive(Debug, PartialEq)]
 enum Heard {
     Nothing,
@@ -46,19 +45,20 @@ enum Heard {
     Events(Vec<String>),
 }
 
-/// An endpoint with one tool of each kind, open or gated, and a runtime to ask it on.
+/// Endpoints with one tool of each kind, open and gated, and a runtime to call them.
 pub(crate) struct Judge {
     runtime: tokio::runtime::Runtime,
     open: Arc<dyn Endpoint>,
     gated: Arc<dyn Endpoint>,
-    bounds: Bounds,
+    bounds: McpContext,
 }
 
 impl Judge {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let wait = Duration::from_mins(1);
-        let bounds = Bounds { max_batch: MAX_BATCH, keep_alive: wait, calls: Calls::default() };
+        let bounds =
+            McpContext { max_batch: MAX_BATCH, keep_alive: wait, calls: CallRegistry::default() };
         Self {
             runtime: runtime.unwrap(),
             open: Arc::new(Tools::new(true)),
@@ -67,7 +67,7 @@ impl Judge {
         }
     }
 
-    /// Panics unless both endpoints answer as they must, and twice the same.
+    /// Panics unless both endpoints answer correctly, and identically when asked again.
     pub(crate) fn check(&self, headers: &Headers, body: &[u8]) {
         for endpoint in [&self.open, &self.gated] {
             let heard = self.hear(endpoint, headers, body);
@@ -78,13 +78,13 @@ impl Judge {
 
     fn hear(&self, endpoint: &Arc<dyn Endpoint>, headers: &Headers, body: &[u8]) -> Heard {
         self.runtime.block_on(async {
-            let post = Post::new(|name| headers.get(name).map(Into::into), body);
-            match answer(endpoint, post, &self.bounds).await {
-                Reply::Accepted => Heard::Nothing,
-                Reply::Json { status, text } => Heard::Json(status, text),
-                Reply::Greeting { text, .. } => Heard::Json(200, text),
-                Reply::Deferred(text) => Heard::Json(200, text.await),
-                Reply::Events(messages) | Reply::Listening(messages) => {
+            let post = McpPost::new(|name| headers.get(name).map(Into::into), body);
+            match answer_post(endpoint, post, &self.bounds).await {
+                McpReply::Accepted => Heard::Nothing,
+                McpReply::Json { status, text } => Heard::Json(status, text),
+                McpReply::Greeting { text, .. } => Heard::Json(200, text),
+                McpReply::Deferred(text) => Heard::Json(200, text.await),
+                McpReply::Events(messages) | McpReply::Listening(messages) => {
                     Heard::Events(messages.collect().await)
                 }
             }
@@ -92,11 +92,11 @@ impl Judge {
     }
 }
 
-/// What a message is, found without the code under test.
+/// Kind of a message, determined without the code under test.
 #[derive(Debug, PartialEq)]
 enum Kind {
     Request(Value),
-    /// A notification or a response: nothing is answered.
+    /// A notification or a response, which has no answer.
     Silent,
     Invalid(Value),
 }
@@ -105,8 +105,8 @@ impl Kind {
     fn of(message: &Value) -> Self {
         let Value::Object(members) = message else { return Self::Invalid(Value::Null) };
         let given = members.get("id");
-        let id = given.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
-        let id = id.cloned().unwrap_or_default();
+        let valid_id = given.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+        let id = valid_id.cloned().unwrap_or_default();
         if members.get("jsonrpc") != Some(&json!("2.0")) {
             return Self::Invalid(id);
         }
@@ -130,7 +130,7 @@ impl Kind {
 fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
     if let Heard::Json(406, text) = heard {
         let message: Value = serde_json::from_slice(body).unwrap_or_default();
-        // A subscription has no other form than a stream.
+        // A subscription can only be answered with a stream.
         let listens = message["method"] == "subscriptions/listen"
             && text.contains("must allow text/event-stream");
         let id = if listens { message["id"].clone() } else { Value::Null };
@@ -152,7 +152,7 @@ fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
     }
 }
 
-/// Notifications are never answered; only a header that no server understands is.
+/// Checks that a notification has no answer, except for a header with an unsupported version.
 fn judge_silent(headers: &Headers, message: &Value, heard: &Heard) {
     let version = headers.version.as_deref();
     match heard {
@@ -260,9 +260,9 @@ fn code(text: &str, id: &Value) -> Option<i64> {
     }
 }
 
-/// One tool that answers at once, one that takes its time, one that is lost, one that refuses.
+/// Four tools: one answers at once, one takes time, one is lost, one refuses.
 struct Tools {
-    about: About,
+    about: EndpointInfo,
     open: bool,
 }
 
@@ -274,9 +274,10 @@ impl Tools {
             "required": ["question"],
             "properties": { "question": { "type": "string", "minLength": 1 } },
         });
-        let tool = |name| Tool::new(name, "title", "text", schema.clone(), Idempotence::Changing);
+        let tool =
+            |name| McpTool::new(name, "title", "text", schema.clone(), ToolIdempotence::Changing);
         let tools = ["now", "later", "lost", "refused"].into_iter().map(|name| tool(name).unwrap());
-        let about = About {
+        let about = EndpointInfo {
             title: "Test".to_owned(),
             instructions: "Ask.".to_owned(),
             tools: tools.collect(),
@@ -287,34 +288,34 @@ impl Tools {
 }
 
 impl Endpoint for Tools {
-    fn about(&self) -> &About {
+    fn endpoint_info(&self) -> &EndpointInfo {
         &self.about
     }
 
-    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
-        let gate = if self.open { Ok(()) } else { Err(Error::new(-32001, "GATED")) };
+    fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
+        let gate = if self.open { Ok(()) } else { Err(JsonRpcError::new(-32001, "GATED")) };
         future::ready(gate).boxed()
     }
 
-    fn call<'a>(
+    fn call_tool<'a>(
         &'a self,
-        tool: &'a Tool,
+        tool: &'a McpTool,
         arguments: Value,
         _: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, CallError>> {
-        let call = match tool.arguments().read::<Value>(arguments) {
-            Err(faults) => Err(CallError::Arguments(faults)),
+    ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
+        let call = match tool.arguments().validate_and_parse::<Value>(arguments) {
+            Err(faults) => Err(ToolCallError::Arguments(faults)),
             Ok(arguments) => {
-                let result = ToolResult::text(arguments.to_string()).with_meta("k", json!(1));
-                let news = ["one", "two"].map(|text| Update::Progress(text.to_owned()));
+                let result = McpToolResult::text(arguments.to_string()).with_meta("k", json!(1));
+                let news = ["one", "two"].map(|text| CallUpdate::Progress(text.to_owned()));
                 match tool.name() {
-                    "now" => Ok(Call::Done(result)),
+                    "now" => Ok(StartedCall::Done(result)),
                     "later" => {
-                        let end = stream::iter([Update::Done(Ok(result))]);
-                        Ok(Call::Running(stream::iter(news).chain(end).boxed()))
+                        let end = stream::iter([CallUpdate::Done(Ok(result))]);
+                        Ok(StartedCall::Running(stream::iter(news).chain(end).boxed()))
                     }
-                    "lost" => Ok(Call::Running(stream::iter(news).boxed())),
-                    _ => Err(CallError::Error(Error::internal())),
+                    "lost" => Ok(StartedCall::Running(stream::iter(news).boxed())),
+                    _ => Err(ToolCallError::Error(JsonRpcError::internal_error())),
                 }
             }
         };

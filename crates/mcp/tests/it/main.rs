@@ -1,4 +1,4 @@
-//! The JSON-RPC layer, judged from outside.
+//! Integration tests of the JSON-RPC layer.
 #![cfg(test)]
 
 mod frames;

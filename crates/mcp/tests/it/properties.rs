@@ -1,6 +1,7 @@
-//! Properties of the JSON-RPC layer: whatever comes in, a well-formed answer or nothing goes out.
+//! Property tests of the JSON-RPC layer: any input yields a well-formed answer or nothing.
 //!
-//! `PROPTEST_CASES=1000000 cargo test properties` looks longer; `fuzz/` looks guided by coverage.
+//! `PROPTEST_CASES=1000000 cargo test properties` searches longer; `fuzz/` searches guided by
+//! coverage.
 
 use proptest::{
     prelude::*,
@@ -46,7 +47,7 @@ const ACCEPTS: [&str; 6] = [
     "*/*;q=0.1",
     "text/html",
 ];
-/// Keys that mean something, so that duplicates and wrong kinds of them are met often.
+/// Meaningful keys, so that duplicates and wrong kinds of them are frequent.
 const KEYS: [&str; 12] = [
     "jsonrpc",
     "id",
@@ -76,10 +77,8 @@ const NUMBERS: [&str; 12] = [
     "123456789012345678901234567890123456789012345678901234567890",
 ];
 
-/// What damages JSON best.
 const PIECES: [&[u8]; 9] = [b"\"", b"{", b"}", b"[", b"]", b",", b":", b"\\u0000", b"\xff"];
 
-/// A POST as it is sent.
 #[derive(Debug, Clone)]
 struct Sent {
     headers: Headers,
@@ -90,7 +89,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[a-z/ \\\\\"]{0,8}"].prop_map(|text| json!(text).to_string())
 }
 
-/// JSON as text, so that it may hold what no parsed value does.
+/// Generates JSON as text, which can express what no parsed value can.
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         select(&["null", "true", "false", "{}", "[]", r#""\ud800""#][..]).prop_map(str::to_owned),
@@ -118,7 +117,7 @@ fn object(members: &[(String, String)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// `usual` mostly; sometimes nothing, sometimes anything.
+/// Generates mostly `usual`; sometimes nothing, sometimes anything.
 fn mostly(usual: impl Strategy<Value = String> + 'static) -> BoxedStrategy<Option<String>> {
     prop_oneof![8 => usual.prop_map(Some), 1 => Just(None), 1 => value().prop_map(Some)].boxed()
 }
@@ -181,7 +180,7 @@ fn batch() -> impl Strategy<Value = String> {
         .prop_map(|messages| format!("[{}]", messages.join(",")))
 }
 
-/// Headers that fit the body, or do not.
+/// Generates requests with headers that may or may not fit the body.
 fn sent(body: impl Strategy<Value = String>) -> impl Strategy<Value = Sent> {
     let accept =
         prop_oneof![6 => select(&ACCEPTS[..]).prop_map(str::to_owned), 1 => any::<String>()];
@@ -208,7 +207,6 @@ fn sent(body: impl Strategy<Value = String>) -> impl Strategy<Value = Sent> {
     })
 }
 
-/// Bytes put in place of others.
 fn edits() -> impl Strategy<Value = Vec<(Index, Index, Vec<u8>)>> {
     let bytes = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..4),
@@ -220,15 +218,14 @@ fn edits() -> impl Strategy<Value = Vec<(Index, Index, Vec<u8>)>> {
 fn edited(body: &str, edits: &[(Index, Index, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = body.as_bytes().to_vec();
     for (from, length, instead) in edits {
-        let from = from.index(bytes.len() + 1);
-        let to = (from + length.index(8)).min(bytes.len());
-        bytes.splice(from..to, instead.iter().copied());
+        let start = from.index(bytes.len() + 1);
+        let end = (start + length.index(8)).min(bytes.len());
+        bytes.splice(start..end, instead.iter().copied());
     }
     bytes
 }
 
-/// Failures are for the reader to turn
-/// into tests; nothing is written.
+/// Disables the files of failures, which people turn into tests instead.
 fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }

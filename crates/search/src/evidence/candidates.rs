@@ -1,35 +1,37 @@
-//! Finds the files that may hold a word, by the terms of the index where that is sure, and else all.
+//! Finds the files that may contain a word: by the terms of the index where that is certain,
+//! otherwise all files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
 use codeinfo_embed::lexical;
-use codeinfo_lang::words::{folded, identifiers};
+use codeinfo_lang::words::{find_identifiers, fold_name};
 use codeinfo_store::ScoredChunk;
 
-use super::{Evidence, EvidenceError, snapshot::with_content, word::Word};
+use super::{Evidence, EvidenceError, snapshot::with_content, word::WordMatcher};
 
-/// A chunk of one line that is as long may be a piece of a line, and the word be cut with it.
+/// Minimum bytes of a chunk of one line that may be a piece of a longer line, whose cut may split
+/// the word.
 const PIECE_BYTES: usize = 900;
-/// So many other spellings of a name are kept.
+/// Maximum other spellings of a name that are returned.
 const MAX_SPELLINGS: usize = 3;
 
-/// The files that may hold a word.
+/// Files that may contain a word.
 #[derive(Debug, Default)]
-pub(super) struct Candidates {
-    /// Each with the place of its root, in order of path within that.
+pub(super) struct CandidateFiles {
+    /// Files with the index of their root, ordered by path within each root.
     pub(super) files: Vec<(usize, FileRecord)>,
-    /// If there are none: names that differ by case and underscores alone.
+    /// If there are no files: names that differ only by case and underscores.
     pub(super) spellings: Vec<String>,
 }
 
 impl Evidence {
-    /// Returns the files of `roots`, which are all or one, that may hold a word.
-    pub(super) async fn candidates(
+    /// Returns the files that may contain a word. `roots` is either all roots or one.
+    pub(super) async fn find_candidate_files(
         &self,
-        word: &Word,
+        word: &WordMatcher,
         roots: &[Root],
-    ) -> Result<Candidates, EvidenceError> {
+    ) -> Result<CandidateFiles, EvidenceError> {
         let mut candidates = self.all_candidates(word, roots).await?;
         keep_once(&mut candidates.files, roots);
         Ok(candidates)
@@ -37,19 +39,23 @@ impl Evidence {
 
     async fn all_candidates(
         &self,
-        word: &Word,
+        word: &WordMatcher,
         roots: &[Root],
-    ) -> Result<Candidates, EvidenceError> {
-        let of = if let [only] = roots { Some(only.id) } else { None };
-        if let Some(found) = self.holding(word, of).await? {
-            return self.of_chunks(word, found, roots).await;
+    ) -> Result<CandidateFiles, EvidenceError> {
+        let only_root = if let [only] = roots { Some(only.id) } else { None };
+        if let Some(found) = self.find_chunks_with_term(word, only_root).await? {
+            return self.find_chunk_files(word, found, roots).await;
         }
-        let mut candidates = Candidates::default();
+        let mut candidates = CandidateFiles::default();
         for (at, root) in roots.iter().enumerate() {
-            let found = if of.is_none() { self.holding(word, Some(root.id)).await? } else { None };
+            let found = if only_root.is_none() {
+                self.find_chunks_with_term(word, Some(root.id)).await?
+            } else {
+                None
+            };
             let files = match found {
-                Some(found) => self.of_chunks(word, found, roots).await?.files,
-                None => self.files_of(at, root).await?,
+                Some(found) => self.find_chunk_files(word, found, roots).await?.files,
+                None => self.list_root_files(at, root).await?,
             };
             candidates.files.extend(files);
         }
@@ -63,14 +69,14 @@ impl Evidence {
     ) -> Result<Vec<(usize, FileRecord)>, EvidenceError> {
         let mut files = Vec::new();
         for (at, root) in roots.iter().enumerate() {
-            files.extend(self.files_of(at, root).await?);
+            files.extend(self.list_root_files(at, root).await?);
         }
         keep_once(&mut files, roots);
         Ok(files)
     }
 
-    /// Returns the files of the root at this place, in order of path.
-    async fn files_of(
+    /// Returns the files of the root with index `at`, ordered by path.
+    async fn list_root_files(
         &self,
         at: usize,
         root: &Root,
@@ -80,17 +86,21 @@ impl Evidence {
         Ok(files.into_iter().map(|file| (at, file)).collect())
     }
 
-    /// Returns all chunks that have a term without which no text holds the word; `None` if there is no such term,
-    /// or more chunks have each than one read returns.
-    async fn holding(
+    /// Returns all chunks with a term that every text with the word has; `None` if there is no such
+    /// term, or if each has more chunks than one read returns.
+    async fn find_chunks_with_term(
         &self,
-        word: &Word,
-        of: Option<RootId>,
+        word: &WordMatcher,
+        root: Option<RootId>,
     ) -> Result<Option<Vec<ScoredChunk>>, EvidenceError> {
-        // The words of a text are cut where an accent is an own character.
-        let terms = if word.has_encodings() { Vec::new() } else { lexical::needed(word.as_str()) };
+        // Texts are split into words at an accent that is a separate character.
+        let terms = if word.has_encodings() {
+            Vec::new()
+        } else {
+            lexical::list_required_terms(word.as_str())
+        };
         for term in terms {
-            let found = self.store.chunks_with_terms(term, of).await?;
+            let found = self.store.chunks_with_terms(term, root).await?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -98,13 +108,13 @@ impl Evidence {
         Ok(None)
     }
 
-    /// Returns the files of those chunks that may hold the word.
-    async fn of_chunks(
+    /// Returns the files of those chunks that may contain the word.
+    async fn find_chunk_files(
         &self,
-        word: &Word,
+        word: &WordMatcher,
         found: Vec<ScoredChunk>,
         roots: &[Root],
-    ) -> Result<Candidates, EvidenceError> {
+    ) -> Result<CandidateFiles, EvidenceError> {
         let mut paths: HashMap<RootId, BTreeSet<String>> = HashMap::new();
         let (holding, others): (Vec<ScoredChunk>, Vec<ScoredChunk>) =
             found.into_iter().partition(|found| may_hold(&found.record, word));
@@ -114,7 +124,7 @@ impl Evidence {
             }
             paths.entry(record.root).or_default().insert(record.path);
         }
-        let mut candidates = Candidates::default();
+        let mut candidates = CandidateFiles::default();
         for (at, root) in roots.iter().enumerate() {
             let Some(paths) = paths.remove(&root.id) else { continue };
             let files = self.store.files_at(root.id, paths.into_iter().collect()).await?;
@@ -126,25 +136,26 @@ impl Evidence {
             let known =
                 |found: &&ScoredChunk| roots.iter().any(|root| root.id == found.record.root);
             let texts = others.iter().filter(known).map(|found| found.record.text.as_str());
-            candidates.spellings = spellings(word.as_str(), texts);
+            candidates.spellings = list_spellings(word.as_str(), texts);
         }
         Ok(candidates)
     }
 }
 
-/// Keeps a file once that trees of one repository share, and once that lies in several roots, of which one holds the
-/// other: as it was indexed last.
+/// Keeps each file once if trees of one repository share it, or if it lies in nested roots. Of
+/// nested roots, the file indexed last stays.
 fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     let mut seen: HashSet<(RootId, String, String)> = HashSet::new();
     files.retain(|(at, file)| {
         roots.get(*at).is_none_or(|root| {
-            let (path, version) = (file.path.clone(), file.version.clone());
-            root.repository.is_none() || seen.insert((root.owner(), path, version))
+            let key = (root.chunk_owner(), file.path.clone(), file.version.clone());
+            root.repository.is_none() || seen.insert(key)
         })
     });
     let is_nested = |root: &Root| {
-        let mut others = roots.iter().filter(|one| one.id != root.id && one.host == root.host);
-        others.any(|one| root.path.starts_with(&one.path) || one.path.starts_with(&root.path))
+        let mut others =
+            roots.iter().filter(|other| other.id != root.id && other.host == root.host);
+        others.any(|other| root.path.starts_with(&other.path) || other.path.starts_with(&root.path))
     };
     let nested: Vec<bool> = roots.iter().map(is_nested).collect();
     let place = |at: usize, file: &FileRecord| {
@@ -162,18 +173,18 @@ fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     });
 }
 
-/// Whether a chunk that has the terms of a word may hold the word, or a part of it.
-fn may_hold(chunk: &ChunkRecord, word: &Word) -> bool {
+/// Returns true if a chunk with the terms of a word may contain the word or a part of it.
+fn may_hold(chunk: &ChunkRecord, word: &WordMatcher) -> bool {
     let is_piece = chunk.start_line == chunk.end_line && chunk.text.len() >= PIECE_BYTES;
     is_piece || word.is_part_of(&chunk.text)
 }
 
-/// Returns how a name is spelled in some texts, the most frequent spelling first.
-fn spellings<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let wanted = folded(name.as_bytes());
+/// Returns the spellings of a name in some texts, most frequent first.
+fn list_spellings<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = fold_name(name.as_bytes());
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
-    for identifier in texts.flat_map(identifiers) {
-        if folded(identifier) == wanted
+    for identifier in texts.flat_map(find_identifiers) {
+        if fold_name(identifier) == wanted
             && let Ok(spelled) = str::from_utf8(identifier)
         {
             *counted.entry(spelled).or_default() += 1;

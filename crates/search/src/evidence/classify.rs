@@ -1,161 +1,170 @@
-//! Counts a word in one file, and says what it is where it stands. Pure; runs on blocking threads.
+//! Counts a word in one file and classifies its occurrences. Pure; runs on blocking threads.
 
 use std::{
     ops::Range,
     time::{Duration, Instant},
 };
 
-use codeinfo_chunk::{Marks, Place, places, quick_places};
-use codeinfo_lang::role::Role;
+use codeinfo_chunk::{CommentScanner, SyntaxContext, classify_words, quick_places};
+use codeinfo_lang::role::FileRole;
 
-use super::{snapshot::Snapshot, word::Word};
+use super::{snapshot::FileSnapshot, word::WordMatcher};
 
-/// No more lines are shown.
+/// Maximum lines that are shown.
 pub const MAX_SHOWN: usize = 40;
-/// So much text is parsed for one request; more is read by the marks of comments and strings alone.
+/// Maximum bytes that are parsed for one request. Further text is scanned for comment and string
+/// marks only.
 const MAX_PARSED_BYTES: usize = 16 << 20;
-/// Parsing starts until then; it and what follows have time to end before the request is given up.
-const PARSING: Duration = Duration::from_secs(4);
-/// Reading and counting stops after this, before the request times out; the counts then say that files are missing.
+/// Time after which no parsing starts. Parsing and the steps after it then have time to end before
+/// the timeout.
+const PARSING_TIME: Duration = Duration::from_secs(4);
+/// Time after which reading and counting stops, before the request times out. The counts then
+/// report missing files.
 const DEADLINE: Duration = Duration::from_secs(8);
-/// So many places of one file are classified by the grammar; of others only the marks of comments and strings are read.
+/// Maximum occurrences in one file that are classified by the grammar. Others are classified by
+/// comment and string marks only.
 const MAX_PLACES: usize = 20_000;
-/// So many lines are kept for one request, of which few are shown.
+/// Maximum lines that are collected for one request, few of which are shown.
 const MAX_KEPT: usize = 20_000;
-/// The most bytes of a line that are kept, and how many of them before the word.
+/// Maximum bytes of a shown line, and those of them before the word.
 const LINE_BYTES: usize = 200;
 const LEAD_BYTES: usize = 80;
 
-/// What the places of a word have in common.
+/// Kind of an occurrence of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
-    /// Names something that is defined there.
+pub enum OccurrenceKind {
+    /// The name of a definition.
     Definitions,
     /// Code.
     Uses,
     /// Code of tests.
     Tests,
-    /// Text for people.
+    /// Documents.
     Documents,
-    /// Comments and strings of code.
+    /// Comments and strings in code.
     Asides,
 }
 
-impl Group {
-    /// All of them, in the order in which they are shown.
+impl OccurrenceKind {
+    /// All kinds, in the order in which they are shown.
     pub const ALL: [Self; 5] =
         [Self::Definitions, Self::Uses, Self::Tests, Self::Documents, Self::Asides];
 }
 
-/// One line with a word.
+/// A line that contains a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct OccurrenceLine {
     pub(super) number: u32,
     pub(super) text: String,
-    /// How often it stands there.
+    /// Number of occurrences in the line.
     pub(super) count: usize,
 }
 
-/// The word in one file.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct FileOccurrences {
     pub(super) root: usize,
     pub(super) path: String,
-    /// Files that say less of a name have more.
+    /// Higher for files that are less important for a name.
     pub(super) rank: u8,
-    /// By the places of [`Group::ALL`].
-    pub(super) groups: [Of; 5],
+    /// By kind, in the order of [`OccurrenceKind::ALL`].
+    pub(super) groups: [KindOccurrences; 5],
 }
 
-/// The word in one group of places.
 #[derive(Debug, Default)]
-pub(super) struct Of {
+pub(super) struct KindOccurrences {
     pub(super) count: usize,
-    /// The first of the lines, no more than can be shown.
-    pub(super) lines: Vec<Line>,
+    /// First lines, at most [`MAX_SHOWN`].
+    pub(super) lines: Vec<OccurrenceLine>,
 }
 
-/// What a request may still cost.
+/// Remaining time and work of a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct ScanBudget {
     began: Instant,
     parsed_bytes: usize,
     kept: usize,
 }
 
-impl Default for Budget {
+impl Default for ScanBudget {
     fn default() -> Self {
         Self { began: Instant::now(), parsed_bytes: MAX_PARSED_BYTES, kept: MAX_KEPT }
     }
 }
 
-impl Budget {
-    /// Returns whether the request has used all its time.
+impl ScanBudget {
+    /// Returns true if the request has used all its time.
     pub(super) fn is_spent(&self) -> bool {
         self.began.elapsed() > DEADLINE
     }
 
-    fn takes(&mut self, bytes: usize) -> bool {
+    fn reserve_parsed_bytes(&mut self, bytes: usize) -> bool {
         let left = self.parsed_bytes.checked_sub(bytes);
         self.parsed_bytes = left.unwrap_or(0);
-        left.is_some() && self.began.elapsed() < PARSING
+        left.is_some() && self.began.elapsed() < PARSING_TIME
     }
 }
 
-/// Counts a word in a file; `None` if it is not there.
-pub(super) fn counted(
+/// Counts a word in a file; `None` if the file does not contain it.
+pub(super) fn count_occurrences(
     root: usize,
-    snapshot: &Snapshot,
-    word: &Word,
-    budget: &mut Budget,
-) -> Option<Counted> {
+    snapshot: &FileSnapshot,
+    word: &WordMatcher,
+    budget: &mut ScanBudget,
+) -> Option<FileOccurrences> {
     let text = snapshot.text();
-    let mut groups: [Of; 5] = Default::default();
-    let mut count = |place: &GroupedPlace<'_>, budget: &mut Budget| {
-        let Some(of) = groups.get_mut(place.group as usize) else { return };
-        of.count += 1;
-        let has_room = budget.kept > 0 && of.lines.len() < MAX_SHOWN;
-        match of.lines.last_mut().filter(|last| last.number == place.line) {
+    let mut groups: [KindOccurrences; 5] = Default::default();
+    let mut count = |place: &ClassifiedOccurrence<'_>, budget: &mut ScanBudget| {
+        let Some(group) = groups.get_mut(place.group as usize) else { return };
+        group.count += 1;
+        let has_room = budget.kept > 0 && group.lines.len() < MAX_SHOWN;
+        match group.lines.last_mut().filter(|last| last.number == place.line) {
             Some(last) => last.count += 1,
             None if has_room => {
                 budget.kept -= 1;
-                of.lines.push(Line { number: place.line, text: place.line_text(), count: 1 });
+                group.lines.push(OccurrenceLine {
+                    number: place.line,
+                    text: place.line_text(),
+                    count: 1,
+                });
             }
             None => {}
         }
     };
-    group_places(snapshot, &text, word.places(&text), budget, &mut count);
-    let is_there = groups.iter().any(|of| of.count > 0);
-    let (path, rank) = (snapshot.record.path.clone(), rank(snapshot.roles()));
-    is_there.then_some(Counted { root, path, rank, groups })
+    group_places(snapshot, &text, word.find_places(&text), budget, &mut count);
+    let is_there = groups.iter().any(|group| group.count > 0);
+    is_there.then(|| FileOccurrences {
+        root,
+        path: snapshot.record.path.clone(),
+        rank: rank_by_roles(snapshot.roles()),
+        groups,
+    })
 }
 
-/// A place of a name in a text.
-pub(super) struct GroupedPlace<'a> {
-    /// The name as it is spelled there.
+/// A classified occurrence of a name in a text.
+pub(super) struct ClassifiedOccurrence<'a> {
+    /// The name as spelled there.
     pub(super) name: &'a str,
-    pub(super) group: Group,
-    /// Number of the line.
+    pub(super) group: OccurrenceKind,
     pub(super) line: u32,
     line_text: &'a str,
-    /// Where the name begins in the line, in bytes.
+    /// Byte offset of the name in the line.
     column: usize,
 }
 
-impl GroupedPlace<'_> {
-    /// Returns the line without its indentation, or, if it is long, what is around the name.
+impl ClassifiedOccurrence<'_> {
+    /// Returns the line without its indentation, or the part around the name if it is long.
     pub(super) fn line_text(&self) -> String {
-        around(self.line_text, self.column)
+        trim_line_around(self.line_text, self.column)
     }
 }
 
-/// Sorts the places of a text into groups and passes each to `take`. `places` are ascending.
+/// Classifies the occurrences of a text and passes each to `take`. `places` are ascending.
 pub(super) fn group_places<'a>(
-    snapshot: &Snapshot,
+    snapshot: &FileSnapshot,
     text: &'a str,
     mut places: impl Iterator<Item = Range<usize>>,
-    budget: &mut Budget,
-    take: &mut impl FnMut(&GroupedPlace<'a>, &mut Budget),
+    budget: &mut ScanBudget,
+    take: &mut impl FnMut(&ClassifiedOccurrence<'a>, &mut ScanBudget),
 ) {
     let first: Vec<Range<usize>> = places.by_ref().take(MAX_PLACES).collect();
     if first.is_empty() {
@@ -164,66 +173,68 @@ pub(super) fn group_places<'a>(
     let roles = snapshot.roles();
     let tests = snapshot.language().and_then(|language| language.lines_before_tests(text));
     let is_test = |number: u32| tests.is_some_and(|before| number as usize > before);
-    let group = |place| group(roles, place);
-    let known = placed(snapshot, roles, text, &first, budget);
+    let group = |place| choose_occurrence_kind(roles, place);
+    let known = classify_places(snapshot, roles, text, &first, budget);
     let known = first.into_iter().zip(known).map(|(place, kind)| (place, group(kind)));
-    let mut marks = Marks::new(snapshot.language(), text);
+    let mut marks = CommentScanner::new(snapshot.language(), text);
     let others = places.map(|place| {
-        let group = group(marks.place(&place));
+        let group = group(marks.classify_word(&place));
         (place, group)
     });
-    let mut numbers = Numbers { text, at: 0, line: 1, start: 0, end: 0 };
+    let mut numbers = LineNumbers { text, at: 0, line: 1, start: 0, end: 0 };
     for (place, group) in known.chain(others) {
         let (line, range) = numbers.line_of(place.start);
         let group = match group {
-            Group::Uses if is_test(line) => Group::Tests,
+            OccurrenceKind::Uses if is_test(line) => OccurrenceKind::Tests,
             group => group,
         };
         let column = place.start - range.start;
         let name = text.get(place).unwrap_or_default();
         let line_text = text.get(range).unwrap_or_default();
-        take(&GroupedPlace { name, group, line, line_text, column }, budget);
+        take(&ClassifiedOccurrence { name, group, line, line_text, column }, budget);
     }
 }
 
-fn placed(
-    snapshot: &Snapshot,
-    roles: &[Role],
+fn classify_places(
+    snapshot: &FileSnapshot,
+    roles: &[FileRole],
     text: &str,
     words: &[Range<usize>],
-    budget: &mut Budget,
-) -> Vec<Place> {
-    if roles.contains(&Role::Docs) {
-        return vec![Place::Code; words.len()];
+    budget: &mut ScanBudget,
+) -> Vec<SyntaxContext> {
+    if roles.contains(&FileRole::Docs) {
+        return vec![SyntaxContext::Code; words.len()];
     }
-    let classify = if budget.takes(text.len()) { places } else { quick_places };
+    let classify =
+        if budget.reserve_parsed_bytes(text.len()) { classify_words } else { quick_places };
     classify(snapshot.language(), text, words)
 }
 
-/// Returns the group of a place in a file of these roles.
-fn group(roles: &[Role], place: Place) -> Group {
+/// Returns the kind of an occurrence in a file with these roles.
+fn choose_occurrence_kind(roles: &[FileRole], place: SyntaxContext) -> OccurrenceKind {
     match place {
-        _ if roles.contains(&Role::Docs) => Group::Documents,
-        Place::Definition => Group::Definitions,
-        Place::Code if roles.contains(&Role::Test) => Group::Tests,
-        Place::Code => Group::Uses,
-        Place::Aside => Group::Asides,
+        _ if roles.contains(&FileRole::Docs) => OccurrenceKind::Documents,
+        SyntaxContext::Definition => OccurrenceKind::Definitions,
+        SyntaxContext::Code if roles.contains(&FileRole::Test) => OccurrenceKind::Tests,
+        SyntaxContext::Code => OccurrenceKind::Uses,
+        SyntaxContext::Aside => OccurrenceKind::Asides,
     }
 }
 
-/// Plain source says most of a name, and other people's code and data least.
-pub(super) fn rank(roles: &[Role]) -> u8 {
-    let of = |role: &Role| match role {
-        Role::Docs | Role::Page => 0,
-        Role::Example | Role::Declaration | Role::Compatibility => 1,
-        Role::Test => 2,
-        Role::Vendored | Role::Generated | Role::Data => 3,
+/// Returns the rank of a file with these roles: 0 for plain source, more for tests, and most for
+/// vendored code, generated code and data.
+pub(super) fn rank_by_roles(roles: &[FileRole]) -> u8 {
+    let rank = |role: &FileRole| match role {
+        FileRole::Docs | FileRole::Page => 0,
+        FileRole::Example | FileRole::Declaration | FileRole::Compatibility => 1,
+        FileRole::Test => 2,
+        FileRole::Vendored | FileRole::Generated | FileRole::Data => 3,
     };
-    roles.iter().map(of).max().unwrap_or(0)
+    roles.iter().map(rank).max().unwrap_or(0)
 }
 
-/// The numbers of lines, asked for in order.
-struct Numbers<'a> {
+/// Line numbers of ascending byte offsets.
+struct LineNumbers<'a> {
     text: &'a str,
     at: usize,
     line: u32,
@@ -231,8 +242,8 @@ struct Numbers<'a> {
     end: usize,
 }
 
-impl Numbers<'_> {
-    /// Returns the number of the line that has this byte, and the bytes of that line.
+impl LineNumbers<'_> {
+    /// Returns the number and byte range of the line with this byte.
     fn line_of(&mut self, byte: usize) -> (u32, Range<usize>) {
         let passed = self.text.as_bytes().get(self.at..byte).unwrap_or_default();
         for end in memchr::memchr_iter(b'\n', passed) {
@@ -248,16 +259,16 @@ impl Numbers<'_> {
     }
 }
 
-/// Returns a line without its indentation, or, if it is long, what is around its byte `at`.
-fn around(line: &str, at: usize) -> String {
+/// Returns a line without its indentation, or the part around byte `at` if it is long.
+fn trim_line_around(line: &str, at: usize) -> String {
     let indent = line.len() - line.trim_start().len();
     let inner = line.trim();
     if inner.len() <= LINE_BYTES {
         return inner.to_owned();
     }
-    let at = at.saturating_sub(indent).min(inner.len());
-    let from = inner.floor_char_boundary(at.saturating_sub(LEAD_BYTES));
-    let from = if from < LEAD_BYTES / 2 { 0 } else { from };
+    let inner_at = at.saturating_sub(indent).min(inner.len());
+    let start = inner.floor_char_boundary(inner_at.saturating_sub(LEAD_BYTES));
+    let from = if start < LEAD_BYTES / 2 { 0 } else { start };
     let to = inner.floor_char_boundary(from + LINE_BYTES);
     let before = if from > 0 { "⋯ " } else { "" };
     let after = if to < inner.len() { " ⋯" } else { "" };
@@ -270,19 +281,19 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_around_the_word() {
-        assert_eq!(around("\t  foo(bar) ", 3), "foo(bar)");
+        assert_eq!(trim_line_around("\t  foo(bar) ", 3), "foo(bar)");
         let long = format!("    {}needle{}", "é ".repeat(300), "a ".repeat(300));
-        let shown = around(&long, long.find("needle").unwrap());
+        let shown = trim_line_around(&long, long.find("needle").unwrap());
         assert!(shown.contains("needle") && shown.len() < 220, "{shown}");
         assert!(shown.starts_with("⋯ é") && shown.ends_with("a ⋯"), "{shown}");
         let start = format!("needle {}", "a ".repeat(300));
-        assert!(around(&start, 0).starts_with("needle a"));
+        assert!(trim_line_around(&start, 0).starts_with("needle a"));
     }
 
     #[test]
     fn lines_are_counted_from_one() {
         let text = "a\nb b\n\nc";
-        let mut numbers = Numbers { text, at: 0, line: 1, start: 0, end: 0 };
+        let mut numbers = LineNumbers { text, at: 0, line: 1, start: 0, end: 0 };
         let found = [0, 2, 4, 7].map(|byte| numbers.line_of(byte));
         assert_eq!(found, [(1, 0..1), (2, 2..5), (2, 2..5), (4, 7..8)]);
     }
@@ -290,7 +301,7 @@ mod tests {
     #[test]
     fn the_end_of_a_long_line_is_looked_for_once() {
         let text = "a ".repeat(2_000_000);
-        let mut numbers = Numbers { text: &text, at: 0, line: 1, start: 0, end: 0 };
+        let mut numbers = LineNumbers { text: &text, at: 0, line: 1, start: 0, end: 0 };
         let mut lines = (0..text.len()).step_by(2).map(|byte| numbers.line_of(byte));
         assert!(lines.all(|line| line == (1, 0..text.len())));
     }

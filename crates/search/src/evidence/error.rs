@@ -1,15 +1,15 @@
-//! Why there is no evidence.
+//! Errors of finding evidence.
 
-use codeinfo_core::{OmissionRule, UnknownRoot, error::Code, explain_omission, plain_name};
+use codeinfo_core::{OmissionRule, UnknownRoot, error::ErrorCode, explain_omission, plain_name};
 use codeinfo_store::StoreError;
 
-/// The most characters of a path or name that are repeated.
+/// Maximum characters of a path or name in a message.
 const MAX_CHARS: usize = 200;
 
 /// A failure to find evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// It is no name that could stand in a line.
+    /// The name is blank, too long, or contains control characters.
     #[error("`name` {0}")]
     Name(&'static str),
     /// The pattern is invalid or too large.
@@ -18,39 +18,39 @@ pub enum EvidenceError {
     /// No indexed file or folder has this path.
     #[error(
         "no indexed file or folder is `{}`{}{}",
-        plain(.path),
+        sanitize_path(.path),
         .omitted.as_ref().map(|why| format!(": {why}")).unwrap_or_default(),
-        also("; similar: ", .similar)
+        render_path_list("; similar: ", .similar)
     )]
     NotFound {
-        /// As it was given.
+        /// Path of the request.
         path: String,
-        /// Files of the same name, a few at most.
+        /// A few files with the same name.
         similar: Vec<String>,
-        /// Why it was left out, if that is so.
+        /// Reason if the path was left out of the index.
         omitted: Option<String>,
     },
-    /// Several files or folders may be meant.
-    #[error("`{}` may be one of {count}{}", plain(.path), also(": ", .several))]
+    /// Several files or folders match the path.
+    #[error("`{}` may be one of {count}{}", sanitize_path(.path), render_path_list(": ", .several))]
     Ambiguous {
-        /// As it was given.
+        /// Path of the request.
         path: String,
-        /// Some of them.
+        /// Some of the matches.
         several: Vec<String>,
-        /// How many there are.
+        /// Number of matches.
         count: usize,
     },
-    /// It is a folder, which has no lines.
-    #[error("`{}` is a folder", plain(.0))]
+    /// The path is a folder, which has no lines.
+    #[error("`{}` is a folder", sanitize_path(.0))]
     IsFolder(String),
-    /// The index has nothing of the file's content.
+    /// The index has no content of the file.
     #[error("{}", .1.map_or_else(
-        || format!("nothing of `{}` is indexed: it is empty", plain(.0)),
+        || format!("nothing of `{}` is indexed: it is empty", sanitize_path(.0)),
         |rule| explain_omission(rule, .0)
     ))]
     NoContent(String, Option<OmissionRule>),
-    /// The file is being indexed at this moment.
-    #[error("`{}` is being indexed again", plain(.0))]
+    /// The file is being indexed.
+    #[error("`{}` is being indexed again", sanitize_path(.0))]
     InProgress(String),
     /// No indexed repository has that name, id or path.
     #[error(transparent)]
@@ -58,7 +58,7 @@ pub enum EvidenceError {
     /// Nothing is indexed.
     #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
-    /// A folder does not answer, or too many requests wait for one.
+    /// A folder does not respond, or too many requests wait for one.
     #[error("the files could not be read in time")]
     Stalled,
     /// The store failed.
@@ -67,32 +67,33 @@ pub enum EvidenceError {
 }
 
 impl EvidenceError {
-    /// Returns the kind of failure.
-    pub fn code(&self) -> Code {
+    /// Returns the error code.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound { .. } => Code::FileNotFound,
+            Self::NotFound { .. } => ErrorCode::FileNotFound,
             Self::Name(_)
             | Self::Pattern(_)
             | Self::Ambiguous { .. }
             | Self::IsFolder(_)
-            | Self::NoContent(..) => Code::ValidationFailed,
-            Self::RepoNotFound(_) => Code::RepoNotFound,
-            Self::IngestRequired => Code::IngestRequired,
-            Self::InProgress(_) | Self::Stalled => Code::Busy,
+            | Self::NoContent(..) => ErrorCode::ValidationFailed,
+            Self::RepoNotFound(_) => ErrorCode::RepoNotFound,
+            Self::IngestRequired => ErrorCode::IngestRequired,
+            Self::InProgress(_) | Self::Stalled => ErrorCode::Busy,
             Self::Store(cause) => cause.code(),
         }
     }
 }
 
-/// A path in one line.
-fn plain(path: &str) -> String {
+/// Returns a path in one line, without backticks.
+fn sanitize_path(path: &str) -> String {
     plain_name(path, MAX_CHARS).replace('`', "'")
 }
 
-fn also(before: &str, paths: &[String]) -> String {
+fn render_path_list(before: &str, paths: &[String]) -> String {
     if paths.is_empty() {
         return String::new();
     }
-    let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", plain(path))).collect();
+    let paths: Vec<String> =
+        paths.iter().map(|path| format!("`{}`", sanitize_path(path))).collect();
     format!("{before}{}", paths.join(", "))
 }

@@ -1,68 +1,85 @@
-//! Where a file can be seen on the forge that its repository comes from: read from the files of `.git`, which are
-//! whatever the repository says, without running git.
+//! Finds the web address of a file on the forge of its repository.
+//!
+//! It reads the files of `.git`, whose content is untrusted, without running git.
 
 use codeinfo_core::Root;
-use codeinfo_worktree::git::Git;
+use codeinfo_worktree::git::GitRepository;
 use url::Url;
 
 /// A commit of a repository on a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Forge {
-    /// The address of the repository, without a name or a password.
+pub(super) struct ForgeCommit {
+    /// Address of the repository, without user name and password.
     repository: Url,
     commit: String,
 }
 
-/// Where a file can be seen.
+/// Web address of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Permalink {
-    /// The address of the file in the commit.
+pub struct FilePermalink {
+    /// Address of the file in the commit.
     pub address: String,
-    /// What to add for lines, with `{first}` and `{last}` in their places.
+    /// Suffix for a range of lines, with the placeholders `{first}` and `{last}`.
     pub lines: &'static str,
 }
 
-/// How the addresses of a forge are made.
-struct Style {
-    /// A part of the host's name.
+/// Format of the addresses of a forge.
+struct ForgeUrlStyle {
+    /// Part of the host name.
     host: &'static str,
-    /// What stands between repository and commit, and between commit and path.
+    /// Path segments between repository and commit, and between commit and path.
     before: &'static [&'static str],
     between: &'static [&'static str],
     lines: &'static str,
 }
 
-const STYLES: [Style; 6] = [
-    Style { host: "gitlab", before: &["-", "blob"], between: &[], lines: "#L{first}-{last}" },
-    Style { host: "bitbucket", before: &["src"], between: &[], lines: "#lines-{first}:{last}" },
-    Style { host: "gitea", before: &["src", "commit"], between: &[], lines: LINES },
-    Style { host: "forgejo", before: &["src", "commit"], between: &[], lines: LINES },
-    Style { host: "codeberg", before: &["src", "commit"], between: &[], lines: LINES },
-    Style { host: "sr.ht", before: &["tree"], between: &["item"], lines: "#L{first}-{last}" },
+const STYLES: [ForgeUrlStyle; 6] = [
+    ForgeUrlStyle {
+        host: "gitlab",
+        before: &["-", "blob"],
+        between: &[],
+        lines: "#L{first}-{last}",
+    },
+    ForgeUrlStyle {
+        host: "bitbucket",
+        before: &["src"],
+        between: &[],
+        lines: "#lines-{first}:{last}",
+    },
+    ForgeUrlStyle { host: "gitea", before: &["src", "commit"], between: &[], lines: LINES },
+    ForgeUrlStyle { host: "forgejo", before: &["src", "commit"], between: &[], lines: LINES },
+    ForgeUrlStyle { host: "codeberg", before: &["src", "commit"], between: &[], lines: LINES },
+    ForgeUrlStyle {
+        host: "sr.ht",
+        before: &["tree"],
+        between: &["item"],
+        lines: "#L{first}-{last}",
+    },
 ];
 const LINES: &str = "#L{first}-L{last}";
-/// Of all others: GitHub's, which many took over.
-const USUAL: Style = Style { host: "", before: &["blob"], between: &[], lines: LINES };
+/// Default: the format of GitHub, which many forges share.
+const USUAL: ForgeUrlStyle =
+    ForgeUrlStyle { host: "", before: &["blob"], between: &[], lines: LINES };
 
-impl Forge {
-    /// Reads where the repository of a root comes from, and which commit is checked out, or indexed. Nothing where
-    /// it does not say so.
-    pub(super) fn of(root: &Root) -> Option<Self> {
+impl ForgeCommit {
+    /// Reads the remote repository of a root and its checked-out or indexed commit. Returns `None`
+    /// if the repository has no remote or commit.
+    pub(super) fn from_root(root: &Root) -> Option<Self> {
         let folder = match (&root.revision, &root.host) {
             (Some(revision), None) => &revision.folder,
-            _ => root.folder()?,
+            _ => root.local_folder()?,
         };
-        let git = Git::of(folder).ok()??;
-        let repository = git.remote()?;
+        let git = GitRepository::open(folder).ok()??;
+        let repository = git.remote_url()?;
         let commit = match &root.revision {
-            None => git.head()?,
+            None => git.head_commit()?,
             Some(revision) => revision.commit.clone(),
         };
         Some(Self { repository, commit })
     }
 
-    /// Returns the address of a file, by its path below the root.
-    pub(super) fn permalink(&self, path: &str) -> Option<Permalink> {
+    /// Returns the address of a file, given its path below the root.
+    pub(super) fn build_permalink(&self, path: &str) -> Option<FilePermalink> {
         let host = self.repository.host_str()?;
         let style = STYLES.iter().find(|style| host.contains(style.host)).unwrap_or(&USUAL);
         let mut address = self.repository.clone();
@@ -74,7 +91,7 @@ impl Forge {
             .push(&self.commit)
             .extend(style.between)
             .extend(path.split('/'));
-        Some(Permalink { address: address.into(), lines: style.lines })
+        Some(FilePermalink { address: address.into(), lines: style.lines })
     }
 }
 
@@ -95,8 +112,8 @@ mod tests {
         fs::create_dir_all(git.join("refs/heads/a")).unwrap();
         let write = |name: &str, text: &str| fs::write(git.join(name), text).unwrap();
         let address = || {
-            let forge = Forge::of(&Root::of(folder.path().to_owned()))?;
-            Some(forge.permalink("src/a b#.rs")?.address)
+            let forge = ForgeCommit::from_root(&Root::from_folder(folder.path().to_owned()))?;
+            Some(forge.build_permalink("src/a b#.rs")?.address)
         };
         assert_eq!(address(), None);
         write("config", "[remote \"origin\"]\n\turl = git@github.com:o/r.git\n");
@@ -109,8 +126,9 @@ mod tests {
         assert_eq!(address(), Some(expected.replace(COMMIT, &COMMIT.replace('0', "f"))));
         write("HEAD", COMMIT);
         assert_eq!(address().as_ref(), Some(&expected));
-        let elsewhere = Root { host: Some(Host::unknown()), ..Root::of(folder.path().to_owned()) };
-        assert_eq!(Forge::of(&elsewhere), None);
+        let elsewhere =
+            Root { host: Some(Host::unknown()), ..Root::from_folder(folder.path().to_owned()) };
+        assert_eq!(ForgeCommit::from_root(&elsewhere), None);
         for hostile in ["ref: ../HEAD", "ref: refs/../../secret", "ref: config", "not a commit"] {
             write("HEAD", hostile);
             assert_eq!(address(), None, "{hostile}");
@@ -121,8 +139,8 @@ mod tests {
     fn each_forge_has_its_addresses() {
         let at = |remote: &str| {
             let repository = on_the_web(remote).unwrap();
-            let forge = Forge { repository, commit: "c".to_owned() };
-            let Permalink { address, lines } = forge.permalink("a/b.rs").unwrap();
+            let forge = ForgeCommit { repository, commit: "c".to_owned() };
+            let FilePermalink { address, lines } = forge.build_permalink("a/b.rs").unwrap();
             format!("{address}{lines}")
         };
         let expected = [

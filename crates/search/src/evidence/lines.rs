@@ -1,4 +1,4 @@
-//! Lines of a file as it is now, and which of them are not as they were indexed.
+//! Reads lines of a file as it is now and finds those that changed since it was indexed.
 
 use std::{
     io, iter,
@@ -6,82 +6,80 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_core::{FileRecord, LineRange, Root, Within, hash};
+use codeinfo_core::{FileRecord, LineRange, Root, RootFilter, hash};
 use codeinfo_lang::detect;
 use codeinfo_worktree::{
-    beneath::{self, Beneath},
+    beneath::{self, RootDir},
     decode::{self, DecodedText, TextEncoding},
 };
 use similar::{Algorithm, DiffOp, DiffTag};
 
 use super::{
     Evidence, EvidenceError,
-    place::{File, Place},
-    snapshot::Snapshot,
+    place::{IndexedFile, ResolvedPath},
+    snapshot::FileSnapshot,
 };
 
-/// The most lines of one reply, and how many there are unless more are asked for.
+/// Maximum lines of one reply, and their default number.
 const MAX_LINES: u32 = 200;
 const DEFAULT_LINES: u32 = 100;
-/// Larger files are not read again.
+/// Maximum bytes of a file that is read from disk.
 const MAX_FILE_BYTES: u64 = 8 << 20;
-/// Texts that differ in most lines are compared for so long; what is left then counts as changed.
-const COMPARING: Duration = Duration::from_secs(1);
+/// Maximum time of comparing texts that differ in most lines. The rest then counts as changed.
+const MAX_COMPARING: Duration = Duration::from_secs(1);
 
-/// Which lines are asked for.
+/// Requested lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// The first; the file's first if left out.
+pub struct RequestedLines {
+    /// First line, counted from 1; by default the first line of the file.
     pub first: Option<u32>,
-    /// The last.
+    /// Last line; by default so that a default number of lines is returned.
     pub last: Option<u32>,
 }
 
-/// Whether a file is as it was indexed.
+/// State of a file compared with the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// It is.
+pub enum IndexedFileState {
+    /// Unchanged.
     Indexed,
-    /// It is not; the lines are as they are now, and these of them are new or were changed.
+    /// Changed: the lines are the current ones, and these ranges are new or changed.
     Changed(Vec<LineRange>),
-    /// It is gone; the lines are as they were indexed.
+    /// Deleted: the lines are those of the index.
     Gone,
-    /// It is not text any more, a secret, a link, or too large; the lines are as they were indexed.
+    /// No longer text, a secret, a link, or too large: the lines are those of the index.
     Unreadable,
-    /// It is on the host of this name; the lines are as they were indexed.
+    /// On the named host: the lines are those of the index.
     Elsewhere(String),
 }
 
 /// Lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLines {
-    /// Which.
-    pub file: File,
-    /// How many lines the file has.
+    /// The file.
+    pub file: IndexedFile,
+    /// Number of lines of the file.
     pub total: u32,
     /// The lines, each with its number.
     pub lines: Vec<(u32, String)>,
-    /// The range that was asked for, within the file; more than `lines` if that would be too much.
+    /// Requested range within the file. It is longer than `lines` if it exceeds the maximum.
     pub asked: LineRange,
-    /// Whether they are as they were indexed.
-    pub state: State,
-    /// What the file is written in, where it was read.
+    /// State compared with the index.
+    pub state: IndexedFileState,
+    /// Encoding of the file on disk.
     pub encoding: TextEncoding,
 }
 
-/// A file that was read.
-pub(super) struct Whole {
+pub(super) struct LoadedFile {
     pub(super) lines: FileLines,
-    /// All of it, without its secrets.
+    /// The whole text, without secrets.
     pub(super) text: String,
     pub(super) root: Root,
 }
 
-/// What a file has on disk now.
-enum OnDisk {
-    /// With how many lines it has.
+enum DiskContent {
+    /// Unchanged, with its number of lines.
     Same(u32, TextEncoding),
-    /// Without its secrets; and which of its lines are new or were changed.
+    /// Changed: the text without secrets, and its new or changed lines.
     Other(String, Vec<LineRange>, TextEncoding),
     Gone,
     Unreadable,
@@ -89,60 +87,67 @@ enum OnDisk {
 }
 
 impl Evidence {
-    /// Reads lines of a file. Bounds that the file does not have are moved into it.
-    pub async fn lines(
+    /// Reads lines of a file. Bounds outside the file are clamped.
+    pub async fn read_lines(
         &self,
         path: &str,
-        asked: Asked,
-        within: Within,
+        asked: RequestedLines,
+        within: RootFilter,
     ) -> Result<FileLines, EvidenceError> {
-        Ok(self.whole(path, (asked, MAX_LINES), within).await?.lines)
+        Ok(self.load_file(path, asked, MAX_LINES, within).await?.lines)
     }
 
-    /// Reads a file, and of its lines those that are asked for, so many at most.
-    pub(super) async fn whole(
+    /// Reads a file and at most `max_lines` of its requested lines.
+    pub(super) async fn load_file(
         &self,
         path: &str,
-        (asked, most): (Asked, u32),
-        within: Within,
-    ) -> Result<Whole, EvidenceError> {
-        let (root, record) = match self.place(path, within).await? {
-            Place::File(root, record) => (root, record),
-            Place::Folder(..) => return Err(EvidenceError::IsFolder(path.to_owned())),
+        asked: RequestedLines,
+        max_lines: u32,
+        within: RootFilter,
+    ) -> Result<LoadedFile, EvidenceError> {
+        let (root, record) = match self.resolve_path(path, within).await? {
+            ResolvedPath::File(root, record) => (root, record),
+            ResolvedPath::Folder(..) => return Err(EvidenceError::IsFolder(path.to_owned())),
         };
         if record.chunks == 0 {
             let rule = hash::split_omitted(&record.version).1;
             return Err(EvidenceError::NoContent(path.to_owned(), rule));
         }
-        let file = self.file(&root, &record.path);
-        let snapshot = self.snapshot(&record).await?;
+        let file = self.to_indexed_file(&root, &record.path);
+        let snapshot = self.load_snapshot(&record).await?;
         let tree = root.clone();
         let read = move || (on_disk(&tree, &record, snapshot.as_ref()), snapshot);
-        let (on_disk, snapshot) = self.blocking(read).await?;
+        let (on_disk, snapshot) = self.run_blocking(read).await?;
         let encoding = on_disk.encoding();
         let (text, total, state) = match (on_disk, snapshot) {
-            (OnDisk::Other(text, changed, _), _) => (text, 0, State::Changed(changed)),
+            (DiskContent::Other(text, changed, _), _) => {
+                (text, 0, IndexedFileState::Changed(changed))
+            }
             (_, None) => return Err(EvidenceError::InProgress(path.to_owned())),
-            (OnDisk::Same(total, _), Some(snapshot)) => (snapshot.text(), total, State::Indexed),
-            (OnDisk::Gone, Some(snapshot)) => (snapshot.text(), 0, State::Gone),
-            (OnDisk::Unreadable, Some(snapshot)) => (snapshot.text(), 0, State::Unreadable),
-            (OnDisk::Elsewhere(host), Some(snapshot)) => {
-                (snapshot.text(), 0, State::Elsewhere(host))
+            (DiskContent::Same(total, _), Some(snapshot)) => {
+                (snapshot.text(), total, IndexedFileState::Indexed)
+            }
+            (DiskContent::Gone, Some(snapshot)) => (snapshot.text(), 0, IndexedFileState::Gone),
+            (DiskContent::Unreadable, Some(snapshot)) => {
+                (snapshot.text(), 0, IndexedFileState::Unreadable)
+            }
+            (DiskContent::Elsewhere(host), Some(snapshot)) => {
+                (snapshot.text(), 0, IndexedFileState::Elsewhere(host))
             }
         };
         let all: Vec<&str> = text.lines().collect();
-        let total = number(all.len()).max(total);
-        let (asked, shown_last) = clamped(asked, total, most);
-        // What is indexed ends with the last line that is not blank.
+        let total = to_line_number(all.len()).max(total);
+        let (asked, shown_last) = clamp_lines(asked, total, max_lines);
+        // Indexed text ends with the last line that is not blank.
         let lines = (1..=shown_last).zip(all.into_iter().chain(iter::repeat("")));
         let shown = lines.filter(|(number, _)| asked.first <= *number);
         let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
-        let lines = FileLines { file, total, lines, asked, state, encoding };
-        Ok(Whole { lines, text, root })
+        let found = FileLines { file, total, lines, asked, state, encoding };
+        Ok(LoadedFile { lines: found, text, root })
     }
 }
 
-impl OnDisk {
+impl DiskContent {
     fn encoding(&self) -> TextEncoding {
         match self {
             Self::Same(_, encoding) | Self::Other(.., encoding) => *encoding,
@@ -151,53 +156,60 @@ impl OnDisk {
     }
 }
 
-/// Returns the lines that are asked for, as far as there are such, and the last of them that one reply has.
-fn clamped(Asked { first, last }: Asked, total: u32, most: u32) -> (LineRange, u32) {
-    let total = total.max(1);
-    let first = first.unwrap_or(1).clamp(1, total);
-    let last = last.unwrap_or(first.saturating_add(DEFAULT_LINES - 1)).clamp(first, total);
-    (LineRange { first, last }, last.min(first.saturating_add(most - 1)))
+/// Clamps the requested lines to the file. Returns them, and the last line of at most `max_lines`.
+fn clamp_lines(
+    RequestedLines { first, last }: RequestedLines,
+    total: u32,
+    max_lines: u32,
+) -> (LineRange, u32) {
+    let end = total.max(1);
+    let start = first.unwrap_or(1).clamp(1, end);
+    let range = LineRange {
+        first: start,
+        last: last.unwrap_or(start.saturating_add(DEFAULT_LINES - 1)).clamp(start, end),
+    };
+    (range, range.last.min(start.saturating_add(max_lines - 1)))
 }
 
 /// Reads a file beneath its root, never through a link.
-fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDisk {
+fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&FileSnapshot>) -> DiskContent {
     if let Some(host) = &root.host {
-        return OnDisk::Elsewhere(host.name.clone());
+        return DiskContent::Elsewhere(host.name.clone());
     }
-    let opened = Beneath::of(root).and_then(|tree| tree.file(Path::new(&record.path)));
-    let read = opened.and_then(|(file, _)| beneath::read(file, MAX_FILE_BYTES + 1, || ()));
+    let opened = RootDir::open_root(root).and_then(|tree| tree.open_file(Path::new(&record.path)));
+    let read = opened.and_then(|(file, _)| beneath::read_to_limit(file, MAX_FILE_BYTES + 1, || ()));
     let bytes = match read {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return OnDisk::Gone,
-        Err(_) => return OnDisk::Unreadable,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return DiskContent::Gone,
+        Err(_) => return DiskContent::Unreadable,
     };
-    let Some(DecodedText { text, encoding }) = decode::decode(&bytes) else {
-        return OnDisk::Unreadable;
+    let Some(DecodedText { text, encoding }) = decode::decode_text(&bytes) else {
+        return DiskContent::Unreadable;
     };
     if hash::is_of(&record.version, &bytes) {
-        return OnDisk::Same(number(text.lines().count()), encoding);
+        return DiskContent::Same(to_line_number(text.lines().count()), encoding);
     }
-    let language = detect::language(&record.path, &text);
-    let censored = codeinfo_secrets::censor(&record.path, language, &text);
+    let language = detect::detect_language(&record.path, &text);
+    let censored = codeinfo_secrets::censor_text(&record.path, language, &text);
     let Some(censored) = censored.filter(|_| bytes.len() as u64 <= MAX_FILE_BYTES) else {
-        return OnDisk::Unreadable;
+        return DiskContent::Unreadable;
     };
     let text = decode::shorten_lines(censored.text).into_owned();
-    let changed = changed(&text, &indexed.map(Snapshot::text).unwrap_or_default());
-    OnDisk::Other(text, changed, encoding)
+    let changed = find_changed_lines(&text, &indexed.map(FileSnapshot::text).unwrap_or_default());
+    DiskContent::Other(text, changed, encoding)
 }
 
-/// Returns which lines are not those that were indexed, in their order.
-fn changed(text: &str, indexed: &str) -> Vec<LineRange> {
+/// Returns the ranges of lines that differ from the indexed ones, in order.
+fn find_changed_lines(text: &str, indexed: &str) -> Vec<LineRange> {
     let before: Vec<&str> = indexed.lines().map(str::trim_end).collect();
     let now: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let until = Instant::now() + COMPARING;
+    let until = Instant::now() + MAX_COMPARING;
     let parts = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &now, Some(until));
-    let other = parts.iter().filter(|part| part.tag() != DiffTag::Equal);
-    let other = other.flat_map(DiffOp::new_range);
+    let differing =
+        parts.iter().filter(|part| part.tag() != DiffTag::Equal).flat_map(DiffOp::new_range);
     let mut changed: Vec<LineRange> = Vec::new();
-    for at in other.filter(|at| now.get(*at).is_some_and(|line| !line.is_empty())) {
-        let number = number(at + 1);
+    for at in differing.filter(|at| now.get(*at).is_some_and(|line| !line.is_empty())) {
+        let number = to_line_number(at + 1);
         match changed.last_mut().filter(|range| range.last + 1 == number) {
             Some(range) => range.last = number,
             None => changed.push(LineRange { first: number, last: number }),
@@ -206,7 +218,7 @@ fn changed(text: &str, indexed: &str) -> Vec<LineRange> {
     changed
 }
 
-fn number(lines: usize) -> u32 {
+fn to_line_number(lines: usize) -> u32 {
     u32::try_from(lines).unwrap_or(u32::MAX)
 }
 
@@ -217,7 +229,7 @@ mod tests {
     #[test]
     fn bounds_are_moved_into_the_file() {
         let range = |first, last, total| {
-            let (asked, shown) = clamped(Asked { first, last }, total, MAX_LINES);
+            let (asked, shown) = clamp_lines(RequestedLines { first, last }, total, MAX_LINES);
             (asked.first, asked.last, shown)
         };
         assert_eq!(range(None, None, 1000), (1, 100, 100));
@@ -232,7 +244,7 @@ mod tests {
     #[test]
     fn lines_that_were_moved_are_changed() {
         let read = |before: &str, now: &str| -> Vec<(u32, u32)> {
-            changed(now, before).iter().map(|range| (range.first, range.last)).collect()
+            find_changed_lines(now, before).iter().map(|range| (range.first, range.last)).collect()
         };
         assert_eq!(read("a\nb\nc\n", "a \nb\nc"), []);
         assert_eq!(read("a\nb\nc\nd\n", "a\nc\nb\nd\n").len(), 1);

@@ -2,86 +2,88 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use codeinfo_core::Within;
+use codeinfo_core::RootFilter;
 
 use super::{
-    Evidence, EvidenceError, File, Searched,
-    classify::{Budget, Group, GroupedPlace, group_places, rank},
+    Evidence, EvidenceError, IndexedFile, SearchedRepository,
+    classify::{ClassifiedOccurrence, OccurrenceKind, ScanBudget, group_places, rank_by_roles},
     pattern::NamePattern,
-    snapshot::Snapshot,
-    uses::searched,
+    snapshot::FileSnapshot,
+    uses::list_searched_repositories,
 };
 
-/// Maximum number and bytes of the names that are counted one by one; the places of others are counted together.
+/// Maximum number and bytes of the names that are counted individually. Occurrences of others are
+/// only counted in total.
 const MAX_COUNTED: usize = 20_000;
 const MAX_COUNTED_BYTES: usize = 2 << 20;
-/// Maximum number of names that are returned.
+/// Maximum names that are returned.
 const MAX_RETURNED: usize = 500;
 
 /// The matches of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matches {
-    /// The pattern as it was given.
+pub struct PatternMatches {
+    /// Text of the pattern.
     pub pattern: String,
-    /// Number of places.
+    /// Number of occurrences.
     pub count: usize,
-    /// Number of files with a place.
+    /// Number of files with an occurrence.
     pub files: usize,
     /// Number of distinct names; there are more if `uncounted` is not 0.
     pub distinct: usize,
-    /// Number of places of names that are not among the `distinct` ones.
+    /// Number of occurrences of names that are not among the `distinct` ones.
     pub uncounted: usize,
-    /// Best first: defined names, then names in code, in tests, in documents, in comments and strings.
+    /// Best first: defined names, then names in code, in tests, in documents, in comments and
+    /// strings.
     pub names: Vec<MatchedName>,
-    /// The repositories that were searched.
-    pub searched: Vec<Searched>,
-    /// Names of repositories that were not searched, since their folder is gone.
+    /// Searched repositories.
+    pub searched: Vec<SearchedRepository>,
+    /// Names of repositories that were not searched because their folder is gone.
     pub gone: Vec<String>,
     /// Number of unread files; the counts are exact if it is 0.
     pub unread: usize,
-    /// Whether a line was searched in pieces, so that matches across two pieces may be missing.
+    /// True if a line was searched in pieces, so that matches across two pieces may be missing.
     pub is_cut: bool,
 }
 
 /// A name that matches a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchedName {
-    /// As it is spelled.
+    /// Spelling of the name.
     pub name: String,
-    /// Number of places.
+    /// Number of occurrences.
     pub count: usize,
-    /// Number of files with a place.
+    /// Number of files with an occurrence.
     pub files: usize,
     /// Its first definition, or else its first use.
     pub first: MatchedPlace,
 }
 
-/// The line of a match.
+/// Location of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchedPlace {
-    /// The kind of place.
-    pub group: Group,
+    /// Kind of occurrence.
+    pub group: OccurrenceKind,
     /// The file.
-    pub file: File,
-    /// Number of the line.
+    pub file: IndexedFile,
+    /// Line number.
     pub line: u32,
-    /// The line.
+    /// Text of the line.
     pub text: String,
 }
 
-/// Counts of a name, while files are read.
+/// Counts of a name while files are read.
 struct NameCount {
     count: usize,
     files: usize,
-    /// Index of the last file that has it.
+    /// Index of the last file that contains it.
     last_file: usize,
-    /// Sort key of the best place: its group and the rank of its file, lower is better.
+    /// Sort key of the best occurrence: its kind and the rank of its file, lower is better.
     order: (usize, u8),
     root: usize,
     first: MatchedPlace,
 }
 
-/// A file while its places are counted.
+/// A file whose occurrences are being counted.
 struct CountedFile<'a> {
     root: usize,
     path: &'a str,
@@ -100,32 +102,34 @@ struct MatchTally {
 }
 
 impl MatchTally {
-    /// Counts the matches in one file; returns `false` if the time ran out.
+    /// Counts the matches in one file. Returns `false` if the time ran out.
     fn count_file(
         &mut self,
         root: usize,
-        snapshot: &Snapshot,
+        snapshot: &FileSnapshot,
         pattern: &NamePattern,
-        budget: &mut Budget,
+        budget: &mut ScanBudget,
     ) -> bool {
         let text = snapshot.text();
-        let mut places = pattern.places(&text, *budget);
-        let (before, rank) = (self.count, rank(snapshot.roles()));
+        let mut places = pattern.find_places(&text, *budget);
+        let before = self.count;
+        let rank = rank_by_roles(snapshot.roles());
         let path = &snapshot.record.path;
         let file = CountedFile { root, path, rank };
-        let mut take = |place: &GroupedPlace<'_>, _: &mut Budget| self.count_place(place, &file);
+        let mut take =
+            |place: &ClassifiedOccurrence<'_>, _: &mut ScanBudget| self.count_place(place, &file);
         group_places(snapshot, &text, &mut places, budget, &mut take);
         self.files += usize::from(self.count > before);
         self.is_cut |= places.is_cut;
         !places.is_stopped
     }
 
-    fn count_place(&mut self, place: &GroupedPlace<'_>, file: &CountedFile<'_>) {
+    fn count_place(&mut self, place: &ClassifiedOccurrence<'_>, file: &CountedFile<'_>) {
         self.count += 1;
         let order = (place.group as usize, file.rank);
         let first = || MatchedPlace {
             group: place.group,
-            file: File { rel_path: file.path.to_owned(), ..File::default() },
+            file: IndexedFile { rel_path: file.path.to_owned(), ..IndexedFile::default() },
             line: place.line,
             text: place.line_text(),
         };
@@ -144,7 +148,8 @@ impl MatchTally {
             return;
         }
         self.bytes = bytes;
-        let (first, last_file) = (first(), self.files);
+        let first = first();
+        let last_file = self.files;
         let root = file.root;
         let count = NameCount { count: 1, files: 1, last_file, order, root, first };
         self.names.insert(place.name.to_owned(), count);
@@ -156,12 +161,15 @@ impl Evidence {
     pub async fn find_matches(
         &self,
         pattern: NamePattern,
-        within: Within,
-    ) -> Result<Matches, EvidenceError> {
+        within: RootFilter,
+    ) -> Result<PatternMatches, EvidenceError> {
         let (roots, gone) = self.present_roots(within).await?;
         let files = self.all_files(&roots).await?;
         let needle = pattern.clone();
-        let read = move |tally: &mut MatchTally, root, snapshot: &Snapshot, budget: &mut Budget| {
+        let read = move |tally: &mut MatchTally,
+                         root,
+                         snapshot: &FileSnapshot,
+                         budget: &mut ScanBudget| {
             tally.count_file(root, snapshot, &needle, budget)
         };
         let (tally, unread) = self.scan_files(files, MatchTally::default(), read).await?;
@@ -172,18 +180,18 @@ impl Evidence {
         });
         let name = |(name, NameCount { count, files, root, mut first, .. })| {
             if let Some(root) = roots.get(root) {
-                first.file = self.file(root, &first.file.rel_path);
+                first.file = self.to_indexed_file(root, &first.file.rel_path);
             }
             MatchedName { name, count, files, first }
         };
-        Ok(Matches {
+        Ok(PatternMatches {
             pattern: pattern.as_str().to_owned(),
             count: tally.count,
             files: tally.files,
             distinct,
             uncounted: tally.uncounted,
             names: names.into_iter().take(MAX_RETURNED).map(name).collect(),
-            searched: searched(&roots),
+            searched: list_searched_repositories(&roots),
             gone,
             unread,
             is_cut: tally.is_cut,

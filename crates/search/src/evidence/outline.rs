@@ -1,67 +1,71 @@
-//! What a file or folder defines, and where.
+//! Returns the definitions of a file or folder.
 
-use codeinfo_core::{FileRecord, Root, Within, hash, list_omissions};
+use codeinfo_core::{FileRecord, Root, RootFilter, hash, list_omissions};
 
 use super::{
     Evidence, EvidenceError,
-    folder::{self, Folder},
-    place::{File, Place},
+    folder::{self, FolderOutline},
+    place::{IndexedFile, ResolvedPath},
 };
 
-/// The first line of a definition may go on over so many lines until its name stands there.
+/// Maximum lines from the first line of a definition to its name.
 const HEAD_LINES: usize = 4;
-/// No more of a head is kept.
+/// Maximum bytes of the head of a definition.
 const MAX_HEAD_BYTES: usize = 200;
 
-/// What a path has.
+/// Outline of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outline {
-    /// It is a file.
+    /// The path is a file.
     File {
-        /// Which.
-        file: File,
+        /// The file.
+        file: IndexedFile,
         /// Lower-case name of its language.
         language: Option<String>,
-        /// The last line with something in it.
+        /// Number of the last line that is not blank.
         lines: u32,
-        /// In order of their lines.
-        definitions: Vec<Entry>,
+        /// Definitions in the order of their lines.
+        definitions: Vec<OutlineEntry>,
     },
-    /// It is a folder.
-    Folder(Folder),
+    /// The path is a folder.
+    Folder(FolderOutline),
 }
 
 /// A definition, or a section under a heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its first line.
+pub struct OutlineEntry {
+    /// First line, counted from 1.
     pub first: u32,
-    /// Its last.
+    /// Last line, inclusive.
     pub last: u32,
-    /// How many others it is in.
+    /// Number of definitions around it.
     pub depth: usize,
-    /// The line that it starts with, indented as in the file; more of them until its name stands there.
+    /// First line, indented as in the file, with further lines up to the name of the definition.
     pub head: String,
 }
 
 impl Evidence {
-    /// Returns what a file or folder defines, as it was indexed.
-    pub async fn outline(&self, path: &str, within: Within) -> Result<Outline, EvidenceError> {
-        match self.place(path, within).await? {
-            Place::File(root, record) => self.of_file(path, &root, &record).await,
-            Place::Folder(root, folder, files) => {
-                let shown = self.shown(&root, &folder);
-                let wanted = folder::wanted(&files);
-                let snapshots = self.snapshots(wanted).await?;
-                let omitted = root.omitted.beneath(&folder);
+    /// Returns the definitions of a file or folder as it was indexed.
+    pub async fn load_outline(
+        &self,
+        path: &str,
+        within: RootFilter,
+    ) -> Result<Outline, EvidenceError> {
+        match self.resolve_path(path, within).await? {
+            ResolvedPath::File(root, record) => self.outline_file(path, &root, &record).await,
+            ResolvedPath::Folder(root, folder, files) => {
+                let shown = self.display_path(&root, &folder);
+                let wanted = folder::select_key_files(&files);
+                let snapshots = self.load_snapshots(wanted).await?;
+                let omitted = root.omitted.filter_below(&folder);
                 let left_out = list_omissions(omitted.groups(), &[]);
-                let found = folder::of(shown, &folder, &files, &snapshots);
-                Ok(Outline::Folder(Folder { left_out, ..found }))
+                let found = folder::build_folder_outline(shown, &folder, &files, &snapshots);
+                Ok(Outline::Folder(FolderOutline { left_out, ..found }))
             }
         }
     }
 
-    async fn of_file(
+    async fn outline_file(
         &self,
         asked: &str,
         root: &Root,
@@ -71,18 +75,20 @@ impl Evidence {
             let rule = hash::split_omitted(&record.version).1;
             return Err(EvidenceError::NoContent(asked.to_owned(), rule));
         }
-        let snapshot = self.snapshot(record).await?;
-        let snapshot = snapshot.ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
-        let file = self.file(root, &record.path);
+        let snapshot = self
+            .load_snapshot(record)
+            .await?
+            .ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
+        let file = self.to_indexed_file(root, &record.path);
         let outline = move || {
             let text = snapshot.text();
             let language = snapshot.language();
             let lines: Vec<&str> = text.lines().collect();
-            let known = codeinfo_chunk::definitions(language, &text);
-            let entry = |one: codeinfo_chunk::Definition| {
-                let head = head(&lines, &one);
-                let codeinfo_chunk::Definition { first, last, depth, .. } = one;
-                Entry { first, last, depth, head }
+            let known = codeinfo_chunk::list_definitions(language, &text);
+            let entry = |definition: codeinfo_chunk::Definition| {
+                let head = read_definition_head(&lines, &definition);
+                let codeinfo_chunk::Definition { first, last, depth, .. } = definition;
+                OutlineEntry { first, last, depth, head }
             };
             Outline::File {
                 file,
@@ -91,12 +97,12 @@ impl Evidence {
                 definitions: known.into_iter().map(entry).collect(),
             }
         };
-        self.blocking(outline).await
+        self.run_blocking(outline).await
     }
 }
 
-/// Returns the first lines of a definition, as one, up to that with its name.
-fn head(lines: &[&str], definition: &codeinfo_chunk::Definition) -> String {
+/// Returns the first lines of a definition, joined, up to the one with its name.
+fn read_definition_head(lines: &[&str], definition: &codeinfo_chunk::Definition) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let name = definition.symbol.rsplit(|c: char| !is_word(c)).find(|part| !part.is_empty());
     let at = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);

@@ -1,7 +1,9 @@
-//! Patterns for several names: `prefix*`, `*suffix`, and regular expressions, matched in linear time.
+//! Matches patterns for several names: `prefix*`, `*suffix` and regular expressions, in linear
+//! time.
 //!
-//! Patterns and files are hostile. The size of a compiled pattern is bounded, long lines are searched in pieces, and
-//! the time is checked between pieces, since finding all matches of a piece may take quadratic time.
+//! Patterns and files are untrusted. The size of a compiled pattern is limited, and long lines are
+//! searched in pieces. The time is checked between pieces, because finding all matches of a piece
+//! may take quadratic time.
 
 use std::ops::Range;
 
@@ -11,22 +13,23 @@ use regex_automata::{
     util::syntax,
 };
 
-use super::{EvidenceError, classify::Budget};
+use super::{EvidenceError, classify::ScanBudget};
 
 /// Maximum bytes of a pattern.
 const MAX_BYTES: usize = 500;
-/// Maximum bytes of a compiled pattern: some 8,000 states, of which each costs time for each byte in the worst case.
+/// Maximum bytes of a compiled pattern: about 8,000 states, each of which may cost time for each
+/// byte.
 const MAX_COMPILED_BYTES: usize = 512 << 10;
 /// Maximum bytes of cached states while an automaton runs.
 const MAX_CACHE_BYTES: usize = 2 << 20;
-/// The error of a pattern whose automaton is larger.
+/// Message for a pattern whose automaton is larger.
 const TOO_LARGE: &str =
     "is too large: write `+` or `*` for counted repetitions, or `[a-z]` for `\\w`";
-/// Longer lines are searched in pieces, which end between words.
+/// Maximum bytes of a line that is searched as one piece. Pieces end between words.
 const MAX_PIECE_BYTES: usize = 16 << 10;
 /// Maximum bytes by which a piece is shortened to end between words.
 const MAX_WORD_BYTES: usize = 256;
-/// Number of searched bytes after which the time is checked again.
+/// Searched bytes after which the time is checked.
 const BYTES_PER_CHECK: usize = 64 << 10;
 
 /// A pattern that is matched within lines.
@@ -34,26 +37,31 @@ const BYTES_PER_CHECK: usize = 64 << 10;
 pub struct NamePattern {
     text: String,
     regex: Regex,
-    /// Whether a match may have characters that are not part of a word.
+    /// True if a match may contain characters that are not part of a word.
     spans_words: bool,
 }
 
 impl NamePattern {
-    /// Parses a name such as `on_*`, `*Handler` or `on_*_end`; an asterisk stands for any characters of a word.
+    /// Parses a name such as `on_*`, `*Handler` or `on_*_end`. An asterisk matches any characters
+    /// of a word.
     ///
     /// Returns `None` for other text, such as `a * b` or `**kwargs`.
     pub fn from_name(name: &str) -> Option<Result<Self, EvidenceError>> {
-        let name = name.trim();
+        let trimmed = name.trim();
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let is_name = name.chars().all(|c| is_part(c) || matches!(c, ':' | '.' | '$' | '*'));
-        if !is_name || !name.contains(is_part) || !name.contains('*') || name.contains("**") {
+        let is_name = trimmed.chars().all(|c| is_part(c) || matches!(c, ':' | '.' | '$' | '*'));
+        if !is_name
+            || !trimmed.contains(is_part)
+            || !trimmed.contains('*')
+            || trimmed.contains("**")
+        {
             return None;
         }
-        let start = if name.starts_with('*') { "" } else { r"\b{start-half}" };
-        let end = if name.ends_with('*') { "" } else { r"\b{end-half}" };
-        let inner = regex_syntax::escape(name).replace(r"\*", r"\w*");
-        let spans_words = !name.chars().all(|c| is_part(c) || c == '*');
-        let pattern = Self::compile_lines(name, &format!("{start}{inner}{end}"));
+        let start = if trimmed.starts_with('*') { "" } else { r"\b{start-half}" };
+        let end = if trimmed.ends_with('*') { "" } else { r"\b{end-half}" };
+        let inner = regex_syntax::escape(trimmed).replace(r"\*", r"\w*");
+        let spans_words = !trimmed.chars().all(|c| is_part(c) || c == '*');
+        let pattern = Self::compile_lines(trimmed, &format!("{start}{inner}{end}"));
         Some(pattern.map(|pattern| Self { spans_words, ..pattern }))
     }
 
@@ -97,13 +105,17 @@ impl NamePattern {
         }
     }
 
-    /// Returns the pattern as it was given.
+    /// Returns the text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the matches in a text, ascending and disjoint; none crosses a line end.
-    pub(super) fn places<'a>(&'a self, text: &'a str, budget: Budget) -> PatternPlaces<'a> {
+    /// Returns the matches in a text, ascending and disjoint. No match crosses a line end.
+    pub(super) fn find_places<'a>(
+        &'a self,
+        text: &'a str,
+        budget: ScanBudget,
+    ) -> PatternPlaces<'a> {
         PatternPlaces {
             pattern: self,
             text,
@@ -120,19 +132,19 @@ impl NamePattern {
 pub(super) struct PatternPlaces<'a> {
     pattern: &'a NamePattern,
     text: &'a str,
-    /// The rest of the line or piece that is searched.
+    /// Unsearched rest of the current line or piece.
     piece: Range<usize>,
     /// Bytes searched since the time was checked.
     unchecked: usize,
-    budget: Budget,
-    /// Whether the time ran out before the end of the text.
+    budget: ScanBudget,
+    /// True if the time ran out before the end of the text.
     pub(super) is_stopped: bool,
-    /// Whether a line was searched in pieces, so that matches across two pieces may be missing.
+    /// True if a line was searched in pieces, so that matches across two pieces may be missing.
     pub(super) is_cut: bool,
 }
 
 impl PatternPlaces<'_> {
-    /// Moves on to the next line or piece; returns `false` after the last.
+    /// Advances to the next line or piece. Returns `false` after the last.
     fn advance_piece(&mut self) -> bool {
         let rest = self.text.get(self.piece.end..).unwrap_or_default();
         let start = self.text.len() - rest.trim_start_matches(['\n', '\r']).len();
@@ -187,7 +199,7 @@ mod tests {
     use super::*;
 
     fn list_matches<'a>(pattern: &NamePattern, text: &'a str) -> Vec<&'a str> {
-        let places = pattern.places(text, Budget::default());
+        let places = pattern.find_places(text, ScanBudget::default());
         places.map(|place| text.get(place).unwrap()).collect()
     }
 
@@ -263,27 +275,28 @@ mod tests {
             (name("beta_*.of"), true),
             (NamePattern::parse_regex("beta_.").unwrap(), true),
         ] {
-            let mut places = pattern.places(&text, Budget::default());
+            let mut places = pattern.find_places(&text, ScanBudget::default());
             let expected = if pattern.as_str().ends_with("of") { 0 } else { 5_000_000 / 14 };
             assert_eq!(places.by_ref().count(), expected);
             assert!(places.is_cut == may_miss && !places.is_stopped, "{}", pattern.as_str());
         }
         let one_word = "b".repeat(100_000);
         let pattern = name("b*");
-        let mut places = pattern.places(&one_word, Budget::default());
+        let mut places = pattern.find_places(&one_word, ScanBudget::default());
         assert!(places.by_ref().count() == 1 && places.is_cut);
     }
 
     #[test]
     fn nasty_patterns_end_in_time() {
-        let (one, line) = ("a".repeat(2_000_000), "ab ".repeat(1_000_000));
+        let one = "a".repeat(2_000_000);
+        let line = "ab ".repeat(1_000_000);
         for pattern in
             [r"(a?){40}a{40}b", r"(a|aa)+$", r".*[^a-z]|[a-z]", r"(\w+)+\d", r"[a-q][^u-z]{13}x"]
         {
             let pattern = NamePattern::parse_regex(pattern).unwrap();
             for text in [&one, &line] {
-                // Without pieces and a bound, some of these take hours.
-                pattern.places(text, Budget::default()).for_each(drop);
+                // Without pieces and a time limit, some of these take hours.
+                pattern.find_places(text, ScanBudget::default()).for_each(drop);
             }
         }
     }

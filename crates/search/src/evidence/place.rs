@@ -1,4 +1,4 @@
-//! Finds the indexed file or folder that a path means.
+//! Resolves a path to the indexed file or folder.
 
 use std::{
     collections::BTreeSet,
@@ -7,21 +7,21 @@ use std::{
 };
 
 use codeinfo_core::{
-    FileRecord, Root, Within,
-    paths::{clean, ends_with, is_below},
-    unicode::{compose, list_encodings},
+    FileRecord, Root, RootFilter,
+    paths::{ends_with, is_below, normalize_path},
+    unicode::{list_encodings, normalize_nfc},
 };
 use codeinfo_worktree::root_link::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
 
 use super::{Evidence, EvidenceError, snapshot::with_content, unsearched};
 
-/// So many files are named where a path may mean several, or another.
+/// Maximum files in a message about an ambiguous or unknown path.
 const MAX_NAMED: usize = 3;
 
 /// A file as clients see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct File {
+pub struct IndexedFile {
     /// Absolute path.
     pub path: String,
     /// Path below the root.
@@ -30,15 +30,14 @@ pub struct File {
     pub repo: String,
 }
 
-/// What a path means.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum ResolvedPath {
     File(Root, FileRecord),
-    /// A folder by its path below the root, which is empty for the root itself, and the files in it.
+    /// A folder with its path below the root, which is empty for the root itself, and its files.
     Folder(Root, String, Vec<FileRecord>),
 }
 
-impl Place {
+impl ResolvedPath {
     fn root(&self) -> &Root {
         match self {
             Self::File(root, _) | Self::Folder(root, ..) => root,
@@ -46,8 +45,8 @@ impl Place {
     }
 }
 
-/// A path with lines after it, as models, compilers and forges write that: `a.rs:12-40`, `a.rs:12:5`, `a.rs#L12-L40`,
-/// `a.rs#L12C3-L14C1`, `a.rs (lines 12-40)`.
+/// A path with line numbers, as models, compilers and forges write it: `a.rs:12-40`, `a.rs:12:5`,
+/// `a.rs#L12-L40`, `a.rs#L12C3-L14C1`, `a.rs (lines 12-40)`.
 static PATH_WITH_LINES: LazyLock<Regex> = LazyLock::new(|| {
     let mark = r"(?:\?plain=1)?#L|`?:L?|`?,? \(?[Ll]ines? ";
     let number = "([0-9]{1,9})(?:[:C][0-9]{1,9})?";
@@ -56,27 +55,34 @@ static PATH_WITH_LINES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&whole).expect("a valid pattern")
 });
 
-/// Takes the lines off a path such as `src/a.rs:12-40` or `src/a.rs#L12`: the path, the first line and the last.
+/// Splits a path such as `src/a.rs:12-40` or `src/a.rs#L12` into the path, the first line and the
+/// last.
 pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
-    let path = path.trim();
+    let trimmed = path.trim();
     let mut captures = PATH_WITH_LINES.create_captures();
-    PATH_WITH_LINES.captures(path, &mut captures);
-    let group = |index| path.get(captures.get_group(index)?.range());
+    PATH_WITH_LINES.captures(trimmed, &mut captures);
+    let group = |index| trimmed.get(captures.get_group(index)?.range());
     let last = group(3).and_then(|last| last.parse().ok());
     Some((group(1)?, group(2)?.parse().ok()?, last))
 }
 
 impl Evidence {
-    /// Finds what a path means: absolute as clients see it or as the server does, or below a root, with the name of
-    /// the root before it or without; or the end of one path alone. Of other trees of a repository, a path is meant that is
-    /// absolute, or begins with the name of one.
-    pub(super) async fn place(&self, path: &str, within: Within) -> Result<Place, EvidenceError> {
+    /// Resolves a path.
+    ///
+    /// It may be absolute, as clients or the server see it; below a root, with or without the name
+    /// of the root; or the end of a single indexed path. In trees that `within` leaves out, only an
+    /// absolute path, or one that begins with the name of the tree, is found.
+    pub(super) async fn resolve_path(
+        &self,
+        path: &str,
+        within: RootFilter,
+    ) -> Result<ResolvedPath, EvidenceError> {
         let mut roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(EvidenceError::IngestRequired);
         }
-        let seen = within.of(&roots);
-        if matches!(within, Within::Only(_)) {
+        let seen = within.select_roots(&roots);
+        if matches!(within, RootFilter::Only(_)) {
             roots.clone_from(&seen);
         }
         let unknown = |omitted| EvidenceError::NotFound {
@@ -85,35 +91,35 @@ impl Evidence {
             omitted,
         };
         let written = Some(path.trim().trim_matches('`')).filter(|path| !path.contains('\0'));
-        let Some(mut asked) = written.and_then(|path| clean(&read_file_url(path))) else {
+        let Some(mut asked) = written.and_then(|path| normalize_path(&read_file_url(path))) else {
             return Err(unknown(None));
         };
         if asked.is_absolute()
-            && self.asked(&asked, (&roots, &seen)).is_empty()
-            && let Some(real) = follow_link(&self.paths.meant(&asked), &roots).await
+            && self.list_possible_paths(&asked, &roots, &seen).is_empty()
+            && let Some(real) = follow_link(&self.paths.to_server_path(&asked), &roots).await
         {
             asked = real;
         }
         let mut places = Vec::new();
         let mut omitted = None;
-        for (root, below) in self.asked(&asked, (&roots, &seen)) {
-            omitted = omitted.or_else(|| unsearched::explain(root, &below));
+        for (root, below) in self.list_possible_paths(&asked, &roots, &seen) {
+            omitted = omitted.or_else(|| unsearched::explain_unindexed_path(root, &below));
             let records = self.store.files_at(root.id, list_encodings(&below)).await?;
-            if let Some(record) = root.public(records).pop() {
-                places.push(Place::File(root.clone(), record));
+            if let Some(record) = root.retain_public_files(records).pop() {
+                places.push(ResolvedPath::File(root.clone(), record));
                 continue;
             }
             let files = with_content(self.store.files(root.id).await?, root);
             let inside: Vec<FileRecord> = files
                 .into_iter()
-                .filter(|file| is_below(&compose(&file.path), &compose(&below)))
+                .filter(|file| is_below(&normalize_nfc(&file.path), &normalize_nfc(&below)))
                 .collect();
             if !inside.is_empty() {
-                places.push(Place::Folder(root.clone(), below, inside));
+                places.push(ResolvedPath::Folder(root.clone(), below, inside));
             }
         }
-        // A path is that of the tree in which somebody stands, if it has one.
-        if let Within::Tree(tree) = within
+        // A path in several trees means the client's own tree, if that contains it.
+        if let RootFilter::Tree(tree) = within
             && places.iter().any(|place| place.root().id == tree)
         {
             places.retain(|place| place.root().id == tree);
@@ -124,24 +130,31 @@ impl Evidence {
         }
         match places.len() {
             0 if asked.is_absolute() => Err(unknown(omitted)),
-            0 => self.ending(path, (&asked, omitted), &seen).await,
+            0 => self.resolve_path_end(path, &asked, omitted, &seen).await,
             1 => places.pop().ok_or_else(|| unknown(None)),
-            _ => Err(ambiguous(path, places.iter().map(|place| self.name(place)).collect())),
+            _ => Err(build_ambiguous_error(
+                path,
+                places.iter().map(|place| self.display_resolved_path(place)).collect(),
+            )),
         }
     }
 
-    /// Returns the places that a path may mean as it is, each with its root. An absolute one has the inner of roots
-    /// that lie within one another; the name of a root is that root, and no folder in it of that name.
-    fn asked<'a>(
+    /// Returns the possible locations of a path, each with its root.
+    ///
+    /// If several nested roots contain an absolute path, the innermost is returned. The name of a
+    /// root means that root, never a folder of that name in it.
+    fn list_possible_paths<'a>(
         &self,
         path: &Path,
-        (roots, seen): (&'a [Root], &'a [Root]),
+        roots: &'a [Root],
+        seen: &'a [Root],
     ) -> Vec<(&'a Root, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         if path.is_absolute() {
-            let meant = self.paths.meant(path);
+            let server_path = self.paths.to_server_path(path);
             let below = roots.iter().filter_map(|root| {
-                let rest = strip_root(&meant, &root.path).or_else(|| strip_root(path, &root.path));
+                let rest =
+                    strip_root(&server_path, &root.path).or_else(|| strip_root(path, &root.path));
                 Some((root, text(&rest?)?))
             });
             return below
@@ -169,26 +182,29 @@ impl Evidence {
         asked
     }
 
-    /// Finds the one file or folder whose path ends like this.
-    async fn ending(
+    /// Finds the single file or folder whose path ends with the parts of the path.
+    async fn resolve_path_end(
         &self,
         given: &str,
-        (asked, omitted): (&Path, Option<String>),
+        asked: &Path,
+        omitted: Option<String>,
         roots: &[Root],
-    ) -> Result<Place, EvidenceError> {
-        let end = compose(asked.to_str().unwrap_or_default());
+    ) -> Result<ResolvedPath, EvidenceError> {
+        let end = normalize_nfc(asked.to_str().unwrap_or_default());
         let name = end.rsplit('/').next().unwrap_or(&end);
-        let (mut found, mut folders, mut similar) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut folders = BTreeSet::new();
+        let mut similar = Vec::new();
         for (at, root) in roots.iter().enumerate() {
             for file in with_content(self.store.files(root.id).await?, root) {
-                let path = compose(&file.path);
+                let path = normalize_nfc(&file.path);
                 if end.is_empty() {
                 } else if ends_with(&path, &end) {
-                    found.push(Place::File(root.clone(), file));
+                    found.push(ResolvedPath::File(root.clone(), file));
                 } else if let Some(folder) = folder_ending(&path, &end) {
                     folders.insert((at, folder.to_owned()));
                 } else if path.rsplit('/').next() == Some(name) {
-                    similar.push(self.shown(root, &file.path));
+                    similar.push(self.display_path(root, &file.path));
                 }
             }
         }
@@ -196,8 +212,8 @@ impl Evidence {
             for (at, folder) in folders {
                 let Some(root) = roots.get(at) else { continue };
                 let mut files = with_content(self.store.files(root.id).await?, root);
-                files.retain(|file| is_below(&compose(&file.path), &folder));
-                found.push(Place::Folder(root.clone(), folder, files));
+                files.retain(|file| is_below(&normalize_nfc(&file.path), &folder));
+                found.push(ResolvedPath::Folder(root.clone(), folder, files));
                 if found.len() > MAX_NAMED {
                     break;
                 }
@@ -209,34 +225,40 @@ impl Evidence {
         match found.len() {
             0 => Err(unknown),
             1 => found.pop().ok_or(unknown),
-            _ => Err(ambiguous(given, found.iter().map(|place| self.name(place)).collect())),
+            _ => Err(build_ambiguous_error(
+                given,
+                found.iter().map(|place| self.display_resolved_path(place)).collect(),
+            )),
         }
     }
 
-    pub(super) fn file(&self, root: &Root, path: &str) -> File {
-        let (rel_path, repo) = (path.to_owned(), root.name.clone());
-        File { path: self.shown(root, path), rel_path, repo }
+    pub(super) fn to_indexed_file(&self, root: &Root, path: &str) -> IndexedFile {
+        IndexedFile {
+            path: self.display_path(root, path),
+            rel_path: path.to_owned(),
+            repo: root.name.clone(),
+        }
     }
 
-    fn name(&self, place: &Place) -> String {
+    fn display_resolved_path(&self, place: &ResolvedPath) -> String {
         match place {
-            Place::File(root, record) => self.shown(root, &record.path),
-            Place::Folder(root, path, _) => self.shown(root, path),
+            ResolvedPath::File(root, record) => self.display_path(root, &record.path),
+            ResolvedPath::Folder(root, path, _) => self.display_path(root, path),
         }
     }
 }
 
-/// Returns what follows the path of a root, whichever way its accents are encoded.
+/// Returns the path after the root, regardless of the encoding of accents.
 fn strip_root(path: &Path, root: &Path) -> Option<PathBuf> {
     let rest = path.strip_prefix(root).map(Path::to_owned);
     rest.or_else(|_| compose_path(path).strip_prefix(compose_path(root)).map(Path::to_owned)).ok()
 }
 
 fn compose_path(path: &Path) -> PathBuf {
-    path.to_str().map_or_else(|| path.to_owned(), |path| PathBuf::from(&*compose(path)))
+    path.to_str().map_or_else(|| path.to_owned(), |path| PathBuf::from(&*normalize_nfc(path)))
 }
 
-fn ambiguous(path: &str, mut several: Vec<String>) -> EvidenceError {
+fn build_ambiguous_error(path: &str, mut several: Vec<String>) -> EvidenceError {
     let count = several.len();
     several.sort_unstable();
     several.truncate(MAX_NAMED);

@@ -1,4 +1,4 @@
-//! How much of a repository is indexed, folder by folder.
+//! Measures the indexed content of a repository by folder.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,29 @@ use codeinfo_core::{FileRecord, Root};
 
 use super::{Evidence, EvidenceError, snapshot::with_content};
 
-/// How much is in a folder, without the folders in it.
+/// Content of a folder, without its subfolders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Files of which something is indexed.
+pub struct FolderSize {
+    /// Number of files with indexed content.
     pub files: usize,
-    /// Their bytes.
+    /// Bytes of these files.
     pub bytes: u64,
 }
 
 impl Evidence {
-    /// Measures the folders of a repository, each by its path below the root, which has the empty one.
-    pub async fn sizes(&self, root: &Root) -> Result<BTreeMap<String, Size>, EvidenceError> {
+    /// Measures the folders of a repository by their paths below the root; the root itself has the
+    /// empty path.
+    pub async fn measure_folders(
+        &self,
+        root: &Root,
+    ) -> Result<BTreeMap<String, FolderSize>, EvidenceError> {
         let files = with_content(self.store.files(root.id).await?, root);
-        self.blocking(move || sizes(&files)).await
+        self.run_blocking(move || sum_folder_sizes(&files)).await
     }
 }
 
-fn sizes(files: &[FileRecord]) -> BTreeMap<String, Size> {
-    let mut sizes: BTreeMap<String, Size> = BTreeMap::new();
+fn sum_folder_sizes(files: &[FileRecord]) -> BTreeMap<String, FolderSize> {
+    let mut sizes: BTreeMap<String, FolderSize> = BTreeMap::new();
     for file in files {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let size = match sizes.get_mut(folder) {

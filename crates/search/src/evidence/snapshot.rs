@@ -1,23 +1,24 @@
-//! The text of files as they were indexed, put together from their chunks.
+//! Rebuilds the text of files as they were indexed from their chunks.
 
 use std::collections::HashMap;
 
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
-use codeinfo_lang::{Language, detect, role::Role};
+use codeinfo_lang::{Language, detect, role::FileRole};
 use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
 
 /// A file as it was indexed.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub(super) struct FileSnapshot {
     pub(super) record: FileRecord,
-    /// In order of their lines.
+    /// Chunks in the order of their lines.
     pub(super) chunks: Vec<ChunkRecord>,
 }
 
-impl Snapshot {
-    /// Returns the text. Chunks hold every line that is not blank, and one line may be cut into several.
+impl FileSnapshot {
+    /// Returns the text. Chunks contain every line that is not blank, and one line may be cut into
+    /// several.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = 1;
@@ -34,26 +35,26 @@ impl Snapshot {
         text
     }
 
-    /// Returns what the file is for.
-    pub(super) fn roles(&self) -> &[Role] {
+    pub(super) fn roles(&self) -> &[FileRole] {
         self.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default()
     }
 
-    /// Returns the language that the file was read as.
+    /// Returns the language with which the file was indexed.
     pub(super) fn language(&self) -> Option<&'static Language> {
-        detect::named(self.chunks.first()?.language.as_deref()?)
+        detect::find_language(self.chunks.first()?.language.as_deref()?)
     }
 }
 
 impl Evidence {
-    /// Reads files. One that is being replaced, so that not all of it is there, is not in the result.
-    pub(super) async fn snapshots(
+    /// Reads files. Leaves out those that are being replaced, because some of their chunks are
+    /// missing.
+    pub(super) async fn load_snapshots(
         &self,
         records: Vec<FileRecord>,
-    ) -> Result<Vec<Snapshot>, EvidenceError> {
+    ) -> Result<Vec<FileSnapshot>, EvidenceError> {
         let roots = self.store.roots().await?;
         let owners: HashMap<RootId, RootId> =
-            roots.iter().map(|root| (root.id, root.owner())).collect();
+            roots.iter().map(|root| (root.id, root.chunk_owner())).collect();
         let mut places: HashMap<Uuid, (usize, usize)> = HashMap::new();
         for (file, record) in records.iter().enumerate() {
             let Some(owner) = owners.get(&record.root) else { continue };
@@ -61,36 +62,38 @@ impl Evidence {
             places.extend(ids.map(|(place, id)| (id, (file, place))));
         }
         let chunks = self.store.chunks_by_id(places.keys().copied().collect()).await?;
-        let mut of_file: Vec<Vec<(usize, ChunkRecord)>> =
+        let mut chunks_by_file: Vec<Vec<(usize, ChunkRecord)>> =
             records.iter().map(|_| Vec::new()).collect();
         for chunk in chunks {
             if let Some((file, place)) = places.get(&chunk.id)
-                && let Some(of_file) = of_file.get_mut(*file)
+                && let Some(file_chunks) = chunks_by_file.get_mut(*file)
             {
-                of_file.push((*place, chunk.record));
+                file_chunks.push((*place, chunk.record));
             }
         }
         let snapshot = |(record, mut chunks): (FileRecord, Vec<(usize, ChunkRecord)>)| {
             chunks.sort_unstable_by_key(|(place, _)| *place);
             chunks.dedup_by_key(|(place, _)| *place);
             let is_whole = chunks.len() == record.chunks as usize;
-            let chunks = chunks.into_iter().map(|(_, chunk)| chunk).collect();
-            is_whole.then_some(Snapshot { record, chunks })
+            is_whole.then(|| FileSnapshot {
+                record,
+                chunks: chunks.into_iter().map(|(_, chunk)| chunk).collect(),
+            })
         };
-        Ok(records.into_iter().zip(of_file).filter_map(snapshot).collect())
+        Ok(records.into_iter().zip(chunks_by_file).filter_map(snapshot).collect())
     }
 
-    /// Reads one file.
-    pub(super) async fn snapshot(
+    /// Reads one file; `None` if it is being replaced.
+    pub(super) async fn load_snapshot(
         &self,
         record: &FileRecord,
-    ) -> Result<Option<Snapshot>, EvidenceError> {
-        Ok(self.snapshots(vec![record.clone()]).await?.pop())
+    ) -> Result<Option<FileSnapshot>, EvidenceError> {
+        Ok(self.load_snapshots(vec![record.clone()]).await?.pop())
     }
 }
 
-/// Leaves out the files that are known to be secrets, and those of which nothing is indexed.
+/// Removes files known to be secrets and files without indexed content.
 pub(super) fn with_content(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
     records.retain(|record| record.chunks > 0);
-    root.public(records)
+    root.retain_public_files(records)
 }

@@ -1,59 +1,59 @@
-//! Lines of a file as people look at them: with what is a keyword, a string or a comment, and where the file is on
-//! the web.
+//! Reads lines of a file for display: with highlight marks and the web address of the file.
 
-use codeinfo_chunk::{Mark, highlight};
-use codeinfo_core::Within;
+use codeinfo_chunk::{HighlightMark, highlight_lines};
+use codeinfo_core::RootFilter;
 use codeinfo_lang::detect;
 
 use super::{
     Evidence, EvidenceError,
-    forge::{Forge, Permalink},
-    lines::{Asked, FileLines, State, Whole},
+    forge::{FilePermalink, ForgeCommit},
+    lines::{FileLines, IndexedFileState, LoadedFile, RequestedLines},
 };
 
-/// The most lines of one reply, and how many there are unless a last one is named.
+/// Maximum lines of one reply, and their default number.
 const MAX_LINES: u32 = 2000;
-/// In larger files nothing is marked.
+/// Maximum bytes of a file that is highlighted.
 const MAX_MARKED_BYTES: usize = 1 << 20;
-/// Of longer lines the start is shown.
+/// Maximum bytes of a line; longer ones are cut.
 const MAX_LINE_BYTES: usize = 10_000;
 
-/// Lines to look at.
+/// Lines for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct HighlightedSource {
     /// The lines.
     pub lines: FileLines,
-    /// What is marked in each of them, in their order.
-    pub marks: Vec<Vec<Mark>>,
+    /// Highlight marks of each line, in the same order.
+    pub marks: Vec<Vec<HighlightMark>>,
     /// Lower-case name of the language.
     pub language: Option<&'static str>,
-    /// Whether there is a file at its path: not one of a commit, nor one that is gone.
+    /// True if the file exists at its path: false for files of a commit and deleted ones.
     pub on_disk: bool,
-    /// Where the file is on the web, in the commit that is checked out.
-    pub permalink: Option<Permalink>,
+    /// Web address of the file in the checked-out commit.
+    pub permalink: Option<FilePermalink>,
 }
 
 impl Evidence {
-    /// Reads lines of a file to look at. Bounds that the file does not have are moved into it.
-    pub async fn source(
+    /// Reads lines of a file for display. Bounds outside the file are clamped.
+    pub async fn read_highlighted_source(
         &self,
         path: &str,
-        Asked { first, last }: Asked,
-        within: Within,
-    ) -> Result<Source, EvidenceError> {
-        let last = last.or(Some(first.unwrap_or(1).saturating_add(MAX_LINES - 1)));
-        let whole = self.whole(path, (Asked { first, last }, MAX_LINES), within).await?;
-        self.blocking(move || look(whole)).await
+        RequestedLines { first, last }: RequestedLines,
+        within: RootFilter,
+    ) -> Result<HighlightedSource, EvidenceError> {
+        let default_last = first.unwrap_or(1).saturating_add(MAX_LINES - 1);
+        let asked = RequestedLines { first, last: last.or(Some(default_last)) };
+        let whole = self.load_file(path, asked, MAX_LINES, within).await?;
+        self.run_blocking(move || highlight_loaded_file(whole)).await
     }
 }
 
-fn look(Whole { mut lines, text, root }: Whole) -> Source {
-    let language = detect::language(&lines.file.rel_path, &text);
-    let range = lines.lines.first().zip(lines.lines.last());
-    let range = range.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
+fn highlight_loaded_file(LoadedFile { mut lines, text, root }: LoadedFile) -> HighlightedSource {
+    let language = detect::detect_language(&lines.file.rel_path, &text);
+    let ends = lines.lines.first().zip(lines.lines.last());
+    let range = ends.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
     let mut marks = Vec::new();
     if text.len() <= MAX_MARKED_BYTES {
-        marks = highlight(language, &text, range);
+        marks = highlight_lines(language, &text, range);
     }
     marks.resize(lines.lines.len(), Vec::new());
     for ((_, line), marks) in lines.lines.iter_mut().zip(&mut marks) {
@@ -64,7 +64,14 @@ fn look(Whole { mut lines, text, root }: Whole) -> Source {
             line.push('…');
         }
     }
-    let permalink = Forge::of(&root).and_then(|forge| forge.permalink(&lines.file.rel_path));
-    let on_disk = root.folder().is_some() && lines.state != State::Gone;
-    Source { lines, marks, language: language.map(|language| language.name), on_disk, permalink }
+    let permalink =
+        ForgeCommit::from_root(&root).and_then(|forge| forge.build_permalink(&lines.file.rel_path));
+    let on_disk = root.local_folder().is_some() && lines.state != IndexedFileState::Gone;
+    HighlightedSource {
+        lines,
+        marks,
+        language: language.map(|language| language.name),
+        on_disk,
+        permalink,
+    }
 }

@@ -1,28 +1,30 @@
-//! Says what was left out of an index, so that a reader does not take unindexed code for missing code.
+//! Describes the paths left out of an index, so that a reader does not take unindexed code for
+//! missing code.
 
 use codeinfo_core::{
-    OmissionRule, OmittedPaths, Root, Within, count_paths, explain_omission, list_omissions,
+    OmissionRule, OmittedPaths, Root, RootFilter, count_paths, explain_omission, list_omissions,
 };
 use codeinfo_lang::names::{self, MachineFile};
 
 use super::Evidence;
 
 impl Evidence {
-    /// Says what of the repositories was not searched for names that are nowhere, since it was left out.
-    pub async fn describe_unsearched(&self, names: &[&str], within: Within) -> Option<String> {
+    /// Describes the paths that were left out of the index and therefore not searched for `names`.
+    pub async fn describe_unsearched(&self, names: &[&str], within: RootFilter) -> Option<String> {
         let roots = self.store.roots().await.ok()?;
-        describe(&within.of(&roots), names)
+        describe_unsearched_roots(&within.select_roots(&roots), names)
     }
 }
 
-/// Says what of some roots was not searched, if that is anything with code.
-pub(super) fn describe(roots: &[Root], names: &[&str]) -> Option<String> {
+/// Describes the left-out paths of some roots; `None` if none of them may contain code.
+pub(super) fn describe_unsearched_roots(roots: &[Root], names: &[&str]) -> Option<String> {
     let mut unsearched = OmittedPaths::default();
     for root in roots {
         let prefix = if roots.len() == 1 { String::new() } else { format!("{}/", root.name) };
         unsearched.add_groups(&root.omitted, &prefix, OmissionRule::may_hide_code);
     }
-    let (mut files, mut folders) = (0, 0);
+    let mut files = 0;
+    let mut folders = 0;
     for (_, group) in unsearched.groups() {
         files += group.files;
         folders += group.folders;
@@ -32,10 +34,10 @@ pub(super) fn describe(roots: &[Root], names: &[&str]) -> Option<String> {
     (!listed.is_empty()).then(|| format!("not searched, as left out: {counts}: {listed}"))
 }
 
-/// Says why a path below a root is not in its index, if it was left out.
-pub(super) fn explain(root: &Root, path: &str) -> Option<String> {
-    root.omitted.explain(path).or_else(|| {
-        // Of each rule the first paths are known; a name shows its rule.
+/// Explains why a path below a root is not in its index; `None` if it was not left out.
+pub(super) fn explain_unindexed_path(root: &Root, path: &str) -> Option<String> {
+    root.omitted.explain_path(path).or_else(|| {
+        // Only the first paths of each rule are stored, but a name shows its rule.
         let rule = rule_of_name(path)?;
         let is_used = root.omitted.groups().any(|(known, _)| known == rule);
         is_used.then(|| explain_omission(rule, path))

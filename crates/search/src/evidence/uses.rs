@@ -1,59 +1,58 @@
-//! Every use of a name in what is indexed, counted exactly.
+//! Finds and counts every use of a name in the index.
 
 use std::time::Duration;
 
-use codeinfo_core::{Root, Timestamp, Within};
+use codeinfo_core::{Root, RootFilter, Timestamp};
 use codeinfo_lang::readings::list_readings;
 
 use super::{
     Evidence, EvidenceError,
-    classify::{self, Budget, Counted},
-    pick::{self, Shown},
-    snapshot::Snapshot,
+    classify::{self, FileOccurrences, ScanBudget},
+    pick::{self, OccurrenceGroup},
+    snapshot::FileSnapshot,
     unsearched,
-    word::Word,
+    word::WordMatcher,
 };
 
-/// Where a name is used.
+/// Uses of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Uses {
-    /// The name that was looked for.
+pub struct NameUses {
+    /// The name that was searched.
     pub name: String,
-    /// The name that was asked for, if it was read as another one.
+    /// The requested name, if another reading of it was searched.
     pub asked: Option<String>,
-    /// The name without what it was written with, such as that of its type, if that was not looked for.
+    /// The name without its qualifier, such as that of its type, if it was not searched.
     pub bare: Option<String>,
-    /// How often it stands as a word of its own.
+    /// Number of occurrences as a separate word.
     pub count: usize,
-    /// In how many files.
+    /// Number of files with an occurrence.
     pub files: usize,
-    /// The groups that there are, in the order of [`super::Group::ALL`].
-    pub groups: Vec<Shown>,
-    /// What was searched.
-    pub searched: Vec<Searched>,
-    /// Names of repositories that were not searched, since their folder is gone.
+    /// Non-empty groups in the order of [`OccurrenceKind::ALL`](super::OccurrenceKind::ALL).
+    pub groups: Vec<OccurrenceGroup>,
+    /// Searched repositories.
+    pub searched: Vec<SearchedRepository>,
+    /// Names of repositories that were not searched because their folder is gone.
     pub gone: Vec<String>,
-    /// How many files that may hold it were not read, since there was no time or they are being indexed: 0 for exact
-    /// counts.
+    /// Number of possible files that were not read, because of the time limit or because they are
+    /// being indexed. The counts are exact if it is 0.
     pub unread: usize,
-    /// If it is nowhere: names that differ by case and underscores alone.
+    /// If there are no occurrences: names that differ only by case and underscores.
     pub spellings: Vec<String>,
-    /// If it is nowhere: what was not searched, since it was left out of the index.
+    /// If there are no occurrences: description of the paths left out of the index.
     pub unsearched: Option<String>,
 }
 
 /// A repository that was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Searched {
-    /// Its name.
+pub struct SearchedRepository {
+    /// Name of the repository.
     pub name: String,
-    /// How long ago it was indexed.
+    /// Time since it was indexed.
     pub age: Option<Duration>,
 }
 
-/// Lists the repositories that were searched.
-pub(super) fn searched(roots: &[Root]) -> Vec<Searched> {
-    let searched = |root: &Root| Searched {
+pub(super) fn list_searched_repositories(roots: &[Root]) -> Vec<SearchedRepository> {
+    let searched = |root: &Root| SearchedRepository {
         name: root.name.clone(),
         age: root.last_ingest_at.map(Timestamp::age),
     };
@@ -61,54 +60,67 @@ pub(super) fn searched(roots: &[Root]) -> Vec<Searched> {
 }
 
 impl Evidence {
-    /// Finds the uses of a name: as it is written, without the arguments of a call, or, where it is nowhere so, of its
-    /// last part.
-    pub async fn uses(&self, name: &str, within: Within) -> Result<Uses, EvidenceError> {
-        Word::new(name)?;
+    /// Finds the uses of a name: as written, without the arguments of a call, or, if neither
+    /// occurs, of its last part.
+    pub async fn find_uses(
+        &self,
+        name: &str,
+        within: RootFilter,
+    ) -> Result<NameUses, EvidenceError> {
+        WordMatcher::new(name)?;
         let readings = list_readings(name);
-        let mut uses = None;
+        let mut counts = None;
         for reading in &readings {
-            let counted = self.count_uses(Word::new(reading)?, within).await?;
+            let counted = self.count_uses(WordMatcher::new(reading)?, within).await?;
             if counted.count > 0 {
-                uses = Some(counted);
+                counts = Some(counted);
                 break;
             }
-            uses.get_or_insert(counted);
+            counts.get_or_insert(counted);
         }
-        let mut uses = uses.ok_or(EvidenceError::Name("is blank"))?;
+        let mut uses = counts.ok_or(EvidenceError::Name("is blank"))?;
         let bare = readings.last().filter(|bare| **bare != uses.name);
         uses.bare = bare.map(|bare| (*bare).to_owned());
         uses.asked = Some(name.trim().to_owned()).filter(|asked| *asked != uses.name);
         Ok(uses)
     }
 
-    async fn count_uses(&self, word: Word, within: Within) -> Result<Uses, EvidenceError> {
+    async fn count_uses(
+        &self,
+        word: WordMatcher,
+        within: RootFilter,
+    ) -> Result<NameUses, EvidenceError> {
         let (roots, gone) = self.present_roots(within).await?;
-        let candidates = self.candidates(&word, &roots).await?;
+        let candidates = self.find_candidate_files(&word, &roots).await?;
         let needle = word.clone();
-        let count =
-            move |found: &mut Vec<Counted>, root, snapshot: &Snapshot, budget: &mut Budget| {
-                found.extend(classify::counted(root, snapshot, &needle, budget));
-                true
-            };
+        let count = move |found: &mut Vec<FileOccurrences>,
+                          root,
+                          snapshot: &FileSnapshot,
+                          budget: &mut ScanBudget| {
+            found.extend(classify::count_occurrences(root, snapshot, &needle, budget));
+            true
+        };
         let (found, unread) = self.scan_files(candidates.files, Vec::new(), count).await?;
         let files = found.len();
-        let shown = |file: &Counted| {
+        let shown = |file: &FileOccurrences| {
             let root = roots.get(file.root);
-            root.map(|root| self.file(root, &file.path)).unwrap_or_default()
+            root.map(|root| self.to_indexed_file(root, &file.path)).unwrap_or_default()
         };
-        let groups = pick::pick(found, shown);
+        let groups = pick::pick_lines(found, shown);
         let count: usize = groups.iter().map(|group| group.count).sum();
-        let unsearched =
-            if count == 0 { unsearched::describe(&roots, &[word.as_str()]) } else { None };
-        Ok(Uses {
+        let unsearched = if count == 0 {
+            unsearched::describe_unsearched_roots(&roots, &[word.as_str()])
+        } else {
+            None
+        };
+        Ok(NameUses {
             name: word.as_str().to_owned(),
             asked: None,
             bare: None,
             count,
             files,
             groups,
-            searched: searched(&roots),
+            searched: list_searched_repositories(&roots),
             gone,
             unread,
             spellings: candidates.spellings,

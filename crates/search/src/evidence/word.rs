@@ -1,4 +1,4 @@
-//! A word to be counted, by the rules of `rg --word-regexp --fixed-strings`.
+//! Matches a word by the rules of `rg --word-regexp --fixed-strings`.
 
 use std::{iter, ops::Range};
 
@@ -8,20 +8,20 @@ use memchr::memmem::Finder;
 
 use super::EvidenceError;
 
-/// Longer names are refused.
+/// Maximum bytes of a name.
 const MAX_BYTES: usize = 500;
 
-/// A name that is looked for where it is no part of a longer word. Scripts without spaces have no words: there it may
-/// be part of anything. Accents may be encoded in either way.
+/// Matches a name that is not part of a longer word. In scripts without spaces it may be part of
+/// any text. Accents may be encoded in either form.
 #[derive(Debug, Clone)]
-pub(super) struct Word {
+pub(super) struct WordMatcher {
     text: String,
-    /// One for each encoding.
     finders: Vec<Finder<'static>>,
 }
 
-impl Word {
-    /// Takes a name as it may be written, without white space around it.
+impl WordMatcher {
+    /// Creates a matcher for a name, without white space around it. Fails for names that no line
+    /// can contain.
     pub(super) fn new(name: &str) -> Result<Self, EvidenceError> {
         let text = name.trim();
         let fault = match text {
@@ -46,20 +46,23 @@ impl Word {
         &self.text
     }
 
-    /// Whether the name has accents, which texts may encode in another way.
+    /// Returns true if the name has accents, which texts may encode in another form.
     pub(super) fn has_encodings(&self) -> bool {
         self.finders.len() > 1
     }
 
-    /// Whether a text has the name, maybe as a part of a longer word.
+    /// Returns true if a text contains the name, also as part of a longer word.
     pub(super) fn is_part_of(&self, text: &str) -> bool {
         self.finders.iter().any(|finder| finder.find(text.as_bytes()).is_some())
     }
 
-    /// Returns where it stands in a text, from the first on, none of which overlap.
-    pub(super) fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-        let all = self.finders.iter().map(|finder| find_words(finder, text).peekable());
-        let mut all: Vec<_> = all.collect();
+    /// Returns the occurrences in a text, ascending and without overlap.
+    pub(super) fn find_places<'a>(
+        &'a self,
+        text: &'a str,
+    ) -> impl Iterator<Item = Range<usize>> + 'a {
+        let mut all: Vec<_> =
+            self.finders.iter().map(|finder| find_words(finder, text).peekable()).collect();
         iter::from_fn(move || {
             let starts = all.iter_mut().map(|places| places.peek().map(|place| place.start));
             let first = starts.enumerate().filter_map(|(at, start)| Some((start?, at))).min();
@@ -68,7 +71,7 @@ impl Word {
     }
 }
 
-/// Returns where a finder's needle stands as a word.
+/// Returns the occurrences of a finder's needle as a word.
 fn find_words<'a>(
     finder: &'a Finder<'static>,
     text: &'a str,
@@ -87,7 +90,7 @@ fn find_words<'a>(
     })
 }
 
-/// Whether a place is no part of a longer word.
+/// Returns true if a range is not part of a longer word.
 fn is_whole(text: &str, word: &Range<usize>) -> bool {
     let (before, rest) = text.split_at_checked(word.start).unwrap_or_default();
     let (inner, after) = rest.split_at_checked(word.len()).unwrap_or_default();
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     fn count(name: &str, text: &str) -> usize {
-        Word::new(name).unwrap().places(text).count()
+        WordMatcher::new(name).unwrap().find_places(text).count()
     }
 
     #[test]
@@ -145,8 +148,8 @@ mod tests {
     #[test]
     fn what_is_no_name_is_refused() {
         for name in ["", " \t", "a\nb", "a\0b", &"a".repeat(501)] {
-            assert!(matches!(Word::new(name), Err(EvidenceError::Name(_))), "{name:?}");
+            assert!(matches!(WordMatcher::new(name), Err(EvidenceError::Name(_))), "{name:?}");
         }
-        assert_eq!(Word::new(" a b ").unwrap().as_str(), "a b");
+        assert_eq!(WordMatcher::new(" a b ").unwrap().as_str(), "a b");
     }
 }

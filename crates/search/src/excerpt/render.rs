@@ -1,30 +1,31 @@
-//! Puts hits together to runs of code, and writes them as text.
+//! Groups hits into runs of code and renders them as text.
 
 use std::{fmt::Write, time::Duration};
 
 use codeinfo_core::{Hit, plain_line, plain_name};
-use codeinfo_lang::{Kind, Language, detect};
+use codeinfo_lang::{Language, LanguageKind, detect};
 
 use super::{
-    super::{DefinedAt, DocumentedName, Found, Freshness, freshness::Stale},
-    trim::{self, Line, Measure, Wanted},
+    super::{
+        DocumentedName, NameLocation, ResultFreshness, SearchResults, freshness::FileStaleness,
+    },
+    trim::{self, NumberedLine, QueryWords, TrimLimits},
 };
 
-/// How much of a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum DetailLevel {
     Whole,
     Trimmed,
-    /// The first line of code, and the one that fits the query best.
+    /// The first line of code, and the one that matches the query best.
     Brief,
     /// The first line of code.
     Head,
-    /// The place alone, as the reader has the code already.
+    /// Only the location, because the reader has seen the code already.
     Known,
 }
 
-impl Level {
-    /// Returns the levels that show at most as much, the one that shows most first.
+impl DetailLevel {
+    /// Returns this level and those with less detail, most detailed first.
     pub(super) fn and_less(self) -> &'static [Self] {
         match self {
             Self::Whole => &[Self::Whole, Self::Trimmed, Self::Brief],
@@ -36,36 +37,36 @@ impl Level {
     }
 }
 
-const TRIMMED: Measure = Measure { lines: 24, around: 2, bytes: 400 };
-const BRIEF: Measure = Measure { lines: 2, around: 0, bytes: 200 };
-const HEAD: Measure = Measure { lines: 1, ..BRIEF };
-/// Hits with at most this many lines between them are one piece of code: most often a blank line.
+const TRIMMED: TrimLimits = TrimLimits { lines: 24, around: 2, bytes: 400 };
+const BRIEF: TrimLimits = TrimLimits { lines: 2, around: 0, bytes: 200 };
+const HEAD: TrimLimits = TrimLimits { lines: 1, ..BRIEF };
+/// Maximum lines between hits that are one piece of code; most often one blank line.
 const NEAR: u32 = 1;
-/// No more symbols are named above one piece of code.
+/// Maximum symbols in the header of a piece of code.
 const MAX_SYMBOLS: usize = 3;
-/// Characters of a name, and of a path, that are shown.
+/// Maximum characters of a name, and of a path.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_PATH_CHARS: usize = 500;
 
-/// Hits of one file that are next to each other, by line, each with its rank.
+/// Adjacent hits of one file, ordered by line, each with its rank.
 #[derive(Debug)]
-pub(super) struct Run<'a> {
-    /// That of the best hit.
+pub(super) struct HitRun<'a> {
+    /// Rank of the best hit.
     pub(super) rank: usize,
     pub(super) hits: Vec<(usize, &'a Hit)>,
 }
 
-/// Makes runs of the hits of one file.
-pub(super) fn runs(mut hits: Vec<(usize, &Hit)>) -> Vec<Run<'_>> {
+/// Groups the hits of one file into runs.
+pub(super) fn group_adjacent_hits(mut hits: Vec<(usize, &Hit)>) -> Vec<HitRun<'_>> {
     hits.sort_by_key(|(rank, hit)| (hit.start_line, *rank));
-    let mut runs: Vec<Run<'_>> = Vec::new();
+    let mut runs: Vec<HitRun<'_>> = Vec::new();
     for (rank, hit) in hits {
         match runs.last_mut() {
             Some(run) if run.hits.last().is_some_and(|(_, before)| is_next(before, hit)) => {
                 run.rank = run.rank.min(rank);
                 run.hits.push((rank, hit));
             }
-            _ => runs.push(Run { rank, hits: vec![(rank, hit)] }),
+            _ => runs.push(HitRun { rank, hits: vec![(rank, hit)] }),
         }
     }
     runs
@@ -75,47 +76,52 @@ fn is_next(before: &Hit, hit: &Hit) -> bool {
     before.end_line < hit.start_line && hit.start_line - before.end_line - 1 <= NEAR
 }
 
-/// Writes a run: the line that says where it is from, and its code, or the parts of it that the
-/// query asks for. Lines of code begin with a number, or with `^` for the definition above them; no
-/// other line does, whatever the file holds.
-pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Freshness) -> String {
-    let mut text = header(run, level, freshness);
-    if level == Level::Known {
+/// Renders a run: a line with its location, then its code or the parts of it that match the query.
+/// Lines of code begin with a number, or with `^` for the definition above them. No other line
+/// does, whatever the file contains.
+pub(super) fn render_run(
+    run: &HitRun<'_>,
+    level: DetailLevel,
+    wanted: &QueryWords,
+    freshness: &ResultFreshness,
+) -> String {
+    let mut text = render_header(run, level, freshness);
+    if level == DetailLevel::Known {
         return text;
     }
     if let Some(signature) = run.hits.first().and_then(|(_, hit)| hit.signature.as_deref()) {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "^|{}", plain_line(signature));
     }
-    let code = code(run);
+    let code = list_code_lines(run);
     let language = run.hits.first().and_then(|(_, hit)| code_language(hit));
     text.push_str(&match level {
-        Level::Whole => whole(&code, language),
-        Level::Trimmed => trim::trimmed(&code, wanted, TRIMMED),
-        Level::Brief => trim::brief(&code, wanted, BRIEF),
-        Level::Head => trim::brief(&code, wanted, HEAD),
-        Level::Known => String::new(),
+        DetailLevel::Whole => render_whole_code(&code, language),
+        DetailLevel::Trimmed => trim::render_trimmed_lines(&code, wanted, TRIMMED),
+        DetailLevel::Brief => trim::render_brief_lines(&code, wanted, BRIEF),
+        DetailLevel::Head => trim::render_brief_lines(&code, wanted, HEAD),
+        DetailLevel::Known => String::new(),
     });
     text
 }
 
-fn whole(code: &[Line<'_>], language: Option<&Language>) -> String {
-    trim::whole(code, |line| language.is_some_and(|one| one.is_comment(line)))
+fn render_whole_code(code: &[NumberedLine<'_>], language: Option<&Language>) -> String {
+    trim::render_all_lines(code, |line| language.is_some_and(|language| language.is_comment(line)))
 }
 
-/// Counts the bytes of a chunk that is shown whole.
+/// Returns the bytes of a chunk shown whole.
 pub(super) fn count_whole_bytes(hit: &Hit) -> usize {
-    let run = Run { rank: 0, hits: vec![(0, hit)] };
-    whole(&code(&run), code_language(hit)).len()
+    let run = HitRun { rank: 0, hits: vec![(0, hit)] };
+    render_whole_code(&list_code_lines(&run), code_language(hit)).len()
 }
 
-/// Returns the programming language of a chunk.
+/// Returns the language of a chunk if it is a programming language.
 fn code_language(hit: &Hit) -> Option<&'static Language> {
-    let language = detect::named(hit.language.as_deref()?)?;
-    (language.kind == Kind::Code).then_some(language)
+    let language = detect::find_language(hit.language.as_deref()?)?;
+    (language.kind == LanguageKind::Code).then_some(language)
 }
 
-/// Returns whether all lines of a chunk of code but one are comments.
+/// Returns true if all lines of a chunk of code except at most one are comments.
 pub(super) fn is_comment(hit: &Hit) -> bool {
     let Some(language) = code_language(hit) else { return false };
     let lines = hit.chunk.lines().filter(|line| !line.trim().is_empty());
@@ -124,18 +130,21 @@ pub(super) fn is_comment(hit: &Hit) -> bool {
 }
 
 /// Returns the lines of a run that are not blank.
-fn code<'a>(run: &Run<'a>) -> Vec<Line<'a>> {
-    let lines = run.hits.iter().flat_map(|(_, hit)| (hit.start_line..).zip(hit.chunk.lines()));
-    let lines = lines.map(|(number, text)| Line { number, text });
+fn list_code_lines<'a>(run: &HitRun<'a>) -> Vec<NumberedLine<'a>> {
+    let lines = run
+        .hits
+        .iter()
+        .flat_map(|(_, hit)| (hit.start_line..).zip(hit.chunk.lines()))
+        .map(|(number, text)| NumberedLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
-/// One line: repository, absolute path with lines, symbols, and what is to be known of the piece.
-fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
+/// Renders one line: repository, absolute path with lines, symbols, and notes about the piece.
+fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshness) -> String {
     let (Some((_, first)), Some((_, last))) = (run.hits.first(), run.hits.last()) else {
         return String::new();
     };
-    // Names come from repositories: none may end its place in the line, nor the line.
+    // Names come from repositories: a name must not end its field or the line.
     let repo = plain_name(&first.repo, MAX_NAME_CHARS).replace(['[', ']'], " ");
     let path = plain_name(&first.path, MAX_PATH_CHARS);
     let mut line = format!("[{repo}] {path}:{}-{}", first.start_line, last.end_line);
@@ -147,17 +156,17 @@ fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
         let _ = write!(line, " `{}`", plain_name(symbol, MAX_NAME_CHARS).replace('`', "'"));
     }
     let host = first.host.as_ref().map(|host| format!("on {}", plain_name(host, MAX_NAME_CHARS)));
-    let known = (level == Level::Known).then_some("shown before");
-    let stale = freshness.stale.get(&first.path).filter(|_| first.host.is_none());
-    let stale = stale.map(|stale| match stale {
-        Stale::Changed => "changed since indexed: read the file",
-        Stale::Deleted => "deleted since indexed",
+    let known = (level == DetailLevel::Known).then_some("shown before");
+    let staleness = freshness.stale.get(&first.path).filter(|_| first.host.is_none());
+    let stale = staleness.map(|staleness| match staleness {
+        FileStaleness::Changed => "changed since indexed: read the file",
+        FileStaleness::Deleted => "deleted since indexed",
     });
-    let only = first.only_in.as_ref();
-    let only = only.map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
+    let only =
+        first.only_in.as_ref().map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
     let also = also_in(&first.also_in).or(only);
-    let notes = host.as_deref().into_iter().chain(known).chain(stale).chain(also.as_deref());
-    let notes: Vec<&str> = notes.collect();
+    let notes: Vec<&str> =
+        host.as_deref().into_iter().chain(known).chain(stale).chain(also.as_deref()).collect();
     if !notes.is_empty() {
         let _ = write!(line, " ({})", notes.join(", "));
     }
@@ -165,21 +174,22 @@ fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
     line
 }
 
-/// Names other trees of the repository that have the same code.
+/// Renders the other trees of the repository with the same code.
 fn also_in(trees: &[String]) -> Option<String> {
-    /// More are only counted.
+    /// Maximum trees that are named; the rest is counted.
     const MAX_NAMED: usize = 3;
-    let named = trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS));
-    let named = named.collect::<Vec<_>>().join(", ");
+    let named: Vec<String> =
+        trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
+    let list = named.join(", ");
     match trees.len().saturating_sub(MAX_NAMED) {
         _ if trees.is_empty() => None,
-        0 => Some(format!("also in {named}")),
-        more => Some(format!("also in {named} and {more} more")),
+        0 => Some(format!("also in {list}")),
+        more => Some(format!("also in {list} and {more} more")),
     }
 }
 
-/// Names in one line what is nowhere, or in documents only.
-pub(super) fn absent(found: &Found) -> String {
+/// Renders the terms that occur nowhere, or only in documents, in one line.
+pub(super) fn render_absent_terms(found: &SearchResults) -> String {
     let names = |names: &[String]| {
         let names: Vec<String> =
             names.iter().map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
@@ -200,17 +210,18 @@ pub(super) fn absent(found: &Found) -> String {
     if parts.is_empty() { String::new() } else { parts.join("; ") + "\n" }
 }
 
-/// One line that names further definitions of what was asked for, if there are any.
-pub(super) fn also(places: &[DefinedAt]) -> String {
-    /// More are only counted.
+/// Renders one line with further definitions of the name of the query, or an empty text.
+pub(super) fn render_other_definitions(places: &[NameLocation]) -> String {
+    /// Maximum definitions that are named; the rest is counted.
     const MAX_NAMED: usize = 8;
     if places.is_empty() {
         return String::new();
     }
-    let named = places.iter().take(MAX_NAMED);
-    let named = named
-        .map(|DefinedAt { path, line }| format!("{}:{line}", plain_name(path, MAX_PATH_CHARS)));
-    let named: Vec<String> = named.collect();
+    let named: Vec<String> = places
+        .iter()
+        .take(MAX_NAMED)
+        .map(|NameLocation { path, line }| format!("{}:{line}", plain_name(path, MAX_PATH_CHARS)))
+        .collect();
     let rest = match places.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -218,15 +229,15 @@ pub(super) fn also(places: &[DefinedAt]) -> String {
     format!("(also defined in {}{rest})\n", named.join(", "))
 }
 
-/// One line that says how long ago the repositories were indexed.
-pub(super) fn ages(freshness: &Freshness) -> String {
-    /// More are not named one by one.
+/// Renders one line with the time since each repository was indexed.
+pub(super) fn render_index_ages(freshness: &ResultFreshness) -> String {
+    /// Maximum repositories in the line.
     const MAX_NAMED: usize = 8;
     let ages: Vec<String> = freshness
         .ages
         .iter()
         .take(MAX_NAMED)
-        .map(|(name, age)| format!("{} {}", plain_name(name, MAX_NAME_CHARS), ago(*age)))
+        .map(|(name, age)| format!("{} {}", plain_name(name, MAX_NAME_CHARS), format_age(*age)))
         .collect();
     if ages.is_empty() {
         return String::new();
@@ -234,7 +245,7 @@ pub(super) fn ages(freshness: &Freshness) -> String {
     format!("(indexed: {})\n", ages.join(", "))
 }
 
-fn ago(age: Duration) -> String {
+fn format_age(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     let (count, unit) = match minutes {
         0 => return "less than a minute ago".to_owned(),
@@ -252,7 +263,7 @@ mod tests {
 
     #[test]
     fn ages_are_told_in_the_unit_that_fits() {
-        let shown = |minutes: u64| ago(Duration::from_secs(minutes * 60 + 59));
+        let shown = |minutes: u64| format_age(Duration::from_secs(minutes * 60 + 59));
         let ages: Vec<String> = [0, 1, 59, 60, 2879, 2880, 14_400].into_iter().map(shown).collect();
         insta::assert_snapshot!(ages.join("\n"), @r"
         less than a minute ago

@@ -1,19 +1,25 @@
-//! What a model is shown of hits, case by case.
+//! Excerpts of hits, case by case.
 
 use std::time::Duration;
 
 use super::{
-    super::{DefinedAt, DocumentedName, fixture::hit, freshness::Stale},
+    super::{DocumentedName, NameLocation, fixture::hit, freshness::FileStaleness},
     *,
 };
 
-fn found(hits: Vec<Hit>) -> Found {
+fn found(hits: Vec<Hit>) -> SearchResults {
     let model_id = "code-static-1@1".to_owned();
-    Found { files: by_file(&hits), hits, model_id, ..Found::default() }
+    SearchResults { files: by_file(&hits), hits, model_id, ..SearchResults::default() }
 }
 
 fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {
-    super::excerpt(&found(hits), "line 17", &Freshness::default(), &BTreeSet::new(), max_bytes)
+    render_excerpt(
+        &found(hits),
+        "line 17",
+        &ResultFreshness::default(),
+        &BTreeSet::new(),
+        max_bytes,
+    )
 }
 
 #[test]
@@ -100,7 +106,7 @@ fn what_was_shown_before_is_named_and_gives_its_place_to_others() {
     let hits = (1..=4).map(|place| hit(&format!("src/{place}.rs"), 1..=9, 0.9));
     let known = BTreeSet::from(["src/1.rs:1".to_owned(), "src/2.rs:1".to_owned()]);
     let found = found(hits.collect());
-    let excerpt = super::excerpt(&found, "line", &Freshness::default(), &known, 12_000);
+    let excerpt = render_excerpt(&found, "line", &ResultFreshness::default(), &known, 12_000);
     assert!(
         excerpt.text.starts_with(
             "[demo] /repos/demo/src/1.rs:1-9 `Store::open` (shown before)\n\n\
@@ -120,9 +126,9 @@ fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
         let hits = scores.iter().zip(1..);
         let hits = hits.map(|(score, place)| hit(&format!("src/{place}.rs"), 1..=9, *score));
         let absent = absent.iter().map(|name| (*name).to_owned()).collect();
-        let found = Found { absent, ..found(hits.collect()) };
+        let found = SearchResults { absent, ..found(hits.collect()) };
         let none = BTreeSet::new();
-        super::excerpt(&found, query, &Freshness::default(), &none, 12_000)
+        render_excerpt(&found, query, &ResultFreshness::default(), &none, 12_000)
     };
     let counts = |excerpt: &Excerpt| (excerpt.files.len(), excerpt.whole.len(), excerpt.left_out);
     assert_eq!(counts(&shown(&[0.9, 0.28, 0.26, 0.1], &[], "shelf")), (2, 1, 0));
@@ -143,14 +149,15 @@ fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
 
 #[test]
 fn what_documents_alone_have_and_words_found_nowhere_are_named_first() {
-    let place = DefinedAt { path: "/r/notes.md".to_owned(), line: 7 };
+    let place = NameLocation { path: "/r/notes.md".to_owned(), line: 7 };
     let documented = vec![DocumentedName { name: "Shelf".to_owned(), place }];
     let absent_words = vec!["giraffe".to_owned(), "zebra".to_owned()];
     let hits = || vec![hit("src/1.rs", 1..=9, 0.9), hit("src/2.rs", 1..=9, 0.9)];
     let shown = |documented: Vec<DocumentedName>| {
-        let found = Found { absent_words: absent_words.clone(), documented, ..found(hits()) };
+        let found =
+            SearchResults { absent_words: absent_words.clone(), documented, ..found(hits()) };
         let none = BTreeSet::new();
-        super::excerpt(&found, "line of Shelf", &Freshness::default(), &none, 12_000)
+        render_excerpt(&found, "line of Shelf", &ResultFreshness::default(), &none, 12_000)
     };
     let words = shown(Vec::new());
     assert!(words.text.starts_with("words found nowhere: giraffe, zebra\n[demo] "), "{words:?}");
@@ -178,9 +185,10 @@ fn comments_alone_are_shown_by_two_lines_in_code() {
 
 #[test]
 fn further_definitions_are_named_in_a_line() {
-    let also = (1..=10).map(|line| DefinedAt { path: "/r/a.rs".to_owned(), line }).collect();
-    let found = Found { also, ..found(vec![hit("src/1.rs", 1..=1, 0.9)]) };
-    let text = super::excerpt(&found, "line", &Freshness::default(), &BTreeSet::new(), 12_000).text;
+    let also = (1..=10).map(|line| NameLocation { path: "/r/a.rs".to_owned(), line }).collect();
+    let found = SearchResults { also, ..found(vec![hit("src/1.rs", 1..=1, 0.9)]) };
+    let text =
+        render_excerpt(&found, "line", &ResultFreshness::default(), &BTreeSet::new(), 12_000).text;
     let last = text.lines().last().unwrap();
     assert!(last.starts_with("(also defined in /r/a.rs:1, /r/a.rs:2, "), "{last}");
     assert!(last.ends_with("/r/a.rs:8 and 2 more)"), "{last}");
@@ -249,13 +257,13 @@ fn files_that_changed_are_marked_and_the_age_of_the_index_is_told() {
         hit("src/b.rs", 1..=1, 0.8),
         hit("src/c.rs", 1..=1, 0.7),
     ]);
-    let freshness = Freshness {
+    let freshness = ResultFreshness {
         ages: [("demo".to_owned(), Duration::from_secs(150))].into(),
-        stale: [("a", Stale::Changed), ("b", Stale::Deleted)]
+        stale: [("a", FileStaleness::Changed), ("b", FileStaleness::Deleted)]
             .map(|(name, stale)| (format!("/repos/demo/src/{name}.rs"), stale))
             .into(),
     };
-    let excerpt = super::excerpt(&found, "line", &freshness, &BTreeSet::new(), 12_000);
+    let excerpt = render_excerpt(&found, "line", &freshness, &BTreeSet::new(), 12_000);
     insta::assert_snapshot!(excerpt.text, @r"
     [demo] /repos/demo/src/a.rs:1-1 `Store::open` (changed since indexed: read the file)
     1|line 1
@@ -298,7 +306,8 @@ fn no_limit_is_passed_and_nothing_is_lost_from_the_count() {
                 Hit { chunk: lines.join("\n"), ..hit(&format!("f{place}.rs"), 1..=9, 0.5) }
             })
             .collect();
-        let (count, max_bytes) = (hits.len(), next(1500));
+        let count = hits.len();
+        let max_bytes = next(1500);
         let excerpt = excerpt(hits, max_bytes);
         assert!(excerpt.text.len() <= max_bytes);
         assert_eq!(excerpt.files.len() + excerpt.left_out, count);

@@ -1,4 +1,4 @@
-//! Trims code to the lines that a query asks for.
+//! Trims code to the lines that match a query.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -6,62 +6,66 @@ use std::{
 };
 
 use codeinfo_core::plain_line;
-use codeinfo_lang::{comment, words::words};
+use codeinfo_lang::{comment, words::split_words};
 
-use super::super::intent::Intent;
+use super::super::intent::QueryIntent;
 
-/// Most lines of a trimmed text, how many stay around each line that has words of the query, and
-/// the most bytes of a line.
+/// Maximum lines of a trimmed text, lines around each line with words of the query, and maximum
+/// bytes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Measure {
+pub(super) struct TrimLimits {
     pub(super) lines: usize,
     pub(super) around: usize,
     pub(super) bytes: usize,
 }
 
-/// Stands before the numbers of lines that are left out.
+/// Mark before the numbers of left-out lines.
 pub(super) const MARK: char = '⋯';
 
-/// A comment with more lines is shown by so many of them.
+/// Maximum lines of a comment shown whole, and the number of lines shown of longer ones.
 const LONG_COMMENT: usize = 8;
 const COMMENT_LINES: usize = 4;
 
-/// Fewer lines are not worth a mark in their place.
-const LEAST_LEFT_OUT: usize = 2;
+/// Minimum lines that a mark replaces.
+const MIN_LEFT_OUT: usize = 2;
 
-/// The words that a query asks for.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct QueryWords {
     words: HashSet<String>,
 }
 
-impl Wanted {
-    pub(super) fn of(query: &str) -> Self {
-        Self { words: Intent::of(query).words }
+impl QueryWords {
+    pub(super) fn from_query(query: &str) -> Self {
+        Self { words: QueryIntent::parse(query).words }
     }
 
-    /// Whether a text has all words of the query.
+    /// Returns true if a text contains all words of the query.
     pub(super) fn all_in(&self, text: &str) -> bool {
-        !self.words.is_empty() && self.found(text).len() == self.words.len()
+        !self.words.is_empty() && self.find_words_in_line(text).len() == self.words.len()
     }
 
-    /// The distinct words of the query in a line.
-    fn found<'a>(&'a self, line: &str) -> HashSet<&'a str> {
-        words(line).filter_map(|word| self.words.get(&word).map(String::as_str)).collect()
+    /// Returns the distinct words of the query in a line.
+    fn find_words_in_line<'a>(&'a self, line: &str) -> HashSet<&'a str> {
+        split_words(line).filter_map(|word| self.words.get(&word).map(String::as_str)).collect()
     }
 }
 
 /// A line of code and its number in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct NumberedLine<'a> {
     pub(super) number: u32,
     pub(super) text: &'a str,
 }
 
-/// Writes all lines, each after its number: no line of a file can then be taken for one of ours. Of long
-/// comments only the first lines are written: a third of the bytes of what is found are comments, and an
-/// eighth of the lines that answer questions.
-pub(super) fn whole(lines: &[Line<'_>], is_comment: impl Fn(&str) -> bool) -> String {
+/// Renders all lines, each after its number, so that no line of a file can pass for one of the
+/// excerpt.
+///
+/// Only the first lines of long comments are rendered. Comments are a third of the bytes of
+/// results, but an eighth of the lines that answer questions.
+pub(super) fn render_all_lines(
+    lines: &[NumberedLine<'_>],
+    is_comment: impl Fn(&str) -> bool,
+) -> String {
     let mut text = String::new();
     for run in lines.chunk_by(|line, next| is_comment(line.text) == is_comment(next.text)) {
         let is_long =
@@ -75,58 +79,66 @@ pub(super) fn whole(lines: &[Line<'_>], is_comment: impl Fn(&str) -> bool) -> St
     text
 }
 
-/// Writes which lines are left out.
-fn push_mark(text: &mut String, hidden: &[Line<'_>]) {
+/// Writes the range of left-out lines.
+fn push_mark(text: &mut String, hidden: &[NumberedLine<'_>]) {
     if let (Some(first), Some(last)) = (hidden.first(), hidden.last()) {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "{MARK} {}-{}", first.number, last.number);
     }
 }
 
-/// Writes the lines worth showing: the signature, and the lines with words of the query with what is
-/// around them; a mark stands for what is left out.
-pub(super) fn trimmed(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> String {
+/// Renders the signature, and the lines with words of the query with their surroundings. A mark
+/// replaces left-out lines.
+pub(super) fn render_trimmed_lines(
+    lines: &[NumberedLine<'_>],
+    wanted: &QueryWords,
+    limits: TrimLimits,
+) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
-    let kept = kept(&texts, wanted, measure);
+    let kept = select_lines(&texts, wanted, limits);
     let mut trimmed = String::new();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let hidden = kept.iter().skip(at).take_while(|kept| !**kept).count();
-        if hidden >= LEAST_LEFT_OUT {
+        if hidden >= MIN_LEFT_OUT {
             push_mark(&mut trimmed, lines.get(at..at + hidden).unwrap_or_default());
             at += hidden;
             continue;
         }
-        push_line(&mut trimmed, *line, measure.bytes);
+        push_line(&mut trimmed, *line, limits.bytes);
         at += 1;
     }
     trimmed
 }
 
-/// Writes the lines worth showing alone.
-pub(super) fn brief(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> String {
+/// Renders the same lines without marks.
+pub(super) fn render_brief_lines(
+    lines: &[NumberedLine<'_>],
+    wanted: &QueryWords,
+    limits: TrimLimits,
+) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
-    let kept = lines.iter().zip(kept(&texts, wanted, measure)).filter(|(_, kept)| *kept);
+    let kept = lines.iter().zip(select_lines(&texts, wanted, limits)).filter(|(_, kept)| *kept);
     let mut brief = String::new();
     for (line, _) in kept {
-        push_line(&mut brief, *line, measure.bytes);
+        push_line(&mut brief, *line, limits.bytes);
     }
     brief
 }
 
-fn push_line(text: &mut String, line: Line<'_>, most: usize) {
-    let Line { number, text: code } = line;
-    let (shown, cut) = code.split_at(code.floor_char_boundary(most));
+fn push_line(text: &mut String, line: NumberedLine<'_>, max_bytes: usize) {
+    let NumberedLine { number, text: code } = line;
+    let (shown, cut) = code.split_at(code.floor_char_boundary(max_bytes));
     let shown = plain_line(shown);
     let more = if cut.is_empty() { String::new() } else { format!(" {MARK}") };
     // Writing to a `String` cannot fail.
     let _ = writeln!(text, "{number}|{}{more}", shown.trim_end());
 }
 
-/// Which lines are kept: the best ones with their surroundings, as far as there is room.
-fn kept(lines: &[&str], wanted: &Wanted, measure: Measure) -> Vec<bool> {
+/// Returns true for each line to keep: the best lines with their surroundings, up to the maximum.
+fn select_lines(lines: &[&str], wanted: &QueryWords, limits: TrimLimits) -> Vec<bool> {
     let mut kept = vec![false; lines.len()];
-    let mut room = measure.lines;
+    let mut room = limits.lines;
     let mut keep = |kept: &mut Vec<bool>, at: usize| match kept.get_mut(at) {
         Some(line) if !*line && 0 < room => {
             *line = true;
@@ -134,11 +146,11 @@ fn kept(lines: &[&str], wanted: &Wanted, measure: Measure) -> Vec<bool> {
         }
         _ => {}
     };
-    keep(&mut kept, signature(lines));
-    let order = best(lines, wanted);
+    keep(&mut kept, find_signature_line(lines));
+    let order = rank_lines(lines, wanted);
     for at in &order {
         keep(&mut kept, *at);
-        for step in 1..=measure.around {
+        for step in 1..=limits.around {
             keep(&mut kept, at.saturating_sub(step));
             keep(&mut kept, at + step);
         }
@@ -151,10 +163,11 @@ fn kept(lines: &[&str], wanted: &Wanted, measure: Measure) -> Vec<bool> {
     kept
 }
 
-/// Where the lines with words of the query are, best first. A word counts less for each line that
-/// has it.
-fn best(lines: &[&str], wanted: &Wanted) -> Vec<usize> {
-    let found: Vec<HashSet<&str>> = lines.iter().map(|line| wanted.found(line)).collect();
+/// Returns the indices of lines with words of the query, best first. A word counts less the more
+/// lines contain it.
+fn rank_lines(lines: &[&str], wanted: &QueryWords) -> Vec<usize> {
+    let found: Vec<HashSet<&str>> =
+        lines.iter().map(|line| wanted.find_words_in_line(line)).collect();
     let mut counts: HashMap<&str, f32> = HashMap::new();
     for word in found.iter().flatten() {
         *counts.entry(word).or_insert(0.0) += 1.0;
@@ -168,8 +181,8 @@ fn best(lines: &[&str], wanted: &Wanted) -> Vec<usize> {
     scored.into_iter().map(|(at, _)| at).collect()
 }
 
-/// The first line that is neither comment nor attribute.
-fn signature(lines: &[&str]) -> usize {
+/// Returns the index of the first line that is neither comment nor attribute.
+fn find_signature_line(lines: &[&str]) -> usize {
     let is_lead = |line: &str| line.trim().is_empty() || comment::is_lead(line);
     lines.iter().position(|line| !is_lead(line)).unwrap_or(0)
 }
@@ -191,14 +204,14 @@ fn open(path: &Path) -> Store {
     Store::new(journal)
 }";
 
-    fn lines() -> Vec<Line<'static>> {
-        (7..).zip(TEXT.lines()).map(|(number, text)| Line { number, text }).collect()
+    fn lines() -> Vec<NumberedLine<'static>> {
+        (7..).zip(TEXT.lines()).map(|(number, text)| NumberedLine { number, text }).collect()
     }
 
     #[test]
     fn the_signature_and_the_lines_asked_for_stay() {
-        let measure = Measure { lines: 4, around: 1, bytes: 400 };
-        insta::assert_snapshot!(trimmed(&lines(), &Wanted::of("where is the journal read"), measure), @r"
+        let limits = TrimLimits { lines: 4, around: 1, bytes: 400 };
+        insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("where is the journal read"), limits), @r"
         7|/// Opens a store.
         8|fn open(path: &Path) -> Store {
         ⋯ 9-10
@@ -211,8 +224,8 @@ fn open(path: &Path) -> Store {
 
     #[test]
     fn the_first_lines_stay_when_no_line_has_a_word() {
-        let measure = Measure { lines: 3, around: 1, bytes: 20 };
-        insta::assert_snapshot!(trimmed(&lines(), &Wanted::of("nothing of this"), measure), @r"
+        let limits = TrimLimits { lines: 3, around: 1, bytes: 20 };
+        insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("nothing of this"), limits), @r"
         7|/// Opens a store.
         8|fn open(path: &Path) ⋯
         9|    let first = 1;
@@ -225,8 +238,8 @@ fn open(path: &Path) -> Store {
         let comment = |lines: usize| format!("{}fn a() {{}}\n// b", "// a\n".repeat(lines));
         let shown = |lines: usize| {
             let text = comment(lines);
-            let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text });
-            whole(&lines.collect::<Vec<_>>(), |line| line.starts_with("//"))
+            let lines = (1..).zip(text.lines()).map(|(number, text)| NumberedLine { number, text });
+            render_all_lines(&lines.collect::<Vec<_>>(), |line| line.starts_with("//"))
         };
         assert_eq!(shown(8).lines().count(), 10);
         insta::assert_snapshot!(shown(9), @r"
@@ -242,7 +255,10 @@ fn open(path: &Path) -> Store {
 
     #[test]
     fn nothing_is_left_out_of_what_is_short() {
-        let measure = Measure { lines: 40, around: 30, bytes: 400 };
-        assert_eq!(trimmed(&lines(), &Wanted::of("journal"), measure), whole(&lines(), |_| false));
+        let limits = TrimLimits { lines: 40, around: 30, bytes: 400 };
+        assert_eq!(
+            render_trimmed_lines(&lines(), &QueryWords::from_query("journal"), limits),
+            render_all_lines(&lines(), |_| false)
+        );
     }
 }

@@ -1,17 +1,17 @@
-//! Boosts files with many high-scoring chunks: the file itself is what the query is about.
+//! Raises files with many high-scoring chunks, because the query is about the file itself.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::SearchCandidate;
 
-/// How many chunks after the best one of a file count by their scores.
-const FURTHER: usize = 3;
-/// From this number of chunks on, more of them add nothing.
-const MANY: f32 = 20.0;
+/// Number of chunks after the best one of a file whose scores count.
+const COUNTED_SCORES: usize = 3;
+/// Number of chunks from which on more of them add nothing.
+const MAX_COUNTED: f32 = 20.0;
 /// Weight of the number of chunks against their scores, 0…1.
-const NUMBER: f32 = 0.45;
+const NUMBER_WEIGHT: f32 = 0.45;
 
-/// Returns for each file how well its chunks agree, 0…1: the scores of the best ones after the first, and
-/// how many were found. `files` has the number of each candidate's file.
-pub(super) fn of_files(candidates: &[Candidate], files: &[usize]) -> Vec<f32> {
+/// Returns the agreement of each file's chunks, 0…1, from the scores of the best ones after the
+/// first and their number. `files` contains the number of each candidate's file.
+pub(super) fn score_files(candidates: &[SearchCandidate], files: &[usize]) -> Vec<f32> {
     let mut scores: Vec<Vec<f32>> = Vec::new();
     for (candidate, file) in candidates.iter().zip(files) {
         if scores.len() <= *file {
@@ -23,16 +23,16 @@ pub(super) fn of_files(candidates: &[Candidate], files: &[usize]) -> Vec<f32> {
     }
     let agreement = scores.into_iter().map(|mut scores| {
         scores.sort_by(|a, b| b.total_cmp(a));
-        agreement(&scores)
+        score_agreement(&scores)
     });
     agreement.collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a file has few chunks among the candidates")]
-fn agreement(best_first: &[f32]) -> f32 {
-    let further: f32 = best_first.iter().skip(1).take(FURTHER).sum();
-    let number = ((1.0 + best_first.len() as f32).ln() / MANY.ln()).min(1.0);
-    (1.0 - NUMBER) * further / FURTHER as f32 + NUMBER * number
+fn score_agreement(best_first: &[f32]) -> f32 {
+    let further: f32 = best_first.iter().skip(1).take(COUNTED_SCORES).sum();
+    let number = ((1.0 + best_first.len() as f32).ln() / MAX_COUNTED.ln()).min(1.0);
+    (1.0 - NUMBER_WEIGHT) * further / COUNTED_SCORES as f32 + NUMBER_WEIGHT * number
 }
 
 #[cfg(test)]
@@ -40,25 +40,25 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
-    use codeinfo_core::Parts;
+    use codeinfo_core::ScoreParts;
 
     #[test]
     fn more_and_better_chunks_raise_the_agreement_of_a_file() {
         let chunks = [("one", 1.0), ("two", 1.0), ("two", 0.9), ("weak", 1.0), ("weak", 0.1)];
-        let candidates: Vec<Candidate> = chunks
+        let candidates: Vec<SearchCandidate> = chunks
             .iter()
             .zip(0_u128..)
-            .map(|((path, score), id)| Candidate {
+            .map(|((path, score), id)| SearchCandidate {
                 id: Uuid::from_u128(id),
                 record: record(path, None, ""),
                 score: *score,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: Vec::new(),
                 copies: Vec::new(),
             })
             .collect();
-        let [one, two, weak] = of_files(&candidates, &[0, 1, 1, 2, 2])[..] else { panic!() };
+        let [one, two, weak] = score_files(&candidates, &[0, 1, 1, 2, 2])[..] else { panic!() };
         assert!(one < weak && weak < two);
-        assert!((agreement(&[1.0; 100]) - 1.0).abs() < 1e-6);
+        assert!((score_agreement(&[1.0; 100]) - 1.0).abs() < 1e-6);
     }
 }

@@ -1,15 +1,15 @@
-//! Whether a chunk is of a file that the query names.
+//! Scores chunks by the file and line that the query names.
 
 use codeinfo_core::ChunkRecord;
 
-use super::super::intent::Intent;
+use super::super::intent::QueryIntent;
 
-/// What a chunk without the line that is asked for has, beside 1 for the one with it.
+/// Score of a chunk in the named file without the named line; the chunk with it has 1.
 const OTHER_LINES: f32 = 0.5;
 
-/// Returns 1 where the query names the file of the chunk, and the line if it says one.
-pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
-    let named = intent.paths.iter().filter(|asked| asked.is(&record.path));
+/// Returns 1 if the query names the file of the chunk and, if it has a line, that line.
+pub(super) fn score_query_path(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
+    let named = intent.paths.iter().filter(|asked| asked.matches_path(&record.path));
     let shares = named.map(|asked| match asked.line {
         Some(line) if !(record.start_line..=record.end_line).contains(&line) => OTHER_LINES,
         _ => 1.0,
@@ -38,7 +38,7 @@ mod tests {
             ("upload", 0.0),
             ("upload::py", 0.0),
         ] {
-            let found = share(&chunk, &Intent::of(query));
+            let found = score_query_path(&chunk, &QueryIntent::parse(query));
             assert!((found - wanted).abs() < 1e-6, "{query}: {found}");
         }
     }

@@ -1,26 +1,29 @@
-//! How much of the query a chunk holds, word by word: what a comment or message says in other order,
-//! with some words more or less, or with other words for the same.
+//! Scores the share of the query's words that a chunk contains.
+//!
+//! Comments and messages may have these words in another order, with some more or fewer, or with
+//! similar words.
 
 use std::cmp::Reverse;
 
 use aho_corasick::AhoCorasick;
 use codeinfo_core::inverse_document_frequency;
-use codeinfo_lang::words::stem;
+use codeinfo_lang::words::stem_word;
 
-use super::super::{candidate::Candidate, intent::Intent};
+use super::super::{candidate::SearchCandidate, intent::QueryIntent};
 
-/// Shorter words are in other words by chance.
-const SHORTEST: usize = 3;
-/// The same of words that only mean about the same.
-const SHORTEST_NEAR: usize = 4;
-/// How many words are looked for: what is longer was pasted, and its longest words stand for it.
-const MOST: usize = 64;
+/// Minimum bytes of a stem; shorter ones occur in other words by chance.
+const MIN_STEM_BYTES: usize = 3;
+/// Minimum bytes of the stem of a word with a similar meaning.
+const MIN_SIMILAR_STEM_BYTES: usize = 4;
+/// Maximum words that are searched. A longer query contains pasted text, of which the longest words
+/// are searched.
+const MAX_WORDS: usize = 64;
 
-/// Returns for each candidate how much of the query's words it holds in path, symbol or text,
-/// 0…1. A word that few candidates hold counts more. Where another word that means about the same is held
-/// instead, it counts as far as it does.
-pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
-    let words = Words::of(intent);
+/// Returns for each candidate the share of the query's words in its path, symbol or text, 0…1.
+/// Words that few candidates contain count more. A word of similar meaning counts by its
+/// similarity.
+pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryIntent) -> Vec<f32> {
+    let words = QueryStems::from_intent(intent);
     let none = vec![0.0; candidates.len()];
     if words.count == 0 {
         return none;
@@ -28,7 +31,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
     let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&words.stems);
     let Ok(finder) = finder else { return none };
     let held: Vec<Vec<f32>> =
-        candidates.iter().map(|candidate| words.held(candidate, &finder)).collect();
+        candidates.iter().map(|candidate| words.score_words(candidate, &finder)).collect();
     let is_held = |held: &&Vec<f32>, place| held.get(place).is_some_and(|share| 1.0 <= *share);
     let holders = |place| held.iter().filter(|held| is_held(held, place)).count();
     let idfs: Vec<f32> = (0..words.count)
@@ -42,35 +45,36 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
     held.iter().map(share).collect()
 }
 
-/// What is looked for.
-struct Words<'a> {
-    /// How many words the query has.
+/// Word stems to search.
+struct QueryStems<'a> {
+    /// Number of words of the query.
     count: usize,
-    /// Their stems, and those of words that mean about the same.
+    /// Stems of these words, and of words with a similar meaning.
     stems: Vec<&'a str>,
-    /// For each stem, which word of the query it stands for, and how much of it.
+    /// For each stem, the index of its word in the query and its weight.
     stand_for: Vec<(usize, f32)>,
 }
 
-impl<'a> Words<'a> {
-    fn of(intent: &'a Intent) -> Self {
+impl<'a> QueryStems<'a> {
+    fn from_intent(intent: &'a QueryIntent) -> Self {
         let mut asked: Vec<(&str, &str)> = intent
             .words
             .iter()
-            .filter_map(|word| Some((stem_of(word)?, word.as_str())))
-            .filter(|(stem, _)| stem.len() >= SHORTEST)
+            .filter_map(|word| Some((find_stem(word)?, word.as_str())))
+            .filter(|(stem, _)| stem.len() >= MIN_STEM_BYTES)
             .collect();
-        // In a fixed order, so that sums are always the same.
+        // Sorted, so that sums are always the same.
         asked.sort_unstable_by_key(|(stem, word)| (Reverse(stem.len()), *stem, *word));
         asked.dedup_by_key(|(stem, _)| *stem);
-        asked.truncate(MOST);
-        let (mut stems, mut stand_for) = (Vec::new(), Vec::new());
+        asked.truncate(MAX_WORDS);
+        let mut stems = Vec::new();
+        let mut stand_for = Vec::new();
         for (place, (stem, word)) in asked.iter().enumerate() {
             stems.push(*stem);
             stand_for.push((place, 1.0));
             for near in intent.near.get(*word).into_iter().flatten() {
-                let Some(other) = stem_of(near.word) else { continue };
-                if SHORTEST_NEAR <= other.len() && !other.contains(stem) {
+                let Some(other) = find_stem(near.word) else { continue };
+                if MIN_SIMILAR_STEM_BYTES <= other.len() && !other.contains(stem) {
                     stems.push(other);
                     stand_for.push((place, near.share));
                 }
@@ -79,8 +83,8 @@ impl<'a> Words<'a> {
         Self { count: asked.len(), stems, stand_for }
     }
 
-    /// Returns how much of each word a candidate holds, whatever their case and ending.
-    fn held(&self, candidate: &Candidate, finder: &AhoCorasick) -> Vec<f32> {
+    /// Returns the weight with which a candidate contains each word, regardless of case and ending.
+    fn score_words(&self, candidate: &SearchCandidate, finder: &AhoCorasick) -> Vec<f32> {
         let record = &candidate.record;
         let symbol = record.symbol.as_deref().unwrap_or_default();
         let mut held = vec![0.0_f32; self.count];
@@ -98,8 +102,8 @@ impl<'a> Words<'a> {
     }
 }
 
-fn stem_of(word: &str) -> Option<&str> {
-    str::from_utf8(stem(word.as_bytes())).ok()
+fn find_stem(word: &str) -> Option<&str> {
+    str::from_utf8(stem_word(word.as_bytes())).ok()
 }
 
 #[cfg(test)]
@@ -107,27 +111,27 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
-    use codeinfo_core::Parts;
-    use codeinfo_embed::NearWord;
+    use codeinfo_core::ScoreParts;
+    use codeinfo_embed::SimilarWord;
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
-        shares_with(&Intent::of(query), texts)
+        shares_with(&QueryIntent::parse(query), texts)
     }
 
-    fn shares_with(intent: &Intent, texts: &[&str]) -> Vec<f32> {
-        let candidates: Vec<Candidate> = texts
+    fn shares_with(intent: &QueryIntent, texts: &[&str]) -> Vec<f32> {
+        let candidates: Vec<SearchCandidate> = texts
             .iter()
             .zip(0_u128..)
-            .map(|(text, id)| Candidate {
+            .map(|(text, id)| SearchCandidate {
                 id: Uuid::from_u128(id),
                 record: record("src/net.rs", Some("Client::open"), text),
                 score: 0.5,
-                parts: Parts::default(),
+                parts: ScoreParts::default(),
                 also: Vec::new(),
                 copies: Vec::new(),
             })
             .collect();
-        shares(&candidates, intent)
+        score_coverage(&candidates, intent)
     }
 
     #[test]
@@ -155,14 +159,14 @@ mod tests {
     fn a_word_of_near_meaning_counts_as_far_as_it_is_near() {
         let near = |word: &str| match word {
             "password" => vec![
-                NearWord { word: "credentials", share: 0.5 },
-                NearWord { word: "passwordless", share: 0.9 },
-                NearWord { word: "key", share: 0.8 },
+                SimilarWord { word: "credentials", share: 0.5 },
+                SimilarWord { word: "passwordless", share: 0.9 },
+                SimilarWord { word: "key", share: 0.8 },
             ],
             _ => Vec::new(),
         };
         let texts = ["check the password", "check a Credential", "checks a key", "check"];
-        let intent = Intent::of("checking passwords");
+        let intent = QueryIntent::parse("checking passwords");
         let plain = shares_with(&intent, &texts);
         let shares = shares_with(&intent.with_near(near), &texts);
         let [word, other, short, none] = shares[..] else { panic!() };
@@ -173,8 +177,8 @@ mod tests {
 
     #[test]
     fn names_mean_themselves() {
-        let near = |_: &str| vec![NearWord { word: "credentials", share: 0.5 }];
-        let intent = Intent::of("check_password").with_near(near);
+        let near = |_: &str| vec![SimilarWord { word: "credentials", share: 0.5 }];
+        let intent = QueryIntent::parse("check_password").with_near(near);
         assert!(intent.near.is_empty());
     }
 

@@ -1,13 +1,13 @@
-//! Strings of the query that a chunk contains verbatim: log messages, operators, calls.
+//! Scores strings of the query that a chunk contains verbatim: log messages, operators, calls.
 
 use codeinfo_core::ChunkRecord;
 
-use super::super::intent::{Intent, Literal};
+use super::super::intent::{QueryIntent, QueryLiteral};
 
-/// Returns how much of what the query says literally the chunk holds, 0…1: the whole query, or the
-/// parts that it quotes.
-pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
-    let held = |literal: &Literal| {
+/// Returns the score of the literals that the chunk contains, 0…1: of the whole query, or of its
+/// quoted parts.
+pub(super) fn score_literals(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
+    let held = |literal: &QueryLiteral| {
         if record.text.contains(&literal.text) { literal.weight } else { 0.0 }
     };
     let whole = intent.literals.whole.as_ref().map_or(0.0, held);
@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn the_whole_query_comes_before_what_it_quotes() {
         let chunk = record("a", None, "if (retries != 0) { log(\"gave up after %d\"); }");
-        let share = |query: &str| share(&chunk, &Intent::of(query));
+        let share = |query: &str| score_literals(&chunk, &QueryIntent::parse(query));
         for (query, wanted) in [("retries != 0", 1.0), ("gave up after", 0.3)] {
             assert!((share(query) - wanted).abs() < 1e-6, "{query}");
         }

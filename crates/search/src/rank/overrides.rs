@@ -1,41 +1,45 @@
-//! Puts a definition in a base type before those that override it.
+//! Moves a definition in a base type before those that override it.
 
 use std::collections::HashMap;
 
 use codeinfo_core::RootId;
 
-use super::{super::intent::Intent, Rated, definition, lift_scores};
+use super::{super::intent::QueryIntent, RatedCandidate, definition, lift_scores};
 
 /// A candidate that defines a name of the query as a member of types.
-struct Member<'a> {
+struct MemberDefinition<'a> {
     at: usize,
     root: RootId,
-    /// How much the query asks for it.
+    /// Score of the name against the query.
     asked: f32,
-    /// What the role of its file leaves of it.
+    /// Factor of the role of its file.
     factor: f32,
     types: Vec<&'a str>,
     bases: &'a [String],
 }
 
-/// Moves each definition in a base type, if the query asks for it as much and its file is as good, right
-/// before the first that overrides it, whose score it takes. Candidates come and go best first.
-pub(super) fn put_bases_first(rated: Vec<Rated>, intent: &Intent) -> Vec<Rated> {
-    let overridden = overridden(&rated, intent);
+/// Moves each definition in a base type before the first one that overrides it, if it matches the
+/// query and its file's role as well. It then takes that one's score. Candidates are ordered best
+/// first before and after.
+pub(super) fn put_bases_first(
+    rated: Vec<RatedCandidate>,
+    intent: &QueryIntent,
+) -> Vec<RatedCandidate> {
+    let overridden = find_overridden(&rated, intent);
     let mut order = Vec::with_capacity(rated.len());
     let mut is_placed = vec![false; rated.len()];
     for at in 0..rated.len() {
-        place(at, &overridden, &mut is_placed, &mut order);
+        place_after_bases(at, &overridden, &mut is_placed, &mut order);
     }
-    let mut rated: Vec<Option<Rated>> = rated.into_iter().map(Some).collect();
-    let mut placed: Vec<Rated> =
-        order.into_iter().filter_map(|at| rated.get_mut(at)?.take()).collect();
+    let mut unplaced: Vec<Option<RatedCandidate>> = rated.into_iter().map(Some).collect();
+    let mut placed: Vec<RatedCandidate> =
+        order.into_iter().filter_map(|at| unplaced.get_mut(at)?.take()).collect();
     lift_scores(&mut placed);
     placed
 }
 
-/// Places a candidate after what it overrides. Types may extend one another in a circle.
-fn place(
+/// Places a candidate after those that it overrides. Types may extend one another in a circle.
+fn place_after_bases(
     at: usize,
     overridden: &HashMap<usize, Vec<usize>>,
     is_placed: &mut [bool],
@@ -45,20 +49,26 @@ fn place(
         return;
     }
     for base in overridden.get(&at).into_iter().flatten() {
-        place(*base, overridden, is_placed, order);
+        place_after_bases(*base, overridden, is_placed, order);
     }
     order.push(at);
 }
 
 /// Returns the candidates that each candidate overrides, best first.
-fn overridden(rated: &[Rated], intent: &Intent) -> HashMap<usize, Vec<usize>> {
-    let members = rated.iter().enumerate().filter_map(|(at, rated)| {
+fn find_overridden(rated: &[RatedCandidate], intent: &QueryIntent) -> HashMap<usize, Vec<usize>> {
+    let defining = rated.iter().enumerate().filter_map(|(at, rated)| {
         let record = &rated.candidate.record;
         let (asked, types) = definition::asked_member(record, intent)?;
-        let (root, bases) = (record.root, record.bases.as_slice());
-        Some(Member { at, root, asked, factor: rated.factor, types, bases })
+        Some(MemberDefinition {
+            at,
+            root: record.root,
+            asked,
+            factor: rated.factor,
+            types,
+            bases: &record.bases,
+        })
     });
-    let members: Vec<Member<'_>> = members.collect();
+    let members: Vec<MemberDefinition<'_>> = defining.collect();
     let overridden = members.iter().map(|member| {
         let bases = members.iter().filter(|base| member.overrides(base));
         (member.at, bases.map(|base| base.at).collect())
@@ -66,7 +76,7 @@ fn overridden(rated: &[Rated], intent: &Intent) -> HashMap<usize, Vec<usize>> {
     overridden.collect()
 }
 
-impl Member<'_> {
+impl MemberDefinition<'_> {
     fn overrides(&self, base: &Self) -> bool {
         let is_base =
             |name: &&str| !self.types.contains(name) && self.bases.iter().any(|own| own == name);
@@ -85,29 +95,34 @@ mod tests {
 
     use super::{
         super::{
-            super::{candidate::Candidate, fixture::record},
-            Weights, rank,
+            super::{candidate::SearchCandidate, fixture::record},
+            SearchWeights, rank_candidates,
         },
         *,
     };
     use codeinfo_core::ChunkRecord;
-    use codeinfo_core::Parts;
+    use codeinfo_core::ScoreParts;
 
-    /// A chunk by its path, what it defines and the bases, with names parted by spaces.
+    /// A chunk by its path, its definitions and bases, with names separated by spaces.
     type Chunk = (&'static str, &'static str, &'static str);
 
-    /// Returns the order in which the chunks come, found best first, with falling scores.
+    /// Returns the order of the ranked chunks, which are found best first with falling scores.
     fn order(query: &str, found: &[Chunk]) -> String {
         let names = |names: &str| names.split_whitespace().map(str::to_owned).collect();
         let mut candidates = Vec::new();
         for ((path, defines, bases), at) in found.iter().zip(0_u8..) {
-            let (defines, bases) = (names(defines), names(bases));
-            let root =
-                RootId::of(Path::new(if path.starts_with("other/") { "/other" } else { "/" }));
+            let defines = names(defines);
+            let bases = names(bases);
+            let root = RootId::from_path(Path::new(if path.starts_with("other/") {
+                "/other"
+            } else {
+                "/"
+            }));
             let record = ChunkRecord { root, defines, bases, ..record(path, None, "") };
             let id = Uuid::from_u128(u128::from(at));
-            let (score, parts) = (1.0 - f32::from(at) / 100.0, Parts::default());
-            candidates.push(Candidate {
+            let score = 1.0 - f32::from(at) / 100.0;
+            let parts = ScoreParts::default();
+            candidates.push(SearchCandidate {
                 id,
                 record,
                 score,
@@ -116,7 +131,8 @@ mod tests {
                 copies: Vec::new(),
             });
         }
-        let ranked = rank(candidates, &Intent::of(query), &Weights::SHIPPED, 9);
+        let ranked =
+            rank_candidates(candidates, &QueryIntent::parse(query), &SearchWeights::SHIPPED, 9);
         assert!(ranked.is_sorted_by(|a, b| a.score >= b.score), "{ranked:?}");
         let paths = ranked.iter().map(|candidate| candidate.record.path.as_str());
         paths.collect::<Vec<_>>().join(" ")
@@ -156,7 +172,8 @@ mod tests {
 
     #[test]
     fn types_that_extend_one_another_in_a_circle_all_come_once() {
-        let (a, b) = (("a", "A.run_all", "B"), ("b", "B.run_all", "A"));
+        let a = ("a", "A.run_all", "B");
+        let b = ("b", "B.run_all", "A");
         assert_eq!(order("run_all", &[a, b]), "b a");
     }
 }

@@ -1,61 +1,66 @@
-//! What the role of a file says of its chunks: some files rarely answer a question unless it asks for
-//! them.
+//! Lowers files whose role rarely answers a question, unless the query asks for that role.
 
-use codeinfo_lang::role::Role;
+use codeinfo_lang::role::FileRole;
 
-use super::super::intent::{Intent, Kind};
+use super::super::intent::{QueryIntent, QueryKind};
 
-/// Returns the words of a query that asks for files of a role, and what remains of the score of their
-/// chunks otherwise.
-fn weight(role: Role) -> (&'static [&'static str], f32) {
+/// Returns the words of a query that ask for files of a role, and the factor of their chunks
+/// otherwise.
+fn find_role_discount(role: FileRole) -> (&'static [&'static str], f32) {
     match role {
-        Role::Test => (&["test", "testing", "spec", "fixture", "mock"], TEST),
-        Role::Vendored => (&["vendor", "vendored", "dependency", "external"], 0.5),
-        Role::Generated => (&["generated"], 0.6),
-        Role::Example => {
+        FileRole::Test => (&["test", "testing", "spec", "fixture", "mock"], TEST),
+        FileRole::Vendored => (&["vendor", "vendored", "dependency", "external"], 0.5),
+        FileRole::Generated => (&["generated"], 0.6),
+        FileRole::Example => {
             (&["example", "sample", "demo", "benchmark", "doc", "documentation", "guide"], 0.5)
         }
-        Role::Docs => (&["doc", "documentation", "readme", "changelog", "guide", "markdown"], 0.35),
-        Role::Declaration => (&["type", "types", "typing", "declaration", "stub"], 0.6),
-        Role::Compatibility => (
+        FileRole::Docs => {
+            (&["doc", "documentation", "readme", "changelog", "guide", "markdown"], 0.35)
+        }
+        FileRole::Declaration => (&["type", "types", "typing", "declaration", "stub"], 0.6),
+        FileRole::Compatibility => (
             &["compat", "compatibility", "deprecated", "legacy", "obsolete", "polyfill", "shim"],
             0.7,
         ),
-        Role::Page => (&[], 1.0),
-        Role::Data => {
+        FileRole::Page => (&[], 1.0),
+        FileRole::Data => {
             (&["yaml", "json", "xml", "csv", "lock", "config", "configuration", "workflow"], 0.6)
         }
     }
 }
 
-/// What remains of the score of tests that are not asked for.
+/// Factor of tests that the query does not ask for.
 const TEST: f32 = 0.35;
-/// What remains of code, and of tests, where documents surely answer.
+/// Factor of code and tests for a question that documents surely answer.
 const CODE_FOR_USERS: f32 = 0.8;
-/// How much of what that takes is taken where the query has a word of testing, but means other code.
+/// Exponent of the factor of tests if the query has a word of testing but means other code.
 const ABOUT_TESTING: f32 = 0.85;
 
-/// Returns what remains of a score: 1 for plain source, less for files of a role that the query does
-/// not ask for. The role that leaves least counts.
-/// `purpose` is how much it counts what a question is for.
-pub(super) fn factor(roles: &[Role], intent: &Intent, purpose: f32) -> f32 {
-    let factor = roles.iter().map(|role| of_role(*role, intent, purpose)).fold(1.0, f32::min);
-    let is_code = roles.iter().all(|role| *role == Role::Test);
+/// Returns the factor of a score: 1 for plain source, less for files of a role that the query does
+/// not ask for. The role with the lowest factor counts. `purpose` is the weight of the question's
+/// purpose.
+pub(super) fn compute_role_factor(roles: &[FileRole], intent: &QueryIntent, purpose: f32) -> f32 {
+    let factor = roles.iter().map(|role| score_role(*role, intent, purpose)).fold(1.0, f32::min);
+    let is_code = roles.iter().all(|role| *role == FileRole::Test);
     let surely = (2.0 * intent.purpose.is_about_using - 1.0).max(0.0);
     if is_code { factor * CODE_FOR_USERS.powf(purpose * surely) } else { factor }
 }
 
-fn of_role(role: Role, intent: &Intent, weight_of_purpose: f32) -> f32 {
-    let (asked_by, factor) = weight(role);
-    let (is_named, purpose) = (intent.asks_for(asked_by), intent.purpose);
+fn score_role(role: FileRole, intent: &QueryIntent, weight_of_purpose: f32) -> f32 {
+    let (asked_by, factor) = find_role_discount(role);
+    let is_named = intent.asks_for(asked_by);
+    let purpose = intent.purpose;
     match role {
-        Role::Test if intent.kind == Kind::Prose => match (is_named, purpose.is_for_tests) {
+        FileRole::Test if intent.kind == QueryKind::Prose => match (is_named, purpose.is_for_tests)
+        {
             (false, _) => factor,
             (true, false) => factor.powf(ABOUT_TESTING * weight_of_purpose),
             (true, true) => 1.0,
         },
         _ if is_named => 1.0,
-        Role::Docs | Role::Example => factor.powf(1.0 - weight_of_purpose * purpose.is_about_using),
+        FileRole::Docs | FileRole::Example => {
+            factor.powf(1.0 - weight_of_purpose * purpose.is_about_using)
+        }
         _ => factor,
     }
 }
@@ -69,8 +74,8 @@ mod tests {
     #[test]
     fn a_word_of_testing_or_of_use_lifts_what_it_says() {
         let of = |path, query| {
-            let roles: Vec<Role> = role::roles(path).collect();
-            factor(&roles, &Intent::of(query), 1.0)
+            let roles: Vec<FileRole> = role::detect_roles(path).collect();
+            compute_role_factor(&roles, &QueryIntent::parse(query), 1.0)
         };
         let [asked, about, not] = [
             "test that the client closes the connection",
@@ -91,13 +96,14 @@ mod tests {
 
     #[test]
     fn lesser_roles_count_less_unless_asked_for() {
-        let of = |path, intent: &Intent| {
-            let roles: Vec<Role> = role::roles(path).collect();
-            factor(&roles, intent, 1.0)
+        let of = |path, intent: &QueryIntent| {
+            let roles: Vec<FileRole> = role::detect_roles(path).collect();
+            compute_role_factor(&roles, intent, 1.0)
         };
-        let plain = Intent::of("parse the header");
-        let asking =
-            Intent::of("tests of the header and examples and docs and legacy compat as yaml");
+        let plain = QueryIntent::parse("parse the header");
+        let asking = QueryIntent::parse(
+            "tests of the header and examples and docs and legacy compat as yaml",
+        );
         for path in [
             "src/test/java/HeaderTest.java",
             "pkg/header_test.go",

@@ -1,13 +1,13 @@
-//! Repositories that the query names, where several are searched at once.
+//! Scores repositories: those that the query names, and those whose folder is gone.
 
 use codeinfo_core::RootId;
 
-use super::super::intent::Intent;
+use super::super::intent::QueryIntent;
 
-/// Returns what to multiply the score of a chunk with: 1 for one of a repository that the query
-/// names, less for others if it names any. Chunks of one repository keep their order. `weight` is what
-/// the name of its repository adds to a chunk, as a share of its score.
-pub(super) fn factor(root: RootId, intent: &Intent, weight: f32) -> f32 {
+/// Returns the factor of a chunk's score: 1 for a repository that the query names, less for others
+/// if it names any. Chunks of one repository keep their order. `weight` is the bonus of a named
+/// repository as a share of the score.
+pub(super) fn compute_root_name_factor(root: RootId, intent: &QueryIntent, weight: f32) -> f32 {
     if intent.roots.is_empty() {
         return 1.0;
     }
@@ -15,12 +15,12 @@ pub(super) fn factor(root: RootId, intent: &Intent, weight: f32) -> f32 {
     (1.0 + weight * named) / (1.0 + weight)
 }
 
-/// What remains of the score of a chunk whose root has lost its folder, where other roots exist: less than of any
+/// Factor of a chunk whose root has lost its folder while other roots exist: lower than any chunk
 /// about as good.
 const OUTLIVED: f32 = 0.5;
 
-/// Returns what to multiply all that a chunk earns with, by whether its root exists.
-pub(super) fn standing(root: RootId, intent: &Intent) -> f32 {
+/// Returns the factor of all scores of a chunk, which is below 1 if the folder of its root is gone.
+pub(super) fn compute_missing_root_factor(root: RootId, intent: &QueryIntent) -> f32 {
     if intent.outlived.contains(&root) { OUTLIVED } else { 1.0 }
 }
 
@@ -33,8 +33,8 @@ mod tests {
     #[test]
     fn chunks_of_the_named_repository_keep_their_score() {
         let [named, half, other] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
-        let share = |root, intent: &Intent| factor(root, intent, 0.3);
-        let mut intent = Intent::of("how does the plug parse headers");
+        let share = |root, intent: &QueryIntent| compute_root_name_factor(root, intent, 0.3);
+        let mut intent = QueryIntent::parse("how does the plug parse headers");
         assert!((share(other, &intent) - 1.0).abs() < 1e-6);
         intent.roots = [(named, 1.0), (half, 0.5)].into();
         assert!((share(named, &intent) - 1.0).abs() < 1e-6);

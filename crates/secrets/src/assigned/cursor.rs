@@ -1,55 +1,57 @@
-//! Goes over what follows a name, up to the value that it is given, and over that.
+//! Reads the text after a name up to the assigned value, and the value.
 
 use std::ops::Range;
 
-use super::{FAR, NEAR, byte, starts_next, starts_sentence, words::PAIRED};
-use crate::judge::{Family, Reading, is_secret};
+use super::{FAR, NEAR, byte_at, starts_next, starts_sentence, words::PAIRED};
+use crate::judge::{DetectionMode, SecretKind, is_secret};
 
-/// How many steps lead from a sign to its value at most.
+/// Maximum syntax steps between a sign and its value.
 const STEPS: usize = 4;
-/// How many literals in a row are one value at most.
+/// Maximum consecutive literals of one value.
 const LITERALS: usize = 64;
 
-/// A value, or how it starts.
-pub(super) struct Value {
+/// A value, or its start.
+pub(super) struct AssignedValue {
     range: Range<usize>,
-    /// Stands at its end, if it is quoted.
+    /// Closing quote of a quoted value.
     quote: Option<u8>,
-    /// Whether nothing but a value may stand there, so that a word is none of a sentence.
+    /// Set if the place allows only a value, so that a word is not part of a sentence.
     pub(super) is_argument: bool,
 }
 
-/// Goes over what follows a name.
-pub(super) struct Cursor<'a> {
+/// A cursor over the text after a name.
+pub(super) struct ValueCursor<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
 }
 
-impl Cursor<'_> {
-    /// Goes over at most [`NEAR`] bytes of a set.
-    pub(super) fn skip(&mut self, set: &[u8]) -> usize {
+impl ValueCursor<'_> {
+    /// Skips at most [`NEAR`] bytes of a set.
+    pub(super) fn skip_bytes(&mut self, set: &[u8]) -> usize {
         let rest = self.bytes.iter().skip(self.at);
         let count = rest.take(NEAR).take_while(|byte| set.contains(byte)).count();
         self.at += count;
         count
     }
 
-    pub(super) fn takes(&mut self, text: &str) -> bool {
+    pub(super) fn consume_text(&mut self, text: &str) -> bool {
         let is_there =
             self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
         self.at += if is_there { text.len() } else { 0 };
         is_there
     }
 
-    pub(super) fn here(&self) -> u8 {
-        byte(self.bytes, self.at)
+    pub(super) fn current_byte(&self) -> u8 {
+        byte_at(self.bytes, self.at)
     }
 
-    /// Returns the literal that code gives to a name: what stands between the first quotes after it,
-    /// when types, brackets and signs are all that comes before.
-    pub(super) fn literal(&mut self, name: &Range<usize>) -> Option<Value> {
-        let closers = self.skip(b"\\\"'`])");
-        let before = name.start.checked_sub(1).map_or(0, |before| byte(self.bytes, before));
+    /// Returns the literal that code assigns to a name.
+    ///
+    /// That is the text in the first quotes after the name, if only types, brackets and signs
+    /// precede them.
+    pub(super) fn read_code_literal(&mut self, name: &Range<usize>) -> Option<AssignedValue> {
+        let closers = self.skip_bytes(b"\\\"'`])");
+        let before = name.start.checked_sub(1).map_or(0, |before| byte_at(self.bytes, before));
         if closers > 0 && !b"\"'`.([{ ".contains(&before) {
             return None;
         }
@@ -58,50 +60,61 @@ impl Cursor<'_> {
         let is_between =
             |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t\r\n&<>[]|?*:=,(+-@#$".contains(byte);
         self.at += rest.take_while(|byte| is_between(byte)).count();
-        if self.at > start && self.takes("//") {
+        if self.at > start && self.consume_text("//") {
             let rest = self.bytes.iter().skip(self.at).take(FAR);
             self.at += rest.take_while(|byte| **byte != b'\n').count();
-            self.skip(b" \t\r\n");
+            self.skip_bytes(b" \t\r\n");
         }
         let between = self.bytes.get(start..self.at)?;
         let mut lines = between.split(|byte| *byte == b'\n');
         let line = lines.next()?.trim_ascii_end();
-        // A name at the end of a line has nothing to do with the next one, unless a sign says so.
+        // A name at the end of a line does not belong to the next line, unless a sign connects
+        // them.
         let goes_on =
             lines.next().is_none() || line.last().is_some_and(|sign| b"=:(+".contains(sign));
-        (goes_on && self.at > start).then(|| self.quoted()).flatten()
+        (goes_on && self.at > start).then(|| self.read_quoted()).flatten()
     }
 
-    /// Returns the literal that a statement of SQL gives, perhaps by a function or a plugin.
-    pub(super) fn sql(&mut self) -> Option<Value> {
-        self.skip(b" (");
-        if self.takes("BY ") || self.takes("by ") || self.takes("AS ") || self.takes("as ") {
-            self.skip(b" ");
+    /// Returns the literal of an SQL statement, possibly inside of a function call or after a
+    /// plugin name.
+    pub(super) fn read_sql_literal(&mut self) -> Option<AssignedValue> {
+        self.skip_bytes(b" (");
+        if self.consume_text("BY ")
+            || self.consume_text("by ")
+            || self.consume_text("AS ")
+            || self.consume_text("as ")
+        {
+            self.skip_bytes(b" ");
         }
-        if self.takes("= ") || self.takes("=") {
-            self.skip(b" ");
+        if self.consume_text("= ") || self.consume_text("=") {
+            self.skip_bytes(b" ");
         }
-        let is_wide = self.here() == b'N' && byte(self.bytes, self.at + 1) == b'\'';
+        let is_wide = self.current_byte() == b'N' && byte_at(self.bytes, self.at + 1) == b'\'';
         self.at += usize::from(is_wide);
-        self.quoted()
+        self.read_quoted()
     }
 
-    /// Returns where a secret of code stands, with the literals that go on after its first.
-    pub(super) fn literals(&self, text: &str, value: &Value, family: Family) -> Vec<Range<usize>> {
-        let Some(first) = self.judged(text, value, family, Reading::Code) else {
+    /// Returns the ranges of a secret in code, including literals joined to the first one.
+    pub(super) fn find_joined_literals(
+        &self,
+        text: &str,
+        value: &AssignedValue,
+        family: SecretKind,
+    ) -> Vec<Range<usize>> {
+        let Some(first) = self.range_if_secret(text, value, family, DetectionMode::Code) else {
             return Vec::new();
         };
         let mut found = vec![first.clone()];
-        let mut cursor = Cursor { bytes: self.bytes, at: first.end };
+        let mut cursor = ValueCursor { bytes: self.bytes, at: first.end };
         while found.len() < LITERALS {
-            cursor.skip(b"\"'`");
+            cursor.skip_bytes(b"\"'`");
             let start = cursor.at;
-            cursor.skip(b" \t\r\n+.\\");
+            cursor.skip_bytes(b" \t\r\n+.\\");
             let is_apart = self.bytes.get(start..cursor.at).is_some_and(|gap| gap.contains(&b'\n'));
-            let next = if is_apart { cursor.quoted() } else { None };
-            let Some(range) =
-                next.and_then(|next| cursor.judged(text, &next, Family::Token, Reading::Code))
-            else {
+            let next = if is_apart { cursor.read_quoted() } else { None };
+            let Some(range) = next.and_then(|next| {
+                cursor.range_if_secret(text, &next, SecretKind::Token, DetectionMode::Code)
+            }) else {
                 break;
             };
             cursor.at = range.end;
@@ -110,71 +123,71 @@ impl Cursor<'_> {
         found
     }
 
-    /// Goes over a sign that assigns; one that compares is none.
-    pub(super) fn sign(&mut self) -> bool {
+    /// Skips an assignment sign; signs of comparison do not count.
+    pub(super) fn skip_assignment_sign(&mut self) -> bool {
         let start = self.at;
-        let is_long = ["=>", ":=", "?=", "+="].iter().any(|sign| self.takes(sign));
-        if !is_long && !self.takes("=") && !self.takes(":") {
+        let is_long = ["=>", ":=", "?=", "+="].iter().any(|sign| self.consume_text(sign));
+        if !is_long && !self.consume_text("=") && !self.consume_text(":") {
             return false;
         }
-        if !is_long && b"=~:".contains(&self.here()) {
+        if !is_long && b"=~:".contains(&self.current_byte()) {
             self.at = start;
             return false;
         }
         true
     }
 
-    /// Goes over the name of a value, as in `name: X_TOKEN, value: …`.
-    pub(super) fn pair(&mut self) -> bool {
-        self.skip(b" \t\r\n,;/<{");
-        let is_quoted = self.skip(b"\\\"'") > 0;
-        let is_named = PAIRED.iter().any(|name| self.takes(name));
+    /// Skips the field name of a value, as in `name: X_TOKEN, value: …`.
+    pub(super) fn skip_paired_name(&mut self) -> bool {
+        self.skip_bytes(b" \t\r\n,;/<{");
+        let is_quoted = self.skip_bytes(b"\\\"'") > 0;
+        let is_named = PAIRED.iter().any(|name| self.consume_text(name));
         if is_quoted {
-            self.skip(b"\\\"'");
+            self.skip_bytes(b"\\\"'");
         }
-        self.skip(b" \t");
-        is_named && (self.sign() || self.takes(">")) && {
-            self.skip(b" \t");
+        self.skip_bytes(b" \t");
+        is_named && (self.skip_assignment_sign() || self.consume_text(">")) && {
+            self.skip_bytes(b" \t");
             true
         }
     }
 
-    /// Whether the value stands in the lines below.
+    /// Returns whether the value is a block on the following lines.
     pub(super) fn is_block(&self) -> bool {
-        let line = self.bytes.iter().skip(self.at).take(5);
-        let mut line = line.take_while(|byte| !b"\r\n".contains(byte)).copied();
+        let near = self.bytes.iter().skip(self.at).take(5);
+        let mut line = near.take_while(|byte| !b"\r\n".contains(byte)).copied();
         let is_open = matches!(line.next(), Some(b'|' | b'>'));
         is_open
             && line.all(|byte| b"+-0123456789 ".contains(&byte))
             && self.bytes.len() > self.at + 5
     }
 
-    /// Goes over what may stand between a sign and a value: an anchor, a tag, the start of a list, the end of the
-    /// line where the next one is indented by more than `column`.
-    pub(super) fn step_in(&mut self, column: usize, reading: Reading) {
-        let is_data = reading == Reading::Data;
+    /// Skips the syntax between a sign and a value: an anchor, a tag, the start of a list, or a
+    /// line end if the next line is indented by more than `column`.
+    pub(super) fn step_in(&mut self, column: usize, reading: DetectionMode) {
+        let is_data = reading == DetectionMode::Data;
         for _ in 0..STEPS {
-            let next = byte(self.bytes, self.at + 1);
-            match self.here() {
+            let next = byte_at(self.bytes, self.at + 1);
+            match self.current_byte() {
                 b'&' | b'!' if is_data && (next.is_ascii_alphabetic() || next == b'!') => {
                     let rest = self.bytes.iter().skip(self.at).take(NEAR);
                     let end = self.at + rest.take_while(|byte| !byte.is_ascii_whitespace()).count();
-                    if byte(self.bytes, end) != b' ' {
+                    if byte_at(self.bytes, end) != b' ' {
                         return;
                     }
                     self.at = end;
-                    self.skip(b" ");
+                    self.skip_bytes(b" ");
                 }
                 b'\\' if b"\r\n".contains(&next) => {
                     self.at += 1;
-                    self.skip(b"\r\n \t");
+                    self.skip_bytes(b"\r\n \t");
                 }
                 b'[' if is_data => {
                     self.at += 1;
-                    self.skip(b"\r\n \t");
+                    self.skip_bytes(b"\r\n \t");
                 }
                 b'\r' | b'\n' if is_data && self.is_continued(column) => {
-                    self.skip(b"\r\n \t");
+                    self.skip_bytes(b"\r\n \t");
                 }
                 b'@' if next == b'"' => self.at += 1,
                 _ => return,
@@ -182,11 +195,12 @@ impl Cursor<'_> {
         }
     }
 
-    /// Whether the next line is indented by more than `column` and is no item, field or comment.
+    /// Returns whether the next line is indented by more than `column` and is not an item, a field
+    /// or a comment.
     fn is_continued(&self, column: usize) -> bool {
         let rest = self.bytes.iter().skip(self.at).copied();
-        let rest = rest.skip_while(|byte| b"\r\n".contains(byte)).take(FAR);
-        let line: Vec<u8> = rest.take_while(|byte| !b"\r\n".contains(byte)).collect();
+        let next_line = rest.skip_while(|byte| b"\r\n".contains(byte)).take(FAR);
+        let line: Vec<u8> = next_line.take_while(|byte| !b"\r\n".contains(byte)).collect();
         let content = line.trim_ascii_start();
         let is_field =
             content.windows(2).any(|pair| matches!(pair, b": " | b"= " | b" =" | b"=\""));
@@ -197,11 +211,11 @@ impl Cursor<'_> {
             && !content.starts_with(b"#")
     }
 
-    /// Ends a value without quotes where the object or the list around it does.
-    pub(super) fn close(&self, value: &mut Value) {
+    /// Ends an unquoted value where the object or list around it ends.
+    pub(super) fn trim_at_bracket(&self, value: &mut AssignedValue) {
         let mut depth = 0_usize;
         for at in value.range.clone().filter(|_| value.quote.is_none()) {
-            match byte(self.bytes, at) {
+            match byte_at(self.bytes, at) {
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' if depth == 0 => {
                     value.range.end = at;
@@ -213,9 +227,8 @@ impl Cursor<'_> {
         }
     }
 
-    /// Returns the value here.
-    pub(super) fn value(&mut self, is_query: bool) -> Option<Value> {
-        if let Some(value) = self.quoted() {
+    pub(super) fn read_value(&mut self, is_query: bool) -> Option<AssignedValue> {
+        if let Some(value) = self.read_quoted() {
             return Some(value);
         }
         let start = self.at;
@@ -226,40 +239,40 @@ impl Cursor<'_> {
         let value = self.bytes.get(start..end)?;
         let next = (1..value.len()).find(|at| starts_next(value, *at));
         end = next.map_or(end, |next| start + next);
-        while end > start && b",;)}]".contains(&byte(self.bytes, end - 1)) {
+        while end > start && b",;)}]".contains(&byte_at(self.bytes, end - 1)) {
             end -= 1;
         }
-        Some(Value { range: start..end, quote: None, is_argument: false })
+        Some(AssignedValue { range: start..end, quote: None, is_argument: false })
     }
 
-    /// Returns what stands between quotes, if one is here.
-    pub(super) fn quoted(&mut self) -> Option<Value> {
-        let mut is_escaped = self.takes("\\");
-        let mut quote = self.here();
+    /// Reads the quoted text at the cursor, if any.
+    pub(super) fn read_quoted(&mut self) -> Option<AssignedValue> {
+        let mut is_escaped = self.consume_text("\\");
+        let mut quote = self.current_byte();
         if !b"\"'`".contains(&quote) {
             self.at -= usize::from(is_escaped);
             return None;
         }
         let opened = self.at;
-        while self.here() == quote {
+        while self.current_byte() == quote {
             self.at += 1;
         }
-        let next = byte(self.bytes, self.at + 1);
-        if self.here() == b'\\' && b"\r\n".contains(&next) || self.at - opened == 3 {
-            // Text over several lines starts on the next one.
-            self.skip(b"\\\r\n \t");
-        } else if self.at - opened == 1 && self.here() == b'\\' && next == b'"' {
-            // A literal in a literal.
+        let next = byte_at(self.bytes, self.at + 1);
+        if self.current_byte() == b'\\' && b"\r\n".contains(&next) || self.at - opened == 3 {
+            // Multi-line text starts on the next line.
+            self.skip_bytes(b"\\\r\n \t");
+        } else if self.at - opened == 1 && self.current_byte() == b'\\' && next == b'"' {
+            // A literal inside a literal.
             (is_escaped, quote) = (true, next);
             self.at += 2;
-        } else if self.at - opened == 1 && self.here() == b'"' {
+        } else if self.at - opened == 1 && self.current_byte() == b'"' {
             quote = b'"';
             self.at += 1;
         }
         let start = self.at;
         let mut end = start;
         while end - start <= FAR {
-            match byte(self.bytes, end) {
+            match byte_at(self.bytes, end) {
                 b'\n' | b'\r' | 0 => break,
                 b'\\' if is_escaped => break,
                 b'\\' if quote != b'\'' => end += 2,
@@ -267,25 +280,26 @@ impl Cursor<'_> {
                 _ => end += 1,
             }
         }
-        Some(Value {
+        Some(AssignedValue {
             range: start..end.min(self.bytes.len()),
             quote: Some(quote),
             is_argument: false,
         })
     }
 
-    /// Whether the quote before a value ends a string to which code adds another one.
-    pub(super) fn is_joined(&self, value: &Value) -> bool {
-        value.quote.is_some() && b" .+,)]};".contains(&byte(self.bytes, value.range.start))
+    /// Returns whether the quote before a value ends a string that code concatenates with another
+    /// one.
+    pub(super) fn is_joined(&self, value: &AssignedValue) -> bool {
+        value.quote.is_some() && b" .+,)]};".contains(&byte_at(self.bytes, value.range.start))
     }
 
-    /// Returns where the value stands if it is a secret.
-    pub(super) fn judged(
+    /// Returns the range of the value if it is a secret.
+    pub(super) fn range_if_secret(
         &self,
         text: &str,
-        value: &Value,
-        family: Family,
-        reading: Reading,
+        value: &AssignedValue,
+        family: SecretKind,
+        reading: DetectionMode,
     ) -> Option<Range<usize>> {
         let Range { start, end } = value.range.clone();
         let end = text.floor_char_boundary(end);

@@ -1,72 +1,72 @@
-//! The name that a value is assigned to, and what it says of the value.
+//! The name that a value is assigned to, with its context.
 
 use std::ops::Range;
 
 use super::{
-    NEAR, byte, column,
+    NEAR, byte_at, indent_width,
     words::{HARMLESS, STATEMENTS, TAILS, VARIABLES},
 };
 
-/// A name, and what stands before it.
-pub(super) struct Name<'a> {
+/// A name with the text before it.
+pub(super) struct AssignedName<'a> {
     pub(super) range: Range<usize>,
     text: &'a str,
-    /// What stands before it, as far as that is read.
+    /// Text before the name, up to a limit.
     pub(super) before: &'a str,
 }
 
-impl<'a> Name<'a> {
-    /// Returns the name that ends with `word` and perhaps a tail.
+impl<'a> AssignedName<'a> {
+    /// Returns the name that ends with `word` and an optional suffix.
     pub(super) fn ending_with(text: &'a str, word: Range<usize>) -> Option<Self> {
-        let range = range(text.as_bytes(), word)?;
+        let range = find_name_range(text.as_bytes(), word)?;
         let start = text.ceil_char_boundary(range.start.saturating_sub(4 * NEAR));
         let before = text.get(start..range.start)?;
         Some(Self { text: text.get(range.clone())?, before, range })
     }
 
-    /// Returns what stands before it in its line, as far as that is read.
+    /// Returns the text before the name on its line, up to a limit.
     pub(super) fn line_before(&self) -> &'a str {
         self.before.rsplit_once('\n').map_or(self.before, |(_, line)| line)
     }
 
-    /// Returns how far its line is indented.
-    pub(super) fn column(&self) -> usize {
-        column(self.line_before())
+    pub(super) fn indent_width(&self) -> usize {
+        indent_width(self.line_before())
     }
 
-    /// Whether it stands in a comment of code, as far as the start of its line tells.
+    /// Returns whether the start of its line marks a comment of code.
     pub(super) fn is_in_comment(&self) -> bool {
         let line = self.line_before().trim_start();
         ["//", "# ", "/*", "* ", "-- ", ";; "].iter().any(|mark| line.starts_with(mark))
     }
 
-    /// Whether it stands in an object or a list that its line opens.
+    /// Returns whether the name is in an object or a list opened on its line.
     pub(super) fn is_in_flow(&self) -> bool {
         let count = |sign: [char; 2]| self.line_before().matches(sign).count();
         count(['}', ']']) < count(['{', '['])
     }
 
-    /// Whether what is called a credential is the scope of a signature: a user, a day and a service.
+    /// Returns whether the value under the name of a credential is the scope of a signature: a
+    /// user, a day and a service.
     pub(super) fn is_of_scope(&self, value: &str) -> bool {
         let is_day = |part: &str| part.len() == 8 && part.bytes().all(|byte| byte.is_ascii_digit());
         self.text.to_ascii_lowercase().ends_with("credential")
             && value.replace("%2F", "/").split('/').any(is_day)
     }
 
-    /// Whether it is that of an option of a program, or of a variable that only a program reads.
+    /// Returns whether the name is a program option, or a variable read only by a program.
     pub(super) fn is_argument(&self) -> bool {
         let is_option = self.text.starts_with("--") && self.text.len() > 2;
         is_option || VARIABLES.contains(&self.text)
     }
 
-    /// Whether it is what gives a password in a statement of SQL: `IDENTIFIED BY`, or `PASSWORD` in one that
-    /// is about users.
+    /// Returns whether the name sets a password in an SQL statement: `IDENTIFIED BY`, or `PASSWORD`
+    /// in a statement about users.
     pub(super) fn is_statement(&self, bytes: &[u8]) -> bool {
         let name = self.text.to_ascii_lowercase();
         if name.ends_with("identified by") {
             return true;
         }
-        if !name.ends_with("password") || !b" (".contains(&byte(bytes, self.range.end)) {
+        if !name.ends_with("password") || !b" (".contains(&byte_at(bytes, self.range.end)) {
             return false;
         }
         let line = self.line_before().to_ascii_lowercase();
@@ -74,9 +74,10 @@ impl<'a> Name<'a> {
             || line.ends_with("identified with ")
     }
 
-    /// Whether it is that of a token that is no secret, or a part of a name with colons (an ARN).
+    /// Returns whether the name is that of a harmless token, or part of a name with colons (an
+    /// ARN).
     pub(super) fn is_harmless(&self, bytes: &[u8]) -> bool {
-        if self.before.ends_with(':') && byte(bytes, self.range.end) == b':' {
+        if self.before.ends_with(':') && byte_at(bytes, self.range.end) == b':' {
             return true;
         }
         let lower = self.text.to_ascii_lowercase();
@@ -85,8 +86,8 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Returns where the name stands that ends with `word` and perhaps a tail.
-fn range(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
+/// Returns the range of the name that ends with `word` and an optional suffix.
+fn find_name_range(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     let length = |rest: &[u8]| rest.iter().take(NEAR).take_while(|byte| is_part(byte)).count();
     let end = word.end + length(bytes.get(word.end..)?);
@@ -98,13 +99,14 @@ fn range(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     }
     if word.len() <= 4 && start < word.start {
         // `bypass` and `compass` are other words; `dbPass` and `DB_PASS` are not.
-        let (before, first) = (byte(bytes, word.start - 1), byte(bytes, word.start));
+        let before = byte_at(bytes, word.start - 1);
+        let first = byte_at(bytes, word.start);
         if before.is_ascii_alphabetic() && before.is_ascii_lowercase() == first.is_ascii_lowercase()
         {
             return None;
         }
     }
-    let tail = str::from_utf8(bytes.get(word.end..end)?).ok()?;
-    let tail: String = tail.chars().filter(char::is_ascii_alphabetic).collect();
+    let suffix = str::from_utf8(bytes.get(word.end..end)?).ok()?;
+    let tail: String = suffix.chars().filter(char::is_ascii_alphabetic).collect();
     TAILS.contains(&tail.to_ascii_lowercase().as_str()).then_some(start..end)
 }

@@ -1,57 +1,57 @@
-//! What secrets are called, and what is called alike and is none.
+//! Words in names of secrets, and in similar names of harmless values.
 
-use crate::judge::Family;
+use crate::judge::SecretKind;
 
-/// Words that names of secrets end with.
-pub(crate) const WORDS: &[(&str, Family)] = &[
-    ("password", Family::Password),
-    ("passwd", Family::Password),
-    ("passphrase", Family::Password),
-    ("passwort", Family::Password),
-    ("pwd", Family::Password),
-    ("pass", Family::Password),
-    ("pw", Family::Password),
-    ("sshpass", Family::Password),
-    ("rediscli_auth", Family::Password),
-    ("requirepass", Family::Password),
-    ("identified by", Family::Password),
-    ("masterauth", Family::Password),
-    ("bindpw", Family::Password),
-    ("rootpw", Family::Password),
-    ("psk", Family::Password),
-    ("securestring", Family::Password),
-    ("client-key-data", Family::Token),
-    ("secret", Family::Token),
-    ("token", Family::Token),
-    ("api_key", Family::Token),
-    ("apikey", Family::Token),
-    ("api-key", Family::Token),
-    ("access_key", Family::Token),
-    ("accesskey", Family::Token),
-    ("access-key", Family::Token),
-    ("account_key", Family::Token),
-    ("accountkey", Family::Token),
-    ("app_key", Family::Token),
-    ("auth_key", Family::Token),
-    ("authkey", Family::Token),
-    ("encryption_key", Family::Token),
-    ("encryptionkey", Family::Token),
-    ("license_key", Family::Token),
-    ("master_key", Family::Token),
-    ("masterkey", Family::Token),
-    ("private_key", Family::Token),
-    ("privatekey", Family::Token),
-    ("private-key", Family::Token),
-    ("shared_key", Family::Token),
-    ("sharedkey", Family::Token),
-    ("signing_key", Family::Token),
-    ("signingkey", Family::Token),
-    ("storage_key", Family::Token),
-    ("credential", Family::Token),
-    ("_auth", Family::Token),
+/// Words at the end of names of secrets.
+pub(crate) const WORDS: &[(&str, SecretKind)] = &[
+    ("password", SecretKind::Password),
+    ("passwd", SecretKind::Password),
+    ("passphrase", SecretKind::Password),
+    ("passwort", SecretKind::Password),
+    ("pwd", SecretKind::Password),
+    ("pass", SecretKind::Password),
+    ("pw", SecretKind::Password),
+    ("sshpass", SecretKind::Password),
+    ("rediscli_auth", SecretKind::Password),
+    ("requirepass", SecretKind::Password),
+    ("identified by", SecretKind::Password),
+    ("masterauth", SecretKind::Password),
+    ("bindpw", SecretKind::Password),
+    ("rootpw", SecretKind::Password),
+    ("psk", SecretKind::Password),
+    ("securestring", SecretKind::Password),
+    ("client-key-data", SecretKind::Token),
+    ("secret", SecretKind::Token),
+    ("token", SecretKind::Token),
+    ("api_key", SecretKind::Token),
+    ("apikey", SecretKind::Token),
+    ("api-key", SecretKind::Token),
+    ("access_key", SecretKind::Token),
+    ("accesskey", SecretKind::Token),
+    ("access-key", SecretKind::Token),
+    ("account_key", SecretKind::Token),
+    ("accountkey", SecretKind::Token),
+    ("app_key", SecretKind::Token),
+    ("auth_key", SecretKind::Token),
+    ("authkey", SecretKind::Token),
+    ("encryption_key", SecretKind::Token),
+    ("encryptionkey", SecretKind::Token),
+    ("license_key", SecretKind::Token),
+    ("master_key", SecretKind::Token),
+    ("masterkey", SecretKind::Token),
+    ("private_key", SecretKind::Token),
+    ("privatekey", SecretKind::Token),
+    ("private-key", SecretKind::Token),
+    ("shared_key", SecretKind::Token),
+    ("sharedkey", SecretKind::Token),
+    ("signing_key", SecretKind::Token),
+    ("signingkey", SecretKind::Token),
+    ("storage_key", SecretKind::Token),
+    ("credential", SecretKind::Token),
+    ("_auth", SecretKind::Token),
 ];
 
-/// What may follow such a word in a name, without its separators, lower case.
+/// Suffixes that may follow such a word in a name, without separators, in lower case.
 pub(super) const TAILS: &[&str] = &[
     "",
     "base",
@@ -93,10 +93,10 @@ pub(super) const TAILS: &[&str] = &[
     "encrypted",
 ];
 
-/// Variables that programs read their passwords from, which nothing else is called.
+/// Environment variables from which programs read passwords, and which have no other meaning.
 pub(super) const VARIABLES: &[&str] = &["PGPASSWORD", "MYSQL_PWD", "SSHPASS", "REDISCLI_AUTH"];
 
-/// Statements of SQL that give somebody a password, lower case.
+/// SQL statements that set the password of a user, in lower case.
 pub(super) const STATEMENTS: &[&str] = &[
     "create user",
     "alter user",
@@ -108,7 +108,8 @@ pub(super) const STATEMENTS: &[&str] = &[
     "grant ",
 ];
 
-/// What tokens are called that are no secrets: places in lists, numbers of requests and versions.
+/// Names of tokens that are not secret, such as positions in lists, numbers of requests and
+/// versions.
 pub(super) const HARMLESS: &[&str] = &[
     "cancellation",
     "change",
@@ -131,5 +132,5 @@ pub(super) const HARMLESS: &[&str] = &[
     "starting",
 ];
 
-/// Names of values, in lists of names and values.
+/// Field names of values in lists of names and values.
 pub(super) const PAIRED: &[&str] = &["value", "Value", "default", "defaultValue"];

@@ -1,32 +1,32 @@
-//! Secrets of Kubernetes that are written as JSON.
+//! Finds the values of Kubernetes secrets written as JSON.
 
 use std::ops::Range;
 
 use crate::shape::is_placeholder;
 
-/// Objects in objects are looked into so deep.
+/// Maximum nesting of objects.
 const MAX_DEPTH: usize = 64;
 
-/// One object, as far as it was read.
+/// An object that is being read.
 #[derive(Default)]
-struct Object {
-    /// The string that was read last, and is a name if a colon follows.
+struct JsonObject {
+    /// Range of the last string, which is a name if a colon follows.
     last: Range<usize>,
     name: Range<usize>,
     is_secret: bool,
-    /// The values of its `data` and `stringData`.
+    /// Values of its `data` and `stringData`.
     values: Vec<Range<usize>>,
 }
 
-/// Adds where the values of secrets stand.
-pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
+/// Adds the ranges of secret values.
+pub(super) fn find_json_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<JsonObject> = Vec::new();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let depth = objects.len();
         match byte {
-            b'{' if depth < MAX_DEPTH => objects.push(Object::default()),
+            b'{' if depth < MAX_DEPTH => objects.push(JsonObject::default()),
             b'}' => {
                 if let Some(object) = objects.pop().filter(|object| object.is_secret) {
                     into.extend(object.values);
@@ -39,7 +39,7 @@ pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
             }
             b'"' => {
                 let end = string_end(bytes, at + 1);
-                read(text, &mut objects, at + 1..end);
+                record_string(text, &mut objects, at + 1..end);
                 at = end;
             }
             b',' => {
@@ -53,14 +53,15 @@ pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Takes in a string: a name, a kind or a value.
-fn read(text: &str, objects: &mut [Object], string: Range<usize>) {
+/// Records a string as a name, a kind or a value.
+fn record_string(text: &str, objects: &mut [JsonObject], string: Range<usize>) {
     let get = |range: &Range<usize>| text.get(range.clone());
     let Some(value) = get(&string) else { return };
     let Some((object, above)) = objects.split_last_mut() else { return };
     if !object.name.is_empty() {
         object.is_secret |= get(&object.name) == Some("kind") && value == "Secret";
-        let is_data = |above: &&mut Object| matches!(get(&above.name), Some("data" | "stringData"));
+        let is_data =
+            |above: &&mut JsonObject| matches!(get(&above.name), Some("data" | "stringData"));
         if let Some(above) = above.last_mut().filter(is_data)
             && !is_placeholder(value)
         {
@@ -70,7 +71,7 @@ fn read(text: &str, objects: &mut [Object], string: Range<usize>) {
     object.last = string;
 }
 
-/// Returns where the string ends that starts at `at`; one that goes on over its line does not.
+/// Returns the end of the string that starts at `at`; a string does not extend over its line.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(byte) = bytes.get(end) {

@@ -1,11 +1,11 @@
-//! `POST /chat`: one turn as server-sent events; and what can be asked with.
+//! `POST /chat` streams a turn as server-sent events; its siblings list providers and models.
 
 use std::path::PathBuf;
 
-use codeinfo_chat::{Ask, Event, Failure, Outcome, Turn};
-use codeinfo_codex::{EFFORTS, Presence};
+use codeinfo_chat::{ChatEvent, Turn, TurnFailure, TurnOutcome, TurnRequest};
+use codeinfo_codex::{CodexAvailability, EFFORTS};
 use codeinfo_core::{ConversationId, MAX_QUESTION_BYTES, Question};
-use codeinfo_http::{Admission, Response, reply, sse};
+use codeinfo_http::{AuthContext, Response, reply, sse};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -13,17 +13,18 @@ use serde_json::{Value, json};
 use tracing::{debug, error, info};
 
 use super::{
-    Services,
+    ApiServices,
     error::{ApiError, note_end},
 };
 use crate::replies::{
-    Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered, Warned,
+    ChatFrame, ErrorFrame, FilesFrame, FinalFrame, TextFrame, ThreadFrame, ToolOrigin,
+    ToolRequestFrame, ToolResultFrame, WarningFrame,
 };
 
-/// What a question over `POST /chat` or `/ws` carries.
+/// Arguments of a question, sent to `POST /chat`, `POST /turns` or `/ws`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct ChatArguments {
     #[serde(alias = "content")]
     question: String,
     #[serde(alias = "conversation_id")]
@@ -37,19 +38,18 @@ pub(super) struct Arguments {
     toolkits: Option<Value>,
 }
 
-impl Arguments {
-    /// Returns the id of the conversation to continue, as it was sent.
-    pub(super) fn conversation(&self) -> Option<&str> {
+impl ChatArguments {
+    pub(super) fn conversation_id(&self) -> Option<&str> {
         self.conversation_id.as_deref()
     }
 
-    /// Returns the question, and what it is confined to.
-    pub(super) fn asked(&self) -> (String, Option<String>) {
+    /// Returns the question and the repository that it is limited to.
+    pub(super) fn question_and_repository(&self) -> (String, Option<String>) {
         (self.question.clone(), self.repository.clone())
     }
 }
 
-pub(super) fn schema() -> Value {
+pub(super) fn chat_schema() -> Value {
     let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
     json!({
         "type": "object",
@@ -61,17 +61,16 @@ pub(super) fn schema() -> Value {
             "model": name,
             "effort": { "type": "string", "enum": EFFORTS },
             "claimCheck": { "type": "boolean" },
-            // A path, perhaps; its bound is that of the system.
+            // May be a path; 4096 is `PATH_MAX` of Linux.
             "repository": { "type": "string", "minLength": 1, "maxLength": 4096 },
             "folder": { "type": "string", "minLength": 1, "maxLength": 4096 },
-            // What is in it has a schema of its own.
+            // `Chat::parse_toolkits` validates the content.
             "toolkits": { "type": ["object", "array"] },
         },
     })
 }
 
-/// Returns the schema of a message over `/ws`: the same members, as far as a message has them, under
-/// its names.
+/// Returns the schema of a `/ws` message: some members of [`chat_schema`], under their `/ws` names.
 pub(super) fn message_schema() -> Value {
     let named = [
         ("question", "content"),
@@ -79,7 +78,8 @@ pub(super) fn message_schema() -> Value {
         ("claimCheck", "claim_check"),
         ("toolkits", "toolkits"),
     ];
-    let (schema, mut properties) = (schema(), json!({ "type": { "type": "string" } }));
+    let schema = chat_schema();
+    let mut properties = json!({ "type": { "type": "string" } });
     for (name, over_ws) in named {
         let property = schema.pointer(&format!("/properties/{name}")).cloned();
         if let (Some(property), Some(properties)) = (property, properties.as_object_mut()) {
@@ -94,58 +94,61 @@ pub(super) fn message_schema() -> Value {
     })
 }
 
-/// Asks, and returns the turn that has begun. Whatever keeps it from beginning is a plain reply.
-pub(super) async fn ask(
-    services: &Services,
-    arguments: Arguments,
-    admission: &Admission,
+/// Starts a turn, or returns the reason why it cannot start.
+pub(super) async fn ask_question(
+    services: &ApiServices,
+    arguments: ChatArguments,
+    admission: &AuthContext,
 ) -> Result<Turn, ApiError> {
-    let Admission { principal, revoked, .. } = admission.clone();
-    // Known to be away, Codex comes before the arguments, as it does over MCP.
-    if let Presence::Unavailable(why) = services.chat.presence().await {
+    let AuthContext { principal, revoked, .. } = admission.clone();
+    // A missing Codex is reported before invalid arguments, as over MCP.
+    if let CodexAvailability::Unavailable(why) = services.chat.codex_presence().await {
         return Err(ApiError::Unavailable(why));
     }
     let question: Question = arguments.question.parse()?;
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
-    let Arguments { model, effort, claim_check, repository, folder, toolkits, .. } = arguments;
-    let folder = folder.filter(|_| repository.is_none());
-    let (tree, notice) = services.standing(folder.as_deref()).await;
-    let requested = |toolkits| services.chat.requested(toolkits, principal.as_ref());
-    let toolkits = toolkits.map(requested).transpose()?;
-    let ask = Ask::new(question, conversation);
-    let ask = Ask { model, effort, claim_check, repository, tree, notice, toolkits, ..ask };
-    let ask = Ask { principal, revoked, ..ask };
+    let ChatArguments { model, effort, claim_check, repository, .. } = arguments;
+    let folder = arguments.folder.filter(|_| repository.is_none());
+    let (tree, notice) = services.find_client_tree(folder.as_deref()).await;
+    let requested = |toolkits| services.chat.parse_toolkits(toolkits, principal.as_ref());
+    let toolkits = arguments.toolkits.map(requested).transpose()?;
+    let ask = TurnRequest::new(question, conversation);
+    let ask = TurnRequest { model, effort, claim_check, repository, tree, notice, toolkits, ..ask };
+    let ask = TurnRequest { principal, revoked, ..ask };
     Ok(services.chat.ask(ask).await?)
 }
 
 /// Streams a turn. Dropping the reply drops the turn, which interrupts Codex.
-pub(super) fn streamed(
-    services: &Services,
+pub(super) fn stream_turn(
+    services: &ApiServices,
     turn: Turn,
     keep_alive: std::time::Duration,
 ) -> Response {
     let failures = services.failures.clone();
-    let turn = turn.inspect(move |event| note_end(&failures, event, "/chat"));
-    sse::reply(turn.map(|event| written(&frame(event))).inspect(log), keep_alive)
+    let events = turn.inspect(move |event| note_end(&failures, event, "/chat"));
+    sse::stream_events(
+        events.map(|event| encode_event(&build_frame(event))).inspect(log_frame),
+        keep_alive,
+    )
 }
 
-/// Lists what can answer: Codex, and why not when it cannot.
-pub(super) fn providers(services: &Services) -> Response {
-    let codex = match services.codex.presence() {
-        Presence::Available { version, .. } => {
+/// Lists the providers: Codex, with a reason and a hint when it is unavailable.
+pub(super) fn list_providers(services: &ApiServices) -> Response {
+    let codex = match services.codex.availability() {
+        CodexAvailability::Available { version, .. } => {
             json!({ "id": "codex", "available": true, "version": version })
         }
-        Presence::Unavailable(why) => {
+        CodexAvailability::Unavailable(why) => {
             json!({ "id": "codex", "available": false, "reason": why.reason, "hint": why.hint })
         }
     };
-    reply::json(StatusCode::OK, &json!({ "providers": [codex] }))
+    reply::json_response(StatusCode::OK, &json!({ "providers": [codex] }))
 }
 
-/// Lists the models that Codex offers.
-pub(super) async fn models(services: &Services) -> Result<Response, ApiError> {
-    let models = services.chat.models().await?.into_iter().map(|model| {
+pub(super) async fn list_models(services: &ApiServices) -> Result<Response, ApiError> {
+    let offered = services.chat.list_models().await?;
+    let models = offered.into_iter().map(|model| {
         json!({
             "id": model.id,
             "name": model.display_name,
@@ -153,56 +156,71 @@ pub(super) async fn models(services: &Services) -> Result<Response, ApiError> {
             "isDefault": model.is_default,
         })
     });
-    let models: Vec<Value> = models.collect();
-    Ok(reply::json(StatusCode::OK, &json!({ "models": models })))
+    Ok(reply::json_response(StatusCode::OK, &json!({ "models": models.collect::<Vec<Value>>() })))
 }
 
-/// Returns the frame of an event.
-pub(super) fn frame(event: Event) -> Frame {
+pub(super) fn build_frame(event: ChatEvent) -> ChatFrame {
     match event {
-        Event::Thread { conversation, model_id } => {
-            Frame::Thread(Begun { conversation_id: conversation, model_id })
+        ChatEvent::Thread { conversation, model_id } => {
+            ChatFrame::Thread(ThreadFrame { conversation_id: conversation, model_id })
         }
-        Event::Warning { text } => Frame::Warning(Warned { message: text }),
-        Event::Thinking { text } => Frame::Thinking(Text { text }),
-        Event::ToolRequest { call_id, name, source, timestamp, parameters } => {
-            let (origin, timestamp) = (Origin::from(&source), timestamp.to_string());
-            Frame::ToolRequest(ToolRequest { call_id, name, origin, timestamp, parameters })
+        ChatEvent::Warning { text } => ChatFrame::Warning(WarningFrame { message: text }),
+        ChatEvent::Thinking { text } => ChatFrame::Thinking(TextFrame { text }),
+        ChatEvent::ToolRequest { call_id, name, source, timestamp, parameters } => {
+            let origin = ToolOrigin::from(&source);
+            ChatFrame::ToolRequest(ToolRequestFrame {
+                call_id,
+                name,
+                origin,
+                timestamp: timestamp.to_string(),
+                parameters,
+            })
         }
-        Event::ToolResult { call_id, name, source, timestamp, stage, result, error } => {
-            let (origin, timestamp) = (Origin::from(&source), timestamp.to_string());
-            Frame::ToolResult(ToolResult { call_id, name, origin, timestamp, stage, result, error })
+        ChatEvent::ToolResult { call_id, name, source, timestamp, stage, result, error } => {
+            let origin = ToolOrigin::from(&source);
+            ChatFrame::ToolResult(ToolResultFrame {
+                call_id,
+                name,
+                origin,
+                timestamp: timestamp.to_string(),
+                stage,
+                result,
+                error,
+            })
         }
-        Event::VectorSummary { files } => Frame::VectorSummary(FilesFound { files }),
-        Event::Answer { text } => Frame::Answer(Text { text }),
-        Event::Ended(outcome) => end(outcome),
+        ChatEvent::VectorSummary { files } => ChatFrame::VectorSummary(FilesFrame { files }),
+        ChatEvent::Answer { text } => ChatFrame::Answer(TextFrame { text }),
+        ChatEvent::Ended(outcome) => build_end_frame(outcome),
     }
 }
 
-fn end(outcome: Outcome) -> Frame {
-    let Outcome { conversation, model_id, segments, usage, citations, failure } = outcome;
+fn build_end_frame(outcome: TurnOutcome) -> ChatFrame {
+    let TurnOutcome { conversation, model_id, segments, usage, citations, failure } = outcome;
     let conversation_id = conversation;
     match failure {
-        Some(Failure { code, message, hint }) => {
-            let code = code.as_str().to_owned();
-            Frame::Error(Unanswered { code, message, hint, conversation_id })
+        Some(TurnFailure { code, message, hint }) => ChatFrame::Error(ErrorFrame {
+            code: code.as_str().to_owned(),
+            message,
+            hint,
+            conversation_id,
+        }),
+        None => {
+            ChatFrame::Final(FinalFrame { conversation_id, model_id, segments, usage, citations })
         }
-        None => Frame::Final(Answered { conversation_id, model_id, segments, usage, citations }),
     }
 }
 
-/// Writes a frame as a server-sent event.
-fn written(frame: &Frame) -> sse::Event {
+fn encode_event(frame: &ChatFrame) -> sse::SseEvent {
     let data = serde_json::to_string(frame).unwrap_or_else(|cause| {
-        // Nothing in a frame is without a form in JSON.
+        // Every frame has a JSON form.
         error!(%cause, "frame cannot be written as JSON");
         String::new()
     });
-    sse::Event { id: None, name: Some(frame.name()), data }
+    sse::SseEvent { id: None, name: Some(frame.name()), data }
 }
 
-/// Logs each frame with its name and size; its words at debug only.
-fn log(frame: &sse::Event) {
+/// Logs the name and size of a frame; its content at debug level only.
+fn log_frame(frame: &sse::SseEvent) {
     info!(frame.name = frame.name, frame.bytes = frame.data.len(), "frame");
     debug!(frame.payload = %frame.data, "frame payload");
 }

@@ -1,10 +1,10 @@
-//! Conversations of the page: listed, searched, read, exported and removed.
+//! Lists, searches, shows, exports and deletes the conversations of the page.
 
 mod export;
 
 use std::collections::HashMap;
 
-use codeinfo_chat::archive::{Conversation, KeptTurn, Summary};
+use codeinfo_chat::archive::{ArchivedConversation, ArchivedTurn, ConversationSummary};
 use codeinfo_core::{ConversationId, Principal, TurnId};
 use codeinfo_http::{Response, reply};
 use hyper::{
@@ -13,126 +13,138 @@ use hyper::{
 };
 
 use super::{
-    Services,
+    ApiServices,
     error::ApiError,
-    parameters::{invalid, pairs, unknown},
-    turns::{self, Turns, With, shown_turn},
+    parameters::{invalid_argument, parse_query, unknown_parameter},
+    turns::{self, MarkupFormat, TurnRegistry, shown_turn},
 };
 use crate::replies::{
-    AboutConversation, Conversations, Deleted, DeletedAll, ListedConversation, WholeConversation,
+    AboutConversation, ConversationsReply, DeleteAllReply, DeleteConversationReply,
+    ListedConversation, WholeConversation,
 };
 
-/// How many conversations are listed.
+/// Number of conversations listed by default.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 10_000;
 
-/// What may stand in the query of an address.
+/// Query parameters of `GET /conversations` and of an export.
 #[derive(Default)]
-pub(super) struct Parameters {
+pub(super) struct ConversationParameters {
     words: Option<String>,
     limit: Option<usize>,
-    format: Option<Format>,
+    format: Option<ExportFormat>,
     turn: Option<TurnId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum ExportFormat {
     Markdown,
     Json,
 }
 
-impl Parameters {
-    /// Reads those of `GET /conversations`.
-    pub(super) fn of_list(query: Option<&str>) -> Result<Self, ApiError> {
+impl ConversationParameters {
+    /// Parses the parameters of `GET /conversations`.
+    pub(super) fn from_list_query(query: Option<&str>) -> Result<Self, ApiError> {
         let mut read = Self::default();
-        for (name, value) in pairs(query) {
+        for (name, value) in parse_query(query) {
             match &*name {
                 "q" => read.words = Some(value),
                 "limit" => {
                     let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-                    let wrong = || invalid(&format!("`limit` must be 1 to {MAX_LIMIT}"));
+                    let wrong = || invalid_argument(&format!("`limit` must be 1 to {MAX_LIMIT}"));
                     read.limit = Some(limit.ok_or_else(wrong)?);
                 }
-                _ => return Err(unknown(&name, "`q` and `limit`")),
+                _ => return Err(unknown_parameter(&name, "`q` and `limit`")),
             }
         }
         Ok(read)
     }
 
-    /// Reads those of an export.
-    pub(super) fn of_export(query: Option<&str>) -> Result<Self, ApiError> {
+    pub(super) fn from_export_query(query: Option<&str>) -> Result<Self, ApiError> {
         let mut read = Self::default();
-        for (name, value) in pairs(query) {
+        for (name, value) in parse_query(query) {
             match (&*name, &*value) {
-                ("format", "markdown") => read.format = Some(Format::Markdown),
-                ("format", "json") => read.format = Some(Format::Json),
-                ("format", _) => return Err(invalid("`format` must be `markdown` or `json`")),
+                ("format", "markdown") => read.format = Some(ExportFormat::Markdown),
+                ("format", "json") => read.format = Some(ExportFormat::Json),
+                ("format", _) => {
+                    return Err(invalid_argument("`format` must be `markdown` or `json`"));
+                }
                 ("turn", id) => read.turn = Some(id.parse()?),
-                _ => return Err(unknown(&name, "`format` and `turn`")),
+                _ => return Err(unknown_parameter(&name, "`format` and `turn`")),
             }
         }
         Ok(read)
     }
 }
 
-/// Lists the conversations that somebody may see, the latest first.
-pub(super) async fn list(
-    services: &Services,
-    parameters: Parameters,
+/// Lists the conversations that `principal` may see, the latest first.
+pub(super) async fn list_conversations(
+    services: &ApiServices,
+    parameters: ConversationParameters,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT);
     let words = parameters.words.filter(|words| !words.trim().is_empty());
-    let mut listed = turns.archive().list(principal);
-    listed.extend(unkept(turns, principal, &listed));
-    listed.sort_by_key(|one| (std::cmp::Reverse(one.updated_at), one.id));
-    let found: Vec<(Summary, Option<String>)> = if let Some(words) = words {
-        let lives = turns.of(principal);
+    let mut listed = turns.archive().list_summaries(principal);
+    listed.extend(list_unarchived(turns, principal, &listed));
+    listed.sort_by_key(|summary| (std::cmp::Reverse(summary.updated_at), summary.id));
+    let found: Vec<(ConversationSummary, Option<String>)> = if let Some(words) = words {
+        let lives = turns.list_visible(principal);
         let in_memory = move |id: ConversationId| {
-            lives.iter().filter(|live| live.summary().id == id).map(|live| live.kept()).collect()
+            lives
+                .iter()
+                .filter(|live| live.summary().id == id)
+                .map(|live| live.to_kept_turn())
+                .collect()
         };
-        // One more than is listed says that there are more.
-        let found = turns.archive().find(&words, (listed, limit + 1), in_memory).await?;
+        // One more than the limit reveals whether there are more.
+        let found =
+            turns.archive().find_conversations(&words, (listed, limit + 1), in_memory).await?;
         found.into_iter().map(|found| (found.summary, Some(found.excerpt))).collect()
     } else {
         listed.into_iter().map(|summary| (summary, None)).collect()
     };
     let more = found.len() > limit;
     let running: HashMap<ConversationId, TurnId> = turns
-        .of(principal)
+        .list_visible(principal)
         .into_iter()
         .filter(|live| live.is_running())
         .map(|live| (live.summary().id, live.id()))
         .collect();
-    let listed = |(summary, excerpt): (Summary, Option<String>)| ListedConversation {
+    let listed = |(summary, excerpt): (ConversationSummary, Option<String>)| ListedConversation {
         running: running.get(&summary.id).copied(),
         turns: summary.turns.len(),
-        about: about(&summary),
+        about: describe_conversation(&summary),
         excerpt,
     };
     let conversations = found.into_iter().take(limit).map(listed).collect();
-    let kept = turns.archive().most();
-    Ok(reply::json(StatusCode::OK, &Conversations { conversations, more, kept }))
+    let kept = turns.archive().max_conversations();
+    Ok(reply::json_response(StatusCode::OK, &ConversationsReply { conversations, more, kept }))
 }
 
-/// Returns the conversations of turns in memory that are not on disk.
-fn unkept(turns: &Turns, principal: Option<&Principal>, kept: &[Summary]) -> Vec<Summary> {
-    let mut summaries: Vec<Summary> = Vec::new();
-    for live in turns.of(principal) {
+/// Returns the conversations of turns in memory that are not in `archived`.
+fn list_unarchived(
+    turns: &TurnRegistry,
+    principal: Option<&Principal>,
+    archived: &[ConversationSummary],
+) -> Vec<ConversationSummary> {
+    let mut summaries: Vec<ConversationSummary> = Vec::new();
+    for live in turns.list_visible(principal) {
         let id = live.summary().id;
         match summaries.iter_mut().find(|known| known.id == id) {
             Some(known) => known.turns.push(live.id()),
-            None if kept.iter().any(|known| known.id == id) => {}
+            None if archived.iter().any(|known| known.id == id) => {}
             None => {
-                summaries.push(Summary { turns: vec![live.id()], ..live.summary().clone() });
+                summaries
+                    .push(ConversationSummary { turns: vec![live.id()], ..live.summary().clone() });
             }
         }
     }
     summaries
 }
 
-fn about(summary: &Summary) -> AboutConversation {
+fn describe_conversation(summary: &ConversationSummary) -> AboutConversation {
     AboutConversation {
         id: summary.id,
         title: summary.title.clone(),
@@ -142,68 +154,72 @@ fn about(summary: &Summary) -> AboutConversation {
     }
 }
 
-/// Shows a conversation, whole.
-pub(super) async fn read(
-    services: &Services,
+/// Shows a conversation with all its turns.
+pub(super) async fn show_conversation(
+    services: &ApiServices,
     id: ConversationId,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let whole = whole(&services.turns, (id, With::Html), principal).await?;
-    Ok(reply::json(StatusCode::OK, &whole))
+    let whole = load_conversation(&services.turns, id, MarkupFormat::Html, principal).await?;
+    Ok(reply::json_response(StatusCode::OK, &whole))
 }
 
-/// Returns a conversation with its turns on disk, and those in memory in their places.
-async fn whole(
-    turns: &Turns,
-    (id, with): (ConversationId, With),
+/// Returns a conversation with its archived turns; turns in memory replace their archived versions.
+async fn load_conversation(
+    turns: &TurnRegistry,
+    id: ConversationId,
+    format: MarkupFormat,
     principal: Option<&Principal>,
 ) -> Result<WholeConversation, ApiError> {
     let lives: Vec<_> =
-        turns.of(principal).into_iter().filter(|one| one.summary().id == id).collect();
-    let kept = turns.archive().read(id).await?;
-    let kept = kept.filter(|kept| kept.summary.is_for(principal));
+        turns.list_visible(principal).into_iter().filter(|live| live.summary().id == id).collect();
+    let archived = turns.archive().read_conversation(id).await?;
+    let visible = archived.filter(|archived| archived.summary.is_for(principal));
     let begun = || Some(lives.first()?.summary().clone());
-    let (summary, mut all) = match kept {
-        Some(Conversation { summary, turns }) => (summary, turns),
+    let (summary, mut all) = match visible {
+        Some(ArchivedConversation { summary, turns }) => (summary, turns),
         None => (begun().ok_or_else(turns::unknown_conversation)?, Vec::new()),
     };
     turns
-        .showing(move || {
-            let live: HashMap<TurnId, KeptTurn> =
-                lives.iter().map(|live| (live.id(), live.kept())).collect();
+        .run_rendering(move || {
+            let live: HashMap<TurnId, ArchivedTurn> =
+                lives.iter().map(|live| (live.id(), live.to_kept_turn())).collect();
             all.retain(|kept| !live.contains_key(&kept.id));
             let is_live = |id: TurnId| lives.iter().any(|live| live.id() == id);
             all.extend(live.into_values());
             all.sort_by_key(|kept| kept.asked_at);
             let shown = all.into_iter().map(|kept| {
                 let is_live = is_live(kept.id);
-                shown_turn(&summary, (kept, with), is_live)
+                shown_turn(&summary, kept, format, is_live)
             });
-            WholeConversation { turns: shown.collect(), about: about(&summary) }
+            WholeConversation { turns: shown.collect(), about: describe_conversation(&summary) }
         })
         .await
 }
 
-/// Sends a conversation, or one turn of it, as a file.
-pub(super) async fn export(
-    services: &Services,
-    (id, parameters): (ConversationId, Parameters),
+/// Sends a conversation, or one of its turns, as a file.
+pub(super) async fn export_conversation(
+    services: &ApiServices,
+    id: ConversationId,
+    parameters: ConversationParameters,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let mut whole = whole(&services.turns, (id, With::Markdown), principal).await?;
+    let mut whole =
+        load_conversation(&services.turns, id, MarkupFormat::Markdown, principal).await?;
     if let Some(turn) = parameters.turn {
-        whole.turns.retain(|one| one.turn_id == turn);
+        whole.turns.retain(|shown| shown.turn_id == turn);
         if whole.turns.is_empty() {
             return Err(turns::unknown_turn());
         }
     }
-    let (mut response, extension) = match parameters.format.unwrap_or(Format::Markdown) {
-        Format::Markdown => {
-            (reply::text("text/markdown; charset=utf-8", export::markdown(&whole)), "md")
-        }
-        Format::Json => (reply::json(StatusCode::OK, &whole), "json"),
+    let (mut response, extension) = match parameters.format.unwrap_or(ExportFormat::Markdown) {
+        ExportFormat::Markdown => (
+            reply::text_response("text/markdown; charset=utf-8", export::render_markdown(&whole)),
+            "md",
+        ),
+        ExportFormat::Json => (reply::json_response(StatusCode::OK, &whole), "json"),
     };
-    // Of letters that a header may have: the id is plain.
+    // The id has only characters that a header allows.
     let name = format!("attachment; filename=\"codeinfo-{id}.{extension}\"");
     if let Ok(name) = HeaderValue::from_str(&name) {
         response.headers_mut().insert(CONTENT_DISPOSITION, name);
@@ -211,46 +227,46 @@ pub(super) async fn export(
     Ok(response)
 }
 
-/// Removes a conversation, and stops what runs of it.
-pub(super) async fn delete(
-    services: &Services,
+/// Deletes a conversation and stops its running turns.
+pub(super) async fn delete_conversation(
+    services: &ApiServices,
     id: ConversationId,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
-    let is_seen = |summary: Summary| summary.is_for(principal).then_some(());
-    let is_known = turns.archive().summary(id).and_then(is_seen).is_some();
-    let is_live = turns.of(principal).iter().any(|live| live.summary().id == id);
+    let is_seen = |summary: ConversationSummary| summary.is_for(principal).then_some(());
+    let is_known = turns.archive().find_summary(id).and_then(is_seen).is_some();
+    let is_live = turns.list_visible(principal).iter().any(|live| live.summary().id == id);
     if !is_known && !is_live {
         return Err(turns::unknown_conversation());
     }
-    remove(turns, id).await?;
-    Ok(reply::json(StatusCode::OK, &Deleted { deleted: id }))
+    remove_conversation(turns, id).await?;
+    Ok(reply::json_response(StatusCode::OK, &DeleteConversationReply { deleted: id }))
 }
 
-/// Removes all conversations that somebody may see.
+/// Deletes all conversations that `principal` may see.
 pub(super) async fn delete_all(
-    services: &Services,
+    services: &ApiServices,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
-    let mut listed = turns.archive().list(principal);
-    listed.extend(unkept(turns, principal, &listed));
+    let mut listed = turns.archive().list_summaries(principal);
+    listed.extend(list_unarchived(turns, principal, &listed));
     let mut failed = None;
     for summary in &listed {
-        if let Err(error) = remove(turns, summary.id).await {
+        if let Err(error) = remove_conversation(turns, summary.id).await {
             failed.get_or_insert(error);
         }
     }
     if let Some(error) = failed {
         return Err(error);
     }
-    Ok(reply::json(StatusCode::OK, &DeletedAll { deleted: listed.len() }))
+    Ok(reply::json_response(StatusCode::OK, &DeleteAllReply { deleted: listed.len() }))
 }
 
-async fn remove(turns: &Turns, id: ConversationId) -> Result<(), ApiError> {
-    // What ends of it from now on is not kept.
-    turns.archive().remove(id).await?;
-    turns.forget(id);
+async fn remove_conversation(turns: &TurnRegistry, id: ConversationId) -> Result<(), ApiError> {
+    // From here on, its turns are not archived when they end.
+    turns.archive().remove_conversation(id).await?;
+    turns.forget_conversation(id);
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! What a failure looks like on the main API: one mapping from codes to statuses, one log line.
+//! Errors of the main API: one mapping from codes to statuses, one log line each.
 
 use std::error::Error;
 
-use codeinfo_chat::{ChatError, Event, Outcome, archive::ArchiveError};
-use codeinfo_codex::{CodexError, Unavailable};
+use codeinfo_chat::{ChatError, ChatEvent, TurnOutcome, archive::ArchiveError};
+use codeinfo_codex::{CodexError, UnavailableReason};
 use codeinfo_core::{
     InvalidId, InvalidPrincipal, InvalidQuestion,
-    error::{Code, chain},
-    telemetry::{Failures, TURN_FAILED},
+    error::{ErrorCode, format_error_chain},
+    telemetry::{FailureLog, TURN_FAILED},
 };
-use codeinfo_credentials::VaultError;
+use codeinfo_credentials::CredentialError;
 use codeinfo_http::{Response, reply};
 use codeinfo_ingest::IngestError;
 use codeinfo_search::{SearchError, evidence::EvidenceError};
@@ -17,64 +17,65 @@ use codeinfo_toolkits::RequestError;
 use hyper::StatusCode;
 use tracing::{error, warn};
 
-use super::Services;
+use super::ApiServices;
 
-/// The listener, in lists of failures.
+/// Name of the listener in lists of failures.
 pub(super) const MAIN: &str = "main";
-/// What monitors ask about.
+/// Path that monitors poll.
 const READY: &str = "/ready";
 
-/// Why a request is not done.
+/// Reasons why a request fails.
 #[derive(Debug)]
 pub(super) enum ApiError {
-    /// The HTTP layer refuses it.
     Refused(codeinfo_http::HttpError),
-    /// The arguments are wrong, one sentence each.
+    /// The arguments have these faults, one sentence each.
     Arguments(Vec<String>),
-    /// Codex cannot be used.
-    Unavailable(Unavailable),
-    /// A service failed.
-    Failed { code: Code, message: String },
+    Unavailable(UnavailableReason),
+    Failed {
+        code: ErrorCode,
+        message: String,
+    },
 }
 
 impl ApiError {
-    /// Refuses a request that does not say who asks.
+    /// Refuses a request that has neither a token nor the owner's key.
     pub(super) fn missing_token() -> Self {
         let needed = "this needs a token or the owner's key: send `Authorization: Bearer …`";
         Self::Refused(codeinfo_http::HttpError::Unauthorized(needed))
     }
 
-    /// Says that the server is stopping.
-    pub(super) fn stopping() -> Self {
-        Self::Failed { code: Code::Cancelled, message: "the server is stopping".to_owned() }
+    /// Reports that the server is stopping.
+    pub(super) fn server_stopping() -> Self {
+        Self::Failed { code: ErrorCode::Cancelled, message: "the server is stopping".to_owned() }
     }
 
-    /// Returns the code and the message of it, where there are neither a status nor details.
-    pub(super) fn in_words(self) -> (&'static str, String) {
+    /// Returns the code and the message, for protocols without statuses and details.
+    pub(super) fn into_code_and_message(self) -> (&'static str, String) {
         match self {
             Self::Refused(error) => (error.code(), error.to_string()),
-            Self::Arguments(faults) => (Code::ValidationFailed.as_str(), faults.join("; ")),
-            Self::Unavailable(Unavailable { reason, hint }) => {
-                (Code::LlmUnavailable.as_str(), format!("{reason}; {hint}"))
+            Self::Arguments(faults) => (ErrorCode::ValidationFailed.as_str(), faults.join("; ")),
+            Self::Unavailable(UnavailableReason { reason, hint }) => {
+                (ErrorCode::LlmUnavailable.as_str(), format!("{reason}; {hint}"))
             }
-            Self::Failed { code: Code::Internal, .. } => {
-                Self::Refused(codeinfo_http::HttpError::Internal).in_words()
+            Self::Failed { code: ErrorCode::Internal, .. } => {
+                Self::Refused(codeinfo_http::HttpError::Internal).into_code_and_message()
             }
             Self::Failed { code, message } => (code.as_str(), message),
         }
     }
 
-    /// Returns the code and the message of what is wrong with the server, and not with a request.
-    fn of_ours(&self) -> Option<(&'static str, String)> {
+    /// Returns the code and the message of a fault of the server; `None` for a fault of the
+    /// request.
+    fn server_fault(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Refused(error @ codeinfo_http::HttpError::Internal) => {
                 Some((error.code(), error.to_string()))
             }
-            Self::Unavailable(Unavailable { reason, hint }) => {
-                Some((Code::LlmUnavailable.as_str(), format!("{reason}; {hint}")))
+            Self::Unavailable(UnavailableReason { reason, hint }) => {
+                Some((ErrorCode::LlmUnavailable.as_str(), format!("{reason}; {hint}")))
             }
-            Self::Failed { code: Code::Internal, .. } => {
-                Self::Refused(codeinfo_http::HttpError::Internal).of_ours()
+            Self::Failed { code: ErrorCode::Internal, .. } => {
+                Self::Refused(codeinfo_http::HttpError::Internal).server_fault()
             }
             Self::Failed { code, message } if is_unavailable(*code) => {
                 Some((code.as_str(), message.clone()))
@@ -83,69 +84,68 @@ impl ApiError {
         }
     }
 
-    /// Takes over a failure of a service and logs its chain of causes where it is ours.
-    fn failed(code: Code, failure: &dyn Error) -> Self {
-        if code == Code::Internal {
-            error!(error = %chain(failure), "request failed");
+    /// Converts the failure of a service. Logs its chain of causes when the server is at fault.
+    fn from_failure(code: ErrorCode, failure: &dyn Error) -> Self {
+        if code == ErrorCode::Internal {
+            error!(error = %format_error_chain(failure), "request failed");
         } else if is_unavailable(code) {
-            warn!(error = %chain(failure), "service unavailable");
+            warn!(error = %format_error_chain(failure), "service unavailable");
         }
         Self::Failed { code, message: failure.to_string() }
     }
 }
 
-/// Whether a code says that a part of the server cannot be used.
-fn is_unavailable(code: Code) -> bool {
+/// Returns whether a code reports that a part of the server is unavailable.
+fn is_unavailable(code: ErrorCode) -> bool {
     match code {
-        Code::EmbedModelMissing
-        | Code::EmbedModelMismatch
-        | Code::StoreUnavailable
-        | Code::ToolkitUnavailable
-        | Code::VaultUnavailable
-        | Code::ArchiveUnavailable
-        | Code::LlmUnavailable => true,
-        Code::Internal
-        | Code::ValidationFailed
-        | Code::RepoNotFound
-        | Code::FolderNotFound
-        | Code::RunNotFound
-        | Code::ConversationNotFound
-        | Code::ToolkitNotFound
-        | Code::Unauthorized
-        | Code::Forbidden
-        | Code::TokenExists
-        | Code::TokenNotFound
-        | Code::TurnNotFound
-        | Code::FileNotFound
-        | Code::IngestRequired
-        | Code::Busy
-        | Code::TurnFailed
-        | Code::ContextWindowExceeded
-        | Code::TurnTimedOut
-        | Code::Cancelled => false,
+        ErrorCode::EmbedModelMissing
+        | ErrorCode::EmbedModelMismatch
+        | ErrorCode::StoreUnavailable
+        | ErrorCode::ToolkitUnavailable
+        | ErrorCode::VaultUnavailable
+        | ErrorCode::ArchiveUnavailable
+        | ErrorCode::LlmUnavailable => true,
+        ErrorCode::Internal
+        | ErrorCode::ValidationFailed
+        | ErrorCode::RepoNotFound
+        | ErrorCode::FolderNotFound
+        | ErrorCode::RunNotFound
+        | ErrorCode::ConversationNotFound
+        | ErrorCode::ToolkitNotFound
+        | ErrorCode::Unauthorized
+        | ErrorCode::Forbidden
+        | ErrorCode::TokenExists
+        | ErrorCode::TokenNotFound
+        | ErrorCode::TurnNotFound
+        | ErrorCode::FileNotFound
+        | ErrorCode::IngestRequired
+        | ErrorCode::Busy
+        | ErrorCode::TurnFailed
+        | ErrorCode::ContextWindowExceeded
+        | ErrorCode::TurnTimedOut
+        | ErrorCode::Cancelled => false,
     }
 }
 
-impl Services {
-    /// Notes a failure that a client was told of, if it is one of the server. Monitors ask about those again and
-    /// again.
-    pub(super) fn note(&self, error: &ApiError, path: &str) {
-        if let Some((code, message)) = error.of_ours().filter(|_| path != READY) {
-            self.failures.note(MAIN, (code, &message), Some(path));
+impl ApiServices {
+    /// Records a fault of the server, except from `/ready`, which monitors poll.
+    pub(super) fn record_failure(&self, error: &ApiError, path: &str) {
+        if let Some((code, message)) = error.server_fault().filter(|_| path != READY) {
+            self.failures.record_failure(MAIN, (code, &message), Some(path));
         }
     }
 }
 
-/// Notes how a turn failed, if it did and nobody wanted it.
-pub(super) fn note_end(failures: &Failures, event: &Event, path: &str) {
-    if let Event::Ended(Outcome { failure: Some(failure), .. }) = event
-        && failure.code != Code::Cancelled
+/// Records the failure of a turn, unless the turn was cancelled.
+pub(super) fn note_end(failures: &FailureLog, event: &ChatEvent, path: &str) {
+    if let ChatEvent::Ended(TurnOutcome { failure: Some(failure), .. }) = event
+        && failure.code != ErrorCode::Cancelled
     {
         let message = match failure.code {
-            Code::TurnFailed => TURN_FAILED,
+            ErrorCode::TurnFailed => TURN_FAILED,
             _ => failure.message.as_str(),
         };
-        failures.note(MAIN, (failure.code.as_str(), message), Some(path));
+        failures.record_failure(MAIN, (failure.code.as_str(), message), Some(path));
     }
 }
 
@@ -171,7 +171,7 @@ impl From<ChatError> for ApiError {
     fn from(failure: ChatError) -> Self {
         match failure {
             ChatError::Unavailable(why, _) => Self::Unavailable(why),
-            failure => Self::failed(failure.code(), &failure),
+            failure => Self::from_failure(failure.code(), &failure),
         }
     }
 }
@@ -190,27 +190,27 @@ impl From<RequestError> for ApiError {
 impl From<CodexError> for ApiError {
     fn from(failure: CodexError) -> Self {
         match failure.code() {
-            Code::LlmUnavailable => Self::Unavailable(failure.unavailable()),
-            code => Self::failed(code, &failure),
+            ErrorCode::LlmUnavailable => Self::Unavailable(failure.unavailable_reason()),
+            code => Self::from_failure(code, &failure),
         }
     }
 }
 
 impl From<IngestError> for ApiError {
     fn from(failure: IngestError) -> Self {
-        Self::failed(failure.code(), &failure)
+        Self::from_failure(failure.code(), &failure)
     }
 }
 
 impl From<SearchError> for ApiError {
     fn from(failure: SearchError) -> Self {
-        Self::failed(failure.code(), &failure)
+        Self::from_failure(failure.code(), &failure)
     }
 }
 
 impl From<EvidenceError> for ApiError {
     fn from(failure: EvidenceError) -> Self {
-        Self::failed(failure.code(), &failure)
+        Self::from_failure(failure.code(), &failure)
     }
 }
 
@@ -222,18 +222,18 @@ impl From<InvalidPrincipal> for ApiError {
 
 impl From<ArchiveError> for ApiError {
     fn from(failure: ArchiveError) -> Self {
-        Self::failed(failure.code(), &failure)
+        Self::from_failure(failure.code(), &failure)
     }
 }
 
-impl From<VaultError> for ApiError {
-    fn from(failure: VaultError) -> Self {
+impl From<CredentialError> for ApiError {
+    fn from(failure: CredentialError) -> Self {
         match failure {
-            // With the header that belongs to it.
-            VaultError::Unauthorized => Self::Refused(codeinfo_http::HttpError::Unauthorized(
+            // `HttpError::Unauthorized` adds the header that belongs to it.
+            CredentialError::Unauthorized => Self::Refused(codeinfo_http::HttpError::Unauthorized(
                 "the token is not known; it may have been revoked",
             )),
-            failure => Self::failed(failure.code(), &failure),
+            failure => Self::from_failure(failure.code(), &failure),
         }
     }
 }
@@ -243,50 +243,55 @@ impl From<ApiError> for Response {
         match error {
             ApiError::Refused(error) => error.into(),
             ApiError::Arguments(faults) => {
-                let code = Code::ValidationFailed;
-                reply::error(status(code), code.as_str(), &faults.join("; "), &faults)
+                let code = ErrorCode::ValidationFailed;
+                reply::error_response(
+                    status_for_code(code),
+                    code.as_str(),
+                    &faults.join("; "),
+                    &faults,
+                )
             }
-            ApiError::Unavailable(Unavailable { reason, hint }) => {
-                let code = Code::LlmUnavailable;
-                reply::error(status(code), code.as_str(), &reason, &[hint])
+            ApiError::Unavailable(UnavailableReason { reason, hint }) => {
+                let code = ErrorCode::LlmUnavailable;
+                reply::error_response(status_for_code(code), code.as_str(), &reason, &[hint])
             }
-            ApiError::Failed { code: Code::Internal, .. } => {
+            ApiError::Failed { code: ErrorCode::Internal, .. } => {
                 codeinfo_http::HttpError::Internal.into()
             }
             ApiError::Failed { code, message } => {
-                reply::error(status(code), code.as_str(), &message, &[])
+                reply::error_response(status_for_code(code), code.as_str(), &message, &[])
             }
         }
     }
 }
 
-fn status(code: Code) -> StatusCode {
+fn status_for_code(code: ErrorCode) -> StatusCode {
     match code {
-        Code::ValidationFailed => StatusCode::BAD_REQUEST,
-        Code::Unauthorized => StatusCode::UNAUTHORIZED,
-        Code::Forbidden => StatusCode::FORBIDDEN,
-        Code::RepoNotFound
-        | Code::FolderNotFound
-        | Code::RunNotFound
-        | Code::ConversationNotFound
-        | Code::ToolkitNotFound
-        | Code::TokenNotFound
-        | Code::TurnNotFound
-        | Code::FileNotFound => StatusCode::NOT_FOUND,
-        Code::IngestRequired
-        | Code::EmbedModelMismatch
-        | Code::ContextWindowExceeded
-        | Code::TokenExists => StatusCode::CONFLICT,
-        Code::Busy => StatusCode::TOO_MANY_REQUESTS,
-        Code::EmbedModelMissing
-        | Code::StoreUnavailable
-        | Code::VaultUnavailable
-        | Code::ArchiveUnavailable
-        | Code::ToolkitUnavailable
-        | Code::LlmUnavailable
-        | Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
-        Code::TurnFailed => StatusCode::BAD_GATEWAY,
-        Code::TurnTimedOut => StatusCode::GATEWAY_TIMEOUT,
-        Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorCode::ValidationFailed => StatusCode::BAD_REQUEST,
+        ErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
+        ErrorCode::Forbidden => StatusCode::FORBIDDEN,
+        ErrorCode::RepoNotFound
+        | ErrorCode::FolderNotFound
+        | ErrorCode::RunNotFound
+        | ErrorCode::ConversationNotFound
+        | ErrorCode::ToolkitNotFound
+        | ErrorCode::TokenNotFound
+        | ErrorCode::TurnNotFound
+        | ErrorCode::FileNotFound => StatusCode::NOT_FOUND,
+        ErrorCode::IngestRequired
+        | ErrorCode::EmbedModelMismatch
+        | ErrorCode::ContextWindowExceeded
+        | ErrorCode::TokenExists => StatusCode::CONFLICT,
+        ErrorCode::Busy => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::EmbedModelMissing
+        | ErrorCode::StoreUnavailable
+        | ErrorCode::VaultUnavailable
+        | ErrorCode::ArchiveUnavailable
+        | ErrorCode::ToolkitUnavailable
+        | ErrorCode::LlmUnavailable
+        | ErrorCode::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::TurnFailed => StatusCode::BAD_GATEWAY,
+        ErrorCode::TurnTimedOut => StatusCode::GATEWAY_TIMEOUT,
+        ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

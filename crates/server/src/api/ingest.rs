@@ -1,21 +1,23 @@
-//! Starting, watching and undoing ingest runs.
+//! Starts, reports and cancels ingest runs; lists and removes roots.
 
 use std::path::PathBuf;
 
 use codeinfo_core::{OmissionRule, OmittedGroup, RunId};
-use codeinfo_http::{Response, Rights, reply};
+use codeinfo_http::{AccessRights, Response, reply};
 use codeinfo_ingest::RootStatus;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{Services, error::ApiError};
-use crate::replies::{ListedRoot, OmittedCount, Removed, RemovedRoot, Roots, Started};
+use super::{ApiServices, error::ApiError};
+use crate::replies::{
+    ListedRoot, OmittedCount, RemoveRootReply, RemovedRoot, RootsReply, StartRunReply,
+};
 
 /// The body of `POST /ingest/start`.
 #[derive(Deserialize)]
-pub(super) struct Start {
+pub(super) struct StartIngestArguments {
     path: PathBuf,
     name: Option<String>,
     description: Option<String>,
@@ -34,13 +36,13 @@ pub(super) fn start_schema() -> Value {
     })
 }
 
-pub(super) async fn start(
-    services: &Services,
-    start: Start,
-    rights: Rights,
+pub(super) async fn start_ingest(
+    services: &ApiServices,
+    start: StartIngestArguments,
+    rights: AccessRights,
 ) -> Result<Response, ApiError> {
-    let Start { path, name, description } = start;
-    // The server's working folder is not the client's.
+    let StartIngestArguments { path, name, description } = start;
+    // The server would resolve a relative path in its own working folder, not in the client's.
     if !path.is_absolute() {
         let shown = path.display();
         let reason = match path.to_str().and_then(codeinfo_ingest::explain_form) {
@@ -49,69 +51,68 @@ pub(super) async fn start(
         };
         return Err(ApiError::Arguments(vec![reason]));
     }
-    let path = services.path_map.meant(&path);
-    let is_confined = rights < Rights::Administer;
-    let request = codeinfo_ingest::Request { path, name, description, is_confined };
-    let run = services.ingest.start(request).await?;
+    let path = services.path_map.to_server_path(&path);
+    let is_confined = rights < AccessRights::Administer;
+    let request = codeinfo_ingest::IngestRequest { path, name, description, is_confined };
+    let run = services.ingest.start_run(request).await?;
     info!(run.id = %run, "ingest run queued");
-    Ok(accepted(run))
+    Ok(reply_accepted(run))
 }
 
-pub(super) fn status(services: &Services, run: &str) -> Result<Response, ApiError> {
-    let status = services.ingest.status(run.parse()?)?;
-    Ok(reply::json(StatusCode::OK, &status))
+pub(super) fn show_run_status(services: &ApiServices, run: &str) -> Result<Response, ApiError> {
+    let status = services.ingest.run_status(run.parse()?)?;
+    Ok(reply::json_response(StatusCode::OK, &status))
 }
 
-/// Asks a run to stop and answers with its status at that moment.
-pub(super) fn cancel(services: &Services, run: &str) -> Result<Response, ApiError> {
-    let status = services.ingest.cancel(run.parse()?)?;
-    Ok(reply::json(StatusCode::OK, &status))
+pub(super) fn cancel_run(services: &ApiServices, run: &str) -> Result<Response, ApiError> {
+    let status = services.ingest.cancel_run(run.parse()?)?;
+    Ok(reply::json_response(StatusCode::OK, &status))
 }
 
-pub(super) async fn reembed(services: &Services, root: &str) -> Result<Response, ApiError> {
-    let run = services.ingest.reembed(root).await?;
+pub(super) async fn reembed_root(services: &ApiServices, root: &str) -> Result<Response, ApiError> {
+    let run = services.ingest.reembed_root(root).await?;
     info!(run.id = %run, "ingest run queued");
-    Ok(accepted(run))
+    Ok(reply_accepted(run))
 }
 
-pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, ApiError> {
-    let root = services.ingest.remove(root).await?;
+pub(super) async fn remove_root(services: &ApiServices, root: &str) -> Result<Response, ApiError> {
+    let root = services.ingest.remove_root(root).await?;
     info!(root.id = %root.id, "root removed");
-    let path = services.path_map.shown(&root.path);
+    let path = services.path_map.to_client_path(&root.path);
     let removed = RemovedRoot { id: root.id, name: root.name, path };
-    Ok(reply::json(StatusCode::OK, &Removed { removed }))
+    Ok(reply::json_response(StatusCode::OK, &RemoveRootReply { removed }))
 }
 
-pub(super) async fn roots(services: &Services) -> Result<Response, ApiError> {
-    let roots = services.ingest.roots().await?.into_iter();
-    let roots = roots.map(|status| listed(status, services)).collect();
-    Ok(reply::json(StatusCode::OK, &Roots { roots }))
+pub(super) async fn list_roots(services: &ApiServices) -> Result<Response, ApiError> {
+    let statuses = services.ingest.list_roots().await?.into_iter();
+    let roots = statuses.map(|status| build_listed_root(status, services)).collect();
+    Ok(reply::json_response(StatusCode::OK, &RootsReply { roots }))
 }
 
-pub(super) fn listed(
+pub(super) fn build_listed_root(
     RootStatus { root, state, run_id }: RootStatus,
-    services: &Services,
+    services: &ApiServices,
 ) -> ListedRoot {
     ListedRoot {
         id: root.id,
         name: root.name,
         description: root.description,
-        path: services.path_map.shown(&root.path),
+        path: services.path_map.to_client_path(&root.path),
         host: root.host.map(|host| host.name),
         model_id: root.model_id,
         last_ingest_at: root.last_ingest_at.map(|time| time.to_string()),
         counts: root.counts,
-        last_error: root.last_run.error().map(str::to_owned),
+        last_error: root.last_run.error_message().map(str::to_owned),
         state,
         run_id,
-        left_out: root.omitted.groups().map(omitted_count).collect(),
+        left_out: root.omitted.groups().map(|(rule, group)| count_omitted(rule, group)).collect(),
     }
 }
 
-fn omitted_count((rule, group): (OmissionRule, &OmittedGroup)) -> OmittedCount {
-    /// Maximum number of paths of one rule.
+fn count_omitted(rule: OmissionRule, group: &OmittedGroup) -> OmittedCount {
+    /// Maximum number of example paths of one rule.
     const MAX_EXAMPLES: usize = 10;
-    let examples = group.examples(MAX_EXAMPLES).into_iter().filter(|path| *path != "…");
+    let examples = group.example_paths(MAX_EXAMPLES).into_iter().filter(|path| *path != "…");
     OmittedCount {
         rule,
         reason: rule.as_str().to_owned(),
@@ -121,6 +122,6 @@ fn omitted_count((rule, group): (OmissionRule, &OmittedGroup)) -> OmittedCount {
     }
 }
 
-fn accepted(run_id: RunId) -> Response {
-    reply::json(StatusCode::ACCEPTED, &Started { run_id })
+fn reply_accepted(run_id: RunId) -> Response {
+    reply::json_response(StatusCode::ACCEPTED, &StartRunReply { run_id })
 }

@@ -1,31 +1,30 @@
-//! `POST /search`: what a search finds, for people who look through much of it.
+//! `POST /search`: search results for people, with scores and highlighting.
 
-use codeinfo_core::{Hit, Parts};
+use codeinfo_core::{Hit, ScoreParts};
 use codeinfo_http::{Response, reply};
 use codeinfo_lang::detect;
-use codeinfo_search::{Found, MAX_LISTED, MAX_QUERY_BYTES, Query};
+use codeinfo_search::{MAX_LISTED, MAX_QUERY_BYTES, SearchQuery, SearchResults};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Services, error::ApiError};
-use crate::replies::{ListedHit, Listing, Part};
+use super::{ApiServices, error::ApiError};
+use crate::replies::{ListedHit, ScorePart, SearchListing};
 
-/// How many results there are if no limit is asked for.
+/// Number of results by default.
 const DEFAULT_LIMIT: usize = 50;
-/// More languages are not asked for at once.
+/// Maximum number of languages in a request.
 const MAX_LANGUAGES: usize = 50;
 
-/// What to search for.
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ListingArguments {
     query: String,
     repository: Option<String>,
     limit: Option<usize>,
     languages: Option<Vec<String>>,
 }
 
-pub(super) fn schema() -> Value {
+pub(super) fn listing_schema() -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,
@@ -43,36 +42,48 @@ pub(super) fn schema() -> Value {
     })
 }
 
-pub(super) async fn search(
-    services: &Services,
-    Arguments { query, repository, limit, languages }: Arguments,
+pub(super) async fn list_hits(
+    services: &ApiServices,
+    ListingArguments { query, repository, limit, languages }: ListingArguments,
 ) -> Result<Response, ApiError> {
-    let asked = (limit.unwrap_or(DEFAULT_LIMIT), languages.unwrap_or_default());
-    let query = Query::listing(&query, repository.as_deref(), asked)?;
-    let found = services.find(&query).await?;
-    // Marking a thousand pieces of code takes a while.
-    let listing = services.turns.blocking(move || listing(found)).await?;
-    Ok(reply::json(StatusCode::OK, &listing))
+    let limit = limit.unwrap_or(DEFAULT_LIMIT);
+    let languages = languages.unwrap_or_default();
+    let query = SearchQuery::for_listing(&query, repository.as_deref(), limit, languages)?;
+    let found = services.search_and_count(&query).await?;
+    // Highlighting a thousand chunks takes a while.
+    let listing = services.turns.run_blocking(move || build_listing(found)).await?;
+    Ok(reply::json_response(StatusCode::OK, &listing))
 }
 
-fn listing(Found { hits, files, absent, model_id, .. }: Found) -> Listing {
-    Listing { results: hits.into_iter().map(listed).collect(), files, absent, model_id }
+fn build_listing(
+    SearchResults { hits, files, absent, model_id, .. }: SearchResults,
+) -> SearchListing {
+    SearchListing {
+        results: hits.into_iter().map(build_listed_hit).collect(),
+        files,
+        absent,
+        model_id,
+    }
 }
 
-fn listed(hit: Hit) -> ListedHit {
-    let language = hit.language.as_deref().and_then(detect::named);
+fn build_listed_hit(hit: Hit) -> ListedHit {
+    let language = hit.language.as_deref().and_then(detect::find_language);
     let lines = 0..hit.chunk.lines().count();
-    let marks = codeinfo_chunk::highlight(language, &hit.chunk, lines).into_iter();
-    let marks = marks.map(|line| line.iter().map(super::source::mark).collect()).collect();
-    ListedHit { parts: parts(&hit.parts), marks, hit }
+    let highlighted = codeinfo_chunk::highlight_lines(language, &hit.chunk, lines);
+    let marks = highlighted
+        .iter()
+        .map(|line| line.iter().map(super::source::encode_mark).collect())
+        .collect();
+    ListedHit { parts: list_score_parts(&hit.parts), marks, hit }
 }
 
-/// Returns the parts that count, the largest first.
-fn parts(of: &Parts) -> Vec<Part> {
+/// Returns the parts that are not zero, the largest first.
+fn list_score_parts(parts: &ScoreParts) -> Vec<ScorePart> {
     let rounded = |part: f32| (f64::from(part) * 1e4).round() / 1e4;
-    let parts =
-        of.named().map(|(name, value)| Part { name: name.to_owned(), value: rounded(value) });
-    let mut parts: Vec<Part> = parts.into_iter().filter(|part| part.value != 0.0).collect();
-    parts.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
-    parts
+    let named = parts
+        .to_named_values()
+        .map(|(name, value)| ScorePart { name: name.to_owned(), value: rounded(value) });
+    let mut nonzero: Vec<ScorePart> = named.into_iter().filter(|part| part.value != 0.0).collect();
+    nonzero.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+    nonzero
 }

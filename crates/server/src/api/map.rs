@@ -1,68 +1,69 @@
-//! `GET /map`: a repository by its folders, or an answer by its files, for a picture.
+//! `GET /map`: sizes of a repository's folders, or links between an answer's files, for a picture.
 
 use std::collections::BTreeMap;
 
-use codeinfo_chat::archive::KeptTurn;
-use codeinfo_citations::Checked;
+use codeinfo_chat::archive::ArchivedTurn;
+use codeinfo_citations::CheckedCitation;
 use codeinfo_core::{FileSummary, LineRange, Principal, TurnId};
 use codeinfo_http::{Response, reply};
-use codeinfo_search::evidence::How;
+use codeinfo_search::evidence::FileLinkKind;
 use hyper::StatusCode;
 use serde_json::Value;
 
 use super::{
-    Services,
+    ApiServices,
     error::ApiError,
-    parameters::{invalid, pairs, unknown},
+    parameters::{invalid_argument, parse_query, unknown_parameter},
 };
-use crate::replies::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn};
+use crate::replies::{FileMap, FolderMap, MapFile, MapFolder, MapLink};
 
-/// More folders are in no picture that one can read.
+/// Maximum number of folders; a picture of more cannot be read.
 const MAX_FOLDERS: usize = 2000;
-/// More files of one answer are left out, those that are cited last.
+/// Maximum number of files of one answer; the last ones are dropped.
 const MAX_FILES: usize = 40;
 
-/// Draws what the address names: `repository` or `turn`.
-pub(super) async fn draw(
-    services: &Services,
+/// Returns the map of the `repository` or `turn` in the query.
+pub(super) async fn draw_map(
+    services: &ApiServices,
     query: Option<&str>,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let (mut repository, mut turn) = (None, None);
-    for (name, value) in pairs(query) {
+    let mut repository = None;
+    let mut turn = None;
+    for (name, value) in parse_query(query) {
         match &*name {
             "repository" => repository = Some(value),
             "turn" => turn = Some(value.parse()?),
-            _ => return Err(unknown(&name, "`repository` and `turn`")),
+            _ => return Err(unknown_parameter(&name, "`repository` and `turn`")),
         }
     }
     match (repository, turn) {
-        (Some(repository), None) => folders(services, &repository, principal).await,
-        (None, Some(turn)) => files(services, turn, principal).await,
-        _ => Err(invalid("name a `repository` or a `turn`")),
+        (Some(repository), None) => draw_folders(services, &repository, principal).await,
+        (None, Some(turn)) => draw_files(services, turn, principal).await,
+        _ => Err(invalid_argument("name a `repository` or a `turn`")),
     }
 }
 
-async fn folders(
-    services: &Services,
+async fn draw_folders(
+    services: &ApiServices,
     named: &str,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let root = services.root(named).await?;
-    let sizes = services.evidence.sizes(&root).await?;
-    let mut cited: BTreeMap<String, usize> = BTreeMap::new();
-    for summary in services.turns.archive().list(principal) {
-        for one in summary.cited.iter().filter(|one| one.repo == root.name) {
-            let folder = one.rel_path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            *cited.entry(folder.to_owned()).or_default() += 1;
+    let root = services.resolve_root(named).await?;
+    let sizes = services.evidence.measure_folders(&root).await?;
+    let mut citations: BTreeMap<String, usize> = BTreeMap::new();
+    for summary in services.turns.archive().list_summaries(principal) {
+        for file in summary.cited.iter().filter(|file| file.repo == root.name) {
+            let folder = file.rel_path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            *citations.entry(folder.to_owned()).or_default() += 1;
         }
     }
     let truncated = sizes.len() > MAX_FOLDERS;
-    let mut folders: Vec<DrawnFolder> = sizes
+    let mut folders: Vec<MapFolder> = sizes
         .into_iter()
         .map(|(path, size)| {
-            let cited = cited.get(&path).copied().unwrap_or_default();
-            DrawnFolder { path, files: size.files, bytes: size.bytes, cited }
+            let cited = citations.get(&path).copied().unwrap_or_default();
+            MapFolder { path, files: size.files, bytes: size.bytes, cited }
         })
         .collect();
     if truncated {
@@ -70,49 +71,49 @@ async fn folders(
         folders.truncate(MAX_FOLDERS);
         folders.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    let drawn = FoldersDrawn { repo: root.name, folders, truncated };
-    Ok(reply::json(StatusCode::OK, &drawn))
+    let drawn = FolderMap { repo: root.name, folders, truncated };
+    Ok(reply::json_response(StatusCode::OK, &drawn))
 }
 
-async fn files(
-    services: &Services,
+async fn draw_files(
+    services: &ApiServices,
     turn: TurnId,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let files = files_of(&services.turns.find(turn, principal).await?);
+    let files = list_turn_files(&services.turns.find_turn(turn, principal).await?);
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-    let links = services.evidence.links(&paths).await?;
-    let links = links.into_iter().map(|link| {
+    let found = services.evidence.find_links(&paths).await?;
+    let links = found.into_iter().map(|link| {
         let kind = match link.how {
-            How::Calls => "calls",
-            How::Imports => "imports",
+            FileLinkKind::Calls => "calls",
+            FileLinkKind::Imports => "imports",
         };
-        DrawnLink { from: link.from, to: link.to, kind: kind.to_owned(), names: link.names }
+        MapLink { from: link.from, to: link.to, kind: kind.to_owned(), names: link.names }
     });
-    let drawn = FilesDrawn { turn_id: turn, links: links.collect(), files };
-    Ok(reply::json(StatusCode::OK, &drawn))
+    let drawn = FileMap { turn_id: turn, links: links.collect(), files };
+    Ok(reply::json_response(StatusCode::OK, &drawn))
 }
 
-/// Returns the files that the answer of a turn cites, and then those that its searches found.
-fn files_of(turn: &KeptTurn) -> Vec<DrawnFile> {
-    let mut files: Vec<DrawnFile> = Vec::new();
-    let mut add = |file: DrawnFile| match files.iter_mut().find(|one| one.path == file.path) {
+/// Returns the files that the answer of a turn cites, then those that its searches found.
+fn list_turn_files(turn: &ArchivedTurn) -> Vec<MapFile> {
+    let mut files: Vec<MapFile> = Vec::new();
+    let mut add = |file: MapFile| match files.iter_mut().find(|one| one.path == file.path) {
         Some(known) if known.cited == file.cited => known.ranges.extend(file.ranges),
         Some(_) => {}
         None => files.push(file),
     };
-    let of = |name: &'static str, member: &'static str| {
+    let members = |name: &'static str, member: &'static str| {
         let frames = turn.frames.iter().filter(move |frame| frame.name == name);
         frames.filter_map(move |frame| frame.data.get(member)?.as_array()).flatten().cloned()
     };
-    for citation in of("final", "citations").filter_map(read::<Checked>) {
+    for citation in members("final", "citations").filter_map(parse_json_value::<CheckedCitation>) {
         let (Some(rel_path), Some(repo)) = (citation.rel_path, citation.repo) else { continue };
         let ranges = if citation.moved_to.is_empty() { citation.lines } else { citation.moved_to };
-        add(DrawnFile { path: citation.path, rel_path, repo, cited: true, ranges });
+        add(MapFile { path: citation.path, rel_path, repo, cited: true, ranges });
     }
-    for found in of("vector_summary", "files").filter_map(read::<FileSummary>) {
+    for found in members("vector_summary", "files").filter_map(parse_json_value::<FileSummary>) {
         let FileSummary { path, rel_path, repo, ranges, .. } = found;
-        add(DrawnFile { path, rel_path, repo, cited: false, ranges });
+        add(MapFile { path, rel_path, repo, cited: false, ranges });
     }
     files.truncate(MAX_FILES);
     for file in &mut files {
@@ -122,6 +123,6 @@ fn files_of(turn: &KeptTurn) -> Vec<DrawnFile> {
     files
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Option<T> {
+fn parse_json_value<T: serde::de::DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }

@@ -1,9 +1,9 @@
-//! `GET /metrics`: what the server did and what it holds, in the text format of Prometheus.
+//! `GET /metrics`: counters and gauges of the server in the text format of Prometheus.
 
 use std::sync::atomic::AtomicU64;
 
-use codeinfo_codex::Presence;
-use codeinfo_core::telemetry::{ToolkitLabel, ToolkitStart};
+use codeinfo_codex::CodexAvailability;
+use codeinfo_core::telemetry::{ToolkitLabel, ToolkitStartLabel};
 use codeinfo_http::{Response, reply};
 use prometheus_client::{
     encoding::text::encode,
@@ -15,25 +15,25 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{Parts, error::ApiError};
+use super::{ApiState, error::ApiError};
 
-/// The open standard that grew out of Prometheus' own format.
+/// `OpenMetrics`, the open standard that grew out of Prometheus' own format.
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-impl Parts {
-    /// Counts since the start, and what is there now. A part that fails is left out.
-    pub(super) async fn metrics(&self) -> Result<Response, ApiError> {
+impl ApiState {
+    /// Returns counts since the start and current sizes. Leaves out a part that fails.
+    pub(super) async fn reply_metrics(&self) -> Result<Response, ApiError> {
         let mut registry = Registry::with_prefix("codeinfo");
-        self.measured(&mut registry);
-        self.held(&mut registry).await;
-        self.codex_counts(&mut registry);
-        self.toolkit_counts(&mut registry);
+        self.register_counters(&mut registry);
+        self.register_gauges(&mut registry).await;
+        self.register_codex_counts(&mut registry);
+        self.register_toolkit_counts(&mut registry);
         let mut text = String::new();
         encode(&mut text, &registry).map_err(|_| codeinfo_http::HttpError::Internal)?;
-        Ok(reply::text(FORMAT, text))
+        Ok(reply::text_response(FORMAT, text))
     }
 
-    fn measured(&self, registry: &mut Registry) {
+    fn register_counters(&self, registry: &mut Registry) {
         let metrics = &self.services.metrics;
         metrics.requests.register(registry, "http_requests", "http_request", "HTTP requests");
         metrics.turns.register(registry, "turns", "turn", "Turns of Codex");
@@ -43,25 +43,36 @@ impl Parts {
         metrics.toolkits_used.register(registry, "toolkits_used", "Turns that had a toolkit");
     }
 
-    async fn held(&self, registry: &mut Registry) {
+    async fn register_gauges(&self, registry: &mut Registry) {
         let services = &*self.services;
-        gauge(registry, "uptime_seconds", "Time since the start", self.started.elapsed().as_secs());
+        register_gauge(
+            registry,
+            "uptime_seconds",
+            "Time since the start",
+            self.started.elapsed().as_secs(),
+        );
         if let Ok(health) = services.store.health().await {
-            gauge(registry, "chunks", "Chunks in the index", health.chunks);
+            register_gauge(registry, "chunks", "Chunks in the index", health.chunks);
         }
-        if let Ok(roots) = services.ingest.roots().await {
+        if let Ok(roots) = services.ingest.list_roots().await {
             let active = roots.iter().filter(|status| status.run_id.is_some()).count();
             let files = roots.iter().map(|status| status.root.counts.files).sum();
-            gauge(registry, "repositories", "Indexed repositories", count(roots.len()));
-            gauge(registry, "files", "Indexed files", files);
-            gauge(registry, "ingest_runs_active", "Ingest runs that wait or work", count(active));
+            register_gauge(registry, "repositories", "Indexed repositories", to_u64(roots.len()));
+            register_gauge(registry, "files", "Indexed files", files);
+            register_gauge(
+                registry,
+                "ingest_runs_active",
+                "Ingest runs that wait or work",
+                to_u64(active),
+            );
         }
     }
 
-    fn toolkit_counts(&self, registry: &mut Registry) {
-        let (starts, tools) = (Family::default(), Family::default());
-        for (toolkit, status) in self.services.gateway.statuses() {
-            let start = |outcome| ToolkitStart { toolkit: toolkit.clone(), outcome };
+    fn register_toolkit_counts(&self, registry: &mut Registry) {
+        let starts = Family::default();
+        let tools = Family::default();
+        for (toolkit, status) in self.services.gateway.list_statuses() {
+            let start = |outcome| ToolkitStartLabel { toolkit: toolkit.clone(), outcome };
             let counted: [(&'static str, u64); 2] =
                 [("ok", status.starts), ("failed", status.failed_starts)];
             for (outcome, count) in counted {
@@ -70,15 +81,21 @@ impl Parts {
             }
             let listed: Gauge<u64, AtomicU64> =
                 tools.get_or_create_owned(&ToolkitLabel { toolkit: toolkit.clone() });
-            listed.set(count(status.tools));
+            listed.set(to_u64(status.tools));
         }
         registry.register("toolkit_starts", "Starts of toolkits", starts);
         registry.register("toolkit_tools", "Tools that a toolkit lists", tools);
     }
 
-    fn codex_counts(&self, registry: &mut Registry) {
-        let is_available = matches!(self.services.codex.presence(), Presence::Available { .. });
-        gauge(registry, "codex_available", "Whether Codex can be used", is_available.into());
+    fn register_codex_counts(&self, registry: &mut Registry) {
+        let is_available =
+            matches!(self.services.codex.availability(), CodexAvailability::Available { .. });
+        register_gauge(
+            registry,
+            "codex_available",
+            "Whether Codex can be used",
+            is_available.into(),
+        );
         let counts = self.services.codex.counts();
         let counters = [
             ("codex_starts", "Starts of the Codex process", counts.starts),
@@ -100,12 +117,12 @@ impl Parts {
     }
 }
 
-fn gauge(registry: &mut Registry, name: &str, help: &str, value: u64) {
+fn register_gauge(registry: &mut Registry, name: &str, help: &str, value: u64) {
     let gauge = Gauge::<u64, AtomicU64>::default();
     gauge.set(value);
     registry.register(name, help, gauge);
 }
 
-fn count(number: usize) -> u64 {
+fn to_u64(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }

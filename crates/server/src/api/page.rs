@@ -1,8 +1,8 @@
-//! `GET /` and `GET /page/{file}`: the files of the page and the documents, which are part of the program.
+//! `GET /` and `GET /page/{file}`: the files of the page and the documents, built into the program.
 //!
-//! They are compressed at their first use: a build would have to bring what compresses for itself, and a
-//! command that answers and ends never pays for it. `gzip`, because every client takes it and the program
-//! has it already.
+//! Files are compressed at their first use. Compressing them in the build would need a build
+//! dependency, and at the start it would slow down short commands. The format is `gzip`, because
+//! every client accepts it and the program contains it already.
 
 use std::{io::Write, sync::OnceLock};
 
@@ -25,21 +25,20 @@ use super::error::ApiError;
 /// Finds the text of a document for users by its name.
 pub type FindDocument = fn(&str) -> Option<&'static str>;
 
-/// What `/` is.
 pub(super) const INDEX: &str = "index.html";
 
 const HTML: &str = "text/html";
 const DOCUMENT: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
-/// Markdown, which browsers show only as text.
+/// Markdown, which browsers show as plain text.
 const TEXT: &str = "text/plain; charset=utf-8";
 const DRAWING: &str = "image/svg+xml; charset=utf-8";
 
-/// What every file of the page is sent with. The page loads from the server that it came from and from
-/// nowhere else, runs no code but its files, and stands in no frame.
+/// Headers of every file of the page. The page loads only from its own server, runs only its own
+/// files as code, and cannot be framed.
 const HEADERS: [(HeaderName, &str); 5] = [
-    // Kept, and asked for each time, so that a page is never of two versions of the program.
+    // Cached, but validated each time, so that a page never mixes two versions of the program.
     (CACHE_CONTROL, "no-cache"),
     (VARY, "accept-encoding"),
     (REFERRER_POLICY, "no-referrer"),
@@ -51,19 +50,18 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// A file of the page.
-struct Asset {
+struct PageAsset {
     name: &'static str,
     content_type: &'static str,
     content: &'static [u8],
-    /// The hash of the content.
+    /// SHA-256 of the content.
     hash: OnceLock<String>,
     packed: OnceLock<Bytes>,
 }
 
 macro_rules! assets {
     ($($name:literal: $content_type:expr,)*) => {
-        static ASSETS: [Asset; [$($name),*].len()] = [$(Asset {
+        static ASSETS: [PageAsset; [$($name),*].len()] = [$(PageAsset {
             name: $name,
             content_type: $content_type,
             content: include_bytes!(concat!("../../assets/page/", $name)),
@@ -73,7 +71,7 @@ macro_rules! assets {
     };
 }
 
-// Every file of `assets/page`, in order.
+// Every file of `assets/page`, sorted by name.
 assets! {
     "api.js": SCRIPT,
     "ask.js": SCRIPT,
@@ -123,45 +121,51 @@ assets! {
     "verdicts.js": SCRIPT,
 }
 
-/// Whether a path, as sent, is that of the page or one of its files, which everybody may have.
+/// Returns whether a path, as sent, is the page or one of its files, which need no token.
 pub fn is_of_page(path: &str, find_document: FindDocument) -> bool {
     let is_file =
         |name: &str| ASSETS.iter().any(|asset| asset.name == name) || find_document(name).is_some();
     path == "/" || path.strip_prefix("/page/").is_some_and(is_file)
 }
 
-/// Answers a browser that opens an address which leads nowhere with the page, which says so; others with `refusal`.
-pub(super) async fn missing(request: &Request, refusal: HttpError) -> Result<Response, ApiError> {
+/// Answers a browser at an unknown address with the page and status 404; answers others with
+/// `refusal`.
+pub(super) async fn reply_missing_page(
+    request: &Request,
+    refusal: HttpError,
+) -> Result<Response, ApiError> {
     let takes_pages = request.header(ACCEPT.as_str()).is_some_and(|types| types.contains(HTML));
     if request.method() != Method::GET || !takes_pages {
         return Err(refusal.into());
     }
-    let mut response = asset(request, INDEX).await?;
+    let mut response = reply_asset(request, INDEX).await?;
     if response.status() == StatusCode::OK {
         *response.status_mut() = StatusCode::NOT_FOUND;
     }
     Ok(response)
 }
 
-/// Answers with a document of this text.
-pub(super) fn document(text: &'static str) -> Response {
-    let mut response = reply::bytes(TEXT, Bytes::from_static(text.as_bytes()));
+pub(super) fn reply_document(text: &'static str) -> Response {
+    let mut response = reply::bytes_response(TEXT, Bytes::from_static(text.as_bytes()));
     insert_headers(&mut response);
     response
 }
 
-/// Answers with a file of the page.
-pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, ApiError> {
-    let asset = ASSETS.iter().find(|asset| asset.name == name);
-    let asset = asset.ok_or(HttpError::RouteNotFound)?;
+pub(super) async fn reply_asset(request: &Request, name: &str) -> Result<Response, ApiError> {
+    let found = ASSETS.iter().find(|asset| asset.name == name);
+    let asset = found.ok_or(HttpError::RouteNotFound)?;
     let header = |name: HeaderName| request.header(name.as_str());
     let is_packed = header(ACCEPT_ENCODING).is_some_and(|accepted| takes_gzip(&accepted));
-    // Strong, so that the compressed form has another one.
-    let tag = format!("\"{}{}\"", asset.hash(), if is_packed { "-gzip" } else { "" });
+    // The tag is strong, so the compressed form needs its own.
+    let tag = format!("\"{}{}\"", asset.content_hash(), if is_packed { "-gzip" } else { "" });
     let mut response = match header(IF_NONE_MATCH) {
-        Some(known) if is_among(&tag, &known) => reply::empty(StatusCode::NOT_MODIFIED),
-        Some(_) | None if is_packed => reply::bytes(asset.content_type, asset.packed().await?),
-        Some(_) | None => reply::bytes(asset.content_type, Bytes::from_static(asset.content)),
+        Some(known) if is_among(&tag, &known) => reply::empty_response(StatusCode::NOT_MODIFIED),
+        Some(_) | None if is_packed => {
+            reply::bytes_response(asset.content_type, asset.compressed_content().await?)
+        }
+        Some(_) | None => {
+            reply::bytes_response(asset.content_type, Bytes::from_static(asset.content))
+        }
     };
     insert_headers(&mut response);
     let headers = response.headers_mut();
@@ -180,16 +184,16 @@ fn insert_headers(response: &mut Response) {
     }
 }
 
-impl Asset {
-    fn hash(&self) -> &str {
+impl PageAsset {
+    fn content_hash(&self) -> &str {
         self.hash.get_or_init(|| BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(self.content)))
     }
 
-    async fn packed(&'static self) -> Result<Bytes, HttpError> {
+    async fn compressed_content(&'static self) -> Result<Bytes, HttpError> {
         if let Some(packed) = self.packed.get() {
             return Ok(packed.clone());
         }
-        let pack = || self.packed.get_or_init(|| packed(self.content).into()).clone();
+        let pack = || self.packed.get_or_init(|| compress_gzip(self.content).into()).clone();
         tokio::task::spawn_blocking(pack).await.map_err(|cause| {
             error!(%cause, file = self.name, "a file of the page cannot be compressed");
             HttpError::Internal
@@ -197,14 +201,14 @@ impl Asset {
     }
 }
 
-fn packed(content: &[u8]) -> Vec<u8> {
+fn compress_gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory cannot fail.
     encoder.write_all(content).ok();
     encoder.finish().unwrap_or_default()
 }
 
-/// Whether `Accept-Encoding` takes `gzip`, by its own word or by `*`.
+/// Returns whether `Accept-Encoding` accepts `gzip`, by name or by `*`.
 fn takes_gzip(accepted: &str) -> bool {
     let weights = accepted.split(',').map(|coding| {
         let (coding, parameters) = coding.split_once(';').unwrap_or((coding, ""));
@@ -222,10 +226,11 @@ fn takes_gzip(accepted: &str) -> bool {
     by_any
 }
 
-/// Whether a list of tags, as `If-None-Match` has them, holds this one. A proxy may have made it weak.
+/// Returns whether the tags of `If-None-Match` contain this one. Ignores `W/`, which a proxy may
+/// add.
 fn is_among(tag: &str, known: &str) -> bool {
-    let mut known = known.split(',').map(|one| one.trim().trim_start_matches("W/"));
-    known.any(|one| one == tag || one == "*")
+    let mut tags = known.split(',').map(|known| known.trim().trim_start_matches("W/"));
+    tags.any(|known| known == tag || known == "*")
 }
 
 #[cfg(test)]
@@ -241,9 +246,9 @@ mod tests {
     #[test]
     fn every_file_of_the_page_is_listed_once_and_in_order() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/page");
-        let files = fs::read_dir(folder).unwrap();
+        let entries = fs::read_dir(folder).unwrap();
         let files: BTreeSet<String> =
-            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         let listed: Vec<&str> = ASSETS.iter().map(|asset| asset.name).collect();
         assert_eq!(listed, files.iter().map(String::as_str).collect::<Vec<_>>());
     }

@@ -1,25 +1,25 @@
-//! Reads what stands in the query of an address: no name that is not known, as in a body; the last of several counts.
+//! Parses the query of an address. Unknown names are refused; the last of several values counts.
 
 use url::form_urlencoded;
 
 use super::error::ApiError;
 
-/// Characters of a name that are repeated.
+/// Maximum characters of a name in an error.
 const MAX_CHARS: usize = 80;
 
-/// Returns names and values, decoded.
-pub(super) fn pairs(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
+/// Returns the decoded names and values.
+pub(super) fn parse_query(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
     let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
-/// Refuses a request for one reason.
-pub(super) fn invalid(fault: &str) -> ApiError {
+/// Returns the error for one invalid argument.
+pub(super) fn invalid_argument(fault: &str) -> ApiError {
     ApiError::Arguments(vec![fault.to_owned()])
 }
 
-/// Refuses a name, and says which are known.
-pub(super) fn unknown(name: &str, known: &str) -> ApiError {
-    let name: String = name.chars().take(MAX_CHARS).collect();
-    invalid(&format!("`{name}` is no parameter; there are: {known}"))
+/// Returns the error for an unknown name, with the known ones.
+pub(super) fn unknown_parameter(name: &str, known: &str) -> ApiError {
+    let start: String = name.chars().take(MAX_CHARS).collect();
+    invalid_argument(&format!("`{start}` is no parameter; there are: {known}"))
 }

@@ -1,32 +1,35 @@
-//! `GET /repositories/{repo}`: what is known of one repository.
+//! `GET /repositories/{repo}`: details of one repository.
 
 use codeinfo_http::{Response, reply};
-use codeinfo_ingest::{About, LanguageCount, PastRun, Watching};
+use codeinfo_ingest::{LanguageCount, PastRun, RootDetails, WatchStatus};
 use hyper::StatusCode;
 
-use super::{Services, error::ApiError, ingest};
+use super::{ApiServices, error::ApiError, ingest};
 use crate::replies::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository};
 
-/// Shows a repository, by name, id or path.
-pub(super) async fn read(services: &Services, reference: &str) -> Result<Response, ApiError> {
-    let About { status, languages, last_run, watching, size } =
-        services.ingest.about(reference).await?;
+/// Shows the repository with a name, id or path.
+pub(super) async fn show_repository(
+    services: &ApiServices,
+    reference: &str,
+) -> Result<Response, ApiError> {
+    let RootDetails { status, languages, last_run, watching, size } =
+        services.ingest.describe_root(reference).await?;
     let repository = WholeRepository {
-        root: ingest::listed(status, services),
-        languages: languages.into_iter().map(share).collect(),
-        last_run: last_run.map(ended),
-        watch: watch(watching),
+        root: ingest::build_listed_root(status, services),
+        languages: languages.into_iter().map(build_language_share).collect(),
+        last_run: last_run.map(build_ended_run),
+        watch: build_watch_state(watching),
         bytes: size.map(|size| size.bytes),
         bytes_estimated: size.is_some_and(|size| size.is_estimate),
     };
-    Ok(reply::json(StatusCode::OK, &repository))
+    Ok(reply::json_response(StatusCode::OK, &repository))
 }
 
-fn share(LanguageCount { language, files, chunks }: LanguageCount) -> LanguageShare {
+fn build_language_share(LanguageCount { language, files, chunks }: LanguageCount) -> LanguageShare {
     LanguageShare { language: language.map(str::to_owned), files, chunks }
 }
 
-fn ended(run: PastRun) -> EndedRun {
+fn build_ended_run(run: PastRun) -> EndedRun {
     let named = run.missing.named.into_iter();
     EndedRun {
         state: run.state,
@@ -39,11 +42,11 @@ fn ended(run: PastRun) -> EndedRun {
     }
 }
 
-fn watch(watching: Watching) -> WatchState {
+fn build_watch_state(watching: WatchStatus) -> WatchState {
     let (state, reason) = match watching {
-        Watching::On => ("watching", None),
-        Watching::Off => ("off", None),
-        Watching::Failed(reason) => ("failed", Some(reason)),
+        WatchStatus::On => ("watching", None),
+        WatchStatus::Off => ("off", None),
+        WatchStatus::Failed(reason) => ("failed", Some(reason)),
     };
     WatchState { state: state.to_owned(), reason }
 }

@@ -1,17 +1,15 @@
-//! The whole API at a glance.
+//! Routes of the main API, with their methods and rights.
 
 mod for_page;
 
-use codeinfo_http::Rights;
+use codeinfo_http::AccessRights;
 use hyper::Method;
 
-pub(super) use self::for_page::{ForPage, PAGE_CONFIG};
-use super::{page, toolkits::Action};
+pub(super) use self::for_page::{PAGE_CONFIG, PageRoute};
+use super::{page, toolkits::ToolkitAction};
 
-/// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route<'a> {
-    /// A file of the page.
+pub(super) enum ApiRoute<'a> {
     Asset {
         name: &'a str,
     },
@@ -36,22 +34,22 @@ pub(super) enum Route<'a> {
     IngestedRepos,
     VectorSearch,
     Chat,
-    /// What the page asks for, and programs seldom.
-    ForPage(ForPage<'a>),
+    /// A route that mainly the page uses.
+    ForPage(PageRoute<'a>),
     WebSocket,
     ChatProviders,
     ChatModels,
     Mcp,
-    /// Raw search, for a relay of standard streams.
+    /// Raw search for a relay of standard streams.
     Relay,
-    /// The endpoint of a toolkit of a turn, or of all that it has.
+    /// Endpoint of one toolkit of a turn, or of all its toolkits.
     ToolkitMcp {
         name: Option<&'a str>,
     },
     Tools,
     Toolkit {
         name: &'a str,
-        action: Action,
+        action: ToolkitAction,
     },
     CallTool {
         toolkit: &'a str,
@@ -73,17 +71,17 @@ pub(super) enum Route<'a> {
     NotFound,
 }
 
-impl Route<'_> {
+impl ApiRoute<'_> {
     /// Returns the rights that a request needs.
-    pub(super) fn needed_rights(self) -> Rights {
+    pub(super) fn needed_rights(self) -> AccessRights {
         match self {
             Self::Asset { .. } | Self::Health | Self::Ready | Self::Version | Self::OpenSession => {
-                Rights::Monitor
+                AccessRights::Monitor
             }
             Self::CancelIngest { .. }
             | Self::Reembed { .. }
             | Self::Remove { .. }
-            | Self::ForPage(ForPage::Settings | ForPage::Failures) => Rights::Administer,
+            | Self::ForPage(PageRoute::Settings | PageRoute::Failures) => AccessRights::Administer,
             Self::Metrics
             | Self::StartIngest
             | Self::IngestStatus { .. }
@@ -110,63 +108,63 @@ impl Route<'_> {
             | Self::StoreConfig
             | Self::StoredConfig
             | Self::NotAllowed { .. }
-            | Self::NotFound => Rights::Ask,
+            | Self::NotFound => AccessRights::Ask,
         }
     }
 }
 
 /// Returns the route of a method and the decoded parts of a path.
-pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
+pub(super) fn match_route<'a>(method: &Method, path: &[&'a str]) -> ApiRoute<'a> {
     match (method, path) {
-        (&Method::GET | &Method::HEAD, []) => Route::Asset { name: page::INDEX },
+        (&Method::GET | &Method::HEAD, []) => ApiRoute::Asset { name: page::INDEX },
         (&Method::GET | &Method::HEAD, ["page", name]) if *name != PAGE_CONFIG => {
-            Route::Asset { name }
+            ApiRoute::Asset { name }
         }
-        (&Method::GET | &Method::HEAD, ["health"]) => Route::Health,
-        (&Method::GET | &Method::HEAD, ["ready"]) => Route::Ready,
-        (&Method::GET | &Method::HEAD, ["version"]) => Route::Version,
-        (&Method::GET | &Method::HEAD, ["metrics"]) => Route::Metrics,
-        (&Method::POST, ["ingest", "start"]) => Route::StartIngest,
-        (&Method::GET | &Method::HEAD, ["ingest", "status", run]) => Route::IngestStatus { run },
-        (&Method::POST, ["ingest", "cancel", run]) => Route::CancelIngest { run },
-        (&Method::POST, ["ingest", "reembed", root]) => Route::Reembed { root },
-        (&Method::POST, ["ingest", "remove", root]) => Route::Remove { root },
-        (&Method::GET | &Method::HEAD, ["ingest", "roots"]) => Route::Roots,
-        (&Method::GET | &Method::HEAD, ["tools", "ingested-repos"]) => Route::IngestedRepos,
-        (&Method::POST, ["tools", "vector-search"]) => Route::VectorSearch,
-        (&Method::POST, ["chat"]) => Route::Chat,
-        (&Method::GET | &Method::HEAD, ["chat", "providers"]) => Route::ChatProviders,
-        (&Method::GET | &Method::HEAD, ["chat", "models"]) => Route::ChatModels,
-        (&Method::GET, ["ws"]) => Route::WebSocket,
-        (&Method::POST, ["mcp"]) => Route::Mcp,
-        (&Method::GET, ["mcp", "relay"]) => Route::Relay,
-        (&Method::POST, ["mcp", "toolkits"]) => Route::ToolkitMcp { name: None },
-        (&Method::POST, ["mcp", "toolkits", name]) => Route::ToolkitMcp { name: Some(name) },
-        (&Method::GET | &Method::HEAD, ["tools"]) => Route::Tools,
-        (&Method::POST, ["toolkits", "allow"]) => Route::AllowToolkits,
-        (&Method::POST, ["toolkits", name, "call"]) => Route::CallTool { toolkit: name },
-        (&Method::POST, ["toolkits", name, action]) => match Action::of(action) {
-            Some(action) => Route::Toolkit { name, action },
-            None => Route::NotFound,
+        (&Method::GET | &Method::HEAD, ["health"]) => ApiRoute::Health,
+        (&Method::GET | &Method::HEAD, ["ready"]) => ApiRoute::Ready,
+        (&Method::GET | &Method::HEAD, ["version"]) => ApiRoute::Version,
+        (&Method::GET | &Method::HEAD, ["metrics"]) => ApiRoute::Metrics,
+        (&Method::POST, ["ingest", "start"]) => ApiRoute::StartIngest,
+        (&Method::GET | &Method::HEAD, ["ingest", "status", run]) => ApiRoute::IngestStatus { run },
+        (&Method::POST, ["ingest", "cancel", run]) => ApiRoute::CancelIngest { run },
+        (&Method::POST, ["ingest", "reembed", root]) => ApiRoute::Reembed { root },
+        (&Method::POST, ["ingest", "remove", root]) => ApiRoute::Remove { root },
+        (&Method::GET | &Method::HEAD, ["ingest", "roots"]) => ApiRoute::Roots,
+        (&Method::GET | &Method::HEAD, ["tools", "ingested-repos"]) => ApiRoute::IngestedRepos,
+        (&Method::POST, ["tools", "vector-search"]) => ApiRoute::VectorSearch,
+        (&Method::POST, ["chat"]) => ApiRoute::Chat,
+        (&Method::GET | &Method::HEAD, ["chat", "providers"]) => ApiRoute::ChatProviders,
+        (&Method::GET | &Method::HEAD, ["chat", "models"]) => ApiRoute::ChatModels,
+        (&Method::GET, ["ws"]) => ApiRoute::WebSocket,
+        (&Method::POST, ["mcp"]) => ApiRoute::Mcp,
+        (&Method::GET, ["mcp", "relay"]) => ApiRoute::Relay,
+        (&Method::POST, ["mcp", "toolkits"]) => ApiRoute::ToolkitMcp { name: None },
+        (&Method::POST, ["mcp", "toolkits", name]) => ApiRoute::ToolkitMcp { name: Some(name) },
+        (&Method::GET | &Method::HEAD, ["tools"]) => ApiRoute::Tools,
+        (&Method::POST, ["toolkits", "allow"]) => ApiRoute::AllowToolkits,
+        (&Method::POST, ["toolkits", name, "call"]) => ApiRoute::CallTool { toolkit: name },
+        (&Method::POST, ["toolkits", name, action]) => match ToolkitAction::parse(action) {
+            Some(action) => ApiRoute::Toolkit { name, action },
+            None => ApiRoute::NotFound,
         },
-        (&Method::POST, ["auth", "mcp-tokens"]) => Route::CreateToken,
-        (&Method::GET | &Method::HEAD, ["auth", "mcp-tokens"]) => Route::Tokens,
-        (&Method::DELETE, ["auth", "mcp-tokens", name]) => Route::RevokeToken { name },
-        (&Method::POST, ["auth", "logout-all"]) => Route::RevokeTokens,
-        (&Method::POST, ["auth", "page-codes"]) => Route::MakeSessionCode,
-        (&Method::POST, ["auth", "page-sessions"]) => Route::OpenSession,
-        (&Method::POST, ["mcp", "config"]) => Route::StoreConfig,
-        (&Method::GET | &Method::HEAD, ["mcp", "config"]) => Route::StoredConfig,
-        _ => match (ForPage::of(method, path), allowed(path)) {
-            (Some(of), _) => Route::ForPage(of),
-            (None, Some(allow)) => Route::NotAllowed { allow },
-            (None, None) => Route::NotFound,
+        (&Method::POST, ["auth", "mcp-tokens"]) => ApiRoute::CreateToken,
+        (&Method::GET | &Method::HEAD, ["auth", "mcp-tokens"]) => ApiRoute::Tokens,
+        (&Method::DELETE, ["auth", "mcp-tokens", name]) => ApiRoute::RevokeToken { name },
+        (&Method::POST, ["auth", "logout-all"]) => ApiRoute::RevokeTokens,
+        (&Method::POST, ["auth", "page-codes"]) => ApiRoute::MakeSessionCode,
+        (&Method::POST, ["auth", "page-sessions"]) => ApiRoute::OpenSession,
+        (&Method::POST, ["mcp", "config"]) => ApiRoute::StoreConfig,
+        (&Method::GET | &Method::HEAD, ["mcp", "config"]) => ApiRoute::StoredConfig,
+        _ => match (PageRoute::match_route(method, path), allowed_methods(path)) {
+            (Some(of), _) => ApiRoute::ForPage(of),
+            (None, Some(allow)) => ApiRoute::NotAllowed { allow },
+            (None, None) => ApiRoute::NotFound,
         },
     }
 }
 
-/// Returns the methods of a path.
-fn allowed(path: &[&str]) -> Option<&'static str> {
+/// Returns the methods that a path allows.
+fn allowed_methods(path: &[&str]) -> Option<&'static str> {
     Some(match path {
         []
         | ["page", _]
@@ -187,7 +185,7 @@ fn allowed(path: &[&str]) -> Option<&'static str> {
         ["auth", "mcp-tokens"] | ["mcp", "config"] => "GET, HEAD, POST",
         ["ws"] | ["mcp", "relay"] => "GET",
         ["auth", "mcp-tokens", _] => "DELETE",
-        _ => return ForPage::allowed(path),
+        _ => return PageRoute::allowed_methods(path),
     })
 }
 
@@ -195,29 +193,32 @@ fn allowed(path: &[&str]) -> Option<&'static str> {
 mod tests {
     use hyper::Method;
 
-    use super::{Route, route};
+    use super::{ApiRoute, match_route};
 
     #[test]
     fn a_known_path_with_another_method_names_the_right_one() {
-        assert_eq!(route(&Method::HEAD, &["health"]), Route::Health);
-        assert_eq!(route(&Method::DELETE, &["health"]), Route::NotAllowed { allow: "GET, HEAD" });
-        assert_eq!(route(&Method::GET, &["mcp"]), Route::NotAllowed { allow: "POST" });
+        assert_eq!(match_route(&Method::HEAD, &["health"]), ApiRoute::Health);
         assert_eq!(
-            route(&Method::GET, &["ingest", "remove", "x"]),
-            Route::NotAllowed { allow: "POST" }
+            match_route(&Method::DELETE, &["health"]),
+            ApiRoute::NotAllowed { allow: "GET, HEAD" }
+        );
+        assert_eq!(match_route(&Method::GET, &["mcp"]), ApiRoute::NotAllowed { allow: "POST" });
+        assert_eq!(
+            match_route(&Method::GET, &["ingest", "remove", "x"]),
+            ApiRoute::NotAllowed { allow: "POST" }
         );
         assert_eq!(
-            route(&Method::PUT, &["mcp", "config"]),
-            Route::NotAllowed { allow: "GET, HEAD, POST" }
+            match_route(&Method::PUT, &["mcp", "config"]),
+            ApiRoute::NotAllowed { allow: "GET, HEAD, POST" }
         );
         assert_eq!(
-            route(&Method::GET, &["auth", "mcp-tokens", "x"]),
-            Route::NotAllowed { allow: "DELETE" }
+            match_route(&Method::GET, &["auth", "mcp-tokens", "x"]),
+            ApiRoute::NotAllowed { allow: "DELETE" }
         );
-        assert_eq!(route(&Method::HEAD, &["ws"]), Route::NotAllowed { allow: "GET" });
-        assert_eq!(route(&Method::GET, &[]), Route::Asset { name: "index.html" });
-        assert_eq!(route(&Method::POST, &[]), Route::NotAllowed { allow: "GET, HEAD" });
-        assert_eq!(route(&Method::POST, &["ingest", "remove"]), Route::NotFound);
-        assert_eq!(route(&Method::POST, &["ingest", "remove", "a", "b"]), Route::NotFound);
+        assert_eq!(match_route(&Method::HEAD, &["ws"]), ApiRoute::NotAllowed { allow: "GET" });
+        assert_eq!(match_route(&Method::GET, &[]), ApiRoute::Asset { name: "index.html" });
+        assert_eq!(match_route(&Method::POST, &[]), ApiRoute::NotAllowed { allow: "GET, HEAD" });
+        assert_eq!(match_route(&Method::POST, &["ingest", "remove"]), ApiRoute::NotFound);
+        assert_eq!(match_route(&Method::POST, &["ingest", "remove", "a", "b"]), ApiRoute::NotFound);
     }
 }

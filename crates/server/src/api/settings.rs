@@ -1,46 +1,44 @@
-//! Settings of the page, and all settings as people are shown them.
+//! Settings of the page, and the form in which all settings are listed.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What the page may do on this machine.
+/// Settings of the page for this machine.
 #[derive(Debug, Clone, Default)]
 pub struct PageSettings {
-    /// Folders below which people choose one to index, as the server sees them; without any, none are listed.
+    /// Folders below which users choose one to index, as server paths. Without any, none are
+    /// listed.
     pub folder_roots: Vec<PathBuf>,
     pub editor: EditorLink,
 }
 
-/// The editor that files are opened in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EditorLink {
-    /// Its name, `other`, or `none`.
+    /// Name of the editor, `other`, or `none`.
     pub name: &'static str,
-    /// A link with `{path}` and `{line}` to be replaced.
+    /// Link with the placeholders `{path}` and `{line}`.
     pub link: Option<String>,
 }
 
-/// A setting.
+/// Setting with its value and the origin of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveSetting {
-    /// The name of its variable.
     pub name: String,
-    /// `None` for a secret, and where nothing is set and there is no default.
+    /// `None` for a secret, and for a setting with neither a value nor a default.
     pub value: Option<String>,
     pub source: SettingSource,
-    /// Whether it is a secret, and whether it is set.
+    /// For a secret, whether it is set; `None` for any other setting.
     pub secret: Option<bool>,
 }
 
-/// Where the value of a setting is from.
+/// Origin of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingSource {
     Default,
     Environment,
-    /// A file that the server keeps for it.
+    /// File that the server writes for it.
     File,
-    /// An argument of the command.
     Argument,
 }

@@ -1,76 +1,88 @@
-//! `GET /source`: lines of an indexed file to look at.
+//! `GET /source`: highlighted lines of an indexed file.
 
-use codeinfo_core::Within;
+use codeinfo_core::RootFilter;
 use codeinfo_http::{Response, reply};
-use codeinfo_search::evidence::{Asked, Source, State};
+use codeinfo_search::evidence::{HighlightedSource, IndexedFileState, RequestedLines};
 use hyper::StatusCode;
 
 use super::{
-    Services,
+    ApiServices,
     error::ApiError,
-    parameters::{invalid, pairs, unknown},
+    parameters::{invalid_argument, parse_query, unknown_parameter},
 };
-use crate::replies::{LineShown, SourceShown};
+use crate::replies::{SourceLine, SourceLines};
 
-/// What may stand in the query of the address.
 #[derive(Default)]
-struct Parameters {
+struct SourceParameters {
     path: String,
     repository: Option<String>,
-    asked: Asked,
+    asked: RequestedLines,
 }
 
-impl Parameters {
-    fn of(query: Option<&str>) -> Result<Self, ApiError> {
+impl SourceParameters {
+    fn parse(query: Option<&str>) -> Result<Self, ApiError> {
         let mut read = Self::default();
-        for (name, value) in pairs(query) {
+        for (name, value) in parse_query(query) {
             let number = || {
                 let number = value.parse().ok().filter(|number| *number >= 1);
-                number.ok_or_else(|| invalid(&format!("`{name}` must be the number of a line")))
+                number.ok_or_else(|| {
+                    invalid_argument(&format!("`{name}` must be the number of a line"))
+                })
             };
             match &*name {
                 "first" => read.asked.first = Some(number()?),
                 "last" => read.asked.last = Some(number()?),
                 "path" => read.path = value,
                 "repository" => read.repository = Some(value),
-                _ => return Err(unknown(&name, "`path`, `repository`, `first` and `last`")),
+                _ => {
+                    return Err(unknown_parameter(
+                        &name,
+                        "`path`, `repository`, `first` and `last`",
+                    ));
+                }
             }
         }
         if read.path.is_empty() {
-            return Err(invalid("`path` is missing: give that of an indexed file"));
+            return Err(invalid_argument("`path` is missing: give that of an indexed file"));
         }
         Ok(read)
     }
 }
 
-pub(super) async fn show(services: &Services, query: Option<&str>) -> Result<Response, ApiError> {
-    let Parameters { path, repository, asked } = Parameters::of(query)?;
+pub(super) async fn show_source(
+    services: &ApiServices,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let SourceParameters { path, repository, asked } = SourceParameters::parse(query)?;
     let within = match repository {
-        Some(named) => Within::Only(services.root(&named).await?.id),
-        None => Within::Everything,
+        Some(named) => RootFilter::Only(services.resolve_root(&named).await?.id),
+        None => RootFilter::Everything,
     };
-    let source = services.evidence.source(&path, asked, within).await?;
-    Ok(reply::json(StatusCode::OK, &shown(source)))
+    let source = services.evidence.read_highlighted_source(&path, asked, within).await?;
+    Ok(reply::json_response(StatusCode::OK, &build_source_lines(source)))
 }
 
-fn shown(Source { lines, marks, language, on_disk, permalink }: Source) -> SourceShown {
+fn build_source_lines(
+    HighlightedSource { lines, marks, language, on_disk, permalink }: HighlightedSource,
+) -> SourceLines {
     let (state, changed) = match lines.state {
-        State::Indexed => ("same", Vec::new()),
-        State::Changed(changed) => ("changed", changed),
-        State::Gone => ("gone", Vec::new()),
-        State::Unreadable => ("unreadable", Vec::new()),
-        State::Elsewhere(_) => ("elsewhere", Vec::new()),
+        IndexedFileState::Indexed => ("same", Vec::new()),
+        IndexedFileState::Changed(changed) => ("changed", changed),
+        IndexedFileState::Gone => ("gone", Vec::new()),
+        IndexedFileState::Unreadable => ("unreadable", Vec::new()),
+        IndexedFileState::Elsewhere(_) => ("elsewhere", Vec::new()),
     };
     let is_changed =
         |number: u32| changed.iter().any(|range| range.first <= number && number <= range.last);
     let first = lines.asked.first;
     let last = lines.lines.last().map_or(first, |(number, _)| *number);
-    let line = |((number, text), marks): ((u32, String), Vec<codeinfo_chunk::Mark>)| LineShown {
-        changed: is_changed(number),
-        marks: marks.iter().map(mark).collect(),
-        text,
-    };
-    SourceShown {
+    let line =
+        |((number, text), marks): ((u32, String), Vec<codeinfo_chunk::HighlightMark>)| SourceLine {
+            changed: is_changed(number),
+            marks: marks.iter().map(encode_mark).collect(),
+            text,
+        };
+    SourceLines {
         path: lines.file.path,
         rel_path: lines.file.rel_path,
         repo: lines.file.repo,
@@ -86,7 +98,7 @@ fn shown(Source { lines, marks, language, on_disk, permalink }: Source) -> Sourc
     }
 }
 
-/// Writes a mark as the page reads it.
-pub(super) fn mark(mark: &codeinfo_chunk::Mark) -> (u32, u32, char) {
+/// Encodes a mark for the page as start, end and letter of its class.
+pub(super) fn encode_mark(mark: &codeinfo_chunk::HighlightMark) -> (u32, u32, char) {
     (mark.start, mark.end, mark.class.letter())
 }

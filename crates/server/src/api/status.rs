@@ -1,43 +1,53 @@
-//! `GET /settings` and `GET /failures`: what a server is set to, and what went wrong.
+//! `GET /settings` and `GET /failures`: the effective settings and the latest failures.
 
-use codeinfo_core::telemetry::Failed;
+use codeinfo_core::telemetry::FailureRecord;
 use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 
-use super::Services;
+use super::ApiServices;
 use crate::{
     api::{EffectiveSetting, SettingSource},
-    replies::{ListedFailure, ListedSetting, RecentFailures, Settings},
+    replies::{ListedFailure, ListedSetting, RecentFailures, SettingsReply},
 };
 
-/// Lists the settings with their values and where those are from.
-pub(super) fn settings(services: &Services) -> Response {
-    let settings = services.settings.iter().cloned().map(listed).collect();
-    reply::json(StatusCode::OK, &Settings { settings })
+pub(super) fn list_settings(services: &ApiServices) -> Response {
+    let settings = services.settings.iter().cloned().map(build_listed_setting).collect();
+    reply::json_response(StatusCode::OK, &SettingsReply { settings })
 }
 
-fn listed(setting: EffectiveSetting) -> ListedSetting {
+fn build_listed_setting(setting: EffectiveSetting) -> ListedSetting {
     let EffectiveSetting { name, value, source, secret } = setting;
-    let source = match source {
+    let origin = match source {
         SettingSource::Default => "default",
         SettingSource::Environment => "environment",
         SettingSource::File => "file",
         SettingSource::Argument => "argument",
     };
-    // Whoever wrote a key into a setting that is none did not mean it for others.
-    let harmless = |value: String| codeinfo_secrets::redact("", None, &value).text.into_owned();
+    // Someone may have written a key into a setting that is not secret.
+    let harmless =
+        |value: String| codeinfo_secrets::redact_secrets("", None, &value).text.into_owned();
     let value = secret.is_none().then(|| value.map(harmless));
-    let (source, is_secret) = (source.to_owned(), secret.is_some());
-    ListedSetting { name, value, source, secret: is_secret, is_set: secret }
+    ListedSetting {
+        name,
+        value,
+        source: origin.to_owned(),
+        secret: secret.is_some(),
+        is_set: secret,
+    }
 }
 
-/// Lists the last failures.
-pub(super) fn failures(services: &Services) -> Response {
-    let failures = services.failures.latest().into_iter();
-    let failures = failures.map(|failed| {
-        let Failed { at, listener, code, message, path, times } = failed;
-        let (at, listener) = (at.to_string(), listener.to_owned());
-        ListedFailure { at, listener, code, message, path, times }
+pub(super) fn list_failures(services: &ApiServices) -> Response {
+    let latest = services.failures.list_latest().into_iter();
+    let failures = latest.map(|failed| {
+        let FailureRecord { at, listener, code, message, path, times } = failed;
+        ListedFailure {
+            at: at.to_string(),
+            listener: listener.to_owned(),
+            code,
+            message,
+            path,
+            times,
+        }
     });
-    reply::json(StatusCode::OK, &RecentFailures { failures: failures.collect() })
+    reply::json_response(StatusCode::OK, &RecentFailures { failures: failures.collect() })
 }

@@ -1,26 +1,28 @@
-//! `GET` and `POST /mcp/config`: the configuration of toolkits that a principal keeps here, encrypted.
+//! `GET` and `POST /mcp/config`: the toolkit configuration of a principal, stored encrypted.
 
 use codeinfo_codex::NetworkAccess;
 use codeinfo_core::{Principal, is_internal_address};
-use codeinfo_credentials::{Slot, Stored};
+use codeinfo_credentials::{ConfigSlot, CurrentConfig};
 use codeinfo_http::{Request, Response, reply};
-use codeinfo_toolkits::spec::{Entry, SpecReader, ToolkitName, ToolkitSandbox, Transport};
+use codeinfo_toolkits::spec::{
+    SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSandbox, ToolkitTransport,
+};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
-use super::{Services, error::ApiError};
-use crate::replies::ConfigStored;
+use super::{ApiServices, error::ApiError};
+use crate::replies::StoreConfigReply;
 
-/// Returns who asks; without one there is nothing to read or write.
-pub(super) fn principal(request: &Request) -> Result<Principal, ApiError> {
+/// Returns the principal of a request. Without one, there is no configuration to read or write.
+pub(super) fn require_principal(request: &Request) -> Result<Principal, ApiError> {
     request.principal().cloned().ok_or_else(ApiError::missing_token)
 }
 
-/// Returns the stored configuration as it was sent, or one without servers. With `secrets=hidden` a mark is in the
-/// place of each value of a variable or header.
-pub(super) async fn read(
-    services: &Services,
+/// Returns the stored configuration as it was sent, or one without servers. With `secrets=hidden`,
+/// a mark replaces each value of a variable or header.
+pub(super) async fn read_config(
+    services: &ApiServices,
     who: Principal,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
@@ -35,20 +37,22 @@ pub(super) async fn read(
             return Err(ApiError::Arguments(vec![fault]));
         }
     }
-    Ok(reply::json(StatusCode::OK, &config))
+    Ok(reply::json_response(StatusCode::OK, &config))
 }
 
-async fn load_config(services: &Services, who: Principal) -> Result<Value, ApiError> {
-    let stored: Option<Stored<Value>> = services.vault.configs.read(Slot::toolkits(who)).await?;
+async fn load_config(services: &ApiServices, who: Principal) -> Result<Value, ApiError> {
+    let stored: Option<CurrentConfig<Value>> =
+        services.vault.configs.read_current(ConfigSlot::for_toolkits(who)).await?;
     Ok(stored.map_or_else(|| json!({ "mcpServers": {} }), |stored| stored.value))
 }
 
-/// Returns the mark that is in the place of a stored secret.
+/// Returns the mark that replaces a stored secret.
 fn hidden_secret() -> Value {
     json!({ "set": true })
 }
 
-/// Calls `change` with the toolkit, member and name of each variable and header, and with its value.
+/// Calls `change` with the toolkit, member and name of each variable and header, and with its
+/// value.
 fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Value)) {
     let toolkits = config.get_mut("mcpServers").and_then(Value::as_object_mut);
     for (toolkit, spec) in toolkits.into_iter().flatten() {
@@ -61,9 +65,9 @@ fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Val
     }
 }
 
-/// Returns a configuration with the stored secrets in the place of their marks.
+/// Replaces the marks in a configuration by the stored secrets.
 pub(super) async fn restore_secrets(
-    services: &Services,
+    services: &ApiServices,
     who: &Principal,
     mut config: Value,
 ) -> Result<Value, ApiError> {
@@ -71,7 +75,7 @@ pub(super) async fn restore_secrets(
     let mut has_marks = false;
     change_secrets(&mut config, |_, value| has_marks |= *value == mark);
     if !has_marks {
-        // One that cannot be read can be replaced.
+        // Without marks, even an unreadable stored configuration can be replaced.
         return Ok(config);
     }
     let stored = load_config(services, who.clone()).await?;
@@ -88,28 +92,30 @@ pub(super) async fn restore_secrets(
     if faults.is_empty() { Ok(config) } else { Err(ApiError::Arguments(faults)) }
 }
 
-/// A configuration that may be stored, and what to warn of.
+/// Configuration that may be stored, with warnings.
 pub(super) struct CheckedConfig {
     config: Value,
     warnings: Vec<String>,
 }
 
-/// Returns a configuration that `who` can store, as it was sent. Only the owner has programs run outside the
-/// sandbox, or in a folder of this machine: a token need not be allowed what the owner is.
-pub(super) fn checked(
+/// Returns a configuration that `who` may store, as it was sent. Only the owner may have programs
+/// run outside the sandbox or in a folder of this machine, because a token may have fewer rights
+/// than the owner.
+pub(super) fn check_config(
     specs: &SpecReader,
     who: &Principal,
-    config: Value,
+    mut config: Value,
 ) -> Result<CheckedConfig, ApiError> {
-    let document = specs.stored(config.clone()).map_err(ApiError::Arguments)?;
+    let document = specs.read_stored(config.clone()).map_err(ApiError::Arguments)?;
     let faults: Vec<String> = match &document.toolkits {
-        Some(toolkits) if !who.is_owner() => toolkits.iter().filter_map(beyond).collect(),
+        Some(toolkits) if !who.is_owner() => {
+            toolkits.iter().filter_map(find_owner_only_member).collect()
+        }
         Some(_) | None => Vec::new(),
     };
     if !faults.is_empty() {
         return Err(ApiError::Arguments(faults));
     }
-    let mut config = config;
     if let Some(members) = config.as_object_mut() {
         members.entry("mcpServers").or_insert_with(|| json!({}));
     }
@@ -117,10 +123,10 @@ pub(super) fn checked(
     Ok(CheckedConfig { config, warnings })
 }
 
-/// Says what an open network means, of a toolkit that has one in the sandbox.
-fn warn_of_network(toolkit: &(ToolkitName, Entry)) -> Option<String> {
-    let (name, Entry::Is(spec)) = toolkit else { return None };
-    let is_process = matches!(spec.transport, Transport::Stdio { .. });
+/// Warns about a sandboxed toolkit that has an open network.
+fn warn_of_network(toolkit: &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
+    let (name, ToolkitDocumentEntry::Is(spec)) = toolkit else { return None };
+    let is_process = matches!(spec.transport, ToolkitTransport::Stdio { .. });
     let is_open = spec.network == NetworkAccess::Open && spec.sandbox != ToolkitSandbox::Off;
     (is_process && is_open).then(|| {
         format!(
@@ -130,16 +136,16 @@ fn warn_of_network(toolkit: &(ToolkitName, Entry)) -> Option<String> {
     })
 }
 
-/// Says what of a toolkit only the owner may store.
-fn beyond((name, entry): &(ToolkitName, Entry)) -> Option<String> {
-    let Entry::Is(spec) = entry else { return None };
+/// Returns the refusal of a member that only the owner may store.
+fn find_owner_only_member(toolkit: &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
+    let (name, ToolkitDocumentEntry::Is(spec)) = toolkit else { return None };
     let refused = |member| {
         Some(format!("`mcpServers/{name}/{member}`: only the owner of the server may say that"))
     };
     let working_dir = match &spec.transport {
-        Transport::Stdio { working_dir, .. } => working_dir,
-        Transport::Http { url, .. } if is_near(url) => return refused("url"),
-        Transport::Http { headers, .. } => {
+        ToolkitTransport::Stdio { working_dir, .. } => working_dir,
+        ToolkitTransport::Http { url, .. } if is_local_address(url) => return refused("url"),
+        ToolkitTransport::Http { headers, .. } => {
             let names_host = headers.keys().any(|name| name.eq_ignore_ascii_case("host"));
             return if names_host { refused("headers/host") } else { None };
         }
@@ -157,13 +163,13 @@ fn beyond((name, entry): &(ToolkitName, Entry)) -> Option<String> {
     refused(member)
 }
 
-/// Whether an address is one of this machine or of its surroundings, as it is written.
-fn is_near(address: &str) -> bool {
+/// Returns whether an address, as written, belongs to this machine or its surroundings.
+fn is_local_address(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return true };
     match url.host() {
         Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.');
-            name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
+            let host = name.trim_end_matches('.');
+            host == "localhost" || host.ends_with(".localhost") || !host.contains('.')
         }
         Some(Host::Ipv4(address)) => is_internal_address(address.into()),
         Some(Host::Ipv6(address)) => is_internal_address(address.into()),
@@ -171,26 +177,27 @@ fn is_near(address: &str) -> bool {
     }
 }
 
-pub(super) async fn write(
-    services: &Services,
+pub(super) async fn store_config(
+    services: &ApiServices,
     who: Principal,
     CheckedConfig { config, warnings }: CheckedConfig,
 ) -> Result<Response, ApiError> {
-    let kept = services.vault.configs.write(Slot::toolkits(who.clone()), config).await?;
+    let kept =
+        services.vault.configs.write_version(ConfigSlot::for_toolkits(who.clone()), config).await?;
     services.gateway.retire_changed(&who).await;
-    let reply = ConfigStored {
+    let reply = StoreConfigReply {
         success: true,
         id: kept.id.to_string(),
         version: kept.version,
         created_at: kept.created_at.to_string(),
         warnings,
     };
-    Ok(reply::json(StatusCode::OK, &reply))
+    Ok(reply::json_response(StatusCode::OK, &reply))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_near;
+    use super::is_local_address;
 
     #[test]
     fn addresses_of_this_machine_and_around_it_are_near() {
@@ -207,9 +214,9 @@ mod tests {
             "http://0.0.0.0/",
             "http://[fd00::1]/",
         ] {
-            assert!(is_near(near), "{near}");
+            assert!(is_local_address(near), "{near}");
         }
-        assert!(!is_near("https://mcp.example.com/mcp"));
-        assert!(!is_near("https://93.184.216.34/"));
+        assert!(!is_local_address("https://mcp.example.com/mcp"));
+        assert!(!is_local_address("https://93.184.216.34/"));
     }
 }

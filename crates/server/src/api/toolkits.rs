@@ -1,35 +1,36 @@
-//! Toolkits for people: what is there, starting and stopping, trusting, allowing, and trying a tool.
+//! Toolkits for people: lists, starts, stops, trusts and allows them, and tries a tool.
 //!
-//! Listing is for everybody who is answered, and starts nothing. What starts a program, or has one believed,
-//! needs a bearer: an address of this machine is reached by all its users.
+//! Any admitted caller may list them, which starts nothing. Starting or trusting a program needs a
+//! bearer, because all users of this machine can reach its addresses.
 
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::{
     PathMap, Principal, Root,
-    error::{Code, chain},
+    error::{ErrorCode, format_error_chain},
 };
 use codeinfo_http::{Request, Response, reply};
-use codeinfo_toolkits::{Directory, Filter, Gateway, Member, Proposal, Source, Wanted};
+use codeinfo_toolkits::{
+    AllowProposal, ToolDirectory, ToolEntrySource, ToolFilter, ToolkitGateway, ToolkitHandle,
+    ToolkitTurnContext,
+};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Services, error::ApiError};
+use super::{ApiServices, error::ApiError};
 use crate::replies::{AllowedFile, ProposedToolkit, ToolAnswer};
 
-/// What is done to a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum ToolkitAction {
     Start,
     Stop,
     Restart,
     Trust,
 }
 
-impl Action {
-    /// Returns the action that a path names.
-    pub(super) fn of(name: &str) -> Option<Self> {
+impl ToolkitAction {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
             "start" => Some(Self::Start),
             "stop" => Some(Self::Stop),
@@ -42,7 +43,7 @@ impl Action {
 
 /// The body of `POST /toolkits/NAME/call`.
 #[derive(Debug, Deserialize)]
-pub(super) struct CallTool {
+pub(super) struct CallToolArguments {
     tool: String,
     #[serde(default)]
     arguments: Map<String, Value>,
@@ -62,9 +63,9 @@ pub(super) fn call_schema() -> Value {
 
 /// The body of `POST /toolkits/allow`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Allow {
+pub(super) struct AllowToolkitsArguments {
     path: String,
-    /// The digest that was shown; without it nothing is allowed.
+    /// Digest that was shown; without it, nothing is allowed.
     sha256: Option<String>,
 }
 
@@ -80,26 +81,23 @@ pub(super) fn allow_schema() -> Value {
     })
 }
 
-/// The parameters of the addresses below.
 #[derive(Debug, Default)]
-struct Parameters {
-    filter: Filter,
+struct ToolkitParameters {
+    filter: ToolFilter,
     repository: Option<String>,
-    /// Where the client works.
     folder: Option<String>,
 }
 
-/// Reads the query of an address.
-fn parameters(query: Option<&str>) -> Result<Parameters, ApiError> {
-    let mut read = Parameters::default();
+fn parse_parameters(query: Option<&str>) -> Result<ToolkitParameters, ApiError> {
+    let mut read = ToolkitParameters::default();
     for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        let value = value.trim().to_owned();
+        let trimmed = value.trim().to_owned();
         let place = match &*name {
             "source" => {
-                read.filter.source = Some(match value.as_str() {
-                    "local" => Source::Local,
-                    "mcp" => Source::Mcp,
-                    _ => return Err(fault("`source` must be `local` or `mcp`")),
+                read.filter.source = Some(match trimmed.as_str() {
+                    "local" => ToolEntrySource::Local,
+                    "mcp" => ToolEntrySource::Mcp,
+                    _ => return Err(invalid_argument("`source` must be `local` or `mcp`")),
                 });
                 continue;
             }
@@ -108,102 +106,116 @@ fn parameters(query: Option<&str>) -> Result<Parameters, ApiError> {
             "repository" => &mut read.repository,
             "folder" => &mut read.folder,
             _ => {
-                let name: String = name.chars().take(80).collect();
-                return Err(fault(&format!("`{name}` is not known here")));
+                let start: String = name.chars().take(80).collect();
+                return Err(invalid_argument(&format!("`{start}` is not known here")));
             }
         };
-        if value.is_empty() {
-            return Err(fault(&format!("`{name}` is blank")));
+        if trimmed.is_empty() {
+            return Err(invalid_argument(&format!("`{name}` is blank")));
         }
-        *place = Some(value);
+        *place = Some(trimmed);
     }
     Ok(read)
 }
 
-fn fault(sentence: &str) -> ApiError {
+fn invalid_argument(sentence: &str) -> ApiError {
     ApiError::Arguments(vec![sentence.to_owned()])
 }
 
-/// Lists tools and toolkits.
-pub(super) async fn list(
-    services: &Services,
-    local: &[codeinfo_mcp::Tool],
+pub(super) async fn list_toolkits(
+    services: &ApiServices,
+    local: &[codeinfo_mcp::McpTool],
     request: &Request,
 ) -> Result<Response, ApiError> {
-    let parameters = parameters(request.query())?;
-    let (roots, fault) = match services.search.roots().await {
+    let parameters = parse_parameters(request.query())?;
+    let (roots, fault) = match services.search.list_roots().await {
         Ok(roots) => (roots, None),
-        // What is there besides is listed all the same.
-        Err(error) => (Vec::new(), Some(format!("no toolkit of a repository: {}", chain(&error)))),
+        // Other toolkits are still listed.
+        Err(error) => (
+            Vec::new(),
+            Some(format!("no toolkit of a repository: {}", format_error_chain(&error))),
+        ),
     };
     let folder = find_folder(services, &roots, &parameters).await?;
     let principal = request.principal().cloned();
-    let wanted = Wanted { principal, folder: folder.as_deref(), ..Wanted::default() };
-    let mut directory: Directory =
-        services.gateway.directory(local, wanted, &parameters.filter).await;
+    let wanted = ToolkitTurnContext {
+        principal,
+        folder: folder.as_deref(),
+        ..ToolkitTurnContext::default()
+    };
+    let mut directory: ToolDirectory =
+        services.gateway.build_directory(local, wanted, &parameters.filter).await;
     directory.warnings.extend(fault);
-    Ok(reply::json(StatusCode::OK, &directory))
+    Ok(reply::json_response(StatusCode::OK, &directory))
 }
 
-/// Does `action` to a toolkit, and returns how it is then.
-pub(super) async fn act(
-    services: &Services,
+/// Applies `action` to a toolkit and returns the state after it.
+pub(super) async fn apply_action(
+    services: &ApiServices,
     request: &Request,
-    (name, action): (&str, Action),
+    name: &str,
+    action: ToolkitAction,
 ) -> Result<Response, ApiError> {
-    let member = member(services, request, name).await?;
+    let member = find_member(services, request, name).await?;
     if !request.principal().is_some_and(|who| member.is_of(who)) {
         let message =
             "this toolkit is not yours: only the owner of the server starts, stops and trusts it";
-        return Err(ApiError::Failed { code: Code::Forbidden, message: message.to_owned() });
+        return Err(ApiError::Failed { code: ErrorCode::Forbidden, message: message.to_owned() });
     }
     let done = match action {
-        Action::Start => member.start().await.map_err(|error| error.to_string()),
-        Action::Stop => {
+        ToolkitAction::Start => member.start().await.map_err(|error| error.to_string()),
+        ToolkitAction::Stop => {
             member.stop().await;
             Ok(())
         }
-        Action::Restart => member.restart().await.map_err(|error| error.to_string()),
-        Action::Trust => member.trust().await.map(drop),
+        ToolkitAction::Restart => member.restart().await.map_err(|error| error.to_string()),
+        ToolkitAction::Trust => member.trust_current_tools().await.map(drop),
     };
-    done.map_err(|message| ApiError::Failed { code: Code::ToolkitUnavailable, message })?;
-    Ok(reply::json(StatusCode::OK, &Gateway::entry(&member).await))
+    done.map_err(|message| ApiError::Failed { code: ErrorCode::ToolkitUnavailable, message })?;
+    Ok(reply::json_response(StatusCode::OK, &ToolkitGateway::build_toolkit_entry(&member).await))
 }
 
 /// Calls a tool as a turn would.
-pub(super) async fn call(
-    services: &Services,
+pub(super) async fn call_tool(
+    services: &ApiServices,
     request: &Request,
-    (name, CallTool { tool, arguments }): (&str, CallTool),
+    name: &str,
+    CallToolArguments { tool, arguments }: CallToolArguments,
 ) -> Result<Response, ApiError> {
-    let member = member(services, request, name).await?;
+    let member = find_member(services, request, name).await?;
     let called = services.gateway.try_call(&member, &tool, Value::Object(arguments)).await;
     let (is_error, text) = match called {
         Ok(text) => (false, text),
         Err(text) => (true, text),
     };
-    Ok(reply::json(StatusCode::OK, &ToolAnswer { is_error, text }))
+    Ok(reply::json_response(StatusCode::OK, &ToolAnswer { is_error, text }))
 }
 
-/// Shows what the file of a repository wants to have allowed, and allows it if it is what was shown.
-pub(super) async fn allow(
-    services: &Services,
+/// Shows what the toolkit file of a repository asks for. Allows it if `sha256` is the digest of
+/// that.
+pub(super) async fn allow_toolkits(
+    services: &ApiServices,
     request: &Request,
-    Allow { path, sha256 }: Allow,
+    AllowToolkitsArguments { path, sha256 }: AllowToolkitsArguments,
 ) -> Result<Response, ApiError> {
     let who = request.principal().ok_or_else(ApiError::missing_token)?;
     if !who.is_owner() {
         let message = "only the owner of the server allows the toolkits of a repository";
-        return Err(ApiError::Failed { code: Code::Forbidden, message: message.to_owned() });
+        return Err(ApiError::Failed { code: ErrorCode::Forbidden, message: message.to_owned() });
     }
-    let path = services.path_map.meant(Path::new(&path));
-    let proposal = services.gateway.propose(path, sha256).await;
-    let (proposal, is_allowed) = proposal
-        .map_err(|error| ApiError::Failed { code: error.code(), message: chain(&error) })?;
-    Ok(reply::json(StatusCode::OK, &shown(&proposal, is_allowed, &services.path_map)))
+    let path = services.path_map.to_server_path(Path::new(&path));
+    let proposal = services.gateway.propose_or_allow(path, sha256).await;
+    let (proposal, is_allowed) = proposal.map_err(|error| ApiError::Failed {
+        code: error.code(),
+        message: format_error_chain(&error),
+    })?;
+    Ok(reply::json_response(
+        StatusCode::OK,
+        &build_allowed_file(&proposal, is_allowed, &services.path_map),
+    ))
 }
 
-fn shown(proposal: &Proposal, allowed: bool, paths: &PathMap) -> AllowedFile {
+fn build_allowed_file(proposal: &AllowProposal, allowed: bool, paths: &PathMap) -> AllowedFile {
     let toolkits = proposal.toolkits.iter().map(|toolkit| ProposedToolkit {
         name: toolkit.name.to_string(),
         enabled: toolkit.enabled,
@@ -212,48 +224,57 @@ fn shown(proposal: &Proposal, allowed: bool, paths: &PathMap) -> AllowedFile {
         beyond: toolkit.beyond.clone(),
     });
     AllowedFile {
-        file: paths.shown(&proposal.file).display().to_string(),
+        file: paths.to_client_path(&proposal.file).display().to_string(),
         sha256: proposal.digest(),
         allowed,
         toolkits: toolkits.collect(),
     }
 }
 
-/// Returns a toolkit for somebody who says who it is.
-async fn member(services: &Services, request: &Request, name: &str) -> Result<Member, ApiError> {
+/// Finds a toolkit for an authenticated caller.
+async fn find_member(
+    services: &ApiServices,
+    request: &Request,
+    name: &str,
+) -> Result<ToolkitHandle, ApiError> {
     let who: Principal = request.principal().cloned().ok_or_else(ApiError::missing_token)?;
-    let parameters = parameters(request.query())?;
-    let roots = services.search.roots().await?;
+    let parameters = parse_parameters(request.query())?;
+    let roots = services.search.list_roots().await?;
     let folder = find_folder(services, &roots, &parameters).await?;
-    let wanted = Wanted { principal: Some(who), folder: folder.as_deref(), ..Wanted::default() };
-    let member = services.gateway.find(&wanted, name).await;
-    let name: String = name.chars().take(80).collect();
+    let wanted = ToolkitTurnContext {
+        principal: Some(who),
+        folder: folder.as_deref(),
+        ..ToolkitTurnContext::default()
+    };
+    let member = services.gateway.find_toolkit(&wanted, name).await;
+    let start: String = name.chars().take(80).collect();
     let message =
-        format!("there is no toolkit `{name}`; `codeinfo mcp list` shows those that there are");
-    member.ok_or(ApiError::Failed { code: Code::ToolkitNotFound, message })
+        format!("there is no toolkit `{start}`; `codeinfo mcp list` shows those that there are");
+    member.ok_or(ApiError::Failed { code: ErrorCode::ToolkitNotFound, message })
 }
 
-/// Returns the folder whose toolkits count, as turns have it: of the repository that is named, else of the one
-/// that the client works in, else of the only one.
+/// Returns the folder whose toolkits apply, as in turns: that of the named repository, else of the
+/// one that the client works in, else of the only one.
 async fn find_folder(
-    services: &Services,
+    services: &ApiServices,
     roots: &[Root],
-    parameters: &Parameters,
+    parameters: &ToolkitParameters,
 ) -> Result<Option<PathBuf>, ApiError> {
     let paths = &services.path_map;
     if let Some(reference) = &parameters.repository {
         let unknown = || {
             let error = codeinfo_core::UnknownRoot::new(reference, roots);
-            ApiError::Failed { code: Code::RepoNotFound, message: error.to_string() }
+            ApiError::Failed { code: ErrorCode::RepoNotFound, message: error.to_string() }
         };
-        let root = paths.root(roots, reference).ok_or_else(unknown)?;
-        return Ok(root.folder().map(Path::to_owned));
+        let root = paths.find_root(roots, reference).ok_or_else(unknown)?;
+        return Ok(root.local_folder().map(Path::to_owned));
     }
     if let Some(folder) = &parameters.folder
-        && let Some(standing) = services.ingest.standing(&paths.meant(Path::new(folder))).await
+        && let Some(standing) =
+            services.ingest.find_client_tree(&paths.to_server_path(Path::new(folder))).await
     {
-        return Ok(standing.tree.folder().map(Path::to_owned));
+        return Ok(standing.tree.local_folder().map(Path::to_owned));
     }
     let [only] = roots else { return Ok(None) };
-    Ok(only.folder().map(Path::to_owned))
+    Ok(only.local_folder().map(Path::to_owned))
 }

@@ -1,70 +1,67 @@
-//! Raw search and the list of repositories, as plain HTTP.
+//! Raw search and the list of repositories over plain HTTP.
 
 use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
 
-use codeinfo_core::{Root, telemetry::Outcome};
+use codeinfo_core::{Root, telemetry::OutcomeLabel};
 use codeinfo_http::{Response, reply};
-use codeinfo_search::{Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError};
+use codeinfo_search::{MAX_LIMIT, MAX_QUERY_BYTES, SearchError, SearchQuery, SearchResults};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Services, error::ApiError, repos::repos_compared};
+use super::{ApiServices, error::ApiError, repos::repos_compared};
 
-/// What to search for, over HTTP and over MCP.
+/// Arguments of a search over HTTP or MCP.
 #[derive(Deserialize)]
 pub(super) struct SearchArguments {
     query: String,
     repository: Option<String>,
     limit: Option<u64>,
-    /// Two trees whose differences are looked for.
     between: Option<[String; 2]>,
-    /// Where the client stands.
     folder: Option<PathBuf>,
 }
 
 impl SearchArguments {
-    /// Returns the repository that is named.
     pub(super) fn repository(&self) -> Option<&str> {
         self.repository.as_deref()
     }
 
-    /// Returns the query as it is given.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn query_text(&self) -> &str {
         &self.query
     }
 
-    /// Searches in `root` only.
-    pub(super) fn within(self, root: &Root) -> Self {
+    /// Restricts the search to `root`.
+    pub(super) fn with_root(self, root: &Root) -> Self {
         Self { repository: Some(root.id.to_string()), ..self }
     }
 
-    /// Returns where the client stands, where that says which tree it means.
-    pub(super) fn folder(&self) -> Option<&Path> {
+    /// Returns the folder in which the client works, unless a repository is named.
+    pub(super) fn client_folder(&self) -> Option<&Path> {
         self.folder.as_deref().filter(|_| self.repository.is_none())
     }
 
-    /// Returns the query, with another limit where none is asked for.
-    pub(super) fn query_or(&self, limit: usize) -> Result<Query, SearchError> {
+    /// Returns the query; `limit` is the default of its limit.
+    pub(super) fn query_or(&self, limit: usize) -> Result<SearchQuery, SearchError> {
         let limit = self.limit.or(u64::try_from(limit).ok());
-        Query::new(&self.query, self.repository.as_deref(), limit)?.comparing(self.between())
+        SearchQuery::new(&self.query, self.repository.as_deref(), limit)?
+            .with_compared_trees(self.compared_trees())
     }
 
-    pub(super) fn query(&self) -> Result<Query, SearchError> {
-        Query::new(&self.query, self.repository.as_deref(), self.limit)?.comparing(self.between())
+    pub(super) fn to_query(&self) -> Result<SearchQuery, SearchError> {
+        SearchQuery::new(&self.query, self.repository.as_deref(), self.limit)?
+            .with_compared_trees(self.compared_trees())
     }
 
-    /// Returns the two trees that are compared.
-    pub(super) fn between(&self) -> Option<[&str; 2]> {
+    pub(super) fn compared_trees(&self) -> Option<[&str; 2]> {
         self.between.as_ref().map(|trees| trees.each_ref().map(String::as_str))
     }
 }
 
-/// Returns the schema of [`SearchArguments`], where `default_limit` counts if no limit is asked for; its
-/// descriptions are for models.
+/// Returns the schema of [`SearchArguments`], which describes `default_limit`. Its descriptions are
+/// for models.
 pub(super) fn search_schema(default_limit: usize) -> Value {
     json!({
         "type": "object",
@@ -99,7 +96,7 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
     })
 }
 
-/// Returns the same with where the client stands, which a program knows and a model does not.
+/// Returns [`search_schema`] with the client's folder, which programs know and models do not.
 pub(super) fn standing_schema(default_limit: usize) -> Value {
     let mut schema = search_schema(default_limit);
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
@@ -109,27 +106,33 @@ pub(super) fn standing_schema(default_limit: usize) -> Value {
     schema
 }
 
-pub(super) async fn ingested_repos(services: &Services) -> Result<Response, ApiError> {
-    Ok(reply::json(StatusCode::OK, &repos_compared(services).await?))
+pub(super) async fn ingested_repos(services: &ApiServices) -> Result<Response, ApiError> {
+    Ok(reply::json_response(StatusCode::OK, &repos_compared(services).await?))
 }
 
-impl Services {
-    /// Searches, and counts that.
-    pub(super) async fn find(&self, query: &Query) -> Result<Found, SearchError> {
+impl ApiServices {
+    /// Searches, and records the duration and outcome.
+    pub(super) async fn search_and_count(
+        &self,
+        query: &SearchQuery,
+    ) -> Result<SearchResults, SearchError> {
         let began = Instant::now();
-        let found = self.search.find(query).await;
+        let found = self.search.find_chunks(query).await;
         let outcome = found.as_ref().map_or_else(|failure| failure.code().as_str(), |_| "ok");
-        self.metrics.searches.ended(&Outcome { outcome }, began.elapsed());
+        self.metrics.searches.record_duration(&OutcomeLabel { outcome }, began.elapsed());
         found
     }
 }
 
 pub(super) async fn vector_search(
-    services: &Services,
+    services: &ApiServices,
     arguments: SearchArguments,
 ) -> Result<Response, ApiError> {
-    let query = arguments.query()?;
-    let (tree, notice) = services.standing(arguments.folder()).await;
-    let found = services.find(&query.standing_in(tree)).await?;
-    Ok(reply::json(StatusCode::OK, &Found { notice: notice.or(found.notice.clone()), ..found }))
+    let query = arguments.to_query()?;
+    let (tree, notice) = services.find_client_tree(arguments.client_folder()).await;
+    let found = services.search_and_count(&query.standing_in(tree)).await?;
+    Ok(reply::json_response(
+        StatusCode::OK,
+        &SearchResults { notice: notice.or(found.notice.clone()), ..found },
+    ))
 }

@@ -1,5 +1,5 @@
-//! Turns that the server owns: asked with `POST /turns`, watched as often and by as many as one likes, and
-//! going on when nobody does.
+//! Turns that the server owns: started with `POST /turns`, watched by any number of clients, and
+//! continued when none watches.
 
 mod live;
 mod shown;
@@ -11,143 +11,143 @@ use std::{
 };
 
 use codeinfo_chat::{
-    Event, Turn,
-    archive::{Archive, KeptTurn, Summary, TurnState},
+    ChatEvent, Turn,
+    archive::{ArchivedTurn, ConversationArchive, ConversationSummary, TurnState},
 };
 use codeinfo_core::{
-    ConversationId, Principal, Timestamp, TurnId, error::Code, task::Tasks, telemetry::Failures,
+    ConversationId, Principal, Timestamp, TurnId, error::ErrorCode, task::Tasks,
+    telemetry::FailureLog,
 };
-use codeinfo_http::{Admission, Request, Response, reply, sse};
+use codeinfo_http::{AuthContext, Request, Response, reply, sse};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tracing::{Instrument, Span, warn};
 
-use self::live::Live;
-pub(super) use self::shown::{With, final_answer, shown_turn};
+use self::live::LiveTurn;
+pub(super) use self::shown::{MarkupFormat, final_answer, shown_turn};
 use super::{
-    Services,
-    chat::{self, Arguments},
+    ApiServices,
+    chat::{self, ChatArguments},
     error::{ApiError, MAIN, note_end},
-    parameters::{invalid, pairs, unknown},
+    parameters::{invalid_argument, parse_query, unknown_parameter},
 };
-use crate::replies::{Asked, TurnBegun, TurnStands};
+use crate::replies::{QuestionFrame, StartTurnReply, TurnStatus};
 
-/// How many bytes of turns that ended stay in memory, and how long: for those who come back to one, also where none
-/// is kept on disk.
+/// Maximum bytes and age of ended turns in memory. They serve clients that return, even when none
+/// are kept on disk.
 const MAX_ENDED_BYTES: usize = 64 << 20;
 const ENDED_FOR: Duration = Duration::from_mins(10);
 
-/// The turns that run, and those that ended just now. Clones share them.
+/// Running and recently ended turns. Clones share them.
 #[derive(Clone)]
-pub struct Turns {
-    archive: Archive,
+pub struct TurnRegistry {
+    archive: ConversationArchive,
     tasks: Tasks,
-    live: Arc<Mutex<Lives>>,
-    /// Room to write turns as HTML, which may take a while and much memory.
+    live: Arc<Mutex<LiveTurns>>,
+    /// Permits to render turns as HTML, which may take a while and much memory.
     showing: Arc<Semaphore>,
 }
 
-/// So many requests write turns as HTML at a time.
+/// Maximum number of requests that render turns as HTML at a time.
 const MAX_SHOWING: usize = 2;
 
 #[derive(Default)]
-struct Lives {
-    all: HashMap<TurnId, Arc<Live>>,
+struct LiveTurns {
+    all: HashMap<TurnId, Arc<LiveTurn>>,
     /// Oldest first.
-    ended: VecDeque<Ended>,
+    ended: VecDeque<EndedTurn>,
 }
 
-/// A turn that ended and is still in memory.
-struct Ended {
+struct EndedTurn {
     at: Instant,
     id: TurnId,
     bytes: usize,
 }
 
-impl Turns {
-    /// Keeps turns in `archive`; `tasks` owns those that run.
-    pub fn new(archive: Archive, tasks: Tasks) -> Self {
+impl TurnRegistry {
+    /// Creates a registry that keeps turns in `archive`; `tasks` owns the running ones.
+    pub fn new(archive: ConversationArchive, tasks: Tasks) -> Self {
         let showing = Arc::new(Semaphore::new(MAX_SHOWING));
         Self { archive, tasks, live: Arc::default(), showing }
     }
 
-    /// Returns what is kept on disk.
-    pub(super) fn archive(&self) -> &Archive {
+    pub(super) fn archive(&self) -> &ConversationArchive {
         &self.archive
     }
 
-    /// Runs work that would hold up others where it does not.
-    pub(super) async fn blocking<T: Send + 'static>(
+    /// Runs work that would block other requests, on a thread for such work.
+    pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let stopping = |_| ApiError::stopping();
+        let stopping = |_| ApiError::server_stopping();
         self.tasks.spawn_blocking(work).await.map_err(stopping)
     }
 
-    /// Writes turns as HTML, a few at a time.
-    pub(super) async fn showing<T: Send + 'static>(
+    /// Renders turns as HTML, a few requests at a time.
+    pub(super) async fn run_rendering<T: Send + 'static>(
         &self,
         write: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let room = Arc::clone(&self.showing).acquire_owned().await;
-        let room = room.map_err(|_| ApiError::stopping())?;
-        self.blocking(move || {
+        let acquired = Arc::clone(&self.showing).acquire_owned().await;
+        let permit = acquired.map_err(|_| ApiError::server_stopping())?;
+        self.run_blocking(move || {
             let written = write();
-            drop(room);
+            drop(permit);
             written
         })
         .await
     }
 
-    /// Returns the turns in memory that somebody may see, oldest first.
-    pub(super) fn of(&self, principal: Option<&Principal>) -> Vec<Arc<Live>> {
-        let lives = self.lives();
-        let seen = lives.all.values().filter(|live| live.summary().is_for(principal));
-        let mut seen: Vec<Arc<Live>> = seen.cloned().collect();
+    /// Returns the turns in memory that `principal` may see, oldest first.
+    pub(super) fn list_visible(&self, principal: Option<&Principal>) -> Vec<Arc<LiveTurn>> {
+        let lives = self.lock_turns();
+        let visible = lives.all.values().filter(|live| live.summary().is_for(principal));
+        let mut seen: Vec<Arc<LiveTurn>> = visible.cloned().collect();
         drop(lives);
         seen.sort_by_key(|live| live.asked_at());
         seen
     }
 
-    fn get(&self, turn: TurnId) -> Option<Arc<Live>> {
-        self.lives().all.get(&turn).cloned()
+    fn get(&self, turn: TurnId) -> Option<Arc<LiveTurn>> {
+        self.lock_turns().all.get(&turn).cloned()
     }
 
-    /// Returns what is listed of a conversation, on disk or in memory.
-    fn summary(&self, id: ConversationId) -> Option<Summary> {
+    /// Returns the summary of a conversation on disk or in memory.
+    fn find_summary(&self, id: ConversationId) -> Option<ConversationSummary> {
         let in_memory = || {
-            let lives = self.lives();
-            let mut of = lives.all.values().filter(|live| live.summary().id == id);
-            of.next().map(|live| live.summary().clone())
+            let lives = self.lock_turns();
+            let mut found = lives.all.values().filter(|live| live.summary().id == id);
+            found.next().map(|live| live.summary().clone())
         };
-        self.archive.summary(id).or_else(in_memory)
+        self.archive.find_summary(id).or_else(in_memory)
     }
 
-    /// Stops what runs of a conversation, and forgets what ended.
-    pub(super) fn forget(&self, conversation: ConversationId) -> bool {
-        let mut lives = self.lives();
-        let of: Vec<TurnId> = lives
+    /// Stops the running turns of a conversation and forgets the ended ones. Returns whether there
+    /// were any.
+    pub(super) fn forget_conversation(&self, conversation: ConversationId) -> bool {
+        let mut lives = self.lock_turns();
+        let turns: Vec<TurnId> = lives
             .all
             .values()
             .filter(|live| live.summary().id == conversation)
             .map(|live| live.id())
             .collect();
-        for id in &of {
+        for id in &turns {
             if let Some(live) = lives.all.remove(id) {
-                live.stop();
+                live.request_stop();
             }
         }
-        !of.is_empty()
+        !turns.is_empty()
     }
 
-    fn lives(&self) -> MutexGuard<'_, Lives> {
+    fn lock_turns(&self) -> MutexGuard<'_, LiveTurns> {
         let mut lives = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let Lives { all, ended } = &mut *lives;
-        let mut bytes: usize = ended.iter().map(|one| one.bytes).sum();
-        while let Some(Ended { id, bytes: freed, .. }) =
+        let LiveTurns { all, ended } = &mut *lives;
+        let mut bytes: usize = ended.iter().map(|turn| turn.bytes).sum();
+        while let Some(EndedTurn { id, bytes: freed, .. }) =
             ended.pop_front_if(|oldest| oldest.at.elapsed() >= ENDED_FOR || bytes > MAX_ENDED_BYTES)
         {
             bytes -= freed;
@@ -156,158 +156,171 @@ impl Turns {
         lives
     }
 
-    /// Has a turn run to its end, whoever watches.
-    fn own(&self, live: Arc<Live>, turn: Turn, failures: Failures) {
-        self.lives().all.insert(live.id(), Arc::clone(&live));
-        let follow = self.clone().follow(live, turn, failures);
+    /// Runs a turn to its end, with or without watchers.
+    fn spawn_turn(&self, live: Arc<LiveTurn>, turn: Turn, failures: FailureLog) {
+        self.lock_turns().all.insert(live.id(), Arc::clone(&live));
+        let follow = self.clone().follow_turn(live, turn, failures);
         self.tasks.spawn(follow.instrument(Span::current()));
     }
 
-    async fn follow(self, live: Arc<Live>, mut turn: Turn, failures: Failures) {
-        // So that a turn which a crash ends is there afterwards.
-        self.keep(&live, &failures).await;
+    async fn follow_turn(self, live: Arc<LiveTurn>, mut turn: Turn, failures: FailureLog) {
+        // Archived at the start, so that a turn that a crash ends is visible afterwards.
+        self.archive_turn(&live, &failures).await;
         let state = loop {
             let event = tokio::select! {
                 biased;
-                () = live.stopped() => break TurnState::Stopped,
+                () = live.wait_for_stop() => break TurnState::Stopped,
                 event = turn.next() => event,
             };
             let state = match &event {
-                Some(Event::Ended(outcome)) if outcome.failure.is_none() => TurnState::Answered,
-                Some(Event::Ended(_)) | None => TurnState::Failed,
+                Some(ChatEvent::Ended(outcome)) if outcome.failure.is_none() => TurnState::Answered,
+                Some(ChatEvent::Ended(_)) | None => TurnState::Failed,
                 Some(_) => TurnState::Running,
             };
             if let Some(event) = event {
                 note_end(&failures, &event, "/turns");
                 let taken = Arc::clone(&live);
-                let write = move || taken.take(&chat::frame(event));
+                let write = move || taken.record_frame(&chat::build_frame(event));
                 drop(self.tasks.spawn_blocking(write).await);
             }
             if state != TurnState::Running {
                 break state;
             }
         };
-        // Interrupts Codex, if it still works.
+        // Interrupts Codex if it still works.
         drop(turn);
-        live.end(state);
-        // Kept before the streams end, so that a client that sees the end can read it.
-        self.keep(&live, &failures).await;
-        live.close();
-        self.lives().ended.push_back(Ended {
+        live.end_turn(state);
+        // Archived before the streams end, so that a client that sees the end can read it.
+        self.archive_turn(&live, &failures).await;
+        live.close_streams();
+        self.lock_turns().ended.push_back(EndedTurn {
             at: Instant::now(),
             id: live.id(),
-            bytes: live.bytes(),
+            bytes: live.frame_bytes(),
         });
     }
 
-    async fn keep(&self, live: &Arc<Live>, failures: &Failures) {
-        let (summary, all) = (live.summary().clone(), Arc::clone(live));
-        if let Err(error) = self.archive.put(summary, move || all.kept()).await {
+    async fn archive_turn(&self, live: &Arc<LiveTurn>, failures: &FailureLog) {
+        let summary = live.summary().clone();
+        let archived = Arc::clone(live);
+        if let Err(error) = self.archive.put_turn(summary, move || archived.to_kept_turn()).await {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
-            failures.note(MAIN, (error.code().as_str(), &error.to_string()), Some("/turns"));
+            failures.record_failure(
+                MAIN,
+                (error.code().as_str(), &error.to_string()),
+                Some("/turns"),
+            );
         }
     }
 
-    /// Returns a turn that is on disk.
-    async fn kept(
+    /// Returns a turn from disk, if `principal` may see it.
+    async fn load_archived(
         &self,
         turn: TurnId,
         principal: Option<&Principal>,
-    ) -> Result<Option<(Summary, KeptTurn)>, ApiError> {
+    ) -> Result<Option<(ConversationSummary, ArchivedTurn)>, ApiError> {
         let Some(conversation) = self.archive.of_turn(turn) else { return Ok(None) };
-        let Some(found) = self.archive.read(conversation).await? else { return Ok(None) };
+        let Some(found) = self.archive.read_conversation(conversation).await? else {
+            return Ok(None);
+        };
         let summary = found.summary;
         let kept = found.turns.into_iter().find(|kept| kept.id == turn);
         Ok(kept.filter(|_| summary.is_for(principal)).map(|kept| (summary, kept)))
     }
 }
 
-impl Turns {
-    /// Returns a turn as it is kept, whether it is in memory or on disk.
-    pub(super) async fn find(
+impl TurnRegistry {
+    /// Returns a turn in its archived form, from memory or from disk.
+    pub(super) async fn find_turn(
         &self,
         turn: TurnId,
         principal: Option<&Principal>,
-    ) -> Result<KeptTurn, ApiError> {
+    ) -> Result<ArchivedTurn, ApiError> {
         if let Some(live) = self.get(turn).filter(|live| live.summary().is_for(principal)) {
-            return self.blocking(move || live.kept()).await;
+            return self.run_blocking(move || live.to_kept_turn()).await;
         }
-        let found = self.kept(turn, principal).await?;
+        let found = self.load_archived(turn, principal).await?;
         found.map(|(_, kept)| kept).ok_or_else(unknown_turn)
     }
 }
 
-/// Asks, and returns once the conversation exists.
-pub(super) async fn start(
-    services: &Services,
-    arguments: Arguments,
-    admission: &Admission,
+/// Starts a turn, and returns once its conversation exists.
+pub(super) async fn start_turn(
+    services: &ApiServices,
+    arguments: ChatArguments,
+    admission: &AuthContext,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
-    let continued = arguments.conversation().and_then(|id| id.parse().ok());
-    let known = continued.and_then(|id| turns.summary(id));
-    let (question, repository) = arguments.asked();
-    // Before it waits for its place: one that is asked before its conversation is removed is removed with it.
+    let continued = arguments.conversation_id().and_then(|id| id.parse().ok());
+    let known = continued.and_then(|id| turns.find_summary(id));
+    let (question, repository) = arguments.question_and_repository();
+    // Taken before the turn waits for its slot: removing the conversation removes turns asked
+    // before that.
     let asked_at = Timestamp::now();
-    let turn = chat::ask(services, arguments, admission).await?;
+    let turn = chat::ask_question(services, arguments, admission).await?;
     let principal = admission.principal.as_ref();
-    let begun = |repository| Summary::new(turn.conversation(), principal, (repository, &question));
+    let begun = |repository| {
+        ConversationSummary::new(turn.conversation(), principal, (repository, &question))
+    };
     let summary = known.unwrap_or_else(|| begun(repository.clone()));
-    let live = Live::new(summary, (question, repository), (turn.model().to_owned(), asked_at));
-    let reply = TurnBegun {
+    let live = LiveTurn::new(summary, question, repository, turn.model_id().to_owned(), asked_at);
+    let reply = StartTurnReply {
         turn_id: live.id(),
         conversation_id: turn.conversation(),
-        model_id: turn.model().to_owned(),
+        model_id: turn.model_id().to_owned(),
     };
-    turns.own(Arc::new(live), turn, services.failures.clone());
-    Ok(reply::json(StatusCode::ACCEPTED, &reply))
+    turns.spawn_turn(Arc::new(live), turn, services.failures.clone());
+    Ok(reply::json_response(StatusCode::ACCEPTED, &reply))
 }
 
-/// Streams the frames of a turn that come after the first `after`, to its end.
-pub(super) async fn watch(
-    services: &Services,
-    (turn, after): (TurnId, usize),
-    (principal, keep_alive): (Option<&Principal>, Duration),
+/// Streams the frames of a turn after the first `after`, until its end.
+pub(super) async fn watch_turn(
+    services: &ApiServices,
+    turn: TurnId,
+    after: usize,
+    principal: Option<&Principal>,
+    keep_alive: Duration,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     if let Some(live) = turns.get(turn).filter(|live| live.summary().is_for(principal)) {
-        return Ok(sse::reply(live.frames(after), keep_alive));
+        return Ok(sse::stream_events(live.stream_frames(after), keep_alive));
     }
-    let Some((summary, kept)) = turns.kept(turn, principal).await? else {
+    let Some((summary, kept)) = turns.load_archived(turn, principal).await? else {
         return Err(unknown_turn());
     };
-    let frames = turns.showing(move || shown::lines(&summary, kept, after)).await?;
-    Ok(sse::reply(futures_util::stream::iter(frames), keep_alive))
+    let frames = turns.run_rendering(move || shown::list_events(&summary, kept, after)).await?;
+    Ok(sse::stream_events(futures_util::stream::iter(frames), keep_alive))
 }
 
-/// Stops a turn.
-pub(super) async fn stop(
-    services: &Services,
+pub(super) async fn stop_turn(
+    services: &ApiServices,
     turn: TurnId,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     let state = match turns.get(turn).filter(|live| live.summary().is_for(principal)) {
-        Some(live) => live.stop(),
-        None => match turns.kept(turn, principal).await? {
-            Some((_, kept)) => shown::state(&kept),
+        Some(live) => live.request_stop(),
+        None => match turns.load_archived(turn, principal).await? {
+            Some((_, kept)) => shown::final_state(&kept),
             None => return Err(unknown_turn()),
         },
     };
-    Ok(reply::json(StatusCode::OK, &TurnStands { turn_id: turn, state }))
+    Ok(reply::json_response(StatusCode::OK, &TurnStatus { turn_id: turn, state }))
 }
 
-/// Returns how many frames a client has already: what it says in the address, or more where a browser says so when
-/// it connects again.
-pub(super) fn after(request: &Request) -> Result<usize, ApiError> {
+/// Returns the number of frames that a client already has: `after` in the address, or a higher
+/// `Last-Event-ID` from a browser that reconnects.
+pub(super) fn parse_after(request: &Request) -> Result<usize, ApiError> {
     let number = |value: &str| {
-        value.parse::<usize>().map_err(|_| invalid("`after` must be the number of a frame"))
+        value
+            .parse::<usize>()
+            .map_err(|_| invalid_argument("`after` must be the number of a frame"))
     };
     let mut after = 0;
-    for (name, value) in pairs(request.query()) {
+    for (name, value) in parse_query(request.query()) {
         match &*name {
             "after" => after = number(&value)?,
-            _ => return Err(unknown(&name, "`after`")),
+            _ => return Err(unknown_parameter(&name, "`after`")),
         }
     }
     match request.header("last-event-id") {
@@ -319,20 +332,26 @@ pub(super) fn after(request: &Request) -> Result<usize, ApiError> {
 pub(super) fn unknown_turn() -> ApiError {
     let message =
         "there is no such turn; it may have been removed, or is no longer kept".to_owned();
-    ApiError::Failed { code: Code::TurnNotFound, message }
+    ApiError::Failed { code: ErrorCode::TurnNotFound, message }
 }
 
 pub(super) fn unknown_conversation() -> ApiError {
     let message = "there is no such conversation; it may have been removed".to_owned();
-    ApiError::Failed { code: Code::ConversationNotFound, message }
+    ApiError::Failed { code: ErrorCode::ConversationNotFound, message }
 }
 
-/// Returns the first frame of a turn.
 fn question_frame(
-    (turn_id, conversation_id): (TurnId, ConversationId),
-    (question, repository): (String, Option<String>),
+    turn_id: TurnId,
+    conversation_id: ConversationId,
+    question: String,
+    repository: Option<String>,
     asked_at: Timestamp,
 ) -> serde_json::Value {
-    let asked_at = asked_at.to_string();
-    json!(Asked { turn_id, conversation_id, question, repository, asked_at })
+    json!(QuestionFrame {
+        turn_id,
+        conversation_id,
+        question,
+        repository,
+        asked_at: asked_at.to_string(),
+    })
 }

@@ -4,28 +4,28 @@ mod frame;
 
 use std::{future::pending, sync::Arc, time::Instant};
 
-use codeinfo_chat::Event;
-use codeinfo_core::{error::Code, telemetry};
-use codeinfo_http::{Admission, Happened, HttpError, WebSocket};
+use codeinfo_chat::ChatEvent;
+use codeinfo_core::{error::ErrorCode, telemetry};
+use codeinfo_http::{AuthContext, HttpError, WebSocket, WebSocketEvent};
 use codeinfo_mcp::{Schema, SchemaError};
 use futures_util::{StreamExt, TryStreamExt, stream, stream::BoxStream};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 
-use self::frame::Frame;
+use self::frame::WebSocketFrame;
 use super::{
-    Parts,
-    chat::{self, Arguments},
+    ApiState,
+    chat::{self, ChatArguments},
     error::{ApiError, note_end},
 };
 
-/// What validates the messages of clients.
-pub(super) struct Schemas {
+/// Schemas of the messages of clients.
+pub(super) struct MessageSchemas {
     message: Schema,
     stop: Schema,
 }
 
-impl Schemas {
+impl MessageSchemas {
     pub(super) fn new() -> Result<Self, SchemaError> {
         let stop = json!({
             "type": "object",
@@ -36,60 +36,61 @@ impl Schemas {
         Ok(Self { message: Schema::new(chat::message_schema())?, stop: Schema::new(stop)? })
     }
 
-    /// Reads a message of a client; returns the frame that refuses it.
-    fn read(&self, text: &str) -> Result<Asked, Frame> {
+    /// Parses a message of a client. The error is the frame that refuses it.
+    fn parse_message(&self, text: &str) -> Result<ClientMessage, WebSocketFrame> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             let message = format!("the message is not JSON: {error}");
-            Frame::error(HttpError::InvalidJson(String::new()).code(), message)
+            WebSocketFrame::error(HttpError::InvalidJson(String::new()).code(), message)
         })?;
-        let wrong =
-            |faults: Vec<String>| Frame::error(Code::ValidationFailed.as_str(), faults.join("; "));
+        let wrong = |faults: Vec<String>| {
+            WebSocketFrame::error(ErrorCode::ValidationFailed.as_str(), faults.join("; "))
+        };
         match value.get("type").and_then(Value::as_str) {
-            Some("message") => self.message.read(value).map(Asked::Message).map_err(wrong),
+            Some("message") => {
+                self.message.validate_and_parse(value).map(ClientMessage::Message).map_err(wrong)
+            }
             Some("stop") => {
-                let stop: Result<Value, _> = self.stop.read(value);
-                stop.map(|_| Asked::Stop).map_err(wrong)
+                let stop: Result<Value, _> = self.stop.validate_and_parse(value);
+                stop.map(|_| ClientMessage::Stop).map_err(wrong)
             }
             _ => Err(wrong(vec!["`type` must be `message` or `stop`".to_owned()])),
         }
     }
 }
 
-/// Where sockets are opened.
 const PATH: &str = "/ws";
 
-/// What a client asks for.
-enum Asked {
-    Message(Box<Arguments>),
+enum ClientMessage {
+    Message(Box<ChatArguments>),
     Stop,
 }
 
-/// A turn that is asked for or runs. Dropping it interrupts Codex.
-type Turn = BoxStream<'static, Result<Event, ApiError>>;
+/// Events of a requested or running turn. Dropping them interrupts Codex.
+type TurnEvents = BoxStream<'static, Result<ChatEvent, ApiError>>;
 
-struct Session {
-    parts: Arc<Parts>,
-    /// Who asks, as the upgrade proved it.
-    admission: Admission,
+struct ChatSession {
+    parts: Arc<ApiState>,
+    /// Caller, as the upgrade proved it.
+    admission: AuthContext,
     socket: WebSocket,
-    turn: Option<Turn>,
+    turn: Option<TurnEvents>,
     is_stopping: bool,
 }
 
-/// Answers a client until it leaves or the server stops.
-pub(super) async fn talk(parts: Arc<Parts>, admission: Admission, socket: WebSocket) {
+/// Serves a client until it leaves or the server stops.
+pub(super) async fn serve_socket(parts: Arc<ApiState>, admission: AuthContext, socket: WebSocket) {
     let opened = Instant::now();
-    let mut session = Session { parts, admission, socket, turn: None, is_stopping: false };
-    session.socket.rests();
+    let mut session = ChatSession { parts, admission, socket, turn: None, is_stopping: false };
+    session.socket.allow_eviction();
     session.run().await;
-    let Session { socket, turn, .. } = session;
-    // Interrupted before the client is waited for.
+    let ChatSession { socket, turn, .. } = session;
+    // Interrupts the turn before waiting for the client.
     drop(turn);
     socket.close().await;
-    info!(elapsed_ms = telemetry::milliseconds(opened.elapsed()), "socket closed");
+    info!(elapsed_ms = telemetry::to_milliseconds(opened.elapsed()), "socket closed");
 }
 
-impl Session {
+impl ChatSession {
     async fn run(&mut self) {
         loop {
             if self.is_stopping && self.turn.is_none() && self.socket.is_sent() {
@@ -98,132 +99,146 @@ impl Session {
             tokio::select! {
                 biased;
                 happened = self.socket.next() => match happened {
-                    Happened::Text(text) => {
-                        if !self.take(&text).await {
+                    WebSocketEvent::Text(text) => {
+                        if !self.handle_message(&text).await {
                             return;
                         }
                     }
-                    Happened::Binary => {
-                        let code = Code::ValidationFailed.as_str();
-                        self.send(&Frame::error(code, "messages must be text"));
+                    WebSocketEvent::Binary => {
+                        let code = ErrorCode::ValidationFailed.as_str();
+                        self.send_frame(&WebSocketFrame::error(code, "messages must be text"));
                     }
-                    Happened::TooLarge => {
+                    WebSocketEvent::TooLarge => {
                         let limit = self.parts.http.max_body_bytes;
                         let code = HttpError::BodyTooLarge { limit }.code();
                         let message = format!("the message has more than {limit} bytes");
-                        self.send(&Frame::error(code, message));
+                        self.send_frame(&WebSocketFrame::error(code, message));
                         return;
                     }
-                    Happened::Sent => {}
-                    Happened::Stopping => self.is_stopping = true,
-                    Happened::Over => return,
+                    WebSocketEvent::Sent => {}
+                    WebSocketEvent::Stopping => self.is_stopping = true,
+                    WebSocketEvent::Over => return,
                 },
-                // Only when the client has taken what came before.
-                event = next(&mut self.turn), if self.socket.is_sent() => self.report(event),
+                // Only after the client has received what came before.
+                event = next_event(&mut self.turn), if self.socket.is_sent() => self.handle_event(event),
             }
         }
     }
 
-    /// Takes a message of the client; returns whether the connection may go on.
-    async fn take(&mut self, text: &str) -> bool {
-        let asked = self.parts.ws.read(text);
+    /// Handles a message of the client; returns whether the connection continues.
+    async fn handle_message(&mut self, text: &str) -> bool {
+        let asked = self.parts.ws.parse_message(text);
         let name = match &asked {
-            Ok(Asked::Message(_)) => "message",
-            Ok(Asked::Stop) => "stop",
+            Ok(ClientMessage::Message(_)) => "message",
+            Ok(ClientMessage::Stop) => "stop",
             Err(_) => "unknown",
         };
         info!(frame.name = name, frame.bytes = text.len(), "frame received");
         debug!(frame.payload = text, "frame payload");
         match asked {
-            Ok(Asked::Message(_)) if self.turn.is_some() => {
+            Ok(ClientMessage::Message(_)) if self.turn.is_some() => {
                 let message = "a turn is running: wait for its end, or send `stop`";
-                self.send(&Frame::error(Code::Busy.as_str(), message));
+                self.send_frame(&WebSocketFrame::error(ErrorCode::Busy.as_str(), message));
             }
-            Ok(Asked::Message(_)) if self.is_stopping => {
-                self.send(&Frame::error(Code::Cancelled.as_str(), "the server is stopping"));
+            Ok(ClientMessage::Message(_)) if self.is_stopping => {
+                self.send_frame(&WebSocketFrame::error(
+                    ErrorCode::Cancelled.as_str(),
+                    "the server is stopping",
+                ));
             }
-            Ok(Asked::Message(arguments)) => {
-                if !self.socket.works().await {
+            Ok(ClientMessage::Message(arguments)) => {
+                if !self.socket.begin_work().await {
                     return false;
                 }
                 let admission = self.admission.clone();
-                self.turn = Some(begun(Arc::clone(&self.parts), *arguments, admission));
+                self.turn = Some(begin_turn(Arc::clone(&self.parts), *arguments, admission));
             }
-            // A turn that has just ended is not there to be stopped.
-            Ok(Asked::Stop) => {
+            // Without a running turn, it has just ended and needs no answer.
+            Ok(ClientMessage::Stop) => {
                 if self.turn.is_some() {
-                    self.end(&Frame::error(Code::Cancelled.as_str(), "the turn was stopped"));
+                    self.end_turn(&WebSocketFrame::error(
+                        ErrorCode::Cancelled.as_str(),
+                        "the turn was stopped",
+                    ));
                 }
             }
-            Err(refusal) => self.send(&refusal),
+            Err(refusal) => self.send_frame(&refusal),
         }
         true
     }
 
-    /// Reports what came of the turn.
-    fn report(&mut self, event: Option<Result<Event, ApiError>>) {
+    /// Reports an event of the turn.
+    fn handle_event(&mut self, event: Option<Result<ChatEvent, ApiError>>) {
         match event {
             Some(Ok(event)) => {
                 note_end(&self.parts.services.failures, &event, PATH);
-                let is_end = matches!(event, Event::Ended(_));
-                match Frame::of(event) {
-                    Some(frame) if is_end => self.end(&frame),
-                    Some(frame) => self.send(&frame),
+                let is_end = matches!(event, ChatEvent::Ended(_));
+                match WebSocketFrame::from_event(event) {
+                    Some(frame) if is_end => self.end_turn(&frame),
+                    Some(frame) => self.send_frame(&frame),
                     None => {}
                 }
             }
             Some(Err(failure)) => {
-                self.parts.services.note(&failure, PATH);
-                let (code, message) = failure.in_words();
-                self.end(&Frame::error(code, message));
+                self.parts.services.record_failure(&failure, PATH);
+                let (code, message) = failure.into_code_and_message();
+                self.end_turn(&WebSocketFrame::error(code, message));
             }
-            // Only when the whole server is being dropped.
-            None => self.end(&Frame::error(Code::Cancelled.as_str(), "the server is stopping")),
+            // Happens only while the whole server is dropped.
+            None => self.end_turn(&WebSocketFrame::error(
+                ErrorCode::Cancelled.as_str(),
+                "the server is stopping",
+            )),
         }
     }
 
-    /// Ends the turn with its last frame.
-    fn end(&mut self, frame: &Frame) {
+    fn end_turn(&mut self, frame: &WebSocketFrame) {
         self.turn = None;
-        self.socket.rests();
-        self.send(frame);
+        self.socket.allow_eviction();
+        self.send_frame(frame);
     }
 
-    /// Sends a frame, and logs its name and size; its words at debug only.
-    fn send(&mut self, frame: &Frame) {
+    /// Sends a frame, and logs its name and size; its content at debug level only.
+    fn send_frame(&mut self, frame: &WebSocketFrame) {
         match serde_json::to_string(frame) {
             Ok(text) => {
                 info!(frame.name = frame.name(), frame.bytes = text.len(), "frame");
                 debug!(frame.payload = text, "frame payload");
                 self.socket.send(text);
             }
-            // Nothing in a frame is without a form in JSON.
+            // Every frame has a JSON form.
             Err(cause) => error!(%cause, "frame cannot be written as JSON"),
         }
     }
 }
 
-/// Asks, and returns what comes of it.
-fn begun(parts: Arc<Parts>, arguments: Arguments, admission: Admission) -> Turn {
+/// Starts a turn and returns its events.
+fn begin_turn(
+    parts: Arc<ApiState>,
+    arguments: ChatArguments,
+    admission: AuthContext,
+) -> TurnEvents {
     let asking = async move {
-        chat::ask(&parts.services, arguments, &admission).await.map_err(in_words_of_messages)
+        chat::ask_question(&parts.services, arguments, &admission)
+            .await
+            .map_err(rename_question_in_faults)
     };
     stream::once(asking).map_ok(|turn| turn.map(Ok)).try_flatten().boxed()
 }
 
-/// Calls the question what a message calls it.
-fn in_words_of_messages(failure: ApiError) -> ApiError {
+/// Replaces `question` by `content`, its name in a message.
+fn rename_question_in_faults(failure: ApiError) -> ApiError {
     match failure {
         ApiError::Arguments(faults) => {
-            let faults = faults.iter().map(|fault| fault.replace("`question`", "`content`"));
-            ApiError::Arguments(faults.collect())
+            let renamed = faults.iter().map(|fault| fault.replace("`question`", "`content`"));
+            ApiError::Arguments(renamed.collect())
         }
         failure => failure,
     }
 }
 
-/// Waits for what comes of the turn; forever while there is none.
-async fn next(turn: &mut Option<Turn>) -> Option<Result<Event, ApiError>> {
+/// Waits for the next event of the turn; forever without a turn.
+async fn next_event(turn: &mut Option<TurnEvents>) -> Option<Result<ChatEvent, ApiError>> {
     match turn {
         Some(turn) => turn.next().await,
         None => pending().await,

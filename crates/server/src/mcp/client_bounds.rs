@@ -1,40 +1,43 @@
-//! How much of a result each client shows its model whole: the one table of it. A client that shows less than it is
-//! sent cuts the middle out, or all but the beginning, and the answer is last.
+//! Table of the maximum result size that each client shows its model whole. A longer result loses
+//! its middle, or all but its beginning; the answer is last.
 
 use codeinfo_core::CODEX_MAX_BYTES;
 use codeinfo_mcp::CLIENT_KEY;
 use serde_json::{Map, Value};
 
-/// A client that shows less than other ones do.
+/// Client that shows less than others.
 struct ClientBound {
-    /// A part of the name that it gives itself, in lower case.
+    /// Part of the client's name, in lower case.
     name: &'static str,
     max_bytes: usize,
 }
 
-/// Room for what a client puts around a result.
+/// Bytes reserved for what a client adds around a result.
 const MARGIN_BYTES: usize = 200;
 
 const CLIENTS: [ClientBound; 3] = [
-    // Cline 3.0.65 (`@cline/core`), 2026-11-25: 8,000 characters, the middle is cut out.
+    // Cline 3.0.65 (`@cline/core`), 2026-11-25: shows 8,000 characters, cuts out the middle.
     ClientBound { name: "cline", max_bytes: 8_000 - MARGIN_BYTES },
-    // Copilot CLI 1.0.102 (`copilot-cli`), 2026-11-25: 15 KB whole, of 40 KB the first 500 characters.
+    // Copilot CLI 1.0.102 (`copilot-cli`), 2026-11-25: shows 15 KB whole, of 40 KB the first 500
+    // characters.
     ClientBound { name: "copilot", max_bytes: 16_000 },
-    // Qwen Code 0.24.4 (`qwen-cli-mcp-client-NAME`), 2026-11-25: 15 KB whole, of 40 KB the first 2 KB.
+    // Qwen Code 0.24.4 (`qwen-cli-mcp-client-NAME`), 2026-11-25: shows 15 KB whole, of 40 KB the
+    // first 2 KB.
     ClientBound { name: "qwen", max_bytes: 16_000 },
 ];
 
-/// Codex 0.169.0 (`codex-mcp-client`), 2026-11-25: 40,000 bytes for models that it knows, else [`CODEX_MAX_BYTES`], the
-/// middle is cut out.
+/// Codex 0.169.0 (`codex-mcp-client`), 2026-11-25: shows 40,000 bytes to models that it knows, else
+/// [`CODEX_MAX_BYTES`]; cuts out the middle.
 const CODEX: &str = "codex";
 const CODEX_KNOWN_BYTES: usize = 40_000;
 const CODEX_UNKNOWN_BYTES: usize = CODEX_MAX_BYTES - MARGIN_BYTES;
-/// How the names of models begin that Codex knows.
+/// Prefixes of the names of models that Codex knows.
 const CODEX_MODELS: [&str; 4] = ["gpt-5.5", "gpt-5.6", "gpt-6", "gpt-daybreak"];
-/// Where Codex names its model in `_meta` of a call.
+/// Member of a call's `_meta` in which Codex names its model.
 const CODEX_TURN: &str = "x-codex-turn-metadata";
 
-/// Returns the maximum bytes of a result that the client of a call shows whole; no bound for unknown clients.
+/// Returns the maximum bytes of a result that the client of a call shows whole. Unknown clients
+/// have no bound.
 pub(super) fn max_shown_bytes(meta: &Map<String, Value>) -> usize {
     let read = |key: &str, member: &str| meta.get(key)?.get(member)?.as_str();
     let client = read(CLIENT_KEY, "name").unwrap_or_default().to_ascii_lowercase();
@@ -56,8 +59,8 @@ mod tests {
     #[test]
     fn a_result_fits_what_its_client_shows() {
         let max_bytes = |client: &str, model: &str| {
-            let meta = json!({ CLIENT_KEY: { "name": client }, CODEX_TURN: { "model": model } });
-            let mut meta = meta.as_object().unwrap().clone();
+            let value = json!({ CLIENT_KEY: { "name": client }, CODEX_TURN: { "model": model } });
+            let mut meta = value.as_object().unwrap().clone();
             if model.is_empty() {
                 meta.remove(CODEX_TURN);
             }

@@ -1,18 +1,18 @@
-//! What a model writes, as one line for a person who waits.
+//! Flattens the Markdown of a model into one line for a person who waits.
 
 use codeinfo_core::plain_name;
 use pulldown_cmark::{Event, Parser};
 
-/// Most characters of a line; the whole text is in the result.
+/// Maximum characters of a line; the result has the whole text.
 pub(super) const MAX_CHARS: usize = 200;
-/// Most bytes that are read for it.
+/// Maximum bytes that are parsed for a line.
 const MAX_BYTES: usize = 4096;
 
-/// Returns the words of a Markdown text, the first ones, on one line.
-pub(super) fn plain(text: &str) -> String {
-    let (text, _) = text.split_at(text.floor_char_boundary(MAX_BYTES));
+/// Returns the first words of a Markdown text on one line.
+pub(super) fn flatten_markdown(text: &str) -> String {
+    let (start, _) = text.split_at(text.floor_char_boundary(MAX_BYTES));
     let mut words = String::new();
-    for event in Parser::new(text) {
+    for event in Parser::new(start) {
         match event {
             Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) | Event::Html(text) => {
                 words.push_str(&text);
@@ -22,8 +22,8 @@ pub(super) fn plain(text: &str) -> String {
             _ => {}
         }
     }
-    let words = words.split_whitespace().collect::<Vec<&str>>().join(" ");
-    plain_name(&words, MAX_CHARS)
+    let line = words.split_whitespace().collect::<Vec<&str>>().join(" ");
+    plain_name(&line, MAX_CHARS)
 }
 
 fn tag_is_block(tag: pulldown_cmark::TagEnd) -> bool {
@@ -36,7 +36,7 @@ fn tag_is_block(tag: pulldown_cmark::TagEnd) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_CHARS, plain};
+    use super::{MAX_CHARS, flatten_markdown};
 
     #[test]
     fn words_of_markdown_stand_on_one_line() {
@@ -51,9 +51,9 @@ mod tests {
             ("a\u{1b}[31m b\u{202e}c", "a [31m bc"),
             ("", ""),
         ] {
-            assert_eq!(plain(text), expected, "{text:?}");
+            assert_eq!(flatten_markdown(text), expected, "{text:?}");
         }
-        let long = plain(&"word ".repeat(5000));
+        let long = flatten_markdown(&"word ".repeat(5000));
         assert_eq!((long.chars().count(), long.ends_with('…')), (MAX_CHARS, true));
     }
 }

@@ -1,10 +1,10 @@
-//! A turn as the progress of a running call.
+//! Reports a turn as the progress of a running call.
 
 use std::{collections::HashMap, sync::Arc};
 
-use codeinfo_chat::{Ask, Chat, Event, Source, Turn};
+use codeinfo_chat::{Chat, ChatEvent, ToolOwner, Turn, TurnRequest};
 use codeinfo_core::plain_name;
-use codeinfo_mcp::{CallError, Error, Update};
+use codeinfo_mcp::{CallUpdate, JsonRpcError, ToolCallError};
 use codeinfo_toolkits::spec::ToolkitName;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
@@ -12,64 +12,67 @@ use tracing::{debug, error, info};
 
 use super::{
     error,
-    plain::{MAX_CHARS, plain},
-    tool::Form,
+    plain::{MAX_CHARS, flatten_markdown},
+    tool::ResponseForm,
 };
 
-/// Where a call is.
-enum Step {
-    Asking(Box<(Chat, Ask)>),
-    Running { turn: Turn, queries: Queries },
+enum CallStep {
+    Asking(Box<(Chat, TurnRequest)>),
+    Running { turn: Turn, queries: ToolQueries },
     Over,
 }
 
-/// Asks, and returns progress until the end. Dropping the stream drops the turn.
-pub(super) fn updates(
+/// Starts a turn and streams its progress until the end. Dropping the stream drops the turn.
+pub(super) fn stream_updates(
     chat: Chat,
-    ask: Ask,
-    form: Form,
-) -> impl Stream<Item = Update> + Send + 'static {
-    let (first, form) = (Step::Asking(Box::new((chat, ask))), Arc::new(form));
-    stream::unfold((first, form), move |(mut step, form)| async move {
+    ask: TurnRequest,
+    form: ResponseForm,
+) -> impl Stream<Item = CallUpdate> + Send + 'static {
+    let first = CallStep::Asking(Box::new((chat, ask)));
+    stream::unfold((first, Arc::new(form)), move |(mut step, form)| async move {
         let updates = |update, step| Some((update, (step, Arc::clone(&form))));
         loop {
             step = match step {
-                Step::Over => return None,
-                Step::Asking(asking) => {
+                CallStep::Over => return None,
+                CallStep::Asking(asking) => {
                     let (chat, mut ask) = *asking;
                     if let (None, Some(place)) = (&ask.repository, &form.place) {
-                        ask.tree = place.tree().await;
+                        ask.tree = place.find_tree().await;
                     }
                     let conversation = ask.conversation;
                     match chat.ask(ask).await {
-                        Ok(turn) => Step::Running { turn, queries: Queries::default() },
+                        Ok(turn) => CallStep::Running { turn, queries: ToolQueries::default() },
                         Err(failure) => {
-                            let notice = form.notice().await;
-                            let end =
-                                error::refused(&failure, conversation, &form, notice.as_deref());
-                            return updates(Update::Done(end), Step::Over);
+                            let notice = form.describe_index_gaps().await;
+                            let end = error::build_refusal(
+                                &failure,
+                                conversation,
+                                &form,
+                                notice.as_deref(),
+                            );
+                            return updates(CallUpdate::Done(end), CallStep::Over);
                         }
                     }
                 }
-                Step::Running { mut turn, mut queries } => match turn.next().await {
-                    Some(Event::Ended(outcome)) => {
-                        let notice = form.notice().await;
-                        let end = error::ended(&outcome, &form, notice.as_deref());
-                        return updates(Update::Done(end), Step::Over);
+                CallStep::Running { mut turn, mut queries } => match turn.next().await {
+                    Some(ChatEvent::Ended(outcome)) => {
+                        let notice = form.describe_index_gaps().await;
+                        let end = error::build_turn_result(&outcome, &form, notice.as_deref());
+                        return updates(CallUpdate::Done(end), CallStep::Over);
                     }
-                    Some(event) => match message(logged(event), &mut queries) {
+                    Some(event) => match describe_event(log_event(event), &mut queries) {
                         Some(text) => {
                             return updates(
-                                Update::Progress(text),
-                                Step::Running { turn, queries },
+                                CallUpdate::Progress(text),
+                                CallStep::Running { turn, queries },
                             );
                         }
-                        None => Step::Running { turn, queries },
+                        None => CallStep::Running { turn, queries },
                     },
                     None => {
                         error!("turn ended without an outcome");
-                        let end = Err(CallError::Error(Error::internal()));
-                        return updates(Update::Done(end), Step::Over);
+                        let end = Err(ToolCallError::Error(JsonRpcError::internal_error()));
+                        return updates(CallUpdate::Done(end), CallStep::Over);
                     }
                 },
             };
@@ -77,50 +80,52 @@ pub(super) fn updates(
     })
 }
 
-/// Logs what is passed on: kinds and sizes always, the words themselves only for debugging.
-fn logged(event: Event) -> Event {
+/// Logs the kind and size of an event; its text at debug level only.
+fn log_event(event: ChatEvent) -> ChatEvent {
     match &event {
-        Event::Thread { .. } => debug!("thread known"),
-        Event::Warning { text } => info!(warning = %text, "warning"),
-        Event::Thinking { text } => {
+        ChatEvent::Thread { .. } => debug!("thread known"),
+        ChatEvent::Warning { text } => info!(warning = %text, "warning"),
+        ChatEvent::Thinking { text } => {
             info!(segment.kind = "thinking", segment.bytes = text.len(), "segment");
             debug!(segment.text = %text, "segment text");
         }
-        Event::Answer { text } => {
+        ChatEvent::Answer { text } => {
             info!(segment.kind = "answer", segment.bytes = text.len(), "segment");
             debug!(segment.text = %text, "segment text");
         }
-        Event::VectorSummary { files } => {
+        ChatEvent::VectorSummary { files } => {
             info!(segment.kind = "vector_summary", segment.files = files.len(), "segment");
         }
-        Event::ToolRequest { name, source, .. } => {
+        ChatEvent::ToolRequest { name, source, .. } => {
             let toolkit = source.toolkit().map(ToolkitName::as_str);
             info!(tool.name = %name, tool.toolkit = toolkit, "tool requested");
         }
-        Event::ToolResult { name, source, error, .. } => {
-            let (toolkit, failed) = (source.toolkit().map(ToolkitName::as_str), error.is_some());
+        ChatEvent::ToolResult { name, source, error, .. } => {
+            let toolkit = source.toolkit().map(ToolkitName::as_str);
+            let failed = error.is_some();
             info!(tool.name = %name, tool.toolkit = toolkit, failed, "tool answered");
         }
-        Event::Ended(_) => {}
+        ChatEvent::Ended(_) => {}
     }
     event
 }
 
-/// Calls of our tools in words, such as "searched retry policy"; they may run at the same time.
+/// Descriptions of running calls of built-in tools, such as "searched retry policy". Calls may
+/// overlap.
 #[derive(Default)]
-struct Queries {
+struct ToolQueries {
     by_call: HashMap<String, String>,
-    /// Of the call that was answered last; its summary follows.
+    /// Description of the call that was answered last; its summary follows.
     answered: Option<String>,
 }
 
-/// Says in words what happened, if it is worth a line.
-fn message(event: Event, queries: &mut Queries) -> Option<String> {
+/// Describes an event in words, if it is worth a line.
+fn describe_event(event: ChatEvent, queries: &mut ToolQueries) -> Option<String> {
     match event {
-        Event::Thinking { text } | Event::Answer { text } | Event::Warning { text } => {
-            Some(plain(&text)).filter(|text| !text.is_empty())
+        ChatEvent::Thinking { text } | ChatEvent::Answer { text } | ChatEvent::Warning { text } => {
+            Some(flatten_markdown(&text)).filter(|text| !text.is_empty())
         }
-        Event::VectorSummary { files } => {
+        ChatEvent::VectorSummary { files } => {
             let found = match files.len() {
                 1 => "1 file".to_owned(),
                 count => format!("{count} files"),
@@ -130,26 +135,26 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
                 None => format!("searched: {found}"),
             })
         }
-        Event::ToolRequest { name, source: Source::Mcp(toolkit), .. } => {
+        ChatEvent::ToolRequest { name, source: ToolOwner::Mcp(toolkit), .. } => {
             Some(format!("{toolkit} · {}", plain_name(&name, MAX_CHARS)))
         }
-        Event::ToolResult { name, source: Source::Mcp(toolkit), error, .. } => {
+        ChatEvent::ToolResult { name, source: ToolOwner::Mcp(toolkit), error, .. } => {
             let error = plain_name(&error?, MAX_CHARS);
             Some(format!("{toolkit} · {} failed: {error}", plain_name(&name, MAX_CHARS)))
         }
-        Event::ToolRequest { call_id, parameters, .. } => {
+        ChatEvent::ToolRequest { call_id, parameters, .. } => {
             queries.by_call.extend(describe_call(&parameters).map(|call| (call_id, call)));
             None
         }
-        Event::ToolResult { call_id, .. } => {
+        ChatEvent::ToolResult { call_id, .. } => {
             queries.answered = queries.by_call.remove(&call_id);
             None
         }
-        Event::Thread { .. } | Event::Ended(_) => None,
+        ChatEvent::Thread { .. } | ChatEvent::Ended(_) => None,
     }
 }
 
-/// Describes a call of one of our tools by what it asks for.
+/// Describes a call of a built-in tool by its main argument.
 fn describe_call(parameters: &Value) -> Option<String> {
     let members = [("query", "searched"), ("path", "read"), ("name", "looked for uses of")];
     members.into_iter().find_map(|(member, verb)| {
@@ -163,7 +168,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use codeinfo_chat::Stage;
+    use codeinfo_chat::ToolCallStage;
     use codeinfo_core::Timestamp;
 
     #[test]
@@ -177,28 +182,28 @@ mod tests {
 
     #[test]
     fn calls_of_a_toolkit_are_named_and_so_are_their_failures() {
-        let mut queries = Queries::default();
-        let call = |source| Event::ToolRequest {
+        let mut queries = ToolQueries::default();
+        let call = |source| ChatEvent::ToolRequest {
             call_id: "c".to_owned(),
             name: "log".to_owned(),
             source,
             timestamp: Timestamp::EPOCH,
             parameters: json!({ "query": "x" }),
         };
-        let result = |error: Option<&str>| Event::ToolResult {
+        let result = |error: Option<&str>| ChatEvent::ToolResult {
             call_id: "c".to_owned(),
             name: "log".to_owned(),
-            source: Source::Mcp("git".parse().unwrap()),
+            source: ToolOwner::Mcp("git".parse().unwrap()),
             timestamp: Timestamp::EPOCH,
-            stage: Stage::Error,
+            stage: ToolCallStage::Error,
             result: None,
             error: error.map(str::to_owned),
         };
-        let mut said = |event| message(event, &mut queries);
-        let git = Source::Mcp("git".parse().unwrap());
+        let mut said = |event| describe_event(event, &mut queries);
+        let git = ToolOwner::Mcp("git".parse().unwrap());
         assert_eq!(said(call(git)).as_deref(), Some("git · log"));
         assert_eq!(said(result(None)), None);
         assert_eq!(said(result(Some("gone"))).as_deref(), Some("git · log failed: gone"));
-        assert_eq!(said(call(Source::Local)), None);
+        assert_eq!(said(call(ToolOwner::Local)), None);
     }
 }

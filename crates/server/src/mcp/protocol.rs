@@ -1,12 +1,16 @@
-//! The question server as an MCP endpoint: what it says of itself, its gate, its one tool.
+//! The question server as an MCP endpoint: its instructions, its gate and its one tool.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use codeinfo_chat::{Ask, Chat};
-use codeinfo_codex::{Presence, Unavailable};
-use codeinfo_core::{FOLDER_META, Principal, error::chain, plain_name, telemetry::Failures};
-use codeinfo_http::{Admission, HttpSettings};
-use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
+use codeinfo_chat::{Chat, TurnRequest};
+use codeinfo_codex::{CodexAvailability, UnavailableReason};
+use codeinfo_core::{
+    FOLDER_META, Principal, error::format_error_chain, plain_name, telemetry::FailureLog,
+};
+use codeinfo_http::{AuthContext, HttpSettings};
+use codeinfo_mcp::{
+    Endpoint, EndpointInfo, JsonRpcError, McpTool, SchemaError, StartedCall, ToolCallError,
+};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -15,150 +19,157 @@ use tracing::warn;
 
 use super::{
     client_bounds, error, progress,
-    tool::{self, Form, Wanted, Wording},
+    tool::{self, ErrorWording, ResponseForm, ResponseOptions},
 };
-use crate::mcp_http::{Place, Relays};
+use crate::mcp_http::{ClientFolder, RelayServices};
 
-/// Repositories that are named, and characters of a name.
+/// Maximum number of repositories that are named.
 const MAX_NAMED: usize = 8;
 const MAX_NAME_CHARS: usize = 60;
-/// Longest check of Codex for a client that connects; one that asks waits longer.
+/// Maximum duration of a Codex check for a client that connects; a client that asks waits longer.
 const MAX_CHECK: Duration = Duration::from_secs(1);
 
-/// When to use the server, in 180 characters: some clients show a model only this line, cut at 250 characters,
-/// so the names of repositories follow it.
+/// Advice on when to use the server, at most 180 characters. Some clients show a model only this
+/// line, cut at 250 characters, so the names of repositories follow it.
 const FIRST_LINE: &str = "\
 Before grep or reading files, ask codebase_question how this code works, where something is, what uses it or what a change affects: \
 it answers from the whole index with path:lines.";
 const _: () = assert!(FIRST_LINE.len() <= 180);
 
-/// What follows the first line.
+/// Text after the first line.
 const INSTRUCTIONS: &str = "\
 An answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. \
 For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.";
 
-/// The endpoint with `codebase_question`. Clones share all but who asks.
+/// Endpoint with `codebase_question`. Clones share everything but the caller.
 #[derive(Clone)]
-pub(super) struct Questions {
+pub(super) struct QuestionEndpoint {
     chat: Chat,
-    about: Arc<About>,
-    /// Most bytes of a result.
+    about: Arc<EndpointInfo>,
     max_bytes: usize,
-    /// Whether the tool is listed while Codex cannot be used.
+    /// True if the tool is listed while Codex is unavailable.
     lists_away: bool,
-    /// How a client is told that Codex cannot be used.
-    wording: Wording,
-    failures: Failures,
-    relays: Relays,
-    /// Who asks, where the request says so.
+    /// Wording of the error for an unavailable Codex.
+    wording: ErrorWording,
+    failures: FailureLog,
+    relays: RelayServices,
+    /// The caller, if the request names one.
     principal: Option<Principal>,
-    /// Cancelled when that does not hold any more.
+    /// Cancelled when the caller's rights end.
     revoked: CancellationToken,
-    /// Where the client stands, as far as a relay says so.
-    place: Option<Arc<Place>>,
-    /// Ends what would go on until the client leaves.
+    /// Folder in which the client works, if a relay sends it.
+    place: Option<Arc<ClientFolder>>,
+    /// Ends streams that would otherwise last until the client leaves.
     stopping: CancellationToken,
 }
 
-impl Questions {
+impl QuestionEndpoint {
     pub(super) fn new(
         chat: Chat,
         http: &HttpSettings,
-        relays: Relays,
-        failures: Failures,
+        relays: RelayServices,
+        failures: FailureLog,
     ) -> Result<Self, SchemaError> {
-        let (max_bytes, lists_away) = (http.max_result_bytes, http.lists_away);
+        let max_bytes = http.max_result_bytes;
         let tools = vec![tool::codebase_question(max_bytes)?];
-        let about = About {
+        let about = EndpointInfo {
             title: "CodeInfo".to_owned(),
-            instructions: introduced(&[], None),
+            instructions: build_instructions(&[], None),
             tools,
             shared: true,
         };
-        let (about, stopping) = (Arc::new(about), CancellationToken::new());
-        let (principal, place, revoked) = (None, None, CancellationToken::new());
         Ok(Self {
             chat,
-            about,
+            about: Arc::new(about),
             max_bytes,
-            lists_away,
-            wording: Wording::Code,
+            lists_away: http.lists_away,
+            wording: ErrorWording::Code,
             failures,
             relays,
-            principal,
-            revoked,
-            place,
-            stopping,
+            principal: None,
+            revoked: CancellationToken::new(),
+            place: None,
+            stopping: CancellationToken::new(),
         })
     }
 
-    /// Returns the endpoint for who is admitted, until the server is `stopping`.
-    pub(super) fn asked_by(&self, admission: &Admission, stopping: CancellationToken) -> Self {
-        let Admission { principal, revoked, .. } = admission.clone();
+    /// Returns the endpoint for an admitted caller, until the server is `stopping`.
+    pub(super) fn with_caller(&self, admission: &AuthContext, stopping: CancellationToken) -> Self {
+        let AuthContext { principal, revoked, .. } = admission.clone();
         Self { principal, revoked, stopping, ..self.clone() }
     }
 
-    /// Returns the endpoint for the client of a relay, which always lists the tool and explains errors. Where the
-    /// client stands in a repository, results say what they miss of it.
-    pub(super) fn serve_relay(self, place: Option<Arc<Place>>) -> Self {
-        Self { place, lists_away: true, wording: Wording::Explained, ..self }
+    /// Returns the endpoint for the client of a relay, which always lists the tool and explains
+    /// errors. With a `place`, results say what they miss of its repository.
+    pub(super) fn serve_relay(self, place: Option<Arc<ClientFolder>>) -> Self {
+        Self { place, lists_away: true, wording: ErrorWording::Explained, ..self }
     }
 
-    /// Returns the names of what is indexed; none while the store cannot say.
+    /// Returns the names of the indexed repositories; none while the store fails.
     async fn repository_names(&self) -> Vec<String> {
-        self.chat.repositories().await.unwrap_or_else(|error| {
-            warn!(error = chain(&error), "the repositories are not known");
+        self.chat.repository_names().await.unwrap_or_else(|error| {
+            warn!(error = format_error_chain(&error), "the repositories are not known");
             Vec::new()
         })
     }
 
-    /// Returns why Codex cannot be used, as far as that is known soon. Before the first check nothing is.
-    async fn away(&self) -> Option<Unavailable> {
-        let Some(Presence::Unavailable(known)) = self.chat.known_presence() else { return None };
-        match timeout(MAX_CHECK, self.chat.presence()).await {
-            Ok(Presence::Available { .. }) => None,
-            Ok(Presence::Unavailable(why)) => Some(why),
+    /// Returns why Codex is unavailable, waiting at most [`MAX_CHECK`]; `None` before the first
+    /// check.
+    async fn find_unavailability(&self) -> Option<UnavailableReason> {
+        let Some(CodexAvailability::Unavailable(known)) = self.chat.known_presence() else {
+            return None;
+        };
+        match timeout(MAX_CHECK, self.chat.codex_presence()).await {
+            Ok(CodexAvailability::Available { .. }) => None,
+            Ok(CodexAvailability::Unavailable(why)) => Some(why),
             Err(_) => Some(known),
         }
     }
 
-    /// Reads a call, or names what is wrong with it.
-    fn ask(
+    /// Parses a call, or returns its faults.
+    fn parse_call(
         &self,
-        tool: &Tool,
+        tool: &McpTool,
         arguments: Value,
         mut meta: Map<String, Value>,
-    ) -> Result<(Ask, Form), Vec<String>> {
-        let wanted = Wanted::read(&meta);
-        let toolkits = tool::toolkits(&mut meta);
-        let toolkits =
-            toolkits.map(|toolkits| self.chat.requested(toolkits, self.principal.as_ref()));
-        let (asked, repository) = (tool::asked(tool, arguments), tool::repository(&meta));
+    ) -> Result<(TurnRequest, ResponseForm), Vec<String>> {
+        let wanted = ResponseOptions::parse(&meta);
+        let sent_toolkits = tool::take_toolkits(&mut meta);
+        let toolkits = sent_toolkits
+            .map(|toolkits| self.chat.parse_toolkits(toolkits, self.principal.as_ref()));
+        let asked = tool::parse_arguments(tool, arguments);
+        let repository = tool::parse_repository(&meta);
         match (asked, repository, toolkits.transpose(), wanted) {
             (Ok((question, conversation)), Ok(repository), Ok(toolkits), Ok(segments)) => {
-                let (principal, revoked) = (self.principal.clone(), self.revoked.clone());
-                let ask = Ask::new(question, conversation);
+                let principal = self.principal.clone();
+                let revoked = self.revoked.clone();
+                let ask = TurnRequest::new(question, conversation);
                 let folder = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
-                let named = folder.map(|folder| Arc::new(self.relays.place(folder)));
+                let named = folder.map(|folder| Arc::new(self.relays.locate_client(folder)));
                 let place = named.or_else(|| self.place.clone());
                 let failures = self.failures.clone();
                 let max_bytes = self.max_bytes.min(client_bounds::max_shown_bytes(&meta));
                 let wording = self.wording;
                 let is_follow_up = ask.conversation.is_some();
-                let form = Form { segments, max_bytes, place, is_follow_up, wording, failures };
-                Ok((Ask { repository, toolkits, principal, revoked, ..ask }, form))
+                let form =
+                    ResponseForm { segments, max_bytes, place, is_follow_up, wording, failures };
+                Ok((TurnRequest { repository, toolkits, principal, revoked, ..ask }, form))
             }
             (asked, repository, toolkits, wanted) => {
-                let toolkits =
+                let toolkit_fault =
                     toolkits.err().map(|error| format!("`_meta.{}`: {error}", tool::TOOLKITS_META));
                 let faults = asked.err().into_iter().flatten();
-                Err(faults.chain(repository.err()).chain(toolkits).chain(wanted.err()).collect())
+                Err(faults
+                    .chain(repository.err())
+                    .chain(toolkit_fault)
+                    .chain(wanted.err())
+                    .collect())
             }
         }
     }
 }
 
-/// Joins the names of repositories, as many as there is room for; empty if there is none.
+/// Joins the names of repositories, at most [`MAX_NAMED`]; empty if there are none.
 fn join_names(names: &[String]) -> String {
     let shown: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
@@ -168,13 +179,13 @@ fn join_names(names: &[String]) -> String {
     }
 }
 
-/// Writes the instructions. Their first line alone says what the server is for.
-fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
+/// Builds the instructions. Their first line alone says what the server is for.
+fn build_instructions(names: &[String], away: Option<&UnavailableReason>) -> String {
     let repositories = match join_names(names) {
         names if names.is_empty() => String::new(),
         names => format!(" Indexed: {names}."),
     };
-    let state = away.map(|Unavailable { reason, hint }| {
+    let state = away.map(|UnavailableReason { reason, hint }| {
         format!(
             "\nAt the moment codebase_question cannot answer, because Codex cannot be used: {reason}. Tell the \
              user what to do: {hint}. `codeinfo doctor` checks every part."
@@ -183,63 +194,69 @@ fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
     format!("{FIRST_LINE}{repositories}\n{INSTRUCTIONS}{}", state.unwrap_or_default())
 }
 
-impl Endpoint for Questions {
-    fn about(&self) -> &About {
+impl Endpoint for QuestionEndpoint {
+    fn endpoint_info(&self) -> &EndpointInfo {
         &self.about
     }
 
-    fn instructions(&self) -> BoxFuture<'_, String> {
-        async move { introduced(&self.repository_names().await, self.away().await.as_ref()) }
-            .boxed()
+    fn load_instructions(&self) -> BoxFuture<'_, String> {
+        async move {
+            build_instructions(
+                &self.repository_names().await,
+                self.find_unavailability().await.as_ref(),
+            )
+        }
+        .boxed()
     }
 
-    fn list_tools(&self) -> BoxFuture<'_, Vec<Tool>> {
+    fn list_tools(&self) -> BoxFuture<'_, Vec<McpTool>> {
         async move {
             let repositories = match join_names(&self.repository_names().await) {
                 names if names.is_empty() => String::new(),
                 names => format!(" ({names})"),
             };
-            let description = tool::describe(&repositories, self.max_bytes);
+            let description = tool::build_description(&repositories, self.max_bytes);
             let tools = self.about.tools.iter().cloned();
             tools.map(|tool| tool.with_listed_description(&description)).collect()
         }
         .boxed()
     }
 
-    fn changes(&self) -> Option<BoxStream<'static, ()>> {
+    fn watch_tool_changes(&self) -> Option<BoxStream<'static, ()>> {
         let stopped = self.stopping.clone().cancelled_owned();
-        Some(self.chat.changes().take_until(stopped).boxed())
+        Some(self.chat.presence_changes().take_until(stopped).boxed())
     }
 
-    fn gate_list(&self) -> BoxFuture<'_, Result<(), Error>> {
-        if self.lists_away { future::ready(Ok(())).boxed() } else { self.gate() }
+    fn gate_list(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
+        if self.lists_away { future::ready(Ok(())).boxed() } else { self.gate_calls() }
     }
 
-    /// Asks what is known of Codex, and checks again only while it is not known to be usable.
-    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
+    /// Refuses calls while Codex is unavailable. Checks again only while it is not known to be
+    /// available.
+    fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
         async move {
-            match self.chat.presence().await {
-                Presence::Available { .. } => Ok(()),
-                Presence::Unavailable(why) => {
+            match self.chat.codex_presence().await {
+                CodexAvailability::Available { .. } => Ok(()),
+                CodexAvailability::Unavailable(why) => {
                     error::note_away(&self.failures, &why);
-                    Err(error::unavailable(&why, None, self.wording))
+                    Err(error::unavailable_error(&why, None, self.wording))
                 }
             }
         }
         .boxed()
     }
 
-    fn call<'a>(
+    fn call_tool<'a>(
         &'a self,
-        tool: &'a Tool,
+        tool: &'a McpTool,
         arguments: Value,
         meta: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, CallError>> {
-        let call = match self.ask(tool, arguments, meta) {
-            Ok((ask, form)) => {
-                Ok(Call::Running(progress::updates(self.chat.clone(), ask, form).boxed()))
-            }
-            Err(faults) => Err(CallError::Arguments(faults)),
+    ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
+        let call = match self.parse_call(tool, arguments, meta) {
+            Ok((ask, form)) => Ok(StartedCall::Running(
+                progress::stream_updates(self.chat.clone(), ask, form).boxed(),
+            )),
+            Err(faults) => Err(ToolCallError::Arguments(faults)),
         };
         future::ready(call).boxed()
     }

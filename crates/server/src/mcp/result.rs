@@ -1,6 +1,6 @@
-//! The text of a result: JSON with a line for each segment, within what clients keep whole.
+//! Writes a result as JSON with a line for each segment, within the size that clients keep whole.
 //!
-//! Clients cut longer results in the middle or after the first 500 bytes, and the answer stands last.
+//! Clients cut longer results in the middle or after the first 500 bytes, and the answer is last.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use codeinfo_core::{ConversationId, FileSummary, LineRange, Segment};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Files of all summaries together, the best ones, where not all have room.
+/// Maximum number of files in all summaries together when not all fit; the best ones remain.
 const MAX_FILES: usize = 20;
 
-/// What stands around the segments. Field names are a wire promise.
+/// Members around the segments. Field names are a wire promise.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Head<'a> {
-    /// What the result misses of the repository that its client stands in.
+pub(super) struct ResultHead<'a> {
+    /// Describes what the result misses of the repository in which its client works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) notice: Option<&'a str>,
     pub(super) conversation_id: Option<ConversationId>,
@@ -23,86 +23,91 @@ pub(super) struct Head<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Failed<'a> {
+pub(super) struct ResultError<'a> {
     pub(super) code: &'a str,
     pub(super) message: &'a str,
 }
 
-/// Writes a result in at most `max_bytes`, if its answer has room in them.
-pub(super) fn written(
-    head: &Head<'_>,
+/// Writes a result in at most `max_bytes`, if its answer fits.
+pub(super) fn write_result(
+    head: &ResultHead<'_>,
     segments: &[&Segment],
-    error: Option<&Failed<'_>>,
+    error: Option<&ResultError<'_>>,
     max_bytes: usize,
 ) -> Result<String, serde_json::Error> {
-    let head = serde_json::to_string(head)?;
-    let head = head.strip_suffix('}').unwrap_or(&head);
+    let members = serde_json::to_string(head)?;
+    let open = members.strip_suffix('}').unwrap_or(&members);
     let error = match error {
         Some(error) => format!(",\"error\":{}", serde_json::to_string(error)?),
         None => String::new(),
     };
-    let around = format!("{head},\"segments\":[]{error}}}").len();
-    let lines = fitted(segments, max_bytes.saturating_sub(around))?;
+    let around = format!("{open},\"segments\":[]{error}}}").len();
+    let lines = fit_segments(segments, max_bytes.saturating_sub(around))?;
     let lines = if lines.is_empty() { String::new() } else { lines.join(",\n") + "\n" };
-    Ok(format!("{head},\"segments\":[{lines}]{error}}}"))
+    Ok(format!("{open},\"segments\":[{lines}]{error}}}"))
 }
 
-/// Returns each segment as JSON, in at most `room` bytes with what stands between them: thinking is
-/// shortened first, then the files of summaries are merged and left out. Answers stay as they are.
-fn fitted(segments: &[&Segment], room: usize) -> Result<Vec<String>, serde_json::Error> {
-    let whole = Lines::of(segments, None)?;
+/// Returns each segment as JSON, in at most `room` bytes with separators. Shortens thinking first,
+/// then merges and drops the files of summaries. Never changes an answer.
+fn fit_segments(segments: &[&Segment], room: usize) -> Result<Vec<String>, serde_json::Error> {
+    let whole = SegmentLines::new(segments, None)?;
     let all = whole.with_thinking(usize::MAX)?;
-    if size(&all) <= room {
+    if joined_size(&all) <= room {
         return Ok(all);
     }
     let fewer = (0..=MAX_FILES).rev().map(Some);
     for files in [None].into_iter().chain(fewer) {
-        let lines = Lines::of(segments, files)?;
-        if size(&lines.with_thinking(0)?) <= room {
-            return lines.longest(room);
+        let lines = SegmentLines::new(segments, files)?;
+        if joined_size(&lines.with_thinking(0)?) <= room {
+            return lines.with_longest_thinking(room);
         }
     }
-    // Hundreds of segments: those that have nothing left go, too, and at last what was answered on the way.
+    // With hundreds of segments, emptied ones are dropped as well, and finally all answers but the
+    // last.
     let answers = segments.iter().filter(|segment| matches!(segment, Segment::Answer { .. }));
-    let mut answers = answers.map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-    if size(&answers) > room {
-        answers.drain(..answers.len().saturating_sub(1));
+    let mut lines = answers.map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    if joined_size(&lines) > room {
+        lines.drain(..lines.len().saturating_sub(1));
     }
-    Ok(answers)
+    Ok(lines)
 }
 
-fn size(lines: &[String]) -> usize {
+fn joined_size(lines: &[String]) -> usize {
     lines.iter().map(|line| line.len() + ",\n".len()).sum()
 }
 
-/// Segments of which only thinking is still to be written.
-struct Lines<'a>(Vec<Line<'a>>);
+/// Segments of which only the thinking is not written yet.
+struct SegmentLines<'a>(Vec<SegmentLine<'a>>);
 
-enum Line<'a> {
+enum SegmentLine<'a> {
     Thinking(&'a str),
     Written(String),
 }
 
-impl<'a> Lines<'a> {
-    /// Writes what is no thinking; `most` merges the files of all summaries and keeps the best.
-    fn of(segments: &[&'a Segment], most: Option<usize>) -> Result<Self, serde_json::Error> {
-        let mut merged = most.map(|most| merged(segments, most)).unwrap_or_default();
-        let lines = segments.iter().enumerate().map(|(place, segment)| match (segment, most) {
-            (Segment::Thinking { text }, _) => Ok(Line::Thinking(text)),
-            (Segment::VectorSummary { .. }, Some(_)) => {
-                let files = merged.remove(&place).unwrap_or_default();
-                without_repetition(&Segment::VectorSummary { files }).map(Line::Written)
-            }
-            (segment, _) => serde_json::to_string(segment).map(Line::Written),
-        });
+impl<'a> SegmentLines<'a> {
+    /// Writes all segments but thinking. `max_files` merges the files of all summaries and keeps
+    /// the best.
+    fn new(segments: &[&'a Segment], max_files: Option<usize>) -> Result<Self, serde_json::Error> {
+        let mut merged =
+            max_files.map(|max_files| merge_summaries(segments, max_files)).unwrap_or_default();
+        let lines =
+            segments.iter().enumerate().map(|(place, segment)| match (segment, max_files) {
+                (Segment::Thinking { text }, _) => Ok(SegmentLine::Thinking(text)),
+                (Segment::VectorSummary { .. }, Some(_)) => {
+                    let files = merged.remove(&place).unwrap_or_default();
+                    write_without_repetition(&Segment::VectorSummary { files })
+                        .map(SegmentLine::Written)
+                }
+                (segment, _) => serde_json::to_string(segment).map(SegmentLine::Written),
+            });
         lines.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Writes thinking, too, with at most so many characters of each.
+    /// Writes all segments, with at most `chars` characters of each thinking.
     fn with_thinking(&self, chars: usize) -> Result<Vec<String>, serde_json::Error> {
         let lines = self.0.iter().map(|line| match line {
-            Line::Written(line) => Ok(line.clone()),
-            Line::Thinking(text) => {
+            SegmentLine::Written(line) => Ok(line.clone()),
+            SegmentLine::Thinking(text) => {
                 let text = match text.char_indices().nth(chars) {
                     Some((end, _)) => format!("{}…", text.split_at(end).0.trim_end()),
                     None => (*text).to_owned(),
@@ -113,12 +118,13 @@ impl<'a> Lines<'a> {
         lines.collect()
     }
 
-    /// Writes as much of thinking as there is room for. None of it fits.
-    fn longest(&self, room: usize) -> Result<Vec<String>, serde_json::Error> {
-        let (mut fits, mut too_long) = (0, room);
+    /// Writes the longest thinking that fits. An empty thinking must fit.
+    fn with_longest_thinking(&self, room: usize) -> Result<Vec<String>, serde_json::Error> {
+        let mut fits = 0;
+        let mut too_long = room;
         while too_long - fits > 1 {
             let chars = usize::midpoint(fits, too_long);
-            if size(&self.with_thinking(chars)?) <= room {
+            if joined_size(&self.with_thinking(chars)?) <= room {
                 fits = chars;
             } else {
                 too_long = chars;
@@ -128,16 +134,17 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Returns the best `most` files of all summaries, each once, by the place of the segment that shows it best.
-fn merged(segments: &[&Segment], most: usize) -> HashMap<usize, Vec<FileSummary>> {
+/// Returns the best `max_files` files of all summaries, each once, by the index of the segment that
+/// ranks it best.
+fn merge_summaries(segments: &[&Segment], max_files: usize) -> HashMap<usize, Vec<FileSummary>> {
     let mut files: Vec<(usize, FileSummary)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
     for (place, segment) in segments.iter().enumerate() {
         let Segment::VectorSummary { files: found } = segment else { continue };
         for file in found {
             let former = known.get(file.path.as_str()).and_then(|index| files.get_mut(*index));
-            if let Some(former) = former {
-                add(former, place, file);
+            if let Some((former_place, former)) = former {
+                merge_file(former_place, former, place, file);
             } else {
                 known.insert(&file.path, files.len());
                 files.push((place, file.clone()));
@@ -146,15 +153,15 @@ fn merged(segments: &[&Segment], most: usize) -> HashMap<usize, Vec<FileSummary>
     }
     files.sort_by(|(_, one), (_, other)| other.best.total_cmp(&one.best));
     let mut by_place: HashMap<usize, Vec<FileSummary>> = HashMap::new();
-    for (place, file) in files.into_iter().take(most) {
+    for (place, file) in files.into_iter().take(max_files) {
         by_place.entry(place).or_default().push(file);
     }
     by_place
 }
 
-/// Adds what another search found in a file. How many chunks both found is not known, so the larger
-/// number stands.
-fn add((place, file): &mut (usize, FileSummary), other_place: usize, other: &FileSummary) {
+/// Merges what another search found in a file. The number of chunks that both found is unknown, so
+/// the larger number counts.
+fn merge_file(place: &mut usize, file: &mut FileSummary, other_place: usize, other: &FileSummary) {
     if other.best > file.best {
         (*place, file.best) = (other_place, other.best);
     }
@@ -174,8 +181,8 @@ fn add((place, file): &mut (usize, FileSummary), other_place: usize, other: &Fil
     file.ranges = ranges;
 }
 
-/// Writes a summary without the paths that end another one beside them.
-fn without_repetition(summary: &Segment) -> Result<String, serde_json::Error> {
+/// Writes a summary without each `relPath` that ends its `path`.
+fn write_without_repetition(summary: &Segment) -> Result<String, serde_json::Error> {
     let mut summary = serde_json::to_value(summary)?;
     let files = summary.get_mut("files").and_then(Value::as_array_mut);
     for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -216,11 +223,11 @@ mod tests {
     }
 
     fn fit(segments: &[Segment], room: usize) -> Vec<Segment> {
-        let segments: Vec<&Segment> = segments.iter().collect();
-        let lines = fitted(&segments, room).unwrap();
-        assert!(size(&lines) <= room, "{} bytes", size(&lines));
+        let borrowed: Vec<&Segment> = segments.iter().collect();
+        let lines = fit_segments(&borrowed, room).unwrap();
+        assert!(joined_size(&lines) <= room, "{} bytes", joined_size(&lines));
         let read = |line: &String| {
-            // What stands at the end of the path is left out.
+            // `write_without_repetition` drops a `relPath` that ends its path.
             let mut value: Value = serde_json::from_str(line).unwrap();
             for file in value["files"].as_array_mut().into_iter().flatten() {
                 if file["relPath"].is_null() {
@@ -278,26 +285,27 @@ mod tests {
             vec![thinks("short"); 500].into_iter().chain([answer]).collect();
         let all: Vec<&Segment> = segments.iter().collect();
         let alone = vec![serde_json::to_string(&segments[500]).unwrap()];
-        assert_eq!(fitted(&all, ROOM).unwrap(), alone);
-        assert_eq!(fitted(&all, 10_000).unwrap(), alone);
-        // Of several answers that do not fit together the last one stays.
+        assert_eq!(fit_segments(&all, ROOM).unwrap(), alone);
+        assert_eq!(fit_segments(&all, 10_000).unwrap(), alone);
+        // The last of several answers remains when they do not fit together.
         let preface = answers(&"y".repeat(5000));
         let both = [&preface, &segments[500]];
-        assert_eq!(fitted(&both, 20_000).unwrap().len(), 2);
-        assert_eq!(fitted(&both, 10_000).unwrap(), alone);
+        assert_eq!(fit_segments(&both, 20_000).unwrap().len(), 2);
+        assert_eq!(fit_segments(&both, 10_000).unwrap(), alone);
     }
 
     #[test]
     fn each_segment_has_a_line_and_the_whole_is_json() {
-        let head = Head { notice: None, conversation_id: None, model_id: Some("m") };
-        let (one, two) = (thinks("a\nb"), answers("c"));
-        let text = written(&head, &[&one, &two], None, ROOM).unwrap();
+        let head = ResultHead { notice: None, conversation_id: None, model_id: Some("m") };
+        let one = thinks("a\nb");
+        let two = answers("c");
+        let text = write_result(&head, &[&one, &two], None, ROOM).unwrap();
         let expected = "{\"conversationId\":null,\"modelId\":\"m\",\"segments\":[\
                         {\"type\":\"thinking\",\"text\":\"a\\nb\"},\n\
                         {\"type\":\"answer\",\"text\":\"c\"}\n]}";
         assert_eq!(text, expected);
-        let error = Failed { code: "X", message: "y" };
-        let text = written(&head, &[], Some(&error), ROOM).unwrap();
+        let error = ResultError { code: "X", message: "y" };
+        let text = write_result(&head, &[], Some(&error), ROOM).unwrap();
         assert!(text.ends_with("\"segments\":[],\"error\":{\"code\":\"X\",\"message\":\"y\"}}"));
         serde_json::from_str::<Value>(&text).unwrap();
     }

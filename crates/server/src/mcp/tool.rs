@@ -1,19 +1,20 @@
-//! The tool: its definition, its arguments, its result.
+//! The tool `codebase_question`: its definition, arguments and result.
 
 use std::sync::Arc;
 
-use codeinfo_chat::{Failure, Outcome};
+use codeinfo_chat::{TurnFailure, TurnOutcome};
 use codeinfo_core::{
-    ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment, telemetry::Failures,
+    ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment, telemetry::FailureLog,
 };
-use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
+use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolIdempotence};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::result::{self, Failed, Head};
-use crate::mcp_http::Place;
+use super::result::{self, ResultError, ResultHead};
+use crate::mcp_http::ClientFolder;
 
-/// Description of the tool, with marks for the repositories and for the maximum size of a reply.
+/// Description of the tool, with placeholders for the repositories and for the maximum size of a
+/// reply.
 const DESCRIPTION: &str = "\
 Answers a question about the indexed repositories{repositories}: finds the implementation of something, where it is defined, its usages, \
 callers and references; explains architecture, how and why code works, what a change affects. \
@@ -22,29 +23,30 @@ nor to change code. Ask one whole question in plain words. It takes one to three
 read the last segment of type `answer`, which cites files and lines; its `checked` says which citations are confirmed, unconfirmed or wrong. \
 `vector_summary` names the files that were looked at. For a follow-up pass the conversationId back.";
 
-/// Where a call names the only repository that its question is about, within `params._meta`.
+/// Member of `params._meta` that names the only repository of a question.
 const REPOSITORY_META: &str = "codeinfo/repository";
-/// Where it says which segments it asks for.
+/// Member that lists the requested kinds of segments.
 const SEGMENTS_META: &str = "codeinfo/segments";
-/// What a call says of toolkits.
+/// Member that selects toolkits.
 pub(super) const TOOLKITS_META: &str = "codeinfo/toolkits";
 
-/// What a client asks, as sent.
+/// Arguments of a call, as sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Arguments {
+struct QuestionArguments {
     question: String,
     conversation_id: Option<String>,
 }
 
-/// Returns the description of `codebase_question`; `repositories` is empty, or names some in parentheses.
-pub(super) fn describe(repositories: &str, max_bytes: usize) -> String {
+/// Returns the description of `codebase_question`. `repositories` is empty or lists names in
+/// parentheses.
+pub(super) fn build_description(repositories: &str, max_bytes: usize) -> String {
     let kilobytes = max_bytes.div_ceil(1000).to_string();
     DESCRIPTION.replace("{kilobytes}", &kilobytes).replace("{repositories}", repositories)
 }
 
 /// Returns `codebase_question`, with a description that names no repositories.
-pub(super) fn codebase_question(max_bytes: usize) -> Result<Tool, SchemaError> {
+pub(super) fn codebase_question(max_bytes: usize) -> Result<McpTool, SchemaError> {
     let arguments = json!({
         "type": "object",
         "additionalProperties": false,
@@ -53,7 +55,7 @@ pub(super) fn codebase_question(max_bytes: usize) -> Result<Tool, SchemaError> {
             "question": {
                 "type": "string",
                 "minLength": 1,
-                // More characters are more bytes, too.
+                // A text has at least as many bytes as characters.
                 "maxLength": MAX_QUESTION_BYTES,
                 "description": "The whole question in plain words, with any names you already know.",
             },
@@ -65,20 +67,27 @@ pub(super) fn codebase_question(max_bytes: usize) -> Result<Tool, SchemaError> {
         },
     });
     // The same question asked twice begins two conversations.
-    let changing = Idempotence::Changing;
-    let (title, description) = ("Ask about the codebase", describe("", max_bytes));
-    let tool = Tool::new("codebase_question", title, &description, arguments, changing)?;
-    // Some clients show a model the names of tools alone, until it looks for one; a server with one tool
-    // saves nothing by that.
+    let changing = ToolIdempotence::Changing;
+    let description = build_description("", max_bytes);
+    let tool = McpTool::new(
+        "codebase_question",
+        "Ask about the codebase",
+        &description,
+        arguments,
+        changing,
+    )?;
+    // Some clients show a model only the names of tools until it looks for one; with one tool, that
+    // saves nothing.
     Ok(tool.with_listed_meta("anthropic/alwaysLoad", json!(true)))
 }
 
-/// Validates arguments and returns what is asked, or every error.
-pub(super) fn asked(
-    tool: &Tool,
+/// Validates arguments and returns the question with its conversation, or every error.
+pub(super) fn parse_arguments(
+    tool: &McpTool,
     arguments: Value,
 ) -> Result<(Question, Option<ConversationId>), Vec<String>> {
-    let Arguments { question, conversation_id } = tool.arguments().read(arguments)?;
+    let QuestionArguments { question, conversation_id } =
+        tool.arguments().validate_and_parse(arguments)?;
     let conversation = conversation_id.map(|id| id.parse::<ConversationId>()).transpose();
     match (question.parse::<Question>(), conversation) {
         (Ok(question), Ok(conversation)) => Ok((question, conversation)),
@@ -90,8 +99,8 @@ pub(super) fn asked(
     }
 }
 
-/// Returns the repository that a call is confined to, or what is wrong with it.
-pub(super) fn repository(meta: &Map<String, Value>) -> Result<Option<String>, String> {
+/// Returns the repository to which a call is limited, or its fault.
+pub(super) fn parse_repository(meta: &Map<String, Value>) -> Result<Option<String>, String> {
     match meta.get(REPOSITORY_META) {
         None => Ok(None),
         Some(Value::String(reference)) if !reference.trim().is_empty() => {
@@ -101,50 +110,50 @@ pub(super) fn repository(meta: &Map<String, Value>) -> Result<Option<String>, St
     }
 }
 
-/// Returns what a call says of toolkits, as it was sent.
-pub(super) fn toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
+/// Removes the toolkits of a call and returns them as sent.
+pub(super) fn take_toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
     meta.remove(TOOLKITS_META)
 }
 
-/// What of a result is wanted, how much room it has, and where its client stands.
-pub(super) struct Form {
-    pub(super) segments: Wanted,
+/// Form of a result: its kinds of segments, its maximum size and the place of its client.
+pub(super) struct ResponseForm {
+    pub(super) segments: ResponseOptions,
     pub(super) max_bytes: usize,
-    pub(super) place: Option<Arc<Place>>,
-    /// Whether the conversation was told before what its results miss.
+    pub(super) place: Option<Arc<ClientFolder>>,
+    /// True if the conversation was told before what its results miss.
     pub(super) is_follow_up: bool,
-    pub(super) wording: Wording,
-    /// Where what goes wrong is noted.
-    pub(super) failures: Failures,
+    pub(super) wording: ErrorWording,
+    /// Log for the failures of calls.
+    pub(super) failures: FailureLog,
 }
 
-impl Form {
-    /// Says what a result misses, if it misses something: once a conversation.
-    pub(super) async fn notice(&self) -> Option<String> {
-        self.place.as_ref().filter(|_| !self.is_follow_up)?.notice().await
+impl ResponseForm {
+    /// Describes what a result misses, once a conversation.
+    pub(super) async fn describe_index_gaps(&self) -> Option<String> {
+        self.place.as_ref().filter(|_| !self.is_follow_up)?.describe_index_gaps().await
     }
 }
 
-/// How the message of an error says that Codex cannot be used.
+/// Wording of the error for an unavailable Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wording {
-    /// By the one word that callers of port 5011 wait for.
+pub(super) enum ErrorWording {
+    /// Only the code, which callers of port 5011 expect.
     Code,
-    /// With reason and hint: few clients show a model the `data` of an error.
+    /// With reason and hint, because few clients show a model the `data` of an error.
     Explained,
 }
 
-/// Which kinds of segments a call asks for.
+/// Kinds of segments that a call requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct ResponseOptions {
     thinking: bool,
     vector_summary: bool,
     answer: bool,
 }
 
-impl Wanted {
-    /// Reads what a call says, or says what is wrong with it. Who says nothing gets all.
-    pub(super) fn read(meta: &Map<String, Value>) -> Result<Self, String> {
+impl ResponseOptions {
+    /// Parses the requested kinds; without a list, all kinds. Returns the fault of an invalid list.
+    pub(super) fn parse(meta: &Map<String, Value>) -> Result<Self, String> {
         let Some(given) = meta.get(SEGMENTS_META) else {
             return Ok(Self { thinking: true, vector_summary: true, answer: true });
         };
@@ -167,7 +176,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    fn has(self, segment: &Segment) -> bool {
+    fn includes(self, segment: &Segment) -> bool {
         match segment {
             Segment::Thinking { .. } => self.thinking,
             Segment::VectorSummary { .. } => self.vector_summary,
@@ -176,34 +185,35 @@ impl Wanted {
     }
 }
 
-/// Writes what a turn came to; a failed turn keeps the segments it had.
-pub(super) fn result(
-    outcome: &Outcome,
-    form: &Form,
+/// Writes the outcome of a turn. A failed turn keeps its segments.
+pub(super) fn build_result(
+    outcome: &TurnOutcome,
+    form: &ResponseForm,
     notice: Option<&str>,
-) -> Result<ToolResult, serde_json::Error> {
+) -> Result<McpToolResult, serde_json::Error> {
     let conversation_id = Some(outcome.conversation);
-    let head = Head { notice, conversation_id, model_id: Some(&outcome.model_id) };
+    let head = ResultHead { notice, conversation_id, model_id: Some(&outcome.model_id) };
     let segments: Vec<&Segment> =
-        outcome.segments.iter().filter(|segment| form.segments.has(segment)).collect();
-    let error = outcome.failure.as_ref().map(failed);
-    let text = result::written(&head, &segments, error.as_ref(), form.max_bytes)?;
+        outcome.segments.iter().filter(|segment| form.segments.includes(segment)).collect();
+    let error = outcome.failure.as_ref().map(to_result_error);
+    let text = result::write_result(&head, &segments, error.as_ref(), form.max_bytes)?;
     Ok(match outcome.failure {
-        None => ToolResult::text(text),
-        Some(_) => ToolResult::error(text),
+        None => McpToolResult::text(text),
+        Some(_) => McpToolResult::error(text),
     })
 }
 
-/// Writes a failure before there was a turn.
-pub(super) fn refused(
+/// Writes a failure that happened before there was a turn.
+pub(super) fn build_refusal(
     conversation: Option<ConversationId>,
-    failure: &Failure,
+    failure: &TurnFailure,
     notice: Option<&str>,
-) -> Result<ToolResult, serde_json::Error> {
-    let head = Head { notice, conversation_id: conversation, model_id: None };
-    result::written(&head, &[], Some(&failed(failure)), usize::MAX).map(ToolResult::error)
+) -> Result<McpToolResult, serde_json::Error> {
+    let head = ResultHead { notice, conversation_id: conversation, model_id: None };
+    result::write_result(&head, &[], Some(&to_result_error(failure)), usize::MAX)
+        .map(McpToolResult::error)
 }
 
-fn failed(failure: &Failure) -> Failed<'_> {
-    Failed { code: failure.code.as_str(), message: &failure.message }
+fn to_result_error(failure: &TurnFailure) -> ResultError<'_> {
+    ResultError { code: failure.code.as_str(), message: &failure.message }
 }

@@ -1,10 +1,10 @@
-//! An MCP endpoint over a WebSocket, one message a frame: what a relay of standard streams forwards to.
+//! Serves an MCP endpoint over a WebSocket, one message a frame, for relays of standard streams.
 
 use std::sync::Arc;
 
 use codeinfo_core::Principal;
-use codeinfo_http::{Happened, HttpError, Request, Response, WebSocket};
-use codeinfo_mcp::{Bounds, Endpoint, Post, Reply};
+use codeinfo_http::{HttpError, Request, Response, WebSocket, WebSocketEvent};
+use codeinfo_mcp::{Endpoint, McpContext, McpPost, McpReply};
 use futures_util::{
     FutureExt, StreamExt,
     future::BoxFuture,
@@ -12,62 +12,62 @@ use futures_util::{
 };
 use tracing::debug;
 
-/// Most messages of one client that are answered at a time; further ones are read later.
+/// Maximum number of messages of one client in progress; further ones are read later.
 const MAX_UNDER_WAY: usize = 64;
-/// Most of a client that takes no answers, but sends on.
+/// Maximum number of messages in progress for a client that sends but does not read; more end the
+/// connection.
 const MAX_UNTAKEN: usize = 256;
 
-/// What comes of one message.
-enum Came {
+/// Outcome of one message.
+enum MessageOutcome {
     Text(String),
-    /// The answer to a client of the first era, which hears of changes from here on.
+    /// The answer to a client of the first era, which is notified of changes from here on.
     Greeting {
         text: String,
         client: Option<String>,
     },
     /// The client listens for changes.
     Listening(BoxStream<'static, String>),
-    /// The message takes its time from here on.
+    /// The answer takes a while.
     Later(BoxStream<'static, String>),
 }
 
-/// What a connection is for.
-struct Frames {
+struct RelaySession {
     endpoint: Arc<dyn Endpoint>,
-    bounds: Bounds,
+    bounds: McpContext,
     socket: WebSocket,
-    /// Distinguishes the client in the table of calls, and names it.
+    /// Name of the client; it also separates its calls from those of others.
     session: String,
     principal: Option<Principal>,
-    /// Messages that are not answered yet.
-    begun: FuturesUnordered<BoxFuture<'static, Option<Came>>>,
-    /// Calls that take their time. Dropping them ends their work.
+    /// Messages without an outcome yet.
+    begun: FuturesUnordered<BoxFuture<'static, Option<MessageOutcome>>>,
+    /// Running calls. Dropping them ends their work.
     later: SelectAll<BoxStream<'static, String>>,
-    /// Changes that the client listens for, and waits for none.
+    /// Changes that the client listens for. The connection does not wait for them.
     changes: SelectAll<BoxStream<'static, String>>,
-    /// Whether nothing is taken from the client any more.
+    /// True once no more messages are accepted.
     is_ending: bool,
-    /// Whether the client waits for no call any more.
+    /// True once the client waits for no call.
     has_left: bool,
 }
 
-/// Answers a handshake, and then the messages of the client until it leaves or the server stops.
+/// Accepts a handshake, then answers messages until the client leaves or the server stops.
 ///
-/// A frame that is not text, however it looks, is the end of what the client sends: what is answered at once
-/// is still answered, what takes its time is ended.
-pub(super) fn frames(
+/// A frame that is not text ends the client's input. Immediate answers are still sent; running
+/// calls are ended.
+pub(super) fn serve_websocket(
     endpoint: Arc<dyn Endpoint>,
     request: &mut Request,
-    bounds: &Bounds,
+    bounds: &McpContext,
     session: String,
     is_greeted: bool,
 ) -> Result<Response, HttpError> {
-    let bounds = bounds.clone();
+    let context = bounds.clone();
     let principal = request.principal().cloned();
-    codeinfo_http::websocket(request, move |socket| async move {
-        let mut frames = Frames {
+    codeinfo_http::accept_websocket(request, move |socket| async move {
+        let mut frames = RelaySession {
             endpoint,
-            bounds,
+            bounds: context,
             socket,
             session,
             principal,
@@ -77,100 +77,105 @@ pub(super) fn frames(
             is_ending: false,
             has_left: false,
         };
-        frames.socket.rests();
+        frames.socket.allow_eviction();
         if is_greeted {
-            frames.listen();
+            frames.subscribe_to_changes();
         }
         frames.run().await;
-        let Frames { socket, begun, later, .. } = frames;
-        // Interrupted before the client is waited for.
+        let RelaySession { socket, begun, later, .. } = frames;
+        // Interrupts calls before waiting for the client.
         drop((begun, later));
         socket.close().await;
     })
 }
 
-impl Frames {
+impl RelaySession {
     async fn run(&mut self) {
         loop {
-            let (is_sent, under_way) = (self.socket.is_sent(), self.begun.len() + self.later.len());
+            let is_sent = self.socket.is_sent();
+            let under_way = self.begun.len() + self.later.len();
             if self.is_ending && under_way == 0 && is_sent {
                 return;
             }
             tokio::select! {
                 biased;
-                // Only when the client has taken what came before.
-                Some(came) = self.begun.next(), if is_sent => self.report(came),
+                // Only after the client has received what came before.
+                Some(came) = self.begun.next(), if is_sent => self.handle_outcome(came),
                 Some(text) = self.later.next(), if is_sent => self.socket.send(text),
                 Some(text) = self.changes.next(), if is_sent => self.socket.send(text),
                 happened = self.socket.next(), if under_way < MAX_UNDER_WAY || !is_sent => {
                     match happened {
-                        Happened::Text(_) if self.is_ending => {}
-                        Happened::Text(text) => {
-                            if under_way >= MAX_UNTAKEN || !self.take(text).await {
+                        WebSocketEvent::Text(_) if self.is_ending => {}
+                        WebSocketEvent::Text(text) => {
+                            if under_way >= MAX_UNTAKEN || !self.receive_message(text).await {
                                 return;
                             }
                         }
-                        Happened::Binary => {
+                        WebSocketEvent::Binary => {
                             (self.is_ending, self.has_left) = (true, true);
                             self.later.clear();
                         }
-                        Happened::Stopping => self.is_ending = true,
-                        Happened::Sent => {}
-                        Happened::TooLarge | Happened::Over => return,
+                        WebSocketEvent::Stopping => self.is_ending = true,
+                        WebSocketEvent::Sent => {}
+                        WebSocketEvent::TooLarge | WebSocketEvent::Over => return,
                     }
                 }
             }
             if self.begun.is_empty() && self.later.is_empty() {
-                self.socket.rests();
+                self.socket.allow_eviction();
             }
         }
     }
 
-    /// Takes a message of the client; returns whether the connection may go on.
-    async fn take(&mut self, text: String) -> bool {
-        if !self.socket.works().await {
+    /// Starts to answer a message; returns whether the connection continues.
+    async fn receive_message(&mut self, text: String) -> bool {
+        if !self.socket.begin_work().await {
             return false;
         }
         debug!(frame.bytes = text.len(), "frame received");
-        let (endpoint, bounds) = (Arc::clone(&self.endpoint), self.bounds.clone());
-        let (session, principal) = (self.session.clone(), self.principal.clone());
+        let endpoint = Arc::clone(&self.endpoint);
+        let bounds = self.bounds.clone();
+        let session = self.session.clone();
+        let principal = self.principal.clone();
         let answering = async move {
-            let post = Post::frame(&session, text.as_bytes());
-            let post = post.sent_by(None, principal.as_ref().map(Principal::as_str));
-            match codeinfo_mcp::answer(&endpoint, post, &bounds).await {
-                Reply::Accepted => None,
-                Reply::Greeting { text, client } => Some(Came::Greeting { text, client }),
-                Reply::Json { text, .. } => Some(Came::Text(text)),
-                Reply::Listening(messages) => Some(Came::Listening(messages)),
-                Reply::Deferred(text) => Some(Came::Later(stream::once(text).boxed())),
-                Reply::Events(messages) => Some(Came::Later(messages)),
+            let frame = McpPost::from_frame(&session, text.as_bytes());
+            let post = frame.sent_by(None, principal.as_ref().map(Principal::as_str));
+            match codeinfo_mcp::answer_post(&endpoint, post, &bounds).await {
+                McpReply::Accepted => None,
+                McpReply::Greeting { text, client } => {
+                    Some(MessageOutcome::Greeting { text, client })
+                }
+                McpReply::Json { text, .. } => Some(MessageOutcome::Text(text)),
+                McpReply::Listening(messages) => Some(MessageOutcome::Listening(messages)),
+                McpReply::Deferred(text) => Some(MessageOutcome::Later(stream::once(text).boxed())),
+                McpReply::Events(messages) => Some(MessageOutcome::Later(messages)),
             }
         };
         self.begun.push(answering.boxed());
         true
     }
 
-    /// Has the client hear of changes as one of the first era does.
-    fn listen(&mut self) {
-        let changes = self.endpoint.changes().filter(|_| self.changes.is_empty());
+    /// Notifies the client of changes as a client of the first era expects.
+    fn subscribe_to_changes(&mut self) {
+        let changes = self.endpoint.watch_tool_changes().filter(|_| self.changes.is_empty());
         if let Some(changes) = changes {
-            self.changes.push(changes.map(|()| codeinfo_mcp::changed()).boxed());
+            self.changes.push(changes.map(|()| codeinfo_mcp::tools_changed_message()).boxed());
         }
     }
 
-    fn report(&mut self, came: Option<Came>) {
+    fn handle_outcome(&mut self, came: Option<MessageOutcome>) {
         match came {
-            Some(Came::Text(text)) => self.socket.send(text),
-            Some(Came::Greeting { text, client }) => {
+            Some(MessageOutcome::Text(text)) => self.socket.send(text),
+            Some(MessageOutcome::Greeting { text, client }) => {
                 self.session = codeinfo_mcp::name_session(&self.session, client.as_deref());
                 self.socket.send(text);
-                self.listen();
+                self.subscribe_to_changes();
             }
-            Some(Came::Listening(messages)) if self.changes.len() < MAX_UNDER_WAY => {
+            Some(MessageOutcome::Listening(messages)) if self.changes.len() < MAX_UNDER_WAY => {
                 self.changes.push(messages);
             }
-            Some(Came::Later(messages)) if !self.has_left => self.later.push(messages),
-            Some(Came::Listening(_) | Came::Later(_)) | None => {}
+            Some(MessageOutcome::Later(messages)) if !self.has_left => self.later.push(messages),
+            Some(MessageOutcome::Listening(_) | MessageOutcome::Later(_)) | None => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Relays of standard streams as a server sees them: their version, and the repository they stand in.
+//! Relays of standard streams as a server sees them: their version and their repository.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,90 +6,96 @@ use std::{
 };
 
 use codeinfo_chat::Chat;
-use codeinfo_core::{PathMap, Principal, RootId, error::chain, plain_name, task::Tasks};
+use codeinfo_core::{
+    PathMap, Principal, RootId, error::format_error_chain, plain_name, task::Tasks,
+};
 use codeinfo_http::{HttpError, Request};
-use codeinfo_ingest::{Ingest, RootStatus, State};
+use codeinfo_ingest::{Ingest, RootStatus, RunState};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-/// Where a relay listens on both listeners.
+/// Path for relays on both listeners.
 pub const PATH: &str = "/mcp/relay";
-/// The header in which a relay says what it is, as JSON in ASCII.
+/// Header with the [`RelayHandshake`], as JSON in ASCII.
 pub const HEADER: &str = "codeinfo-relay";
 
-/// Most characters of a path in a notice.
+/// Maximum characters of a path in a notice.
 const MAX_PATH_CHARS: usize = 300;
 
-/// What a relay says of itself.
+/// Handshake of a relay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Relay {
-    /// The version of its program.
+pub struct RelayHandshake {
     pub version: String,
-    /// The repository that it was started in, as its client sees it.
+    /// Repository in which the relay was started, as its client sees it.
     pub folder: Option<PathBuf>,
-    /// Whether that repository may be indexed where it is not.
+    /// True if the server may index that repository when it is not indexed.
     pub auto_index: bool,
-    /// Whether its client has said `initialize`, over an earlier connection.
+    /// True if the client has sent `initialize` over an earlier connection.
     pub is_greeted: bool,
-    /// The name that the client gave then.
+    /// Name of the client in that `initialize`.
     pub client: Option<String>,
-    /// Whether it is no relay, but a server that a person or a service starts in place of this one.
+    /// True if the sender is a server, started by a person or a service, that replaces this one.
     pub takes_over: bool,
 }
 
-/// What relays need of a server.
+/// Services that relays need.
 #[derive(Clone)]
-pub struct Relays {
+pub struct RelayServices {
     chat: Chat,
     ingest: Ingest,
     paths: PathMap,
-    /// Own what is prepared for relays.
+    /// Owner of the work that is started for relays.
     tasks: Tasks,
-    /// Cancelled to have the server stop for another; `None` where no relay started it.
+    /// Cancelled to stop this server in favour of another; `None` unless a relay started it.
     gives_way: Option<CancellationToken>,
 }
 
-impl Relays {
+impl RelayServices {
     pub fn new(
         chat: Chat,
         ingest: Ingest,
-        (paths, tasks): (PathMap, Tasks),
+        paths: PathMap,
+        tasks: Tasks,
         gives_way: Option<CancellationToken>,
     ) -> Self {
         Self { chat, ingest, paths, tasks, gives_way }
     }
 
-    /// Returns where a client stands, which says so by a folder as it sees that.
-    pub fn place(&self, folder: &Path) -> Place {
-        let (ingest, paths) = (self.ingest.clone(), self.paths.clone());
-        Place { ingest, folder: paths.meant(folder), paths, auto_index: false }
+    /// Returns the place of a client, whose `folder` is a path as the client sees it.
+    pub fn locate_client(&self, folder: &Path) -> ClientFolder {
+        ClientFolder {
+            ingest: self.ingest.clone(),
+            folder: self.paths.to_server_path(folder),
+            paths: self.paths.clone(),
+            auto_index: false,
+        }
     }
 
-    /// Has work done that no handshake waits for.
+    /// Runs work for which no handshake waits.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(work);
     }
 
-    /// Returns a session for the client of the relay that sends this handshake, whether it was greeted before, and
-    /// where it stands.
+    /// Returns a session for the client of the relay, whether the client was greeted before, and
+    /// its place.
     ///
     /// # Errors
-    /// This server, which a relay started, stops: for a newer relay when it works on nothing, and for a server
-    /// that is to take its place.
-    pub fn admit(
+    /// This server was started by a relay and stops: for a newer relay while it is idle, or for a
+    /// server that replaces it.
+    pub fn admit_relay(
         &self,
         request: &Request,
-    ) -> Result<(String, bool, Option<Arc<Place>>), HttpError> {
+    ) -> Result<(String, bool, Option<Arc<ClientFolder>>), HttpError> {
         let header = request.header(HEADER);
         let read = header.as_deref().and_then(|header| serde_json::from_str(header).ok());
-        let Relay { version, folder, auto_index, is_greeted, client, takes_over } =
+        let RelayHandshake { version, folder, auto_index, is_greeted, client, takes_over } =
             read.unwrap_or_default();
-        // Anybody can send a header; the relay of the owner shows a key.
+        // Any client can send the header; the relay of the owner has a key.
         let is_owner = request.principal().is_some_and(Principal::is_owner);
-        let is_idle = self.chat.running() == 0 && self.ingest.running() == 0;
+        let is_idle = self.chat.active_turns() == 0 && self.ingest.active_run_count() == 0;
         if let Some(gives_way) = &self.gives_way
             && is_owner
             && (takes_over || is_idle && is_newer(&version, env!("CARGO_PKG_VERSION")))
@@ -99,56 +105,58 @@ impl Relays {
             return Err(HttpError::Stopping);
         }
         let place = folder.map(|folder| {
-            Arc::new(Place { auto_index: auto_index && is_owner, ..self.place(&folder) })
+            Arc::new(ClientFolder {
+                auto_index: auto_index && is_owner,
+                ..self.locate_client(&folder)
+            })
         });
         let id = Uuid::new_v4().to_string();
         Ok((codeinfo_mcp::name_session(&id, client.as_deref()), is_greeted, place))
     }
 }
 
-/// Where a relay stands.
-pub struct Place {
+pub struct ClientFolder {
     ingest: Ingest,
     paths: PathMap,
-    /// As this server sees it.
+    /// Path as this server sees it.
     folder: PathBuf,
     auto_index: bool,
 }
 
-impl Place {
-    /// Has the repository indexed where it is not, and that is wanted.
-    pub async fn prepare(&self) {
-        if !self.auto_index || self.status().await.is_some() {
+impl ClientFolder {
+    /// Indexes the repository if it is not indexed and its relay allows that.
+    pub async fn index_if_missing(&self) {
+        if !self.auto_index || self.find_root_status().await.is_some() {
             return;
         }
-        let request = codeinfo_ingest::Request {
+        let request = codeinfo_ingest::IngestRequest {
             path: self.folder.clone(),
-            ..codeinfo_ingest::Request::default()
+            ..codeinfo_ingest::IngestRequest::default()
         };
-        match self.ingest.start(request).await {
+        match self.ingest.start_run(request).await {
             Ok(run) => info!(run.id = %run, path = %self.folder.display(), "indexing of itself"),
             Err(error) => {
-                warn!(error = %chain(&error), path = %self.folder.display(), "not indexed");
+                warn!(error = %format_error_chain(&error), path = %self.folder.display(), "not indexed");
             }
         }
     }
 
     /// Returns the path of the folder as clients see it.
-    pub(super) fn shown(&self) -> String {
-        self.paths.shown(&self.folder).display().to_string()
+    pub(super) fn display_path(&self) -> String {
+        self.paths.to_client_path(&self.folder).display().to_string()
     }
 
-    /// Returns the tree that the client means.
-    pub async fn tree(&self) -> Option<RootId> {
-        Some(self.ingest.standing(&self.folder).await?.tree.id)
+    /// Returns the tree that belongs to the folder.
+    pub async fn find_tree(&self) -> Option<RootId> {
+        Some(self.ingest.find_client_tree(&self.folder).await?.tree.id)
     }
 
-    /// Says what answers about the repository miss, if they miss something.
-    pub async fn notice(&self) -> Option<String> {
-        let shown = quote_path(&self.paths.shown(&self.folder));
-        let standing = self.ingest.standing(&self.folder).await;
-        let instead = standing.and_then(|standing| standing.notice(&shown));
-        let Some(RootStatus { root, state, run_id }) = self.status().await else {
+    /// Describes what answers about the repository miss, if they miss something.
+    pub async fn describe_index_gaps(&self) -> Option<String> {
+        let shown = quote_path(&self.paths.to_client_path(&self.folder));
+        let standing = self.ingest.find_client_tree(&self.folder).await;
+        let instead = standing.and_then(|standing| standing.build_notice(&shown));
+        let Some(RootStatus { root, state, run_id }) = self.find_root_status().await else {
             if let Some(instead) = instead {
                 return Some(format!(
                     "{instead}; the user can index it with {}",
@@ -161,14 +169,14 @@ impl Place {
             ));
         };
         match state {
-            State::Queued | State::Scanning | State::Embedding => {
-                let status = run_id.and_then(|run| self.ingest.status(run).ok());
+            RunState::Queued | RunState::Scanning | RunState::Embedding => {
+                let status = run_id.and_then(|run| self.ingest.run_status(run).ok());
                 let read = status
                     .filter(|status| status.file_total > 0)
                     .map_or_else(String::new, |status| {
                         format!(" ({} of {} files)", status.file_index, status.file_total)
                     });
-                // What was indexed before is still found.
+                // The earlier index is still searched.
                 let misses = match (root.last_ingest_at, &instead) {
                     (None, None) => "answers miss some of it until then".to_owned(),
                     (None, Some(instead)) => format!("until then {instead}"),
@@ -176,7 +184,7 @@ impl Place {
                 };
                 Some(format!("`{shown}` is being indexed{read}; {misses}"))
             }
-            State::Error if root.last_ingest_at.is_none() => Some(format!(
+            RunState::Error if root.last_ingest_at.is_none() => Some(format!(
                 "`{shown}` could not be indexed; {} says why",
                 name_ingest_command(&shown)
             )),
@@ -184,27 +192,27 @@ impl Place {
         }
     }
 
-    /// Returns the innermost root around the folder. Around a worktree that is not indexed there is none, also where
-    /// that lies in another one.
-    async fn status(&self) -> Option<RootStatus> {
-        let roots = self.ingest.roots().await.ok()?.into_iter();
-        let standing = self.ingest.standing(&self.folder).await;
+    /// Returns the innermost root around the folder. A worktree that is not indexed has none, even
+    /// inside another root.
+    async fn find_root_status(&self) -> Option<RootStatus> {
+        let roots = self.ingest.list_roots().await.ok()?.into_iter();
+        let standing = self.ingest.find_client_tree(&self.folder).await;
         if let Some(worktree) = standing.and_then(|standing| standing.worktree) {
-            return roots.into_iter().find(|status| status.root.folder() == Some(&worktree));
+            return roots.into_iter().find(|status| status.root.local_folder() == Some(&worktree));
         }
         let is_around = |folder: &Path| self.folder.starts_with(folder);
-        let around = roots.filter(|status| status.root.folder().is_some_and(is_around));
+        let around = roots.filter(|status| status.root.local_folder().is_some_and(is_around));
         around.max_by_key(|status| status.root.path.components().count())
     }
 }
 
-/// Returns a path for a model to read. A repository gives names to folders as it likes: none is a line of its
-/// own, or ends a quotation.
+/// Returns a path for a model to read. Folder names come from a repository, so the path stays on
+/// one line and inside its quotation.
 pub fn quote_path(path: &Path) -> String {
     plain_name(&path.display().to_string(), MAX_PATH_CHARS).replace('`', "'")
 }
 
-/// Returns the command that indexes a folder, where it can be pasted as it is.
+/// Returns the command that indexes a folder, in a form that can be pasted.
 pub fn name_ingest_command(shown: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/_-.:\\".contains(c);
     if shown.chars().all(is_plain) {
@@ -214,7 +222,7 @@ pub fn name_ingest_command(shown: &str) -> String {
     }
 }
 
-/// Whether a version such as `1.10.0` is higher than another; what is no version is not.
+/// Returns whether a version such as `1.10.0` is higher than another. An invalid version is not.
 fn is_newer(version: &str, than: &str) -> bool {
     let numbers = |version: &str| {
         let parts = version.split('.').map(|part| part.parse().ok());

@@ -1,4 +1,4 @@
-//! The little that a relay reads of a message: which requests it holds, or which it answers.
+//! Reads the few parts of a message that a relay needs: the requests that it holds or answers.
 
 use std::path::PathBuf;
 
@@ -6,48 +6,49 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-/// The id of a request of the relay's own.
+/// Id of the relay's own request.
 const ROOTS: &str = "codeinfo/roots";
 /// Maximum characters of a client's name.
 const MAX_NAME_CHARS: usize = 60;
-/// Of so many folders, the first is taken that is of a repository.
+/// Maximum number of folders among which a repository is looked for.
 const MAX_ROOTS: usize = 64;
 
-/// The members that matter. Everything else stays unread.
+/// Members that the relay reads; all others are ignored.
 #[derive(Deserialize)]
-struct Frame {
+struct RpcEnvelope {
     id: Option<Value>,
     method: Option<String>,
 }
 
 /// Returns the ids of the requests in a message, as JSON.
-pub(super) fn requests(text: &str) -> Vec<String> {
-    ids(text, |frame| frame.method.is_some())
+pub(super) fn list_request_ids(text: &str) -> Vec<String> {
+    list_ids(text, |frame| frame.method.is_some())
 }
 
-/// Whether a message is the greeting of a client of the first era.
+/// Returns whether a message is the greeting of a client of the first era.
 pub(super) fn is_greeting(text: &str) -> bool {
-    let frame = serde_json::from_str::<Frame>(text);
+    let frame = serde_json::from_str::<RpcEnvelope>(text);
     frame.is_ok_and(|frame| frame.method.as_deref() == Some("initialize"))
 }
 
-/// Returns the name that a client gives in its greeting.
+/// Returns the client's name in its greeting.
 pub(super) fn client_name(text: &str) -> Option<String> {
     let greeting: Value = serde_json::from_str(text).ok()?;
     let name = greeting.pointer("/params/clientInfo/name")?.as_str()?;
     Some(name.chars().take(MAX_NAME_CHARS).collect())
 }
 
-/// Whether a message is the greeting of a client that says which folders it works in when it is asked.
+/// Returns whether a message is the greeting of a client that can list the folders it works in.
 pub(super) fn has_roots(text: &str) -> bool {
     let greeting = serde_json::from_str::<Value>(text).unwrap_or_default();
     is_greeting(text)
         && greeting.pointer("/params/capabilities/roots").is_some_and(Value::is_object)
 }
 
-/// Whether a message says that the client can be asked which folders it works in, or that these are others now.
+/// Returns whether a message announces that the client can be asked for its folders, or that they
+/// have changed.
 pub(super) fn is_time_for_roots(text: &str) -> bool {
-    let frame = serde_json::from_str::<Frame>(text).ok();
+    let frame = serde_json::from_str::<RpcEnvelope>(text).ok();
     let method = frame.and_then(|frame| frame.method);
     matches!(
         method.as_deref(),
@@ -60,61 +61,61 @@ pub(super) fn ask_for_roots() -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{ROOTS}","method":"roots/list"}}"#)
 }
 
-/// Returns the folders that a message says, if it answers that; none if they could not be said.
-pub(super) fn roots(text: &str) -> Option<Vec<PathBuf>> {
+/// Returns the folders in an answer to [`ask_for_roots`]; none if the client failed to list them.
+pub(super) fn parse_roots(text: &str) -> Option<Vec<PathBuf>> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct RootsAnswer {
         id: Value,
         method: Option<String>,
         #[serde(default)]
-        result: Listed,
+        result: RootsResult,
     }
     #[derive(Default, Deserialize)]
-    struct Listed {
-        roots: Vec<Root>,
+    struct RootsResult {
+        roots: Vec<RootUri>,
     }
     #[derive(Deserialize)]
-    struct Root {
+    struct RootUri {
         uri: String,
     }
-    let Answer { id, method, result } = serde_json::from_str(text).ok()?;
-    let path = |root: Root| Url::parse(&root.uri).ok()?.to_file_path().ok();
+    let RootsAnswer { id, method, result } = serde_json::from_str(text).ok()?;
+    let path = |root: RootUri| Url::parse(&root.uri).ok()?.to_file_path().ok();
     (id == ROOTS && method.is_none())
         .then(|| result.roots.into_iter().take(MAX_ROOTS).filter_map(path).collect())
 }
 
 /// Returns the ids of the requests that a message answers, as JSON.
-pub(super) fn answers(text: &str) -> Vec<String> {
-    ids(text, |frame| frame.method.is_none())
+pub(super) fn list_answered_ids(text: &str) -> Vec<String> {
+    list_ids(text, |frame| frame.method.is_none())
 }
 
-/// Returns the id, as JSON, of the request that a message cancels: it has no answer.
-pub(super) fn cancelled(text: &str) -> Option<String> {
+/// Returns the id, as JSON, of the request that a message cancels; that request gets no answer.
+pub(super) fn parse_cancelled_id(text: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Cancelled {
+    struct CancelledNotification {
         method: String,
-        params: Params,
+        params: CancelledParams,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Params {
+    struct CancelledParams {
         request_id: Value,
     }
-    let Cancelled { method, params } = serde_json::from_str(text).ok()?;
+    let CancelledNotification { method, params } = serde_json::from_str(text).ok()?;
     (method == "notifications/cancelled").then(|| params.request_id.to_string())
 }
 
-fn ids(text: &str, is_meant: impl Fn(&Frame) -> bool) -> Vec<String> {
-    let frames = match serde_json::from_str::<Vec<Frame>>(text) {
+fn list_ids(text: &str, is_wanted: impl Fn(&RpcEnvelope) -> bool) -> Vec<String> {
+    let frames = match serde_json::from_str::<Vec<RpcEnvelope>>(text) {
         Ok(batch) => batch,
-        Err(_) => serde_json::from_str::<Frame>(text).into_iter().collect(),
+        Err(_) => serde_json::from_str::<RpcEnvelope>(text).into_iter().collect(),
     };
-    let meant = frames.iter().filter(|frame| is_meant(frame));
-    meant.filter_map(|frame| frame.id.as_ref()).map(Value::to_string).collect()
+    let wanted = frames.iter().filter(|frame| is_wanted(frame));
+    wanted.filter_map(|frame| frame.id.as_ref()).map(Value::to_string).collect()
 }
 
 /// Returns the message that fails the request `id`, given as JSON.
-pub(super) fn failed(id: &str, code: i32, message: &str) -> String {
+pub(super) fn build_error_reply(id: &str, code: i32, message: &str) -> String {
     let error = json!({ "code": code, "message": message });
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
 }
@@ -138,7 +139,7 @@ mod tests {
         assert!(is_time_for_roots(r#"{"method":"notifications/roots/list_changed"}"#));
         assert!(!is_time_for_roots(r#"{"method":"notifications/cancelled"}"#));
         let asked: Value = serde_json::from_str(&ask_for_roots()).unwrap();
-        let roots_of = |message: &Value| roots(&message.to_string());
+        let roots_of = |message: &Value| parse_roots(&message.to_string());
         let answer =
             |listed: Value| roots_of(&json!({ "id": asked["id"], "result": { "roots": listed } }));
         let listed =
@@ -152,20 +153,26 @@ mod tests {
 
     #[test]
     fn requests_and_answers_are_known_by_their_ids_alone() {
-        assert_eq!(requests(r#"{"id":"a","method":"tools/list"}"#), [r#""a""#]);
-        assert_eq!(requests(r#"[{"id":1,"method":"a"},{"method":"b"},{"id":2}]"#), ["1"]);
-        assert_eq!(requests(r#"{"method":"notifications/cancelled"}"#), [""; 0]);
-        assert_eq!(answers(r#"{"id":9007199254740993,"result":{}}"#), ["9007199254740993"]);
-        assert_eq!(answers(r#"{"method":"notifications/progress"}"#), [""; 0]);
+        assert_eq!(list_request_ids(r#"{"id":"a","method":"tools/list"}"#), [r#""a""#]);
+        assert_eq!(list_request_ids(r#"[{"id":1,"method":"a"},{"method":"b"},{"id":2}]"#), ["1"]);
+        assert_eq!(list_request_ids(r#"{"method":"notifications/cancelled"}"#), [""; 0]);
+        assert_eq!(
+            list_answered_ids(r#"{"id":9007199254740993,"result":{}}"#),
+            ["9007199254740993"]
+        );
+        assert_eq!(list_answered_ids(r#"{"method":"notifications/progress"}"#), [""; 0]);
         assert!(is_greeting(r#"{"id":0,"method":"initialize"}"#));
         assert!(!is_greeting(r#"{"id":0,"method":"ping"}"#));
         let named = |method| format!(r#"{{"method":"{method}","params":{{"requestId":"a"}}}}"#);
-        assert_eq!(cancelled(&named("notifications/cancelled")).as_deref(), Some(r#""a""#));
-        assert_eq!(cancelled(&named("notifications/progress")), None);
+        assert_eq!(
+            parse_cancelled_id(&named("notifications/cancelled")).as_deref(),
+            Some(r#""a""#)
+        );
+        assert_eq!(parse_cancelled_id(&named("notifications/progress")), None);
         for odd in ["", "[", "null", "7", "[7]", r#"{"id""#] {
-            assert_eq!((requests(odd), answers(odd)), (vec![], vec![]), "{odd}");
+            assert_eq!((list_request_ids(odd), list_answered_ids(odd)), (vec![], vec![]), "{odd}");
         }
-        let failed = failed("7", -1, "a \"b\"");
+        let failed = build_error_reply("7", -1, "a \"b\"");
         assert_eq!(failed, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"a \"b\""}}"#);
     }
 }

@@ -1,8 +1,8 @@
-//! The connection of a relay to a server.
+//! Connection of a relay to a server.
 
 use std::{fmt::Write, time::Duration};
 
-use crate::mcp_http::{HEADER, PATH, Relay};
+use crate::mcp_http::{HEADER, PATH, RelayHandshake};
 use codeinfo_core::task::Tasks;
 use futures_util::{
     SinkExt, StreamExt,
@@ -18,71 +18,74 @@ use tokio_tungstenite::{
 };
 use url::Url;
 
-use super::Reached;
+use super::ReachableServer;
 
-/// How long a server of this machine may take to answer a handshake.
+/// Maximum time for a server of this machine to answer a handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Most messages that wait to be sent.
+/// Maximum number of messages that wait to be sent.
 const MAX_WAITING: usize = 8;
-/// Bytes of each buffer.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-type Socket = WebSocketStream<TcpStream>;
+type RelaySocket = WebSocketStream<TcpStream>;
 
-/// A connection. Dropping it ends what the server works on.
-pub(super) struct Link {
-    /// Written by a task of its own, so that reading never waits for writing.
+/// Connection to a server. Dropping it ends the server's work for it.
+pub(super) struct ServerLink {
+    /// Queue of a separate writer task, so that reading never waits for writing.
     messages: mpsc::Sender<Message>,
-    stream: SplitStream<Socket>,
+    stream: SplitStream<RelaySocket>,
 }
 
-impl Link {
-    /// Connects to the server, or says why that fails.
-    pub(super) async fn open(to: &Reached, relay: &Relay, tasks: &Tasks) -> Result<Self, String> {
-        let request = request(to, relay).map_err(|error| error.to_string())?;
+impl ServerLink {
+    /// Connects to the server, or returns the reason why that fails.
+    pub(super) async fn open(
+        to: &ReachableServer,
+        relay: &RelayHandshake,
+        tasks: &Tasks,
+    ) -> Result<Self, String> {
+        let request = build_request(to, relay).map_err(|error| error.to_string())?;
         let opening = async {
-            let address = Url::parse(&to.url).ok();
-            let address = address.as_ref().and_then(|url| Some((url.host_str()?, url.port()?)));
+            let url = Url::parse(&to.url).ok();
+            let address = url.as_ref().and_then(|url| Some((url.host_str()?, url.port()?)));
             let (host, port) = address.ok_or("its address cannot be read")?;
-            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let host_name = host.trim_start_matches('[').trim_end_matches(']');
             let stream =
-                TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;
+                TcpStream::connect((host_name, port)).await.map_err(|error| error.to_string())?;
             stream.set_nodelay(true).map_err(|error| error.to_string())?;
             let config = WebSocketConfig::default()
                 .read_buffer_size(BUFFER_BYTES)
                 .write_buffer_size(0)
-                // Its own server is believed: an answer has no other bound.
+                // The relay trusts its own server: an answer has no other bound.
                 .max_message_size(None)
                 .max_frame_size(None);
             let opened = client_async_with_config(request, stream, Some(config)).await;
-            opened.map_err(|error| refused(&error))
+            opened.map_err(|error| explain_refusal(&error))
         };
         let opened = timeout(TIMEOUT, opening).await;
         let (socket, _) = opened.map_err(|_| format!("{} does not answer", to.url))??;
         let (sink, stream) = socket.split();
         let (messages, receiver) = mpsc::channel(MAX_WAITING);
-        tasks.spawn(write(sink, receiver));
+        tasks.spawn(write_messages(sink, receiver));
         Ok(Self { messages, stream })
     }
 
-    /// Returns what says whether a further message can be sent.
-    pub(super) fn room(&self) -> Room {
-        Room(self.messages.clone())
+    /// Returns a handle that waits for room for a further message.
+    pub(super) fn room(&self) -> SendRoom {
+        SendRoom(self.messages.clone())
     }
 
-    /// Sends a message, in the order of calls, when there is room for it. One that is lost is noticed by
-    /// [`Link::next`].
+    /// Sends a message, in the order of calls, if there is room. [`ServerLink::next_message`]
+    /// notices a lost connection.
     pub(super) fn send(&self, text: String) {
         drop(self.messages.try_send(Message::text(text)));
     }
 
-    /// Says that nothing further comes, when there is room for that.
-    pub(super) fn end(&self) {
+    /// Sends the end of the input, if there is room.
+    pub(super) fn send_end(&self) {
         drop(self.messages.try_send(Message::binary(Vec::new())));
     }
 
-    /// Returns the next message of the server; `None` when the connection is over.
-    pub(super) async fn next(&mut self) -> Option<String> {
+    /// Returns the next message of the server; `None` when the connection ends.
+    pub(super) async fn next_message(&mut self) -> Option<String> {
         loop {
             match self.stream.next().await {
                 Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
@@ -95,17 +98,20 @@ impl Link {
     }
 }
 
-/// Room for a message to a server.
-pub(super) struct Room(mpsc::Sender<Message>);
+/// Waits for room for a message to a server.
+pub(super) struct SendRoom(mpsc::Sender<Message>);
 
-impl Room {
-    /// Waits until there is some, or the connection is over.
-    pub(super) async fn wait(&self) {
+impl SendRoom {
+    /// Waits until there is room, or the connection ends.
+    pub(super) async fn wait_for_room(&self) {
         drop(self.0.reserve().await);
     }
 }
 
-async fn write(mut sink: SplitSink<Socket, Message>, mut messages: mpsc::Receiver<Message>) {
+async fn write_messages(
+    mut sink: SplitSink<RelaySocket, Message>,
+    mut messages: mpsc::Receiver<Message>,
+) {
     while let Some(message) = messages.recv().await {
         if sink.send(message).await.is_err() {
             return;
@@ -113,11 +119,15 @@ async fn write(mut sink: SplitSink<Socket, Message>, mut messages: mpsc::Receive
     }
 }
 
-fn request(to: &Reached, relay: &Relay) -> Result<Request, Box<dyn std::error::Error>> {
+fn build_request(
+    to: &ReachableServer,
+    relay: &RelayHandshake,
+) -> Result<Request, Box<dyn std::error::Error>> {
     let url = format!("{}{PATH}", to.url.replacen("http", "ws", 1));
     let mut request = url.into_client_request()?;
     let headers = request.headers_mut();
-    headers.insert(HEADER, HeaderValue::from_str(&ascii(&serde_json::to_string(relay)?))?);
+    headers
+        .insert(HEADER, HeaderValue::from_str(&escape_non_ascii(&serde_json::to_string(relay)?))?);
     if let Some(key) = &to.key {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose()))?;
         bearer.set_sensitive(true);
@@ -126,8 +136,8 @@ fn request(to: &Reached, relay: &Relay) -> Result<Request, Box<dyn std::error::E
     Ok(request)
 }
 
-/// Escapes what a header cannot hold, as JSON does.
-fn ascii(json: &str) -> String {
+/// Escapes non-ASCII characters, which a header cannot hold, as JSON does.
+fn escape_non_ascii(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for unit in json.encode_utf16() {
         match u8::try_from(unit) {
@@ -139,18 +149,18 @@ fn ascii(json: &str) -> String {
     escaped
 }
 
-/// Says why a handshake failed.
-fn refused(error: &tokio_tungstenite::tungstenite::Error) -> String {
+/// Explains why a handshake failed.
+fn explain_refusal(error: &tokio_tungstenite::tungstenite::Error) -> String {
     use tokio_tungstenite::tungstenite::Error;
     match error {
         Error::Http(reply) => {
             let status = reply.status();
-            let said = reply.body().as_deref().and_then(|body| {
+            let message = reply.body().as_deref().and_then(|body| {
                 let value: serde_json::Value = serde_json::from_slice(body).ok()?;
                 Some(value.get("message")?.as_str()?.to_owned())
             });
-            match said {
-                Some(said) => format!("the server refuses ({status}): {said}"),
+            match message {
+                Some(message) => format!("the server refuses ({status}): {message}"),
                 None => format!("the server refuses: {status}; is it of another version?"),
             }
         }
@@ -160,12 +170,12 @@ fn refused(error: &tokio_tungstenite::tungstenite::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::ascii;
+    use super::escape_non_ascii;
 
     #[test]
     fn a_header_is_ascii_and_reads_the_same() {
         let json = serde_json::json!({ "folder": "/häuser/🏠" }).to_string();
-        let escaped = ascii(&json);
+        let escaped = escape_non_ascii(&json);
         assert!(escaped.is_ascii());
         let read: serde_json::Value = serde_json::from_str(&escaped).unwrap();
         assert_eq!(read["folder"], "/häuser/🏠");

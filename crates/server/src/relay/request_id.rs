@@ -1,53 +1,54 @@
-//! Finds the id of a request in a line that is too long to be kept, or is not text: in linear time and constant memory.
+//! Finds the id of a request in a line that is too long or not text, in linear time and constant
+//! memory.
 
 use serde_json::Value;
 
-/// Maximum bytes of an id.
 const MAX_ID_BYTES: usize = 256;
-/// Maximum bytes of a name that matters.
+/// Maximum bytes of a relevant name.
 const MAX_NAME_BYTES: usize = b"\"method\"".len();
 
-/// Reads an object byte by byte, and of it the members `id` and `method`, but none of what they or others hold.
+/// Scans an object byte by byte for its members `id` and `method`, but not for members of nested
+/// values.
 #[derive(Debug, Default)]
-pub(super) struct RequestId {
-    /// How many objects and lists are open.
+pub(super) struct RequestIdScanner {
+    /// Number of open objects and lists.
     depth: usize,
-    string: Within,
-    member: Part,
-    /// The name of the member, or its value if that is the id.
+    string: StringState,
+    member: MemberPart,
+    /// Name of the member, or its value if it is the id.
     token: Vec<u8>,
     ids: Vec<Vec<u8>>,
     has_method: bool,
-    /// Whether something other than one object was read.
+    /// True if something other than one object was read.
     is_other: bool,
 }
 
-/// Whether a string was begun.
+/// State within a string.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum StringState {
     #[default]
     Nothing,
     String,
     Escape,
 }
 
-/// The part of a member that is read.
+/// Part of a member that is being read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MemberPart {
     #[default]
     Name,
     Id,
     OtherValue,
 }
 
-impl RequestId {
+impl RequestIdScanner {
     pub(super) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.read_byte(*byte);
         }
     }
 
-    /// Returns the id as JSON; `None` unless one whole request was read that has one id.
+    /// Returns the id as JSON; `None` unless exactly one whole request with one id was read.
     pub(super) fn finish(self) -> Option<String> {
         let is_request = self.depth == 0 && !self.is_other && self.has_method;
         let [id] = self.ids.as_slice() else { return None };
@@ -56,12 +57,12 @@ impl RequestId {
     }
 
     fn read_byte(&mut self, byte: u8) {
-        if self.string != Within::Nothing {
-            self.keep(byte);
+        if self.string != StringState::Nothing {
+            self.keep_byte(byte);
             self.string = match (self.string, byte) {
-                (Within::String, b'"') => Within::Nothing,
-                (Within::String, b'\\') => Within::Escape,
-                _ => Within::String,
+                (StringState::String, b'"') => StringState::Nothing,
+                (StringState::String, b'\\') => StringState::Escape,
+                _ => StringState::String,
             };
             return;
         }
@@ -69,12 +70,12 @@ impl RequestId {
             (b' ' | b'\t' | b'\r' | b'\n', _) => {}
             (b'{', 0) if !self.has_begun() => self.depth = 1,
             (_, 0) | (b']', 1) => self.is_other = true,
-            (b':', 1) if self.member == Part::Name => self.begin_value(),
+            (b':', 1) if self.member == MemberPart::Name => self.begin_value(),
             (b',' | b'}', 1) => self.end_member(byte == b'}'),
             _ => {
-                self.keep(byte);
+                self.keep_byte(byte);
                 match byte {
-                    b'"' => self.string = Within::String,
+                    b'"' => self.string = StringState::String,
                     b'{' | b'[' => self.depth += 1,
                     b'}' | b']' => self.depth -= 1,
                     _ => {}
@@ -83,7 +84,8 @@ impl RequestId {
         }
     }
 
-    /// An object that is over had a member, or is no request.
+    /// Returns whether an object was read before. One without `id` and `method` does not count,
+    /// because it is no request.
     fn has_begun(&self) -> bool {
         self.has_method || !self.ids.is_empty()
     }
@@ -91,26 +93,27 @@ impl RequestId {
     fn begin_value(&mut self) {
         let name = std::mem::take(&mut self.token);
         self.has_method |= name == b"\"method\"";
-        self.member = if name == b"\"id\"" { Part::Id } else { Part::OtherValue };
+        self.member = if name == b"\"id\"" { MemberPart::Id } else { MemberPart::OtherValue };
     }
 
     fn end_member(&mut self, is_last: bool) {
         let value = std::mem::take(&mut self.token);
-        self.is_other |= self.member == Part::Name && !value.is_empty();
-        // A third one changes nothing.
-        if self.member == Part::Id && self.ids.len() < 2 {
+        self.is_other |= self.member == MemberPart::Name && !value.is_empty();
+        // Two ids make the request invalid already.
+        if self.member == MemberPart::Id && self.ids.len() < 2 {
             self.ids.push(value);
         }
-        self.member = Part::Name;
+        self.member = MemberPart::Name;
         self.depth -= usize::from(is_last);
     }
 
-    /// Keeps a byte more than fits of what is too long, so that it is neither a name that matters nor an id.
-    fn keep(&mut self, byte: u8) {
+    /// Keeps one byte beyond the maximum, so that a token that is too long is neither a relevant
+    /// name nor an id.
+    fn keep_byte(&mut self, byte: u8) {
         let max_bytes = match self.member {
-            Part::Name => MAX_NAME_BYTES,
-            Part::Id => MAX_ID_BYTES,
-            Part::OtherValue => return,
+            MemberPart::Name => MAX_NAME_BYTES,
+            MemberPart::Id => MAX_ID_BYTES,
+            MemberPart::OtherValue => return,
         };
         if self.token.len() <= max_bytes {
             self.token.push(byte);
@@ -123,8 +126,8 @@ mod tests {
     use super::*;
 
     fn find(line: &str) -> Option<String> {
-        let mut id = RequestId::default();
-        // However the line comes in pieces.
+        let mut id = RequestIdScanner::default();
+        // The pieces of a line may have any size.
         line.as_bytes().chunks(3).for_each(|piece| id.read(piece));
         id.finish()
     }

@@ -1,5 +1,5 @@
-//! Standard input as lines and standard output as messages, each on a thread of its own: both may block as long
-//! as the client likes.
+//! Standard input as lines and standard output as messages. Each has a thread, because both may
+//! block as long as the client likes.
 
 use std::{
     io::{self, BufRead, Read, Write},
@@ -11,82 +11,76 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::request_id::RequestId;
+use super::request_id::RequestIdScanner;
 
-/// Most lines and messages that wait on either side.
+/// Maximum number of lines or messages that wait on either side.
 const MAX_WAITING: usize = 64;
-/// How long the client may take to take what was written last.
+/// Maximum time for the client to read the last output.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
-/// What was read of the input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum InputLine {
     Text(String),
-    /// Left out: it has more bytes than a message may have, or is not text. With the id of the request that it is, as
-    /// JSON.
+    /// A line that is too long or not text, with the id of the request in it, as JSON.
     Refused(Option<String>),
 }
 
-/// Standard input.
-pub(super) struct Input {
-    lines: mpsc::Receiver<Line>,
-    /// Cancelled at the end, when lines may still wait.
+pub(super) struct StdinReader {
+    lines: mpsc::Receiver<InputLine>,
+    /// Cancelled at the end of the input, when lines may still wait.
     ended: CancellationToken,
 }
 
-/// Standard output.
-pub(super) struct Output {
+pub(super) struct StdoutWriter {
     messages: mpsc::Sender<String>,
     /// Resolves when the last message has been written, or none can be.
     written: oneshot::Receiver<()>,
 }
 
-/// Begins to read, and is ready to write.
-pub(super) fn open(max_line_bytes: usize) -> io::Result<(Input, Output)> {
+/// Starts the threads for both streams.
+pub(super) fn open_streams(max_line_bytes: usize) -> io::Result<(StdinReader, StdoutWriter)> {
     let ((lines, input), (messages, output)) =
         (mpsc::channel(MAX_WAITING), mpsc::channel(MAX_WAITING));
     let (over, written) = oneshot::channel();
     let ended = CancellationToken::new();
     let end = ended.clone();
     thread::Builder::new().name("stdin".to_owned()).spawn(move || {
-        read(io::stdin().lock(), max_line_bytes, &lines);
+        read_lines(io::stdin().lock(), max_line_bytes, &lines);
         end.cancel();
     })?;
     thread::Builder::new().name("stdout".to_owned()).spawn(move || {
-        write(io::stdout().lock(), output);
-        // Nobody waits where the relay ends for another reason.
+        write_lines(io::stdout().lock(), output);
+        // The receiver is gone if the relay ends for another reason.
         let _ = over.send(());
     })?;
-    Ok((Input { lines: input, ended }, Output { messages, written }))
+    Ok((StdinReader { lines: input, ended }, StdoutWriter { messages, written }))
 }
 
-impl Input {
-    /// Returns the next line; `None` at the end.
-    pub(super) async fn line(&mut self) -> Option<Line> {
+impl StdinReader {
+    pub(super) async fn next_line(&mut self) -> Option<InputLine> {
         self.lines.recv().await
     }
 
-    /// Waits until the client has ended it.
-    pub(super) async fn ended(&self) {
+    /// Waits until the client has ended the input.
+    pub(super) async fn wait_for_end(&self) {
         self.ended.cancelled().await;
     }
 }
 
-impl Output {
-    /// Writes a message as a line.
-    pub(super) async fn write(&self, text: &str) {
-        // Within JSON a line break is white space; one in a string is escaped.
+impl StdoutWriter {
+    pub(super) async fn write_message(&self, text: &str) {
+        // A line break in JSON is white space; one in a string is escaped.
         let line = text.replace(['\n', '\r'], " ");
-        // Where nobody takes it, `is_untaken` says so.
+        // `is_untaken` reports a closed output.
         drop(self.messages.send(line).await);
     }
 
-    /// Waits until nobody takes the output any more.
+    /// Waits until the output is closed.
     pub(super) async fn is_untaken(&self) {
         self.messages.closed().await;
     }
 
-    /// Waits until what was written is taken, as long as that is likely.
+    /// Waits until the output has been read, at most [`LAST_GRACE`].
     pub(super) async fn close(self) {
         let Self { messages, written } = self;
         drop(messages);
@@ -94,8 +88,8 @@ impl Output {
     }
 }
 
-/// Reads lines until the end; blank ones are none.
-fn read(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<Line>) {
+/// Reads lines until the end, without blank ones.
+fn read_lines(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<InputLine>) {
     let max = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
     loop {
         let mut line = Vec::new();
@@ -106,14 +100,14 @@ fn read(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<Line>) {
         let is_cut = line.len() > max_bytes && line.last() != Some(&b'\n');
         let line = match String::from_utf8(line) {
             Ok(text) if !is_cut && text.trim().is_empty() => continue,
-            Ok(text) if !is_cut => Line::Text(text.trim().to_owned()),
+            Ok(text) if !is_cut => InputLine::Text(text.trim().to_owned()),
             other => {
-                let mut id = RequestId::default();
+                let mut id = RequestIdScanner::default();
                 id.read(&other.map_or_else(FromUtf8Error::into_bytes, String::into_bytes));
-                if is_cut && skip(&mut input, &mut id).is_err() {
+                if is_cut && skip_line(&mut input, &mut id).is_err() {
                     return;
                 }
-                Line::Refused(id.finish())
+                InputLine::Refused(id.finish())
             }
         };
         if lines.blocking_send(line).is_err() {
@@ -122,8 +116,7 @@ fn read(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<Line>) {
     }
 }
 
-/// Skips the rest of a line.
-fn skip(input: &mut impl BufRead, id: &mut RequestId) -> io::Result<()> {
+fn skip_line(input: &mut impl BufRead, id: &mut RequestIdScanner) -> io::Result<()> {
     loop {
         let bytes = input.fill_buf()?;
         let end = bytes.iter().position(|byte| *byte == b'\n');
@@ -137,7 +130,7 @@ fn skip(input: &mut impl BufRead, id: &mut RequestId) -> io::Result<()> {
     }
 }
 
-fn write(mut output: impl Write, mut messages: mpsc::Receiver<String>) {
+fn write_lines(mut output: impl Write, mut messages: mpsc::Receiver<String>) {
     while let Some(mut line) = messages.blocking_recv() {
         line.push('\n');
         if output.write_all(line.as_bytes()).and_then(|()| output.flush()).is_err() {
@@ -156,21 +149,21 @@ mod tests {
         let input =
             b"{\"a\":1}\r\n\n  \n0123456789\nok\n012345678901234567890123\n\xff\n\
               {\"method\":\"a\",\"params\":\"0123456789\",\"id\":7}\n{\"id\":1,\"method\":\"\xff\"}\nlast".as_slice();
-        read(io::BufReader::with_capacity(4, input), 10, &sender);
+        read_lines(io::BufReader::with_capacity(4, input), 10, &sender);
         drop(sender);
         let mut lines = Vec::new();
         while let Some(line) = receiver.blocking_recv() {
             lines.push(line);
         }
-        let text = |text: &str| Line::Text(text.to_owned());
+        let text = |text: &str| InputLine::Text(text.to_owned());
         let wanted = [
             text("{\"a\":1}"),
             text("0123456789"),
             text("ok"),
-            Line::Refused(None),
-            Line::Refused(None),
-            Line::Refused(Some("7".to_owned())),
-            Line::Refused(Some("1".to_owned())),
+            InputLine::Refused(None),
+            InputLine::Refused(None),
+            InputLine::Refused(Some("7".to_owned())),
+            InputLine::Refused(Some("1".to_owned())),
             text("last"),
         ];
         assert_eq!(lines, wanted);

@@ -1,32 +1,31 @@
-//! The frames of `POST /chat`.
+//! Frames of `POST /chat`.
 
-use codeinfo_chat::{Stage, Usage};
-use codeinfo_citations::Checked;
+use codeinfo_chat::{TokenUsage, ToolCallStage};
+use codeinfo_citations::CheckedCitation;
 use codeinfo_core::{ConversationId, FileSummary, Segment};
-use codeinfo_toolkits::Source;
+use codeinfo_toolkits::ToolEntrySource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One frame: a server-sent event with a name and JSON.
+/// Frame: a server-sent event with a name and JSON.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub enum Frame {
-    Thread(Begun),
-    /// Something that the turn has to do without.
-    Warning(Warned),
-    Thinking(Text),
-    ToolRequest(ToolRequest),
-    ToolResult(ToolResult),
-    VectorSummary(FilesFound),
-    Answer(Text),
-    /// The last frame of a turn that did not fail.
-    Final(Answered),
-    /// The last frame of a turn that failed.
-    Error(Unanswered),
+pub enum ChatFrame {
+    Thread(ThreadFrame),
+    /// Something that the turn must do without.
+    Warning(WarningFrame),
+    Thinking(TextFrame),
+    ToolRequest(ToolRequestFrame),
+    ToolResult(ToolResultFrame),
+    VectorSummary(FilesFrame),
+    Answer(TextFrame),
+    /// Last frame of a successful turn.
+    Final(FinalFrame),
+    /// Last frame of a failed turn.
+    Error(ErrorFrame),
 }
 
-impl Frame {
-    /// Returns the name of the event.
+impl ChatFrame {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Thread(_) => "thread",
@@ -41,8 +40,8 @@ impl Frame {
         }
     }
 
-    /// Reads the data of the event of that name; an unknown one is none.
-    pub fn read(name: &str, data: &str) -> serde_json::Result<Option<Self>> {
+    /// Parses the data of an event; `None` for an unknown name.
+    pub fn parse(name: &str, data: &str) -> serde_json::Result<Option<Self>> {
         Ok(Some(match name {
             "thread" => Self::Thread(serde_json::from_str(data)?),
             "warning" => Self::Warning(serde_json::from_str(data)?),
@@ -60,36 +59,35 @@ impl Frame {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Begun {
+pub struct ThreadFrame {
     pub conversation_id: ConversationId,
     pub model_id: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Warned {
+pub struct WarningFrame {
     pub message: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Text {
+pub struct TextFrame {
     pub text: String,
 }
 
-/// Whose tool it is.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Origin {
-    pub source: Source,
-    /// The name of the toolkit, if it is one's.
+pub struct ToolOrigin {
+    pub source: ToolEntrySource,
+    /// Name of the toolkit, if the tool belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<String>,
 }
 
-impl From<&codeinfo_chat::Source> for Origin {
-    fn from(source: &codeinfo_chat::Source) -> Self {
+impl From<&codeinfo_chat::ToolOwner> for ToolOrigin {
+    fn from(source: &codeinfo_chat::ToolOwner) -> Self {
         let toolkit = source.toolkit().map(ToString::to_string);
         let source = match source {
-            codeinfo_chat::Source::Local => Source::Local,
-            codeinfo_chat::Source::Mcp(_) => Source::Mcp,
+            codeinfo_chat::ToolOwner::Local => ToolEntrySource::Local,
+            codeinfo_chat::ToolOwner::Mcp(_) => ToolEntrySource::Mcp,
         };
         Self { source, toolkit }
     }
@@ -97,26 +95,24 @@ impl From<&codeinfo_chat::Source> for Origin {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolRequest {
+pub struct ToolRequestFrame {
     pub call_id: String,
     pub name: String,
     #[serde(flatten)]
-    pub origin: Origin,
-    /// When it happened.
+    pub origin: ToolOrigin,
     pub timestamp: String,
     pub parameters: Value,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolResult {
+pub struct ToolResultFrame {
     pub call_id: String,
     pub name: String,
     #[serde(flatten)]
-    pub origin: Origin,
-    /// When it happened.
+    pub origin: ToolOrigin,
     pub timestamp: String,
-    pub stage: Stage,
+    pub stage: ToolCallStage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,24 +120,24 @@ pub struct ToolResult {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct FilesFound {
+pub struct FilesFrame {
     pub files: Vec<FileSummary>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answered {
+pub struct FinalFrame {
     pub conversation_id: ConversationId,
     pub model_id: String,
     pub segments: Vec<Segment>,
-    pub usage: Option<Usage>,
-    /// What became of the citations of the final answer, in its order.
-    pub citations: Vec<Checked>,
+    pub usage: Option<TokenUsage>,
+    /// Results of the checks of the final answer's citations, in its order.
+    pub citations: Vec<CheckedCitation>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unanswered {
+pub struct ErrorFrame {
     pub code: String,
     pub message: String,
     pub hint: String,

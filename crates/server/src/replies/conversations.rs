@@ -1,32 +1,30 @@
-//! What the routes of turns and conversations reply.
+//! Replies of the routes for turns and conversations.
 
 use codeinfo_chat::archive::TurnState;
 use codeinfo_core::{ConversationId, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A turn that has begun.
+/// A turn that was started.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TurnBegun {
+pub struct StartTurnReply {
     pub turn_id: TurnId,
     pub conversation_id: ConversationId,
-    /// The model that answers.
     pub model_id: String,
 }
 
-/// How a turn stands.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TurnStands {
+pub struct TurnStatus {
     pub turn_id: TurnId,
     pub state: TurnState,
 }
 
-/// The first frame of a turn: what was asked.
+/// First frame of a turn, with the question.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Asked {
+pub struct QuestionFrame {
     pub turn_id: TurnId,
     pub conversation_id: ConversationId,
     pub question: String,
@@ -35,14 +33,13 @@ pub struct Asked {
     pub asked_at: String,
 }
 
-/// What `GET /conversations` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Conversations {
-    /// The latest first.
+pub struct ConversationsReply {
+    /// Conversations, the latest first.
     pub conversations: Vec<ListedConversation>,
-    /// Whether there are more than `limit`.
+    /// True if there are more than `limit`.
     pub more: bool,
-    /// How many are kept at most.
+    /// Maximum number of conversations that the server keeps.
     pub kept: usize,
 }
 
@@ -51,12 +48,10 @@ pub struct Conversations {
 pub struct ListedConversation {
     #[serde(flatten)]
     pub about: AboutConversation,
-    /// How many turns it has.
     pub turns: usize,
-    /// The turn that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<TurnId>,
-    /// What stands around the words that were looked for.
+    /// Text around the search words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
 }
@@ -72,7 +67,7 @@ pub struct AboutConversation {
     pub updated_at: String,
 }
 
-/// A conversation, whole.
+/// A conversation with all its turns.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WholeConversation {
     #[serde(flatten)]
@@ -101,14 +96,14 @@ pub struct NumberedFrame {
     pub data: Value,
 }
 
-/// One conversation that was removed.
+/// Id of the deleted conversation.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Deleted {
+pub struct DeleteConversationReply {
     pub deleted: ConversationId,
 }
 
-/// How many conversations were removed.
+/// Number of deleted conversations.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct DeletedAll {
+pub struct DeleteAllReply {
     pub deleted: usize,
 }

@@ -1,18 +1,17 @@
-//! What `GET /folders` and `GET /page/config` reply.
+//! Replies of `GET /folders` and `GET /page/config`.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What `GET /folders` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Folders {
-    /// The folder; `null` where the allowed folders are listed.
+pub struct FoldersReply {
+    /// The listed folder; `null` for the list of allowed folders.
     pub path: Option<PathBuf>,
-    /// The folder above, if it can be listed.
+    /// Parent folder, if it can be listed.
     pub parent: Option<PathBuf>,
     pub folders: Vec<ListedFolder>,
-    /// Whether there are more.
+    /// True if there are more folders.
     pub truncated: bool,
 }
 
@@ -21,19 +20,19 @@ pub struct Folders {
 pub struct ListedFolder {
     pub name: String,
     pub path: PathBuf,
-    /// Whether a repository of Git starts here.
+    /// True if a Git repository starts here.
     pub is_repository: bool,
-    /// The name by which it is indexed.
+    /// Name of the root that indexes this folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indexed: Option<String>,
 }
 
-/// What `GET /page/config` replies.
+/// Reply of `GET /page/config`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageConfig {
     pub editor: String,
-    /// A link with `{path}` and `{line}` to be replaced.
+    /// Link with the placeholders `{path}` and `{line}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub editor_link: Option<String>,
     pub keeps_conversations: bool,

@@ -1,26 +1,26 @@
-//! What `GET /health` replies.
+//! Reply of `GET /health`.
 
-use codeinfo_codex::{Network, SandboxMode};
+use codeinfo_codex::{SandboxMode, ShellNetwork};
 use codeinfo_store::CollectionCopies;
 use serde::{Deserialize, Serialize};
 
-/// Each part of the server, and whether all work.
+/// State of each part of the server, and of the whole.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Health {
-    pub status: WholeHealth,
+pub struct HealthReply {
+    pub status: HealthStatus,
     pub version: String,
     pub uptime_seconds: u64,
     pub codex: CodexHealth,
     pub store: StoreHealth,
     pub embedder: EmbedderHealth,
     pub mcp: McpHealth,
-    /// Where turns may have toolkits.
+    /// Present if turns may have toolkits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolkits: Option<ToolkitHealth>,
 }
 
-/// How many of the toolkits that were used are ready, and how many fail.
+/// Numbers of used toolkits that are ready, and that fail.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ToolkitHealth {
     pub ready: usize,
@@ -29,9 +29,9 @@ pub struct ToolkitHealth {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum WholeHealth {
+pub enum HealthStatus {
     Ok,
-    /// Some part fails.
+    /// At least one part fails.
     Degraded,
 }
 
@@ -44,29 +44,29 @@ pub struct CodexHealth {
     pub version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Of a Codex that was asked.
+    /// Present if Codex was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxHealth>,
 }
 
-/// How the model's shell is confined.
+/// Confinement of the model's shell.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SandboxHealth {
     pub mode: SandboxMode,
-    pub network: Network,
-    /// Whether a command runs in it.
+    pub network: ShellNetwork,
+    /// True if a command runs in it.
     pub ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Repositories that the shell does not read, although search finds them.
+    /// Repositories that search finds but the shell cannot read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<UnreadRepo>,
+    pub unread: Vec<ExcludedRepo>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct UnreadRepo {
+pub struct ExcludedRepo {
     pub repo: String,
     pub reason: String,
 }
@@ -74,21 +74,21 @@ pub struct UnreadRepo {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StoreHealth {
     pub backend: String,
-    /// Of a store that is a server.
+    /// Present if the store is a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     pub ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// `null` when the store does not know.
+    /// `null` if the store does not know.
     pub chunks: Option<u64>,
-    /// Of a store that is a cluster.
+    /// Present if the store is a cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<CollectionCopies>,
-    /// What will fail later, and what to do before.
+    /// Problem that will cause failures later, and its remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
-    /// Whether its answer is still awaited, so that asking again may return more.
+    /// True if an answer is still awaited, so that a later request may return more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub slow: bool,
 }
@@ -101,7 +101,7 @@ pub struct EmbedderHealth {
     pub ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether its answer is still awaited, so that asking again may return more.
+    /// True if an answer is still awaited, so that a later request may return more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub slow: bool,
 }

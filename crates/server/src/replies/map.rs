@@ -1,57 +1,57 @@
-//! What `GET /map` replies.
+//! Replies of `GET /map`.
 
 use codeinfo_core::{LineRange, TurnId};
 use serde::{Deserialize, Serialize};
 
-/// The folders of a repository.
+/// Folders of a repository.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct FoldersDrawn {
+pub struct FolderMap {
     pub repo: String,
-    /// Ordered by path.
-    pub folders: Vec<DrawnFolder>,
-    /// Whether there are more.
+    /// Folders, ordered by path.
+    pub folders: Vec<MapFolder>,
+    /// True if there are more folders.
     pub truncated: bool,
 }
 
-/// A folder: what is directly in it.
+/// Folder with the files directly in it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DrawnFolder {
-    /// Below the root, which has the empty path.
+pub struct MapFolder {
+    /// Path below the root; empty for the root.
     pub path: String,
     pub files: usize,
     pub bytes: u64,
-    /// In how many conversations answers cite each of its files, together.
+    /// Sum, over the files, of the conversations whose answers cite the file.
     pub cited: usize,
 }
 
-/// The files that an answer rests on.
+/// Files on which an answer is based.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FilesDrawn {
+pub struct FileMap {
     pub turn_id: TurnId,
-    /// Those that are cited first.
-    pub files: Vec<DrawnFile>,
-    pub links: Vec<DrawnLink>,
+    /// Files, the cited ones first.
+    pub files: Vec<MapFile>,
+    pub links: Vec<MapLink>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DrawnFile {
+pub struct MapFile {
     pub path: String,
     pub rel_path: String,
     pub repo: String,
-    /// Whether the answer cites it; else a search found it.
+    /// True if the answer cites the file; otherwise a search found it.
     pub cited: bool,
     pub ranges: Vec<LineRange>,
 }
 
-/// How one of the files uses another.
+/// Use of one file by another.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct DrawnLink {
-    /// The place of a file in `files`.
+pub struct MapLink {
+    /// Index of a file in `files`.
     pub from: usize,
     pub to: usize,
-    /// `calls` or `imports`.
+    /// Either `calls` or `imports`.
     pub kind: String,
     pub names: Vec<String>,
 }

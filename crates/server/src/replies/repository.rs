@@ -1,34 +1,34 @@
-//! What `GET /repositories/{repo}` replies.
+//! Reply of `GET /repositories/{repo}`.
 
-use codeinfo_ingest::{RunCounts, State};
+use codeinfo_ingest::{RunCounts, RunState};
 use serde::{Deserialize, Serialize};
 
 use super::ListedRoot;
 
-/// One repository.
+/// Details of one repository.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WholeRepository {
-    /// As `GET /ingest/roots` has it.
+    /// The root, as in `GET /ingest/roots`.
     #[serde(flatten)]
     pub root: ListedRoot,
-    /// The one with the most chunks first.
+    /// Languages, the one with the most chunks first.
     pub languages: Vec<LanguageShare>,
-    /// The last run that ended since the server was started.
+    /// The last run that ended since the start of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<EndedRun>,
     pub watch: WatchState,
-    /// How much room it takes on disk; `null` where that is not known.
+    /// Size on disk; `null` if unknown.
     pub bytes: Option<u64>,
-    /// Whether these are a part of files that it shares with others.
+    /// True if the size is a share of files that other repositories use as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bytes_estimated: bool,
 }
 
-/// How much of a repository is in one language.
+/// Share of a language in a repository.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LanguageShare {
-    /// Its name in lower case; `null` for text of none that is known.
+    /// Name in lower case; `null` for text of no known language.
     pub language: Option<String>,
     pub files: u64,
     pub chunks: u64,
@@ -38,29 +38,29 @@ pub struct LanguageShare {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedRun {
-    pub state: State,
+    pub state: RunState,
     pub started_at: String,
     pub ended_at: String,
     pub counts: RunCounts,
-    /// Why it failed, or what is worth knowing.
+    /// Reason of a failure, or a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Files that could not be indexed, in order of path; 200 at most.
+    /// Files that could not be indexed, ordered by path; at most 200.
     pub skipped: Vec<SkippedFile>,
     pub skipped_total: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SkippedFile {
-    /// Below the repository.
+    /// Path below the repository.
     pub path: String,
     pub reason: String,
 }
 
-/// Whether the index is kept as the files are.
+/// State of the watcher that keeps the index up to date.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WatchState {
-    /// `watching`, `off` or `failed`.
+    /// One of `watching`, `off` and `failed`.
     pub state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -1,21 +1,20 @@
-//! What the routes of ingest and `GET /tools/ingested-repos` reply.
+//! Replies of the ingest routes and of `GET /tools/ingested-repos`.
 
 use std::path::PathBuf;
 
-use codeinfo_core::{Counts, OmissionRule, RootId, RunId};
-use codeinfo_ingest::State;
+use codeinfo_core::{IndexCounts, OmissionRule, RootId, RunId};
+use codeinfo_ingest::RunState;
 use serde::{Deserialize, Serialize};
 
-/// A run that was queued.
+/// Run that was queued.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Started {
+pub struct StartRunReply {
     pub run_id: RunId,
 }
 
-/// What `GET /ingest/roots` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Roots {
+pub struct RootsReply {
     pub roots: Vec<ListedRoot>,
 }
 
@@ -27,37 +26,37 @@ pub struct ListedRoot {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     pub path: PathBuf,
-    /// What the host is called that has it, where it is another one.
+    /// Name of the host that has the root, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     pub model_id: String,
     pub last_ingest_at: Option<String>,
-    pub counts: Counts,
+    pub counts: IndexCounts,
     pub last_error: Option<String>,
-    pub state: State,
+    pub state: RunState,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// What rules leave out of its index, the most telling first.
+    /// Files that rules leave out of its index, the most telling first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<OmittedCount>,
 }
 
-/// How much one rule leaves out of an index.
+/// Files and folders that one rule leaves out of an index.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OmittedCount {
     pub rule: OmissionRule,
     /// The rule in words.
     pub reason: String,
     pub files: u64,
-    /// Nothing in them is counted.
+    /// Number of folders; nothing inside them is counted.
     pub folders: u64,
-    /// The first paths below the repository, folders first, which end with `/`.
+    /// The first paths below the repository; folders come first and end with `/`.
     pub examples: Vec<String>,
 }
 
-/// What `POST /ingest/remove/ROOT` replies.
+/// Reply of `POST /ingest/remove/ROOT`.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Removed {
+pub struct RemoveRootReply {
     pub removed: RemovedRoot,
 }
 
@@ -68,48 +67,48 @@ pub struct RemovedRoot {
     pub path: PathBuf,
 }
 
-/// What `GET /tools/ingested-repos` replies.
+/// Reply of `GET /tools/ingested-repos`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Repos {
-    pub repos: Vec<Repo>,
-    /// The embedding model that the store is bound to; `null` while it is empty.
+pub struct IngestedRepos {
+    pub repos: Vec<IngestedRepo>,
+    /// Embedding model of the store; `null` while the store is empty.
     pub locked_model_id: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Repo {
+pub struct IngestedRepo {
     pub id: RootId,
     pub name: String,
     pub description: Option<String>,
     pub path: PathBuf,
-    /// What the host is called that has it, where it is another one.
+    /// Name of the host that has the root, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     pub last_ingest_at: Option<String>,
     pub model_id: String,
-    pub counts: Counts,
+    pub counts: IndexCounts,
     pub last_error: Option<String>,
-    /// Whether its folder is gone: moved, deleted, or on a disk that is not there.
+    /// True if the folder is gone: moved, deleted, or on a missing disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub folder_gone: bool,
-    /// The commit that is indexed, where it is one and no folder.
+    /// Indexed commit, if the root is a commit instead of a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The first tree of its repository, where it is another one.
+    /// First tree of the repository, if this is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_of: Option<String>,
-    /// What it has and no other tree of its repository, where there are others.
+    /// Content that no other tree of the repository has, if there are others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adds: Option<Adds>,
+    pub adds: Option<RepoAdditions>,
 }
 
-/// How much one tree has that no other tree of its repository has.
+/// Amount of content that no other tree of the repository has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Adds {
-    /// Files that no other tree has in this version.
+pub struct RepoAdditions {
+    /// Files in versions that no other tree has.
     pub files: u64,
-    /// Their chunks.
+    /// Chunks of these files.
     pub chunks: u64,
 }

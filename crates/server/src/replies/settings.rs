@@ -1,49 +1,47 @@
-//! What `GET /settings` and `GET /failures` reply.
+//! Replies of `GET /settings` and `GET /failures`.
 
 use serde::{Deserialize, Serialize};
 
-/// What `GET /settings` replies.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Settings {
+pub struct SettingsReply {
     pub settings: Vec<ListedSetting>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSetting {
-    /// The name of its variable.
     pub name: String,
-    /// Absent for a secret; `null` where nothing is set and there is no default.
+    /// Absent for a secret; `null` for a setting with neither a value nor a default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Option<String>>,
-    /// `default`, `environment`, `file` or `argument`.
+    /// One of `default`, `environment`, `file` and `argument`.
     pub source: String,
     /// `true` for a secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
-    /// Whether a secret is set.
+    /// For a secret, whether it is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_set: Option<bool>,
 }
 
-/// What `GET /failures` replies.
+/// Reply of `GET /failures`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RecentFailures {
-    /// The latest first.
+    /// Failures, the latest first.
     pub failures: Vec<ListedFailure>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ListedFailure {
-    /// When it happened last.
+    /// Time of the last occurrence.
     pub at: String,
-    /// `main` or `mcp`.
+    /// Either `main` or `mcp`.
     pub listener: String,
     pub code: String,
     pub message: String,
-    /// What was asked for.
+    /// Path of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// How often it happened in a row.
+    /// Number of occurrences in a row.
     pub times: u64,
 }

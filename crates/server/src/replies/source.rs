@@ -1,44 +1,42 @@
-//! What `GET /source` replies.
+//! Reply of `GET /source`.
 
 use serde::{Deserialize, Serialize};
 
-/// Lines of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SourceShown {
+pub struct SourceLines {
     /// Absolute path as the client sees it.
     pub path: String,
     pub rel_path: String,
     pub repo: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// How many lines the file has.
+    /// Number of lines of the file.
     pub total: u32,
-    /// The number of the first of `lines`.
+    /// Number of the first of `lines`.
     pub first: u32,
-    /// That of the last.
+    /// Number of the last of `lines`.
     pub last: u32,
-    pub lines: Vec<LineShown>,
-    /// `same`, `changed`, `gone`, `unreadable` or `elsewhere`.
+    pub lines: Vec<SourceLine>,
+    /// One of `same`, `changed`, `gone`, `unreadable` and `elsewhere`.
     pub state: String,
-    /// Whether there is a file at `path`.
+    /// True if there is a file at `path`.
     pub on_disk: bool,
-    /// The address of the file on the web.
+    /// Address of the file on the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
-    /// What to add to it for lines.
+    /// Text to append to `permalink` for the lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_anchor: Option<String>,
 }
 
-/// One line.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct LineShown {
+pub struct SourceLine {
     pub text: String,
-    /// Start, end and class of its parts, in UTF-16 code units.
+    /// Start, end and class of the parts, in UTF-16 code units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<(u32, u32, char)>,
-    /// Whether it is not as it was indexed.
+    /// True if the line differs from the indexed one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub changed: bool,
 }

@@ -1,17 +1,17 @@
-//! What the routes of tokens and of the stored configuration reply.
+//! Replies of the routes for tokens and the stored configuration.
 
 use serde::{Deserialize, Serialize};
 
-/// A token that was made, with the secret itself: seen once, and never in a log.
+/// A new token with its secret, which appears once and never in a log.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TokenMade {
+pub struct CreateTokenReply {
     pub name: String,
     pub token: String,
     pub created_at: String,
 }
 
-/// What `GET /auth/mcp-tokens` replies.
+/// Reply of `GET /auth/mcp-tokens`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct TokenList {
     pub tokens: Vec<ListedToken>,
@@ -21,40 +21,40 @@ pub struct TokenList {
 #[serde(rename_all = "camelCase")]
 pub struct ListedToken {
     pub name: String,
-    /// Whether it was made with `--admin`.
+    /// True if it was made with `--admin`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub admin: bool,
     pub created_at: String,
     pub last_used_at: Option<String>,
 }
 
-/// A code that opens a session of the page.
+/// Code that opens a session of the page.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SessionCode {
     pub code: String,
 }
 
-/// The half of a session that the page keeps.
+/// Half of a session's secret that the page keeps.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct SessionOpened {
+pub struct OpenSessionReply {
     pub key: String,
 }
 
-/// The names of tokens that were ended.
+/// Names of revoked tokens.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Revoked {
+pub struct RevokeTokensReply {
     pub revoked: Vec<String>,
 }
 
-/// A configuration that was stored.
+/// Stored version of a configuration.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ConfigStored {
+pub struct StoreConfigReply {
     pub success: bool,
     pub id: String,
     pub version: u64,
     pub created_at: String,
-    /// What its toolkits may do that a person may not expect.
+    /// Capabilities of its toolkits that a person may not expect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

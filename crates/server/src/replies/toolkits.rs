@@ -1,12 +1,12 @@
-//! What the routes of toolkits reply.
+//! Replies of the routes for toolkits.
 
 use serde::{Deserialize, Serialize};
 
-/// What the file of a repository would run, and whether it may.
+/// Toolkits that the file of a repository would run, and whether it may.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AllowedFile {
     pub file: String,
-    /// Of the content that was read.
+    /// Digest of the content that was read.
     pub sha256: String,
     pub allowed: bool,
     pub toolkits: Vec<ProposedToolkit>,
@@ -17,15 +17,15 @@ pub struct AllowedFile {
 pub struct ProposedToolkit {
     pub name: String,
     pub enabled: bool,
-    /// The command with its arguments as they are written, or the address.
+    /// Command with its arguments as written, or the address.
     pub runs: String,
-    /// The variables or headers that it is given, as `NAME=VALUE`.
+    /// Variables or headers of the toolkit, as `NAME=VALUE`.
     pub given: Vec<String>,
-    /// What it may do beyond what a toolkit may by default.
+    /// Capabilities beyond those of a toolkit by default.
     pub beyond: Vec<String>,
 }
 
-/// What a tool answered, or why it did not, as a model would read it.
+/// Answer of a tool, or the reason of its failure, in the form that a model reads.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnswer {

@@ -17,8 +17,8 @@ use std::{
 };
 
 use codeinfo_core::{
-    error::chain,
-    task::{Backoff, Stalls, retry},
+    error::format_error_chain,
+    task::{BackoffSchedule, StallTracker, retry_until_success},
 };
 use futures_util::future::join_all;
 use qdrant_client::qdrant::{
@@ -67,7 +67,7 @@ pub(super) struct QdrantLink {
     timeout: Duration,
     stopping: CancellationToken,
     /// Calls that wait.
-    pub(super) stalls: Stalls,
+    pub(super) stalls: StallTracker,
 }
 
 /// One node. Clones share the connection.
@@ -174,13 +174,14 @@ impl QdrantLink {
         for (place, url) in settings.urls.iter().enumerate() {
             let endpoint =
                 Endpoint::from_shared(url.clone()).and_then(|at| configure_endpoint(at, url));
-            let channel =
-                endpoint.map_err(|error| connection_error(&chain(&error)))?.connect_lazy();
+            let channel = endpoint
+                .map_err(|error| connection_error(&format_error_chain(&error)))?
+                .connect_lazy();
             let (url, key) = (url.as_str().into(), ApiKey(key.clone()));
             nodes.push(QdrantNode { place, url, channel, key, failure: Arc::default() });
         }
         let (current, timeout) = (AtomicUsize::new(0), settings.timeout);
-        Ok(Self { nodes, current, timeout, stopping, stalls: Stalls::default() })
+        Ok(Self { nodes, current, timeout, stopping, stalls: StallTracker::default() })
     }
 
     /// Calls once.
@@ -242,7 +243,7 @@ impl QdrantLink {
                 return None;
             }
             let named = self.name_absent(error.clone());
-            _stalled = Some(self.stalls.retry(named.into_store_error("use the index")));
+            _stalled = Some(self.stalls.begin_retry(named.into_store_error("use the index")));
             Some(pause)
         };
         let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
@@ -252,7 +253,7 @@ impl QdrantLink {
                 () = abandoned.cancelled() => {}
             }
         };
-        retry(attempt, wait, in_vain).await.map_err(|error| self.name_absent(error))
+        retry_until_success(attempt, wait, in_vain).await.map_err(|error| self.name_absent(error))
     }
 
     /// Asks each node for its version. Returns a warning that names those that cannot be reached.
@@ -302,7 +303,7 @@ fn retry_pause(rounds: u32, retry_for: Duration) -> Duration {
         0 => Duration::ZERO,
         rounds => {
             let longest = FIRST_PAUSE.max(retry_for / PAUSE_FRACTION);
-            Backoff { first: FIRST_PAUSE, longest }.spread_wait(rounds)
+            BackoffSchedule { first: FIRST_PAUSE, longest }.spread_wait(rounds)
         }
     }
 }

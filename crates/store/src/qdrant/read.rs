@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use codeinfo_core::{RootId, Sparse};
+use codeinfo_core::{RootId, TermVector};
 use qdrant_client::qdrant::{
     CountPoints, DenseVector, Filter, GetPoints, QuantizationSearchParams, Query, QueryPoints,
     ScoredPoint, ScrollPoints, SearchParams, SparseVector, VectorInput, WithPayloadSelector, query,
@@ -39,7 +39,7 @@ impl QdrantServer {
             QueryTarget::Vector(data) if data.iter().any(|value| *value != 0.0) => {
                 (Variant::Dense(DenseVector { data }), DENSE)
             }
-            QueryTarget::Terms(Sparse { indices, values }) if !indices.is_empty() => {
+            QueryTarget::Terms(TermVector { indices, values }) if !indices.is_empty() => {
                 (Variant::Sparse(SparseVector { values, indices }), TERMS)
             }
             QueryTarget::Vector(_) | QueryTarget::Terms(_) => return Ok(Vec::new()),
@@ -126,7 +126,7 @@ impl QdrantServer {
         Ok(records)
     }
 
-    /// Counts chunks.
+    /// IndexCounts chunks.
     pub(super) async fn count_chunks(&self, of: Option<RootId>) -> Result<u64, StoreError> {
         let filter = of.map(convert::filter_root);
         let request = CountPoints { filter, exact: Some(true), ..Default::default() };

@@ -48,7 +48,7 @@ impl StoredRoot {
     pub(super) fn into_root(self, own: Option<&Host>, names: &CollectionNames) -> Root {
         let Self { root, generation } = self;
         let has_chunks = names.has_chunks_of(generation.as_deref());
-        let root = if has_chunks { root } else { root.discarded() };
+        let root = if has_chunks { root } else { root.without_index() };
         let of = |own: &Host| {
             root.host.clone().or(Some(Host::unknown())).filter(|host| host.id != own.id)
         };

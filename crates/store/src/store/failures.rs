@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use codeinfo_core::error::{Code, chain};
+use codeinfo_core::error::{ErrorCode, format_error_chain};
 use futures_util::FutureExt;
 
 use crate::{StoreError, StoreFuture, trees::SharedTrees};
@@ -44,7 +44,8 @@ impl StoreFailures {
 
     /// Records the outcome of a write.
     pub(super) fn note_write(&self, error: Option<&StoreError>) {
-        let failure = error.filter(|error| is_failure(error)).map(|error| chain(error));
+        let failure =
+            error.filter(|error| is_failure(error)).map(|error| format_error_chain(error));
         if failure.is_some() || error.is_none() {
             *self.write.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         }
@@ -71,6 +72,6 @@ impl StoreFailures {
 
 /// Returns whether an error is the store's, and not the caller's or that of a store that was never opened.
 fn is_failure(error: &StoreError) -> bool {
-    error.code() == Code::StoreUnavailable
+    error.code() == ErrorCode::StoreUnavailable
         && !matches!(error, StoreError::NotYet { .. } | StoreError::Unopened(_))
 }

@@ -58,7 +58,7 @@ impl StoreOpening {
         let wanted = Arc::new(Notify::new());
         let (wake, trees_tasks) = (Arc::clone(&wanted), tasks.clone());
         let opening = async move {
-            let stopping = trees_tasks.stopping();
+            let stopping = trees_tasks.stop_token();
             let mut is_reported = false;
             loop {
                 let state = match open().await {

@@ -84,12 +84,12 @@ async fn a_store_is_well_when_its_last_read_and_its_last_write_went_well() {
         assert!(is_well().await, "{read}");
         let failed = match read {
             0 => store.search(ChunkQuery::nearest(vec![1.0], None, 1)).await.is_err(),
-            1 => store.search(ChunkQuery::lexical(Sparse::default(), None, 1)).await.is_err(),
+            1 => store.search(ChunkQuery::lexical(TermVector::default(), None, 1)).await.is_err(),
             2 => store.chunks(None, None, 1).await.is_err(),
             3 => store.count(None).await.is_err(),
             4 => store.roots().await.is_err(),
             5 => store.files(root).await.is_err(),
-            6 => store.chunks_with_terms(Sparse::default(), None).await.is_err(),
+            6 => store.chunks_with_terms(TermVector::default(), None).await.is_err(),
             _ => store.files_at(root, Vec::new()).await.is_err(),
         };
         assert!(failed && !is_well().await, "{read}");
@@ -113,7 +113,10 @@ async fn a_store_is_well_when_its_last_read_and_its_last_write_went_well() {
             1 => store.remove_chunks(Vec::new()).await.is_err(),
             2 => store.put_files(Vec::new()).await.is_err(),
             3 => store.remove_files(root, Vec::new()).await.is_err(),
-            4 => store.put_root(Root { id: root, ..Root::of(PathBuf::new()) }).await.is_err(),
+            4 => store
+                .put_root(Root { id: root, ..Root::from_folder(PathBuf::new()) })
+                .await
+                .is_err(),
             5 => store.remove_root(root).await.is_err(),
             _ => store.flush().await.is_err(),
         };

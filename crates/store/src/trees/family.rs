@@ -39,7 +39,7 @@ impl RootFamily {
             self.trees
                 .iter()
                 .map(|tree| tree.owner)
-                .find(|owner| RootId::former(*owner).contains(&root))
+                .find(|owner| RootId::former_record_ids(*owner).contains(&root))
         };
         own.or_else(of_former).unwrap_or(root)
     }
@@ -85,7 +85,7 @@ impl RootFamily {
 
 impl FamilyTree {
     fn from_root(root: &Root) -> Self {
-        let (id, owner, name) = (root.id, root.owner(), root.name.clone());
+        let (id, owner, name) = (root.id, root.chunk_owner(), root.name.clone());
         let (is_of_repository, chunks) = (root.repository.is_some(), root.counts.chunks);
         Self { id, owner, name, is_of_repository, chunks }
     }

@@ -186,7 +186,7 @@ impl Inner {
     }
 
     /// Stores records of former versions, and returns those that they replace: of a path, there are
-    /// as many versions as [`RootId::former`] has ids.
+    /// as many versions as [`RootId::former_record_ids`] has ids.
     async fn keep_former(
         &self,
         owner: RootId,
@@ -197,13 +197,13 @@ impl Inner {
         }
         let paths: Vec<String> = former.iter().map(|record| record.path.clone()).collect();
         let mut slots = Vec::new();
-        for id in RootId::former(owner) {
+        for id in RootId::former_record_ids(owner) {
             let records = self.files_at(id, paths.clone()).await?.into_iter();
             let stored: HashMap<String, FileRecord> =
                 records.map(|record| (record.path.clone(), record)).collect();
             slots.push((id, stored, Vec::new()));
         }
-        let now = Timestamp::now().milliseconds().saturating_mul(1_000_000);
+        let now = Timestamp::now().as_milliseconds().saturating_mul(1_000_000);
         let mut gone = Vec::new();
         for record in former {
             // The slot that has this version, else an empty one, else the one that was filled first.
@@ -265,7 +265,7 @@ impl Inner {
 
     /// Removes former versions of a repository that are too old or too many.
     async fn remove_old_versions(&self, root: &Root) -> Result<(), StoreError> {
-        let owner = root.owner();
+        let owner = root.chunk_owner();
         {
             let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
             if tidied.get(&owner).is_some_and(|last| last.elapsed() < TIDY_INTERVAL) {
@@ -274,13 +274,13 @@ impl Inner {
             tidied.insert(owner, Instant::now());
         }
         let oldest = Timestamp::now()
-            .milliseconds()
+            .as_milliseconds()
             .saturating_mul(1_000_000)
             .saturating_sub(u64::try_from(MAX_FORMER_AGE.as_nanos()).unwrap_or(u64::MAX));
         let family = self.current_family().await?;
         let max_chunks = family.count_chunks(owner).max(root.counts.chunks).max(MIN_FORMER_CHUNKS);
         let mut old = Vec::new();
-        for id in RootId::former(owner) {
+        for id in RootId::former_record_ids(owner) {
             old.extend(self.all_files(id).await?);
         }
         old.sort_unstable_by_key(|record| Reverse(record.modified_ns));
@@ -290,7 +290,7 @@ impl Inner {
             record.modified_ns < oldest || max_chunks < chunks
         });
         for page in old.chunks(MAX_PATHS) {
-            for id in RootId::former(owner) {
+            for id in RootId::former_record_ids(owner) {
                 let records = page.iter().filter(|record| record.root == id);
                 let paths: Vec<String> = records.map(|record| record.path.clone()).collect();
                 if !paths.is_empty() {
@@ -322,7 +322,7 @@ impl Inner {
         let owner = family.owner(root);
         let siblings: Vec<RootId> = family.trees_of(owner).filter(|other| *other != root).collect();
         if siblings.is_empty() {
-            for former in RootId::former(owner) {
+            for former in RootId::former_record_ids(owner) {
                 self.remove_tree(former).await?;
             }
             if owner != root && family.contains(owner) {
@@ -334,7 +334,8 @@ impl Inner {
             self.engine.apply(Change::RemoveRoot { root, keeps_chunks: false }).await?;
         } else {
             let records = self.all_files(root).await?;
-            let needing: Vec<RootId> = siblings.into_iter().chain(RootId::former(owner)).collect();
+            let needing: Vec<RootId> =
+                siblings.into_iter().chain(RootId::former_record_ids(owner)).collect();
             self.free_chunks(owner, records, &needing).await?;
             self.engine.apply(Change::RemoveRoot { root, keeps_chunks: true }).await?;
         }
@@ -357,6 +358,6 @@ fn roots_needing(family: &RootFamily, owner: RootId, root: RootId) -> Vec<RootId
     let mut roots: Vec<RootId> = family.trees_of(owner).chain([root]).collect();
     roots.sort_unstable();
     roots.dedup();
-    roots.extend(RootId::former(owner));
+    roots.extend(RootId::former_record_ids(owner));
     roots
 }

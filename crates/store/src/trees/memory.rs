@@ -54,7 +54,7 @@ impl SharedTrees {
             let (inner, memory) = (Arc::clone(&self.inner), Arc::clone(&self.memory));
             self.inner.tasks.spawn(async move {
                 let reading = inner.engine.files(FileSelection { root, paths: None });
-                let read = inner.tasks.stopping().run_until_cancelled(reading).await;
+                let read = inner.tasks.stop_token().run_until_cancelled(reading).await;
                 let learn = move || memory.store_files(&begun, read.and_then(Result::ok));
                 drop(inner.tasks.spawn_blocking(learn).await);
             });
@@ -142,7 +142,7 @@ impl RootMemory {
     /// Stores the files of a root as it was, unless it has changed since or there is no room. Without files, they
     /// are read again when they are needed.
     pub(super) fn store_files(&self, root: &Root, records: Option<Vec<FileRecord>>) {
-        let files = records.map(|records| RootFiles::from_records(root.owner(), records));
+        let files = records.map(|records| RootFiles::from_records(root.chunk_owner(), records));
         let mut state = self.lock_state();
         let current = state.files.get(&root.id).map(|entry| entry.changed_at);
         let Some(changed_at) = current.filter(|at| last_change(root) == Some(*at)) else { return };
@@ -176,7 +176,7 @@ mod tests {
 
     fn root(changed_at: u64) -> Root {
         let changed_at = serde_json::from_value(changed_at.into()).unwrap();
-        Root { changed_at, ..Root::of("/app".into()) }
+        Root { changed_at, ..Root::from_folder("/app".into()) }
     }
 
     fn file(root: &Root) -> FileRecord {

@@ -1,4 +1,4 @@
-//! What a toolkit offers: its tools within bounds, and why others were left out.
+//! Reads the tool list of a toolkit within bounds, and records why tools were left out.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -9,32 +9,32 @@ use rmcp::{
 };
 use serde_json::{Map, Value};
 
-/// Most tools of one toolkit.
+/// Maximum tools of one toolkit.
 const MAX_TOOLS: usize = 512;
-/// Most pages of its list that are followed.
+/// Maximum pages of the list to read.
 const MAX_PAGES: usize = 64;
-/// Largest schema of one tool, as JSON.
+/// Maximum bytes of a tool's schema as JSON.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 const MAX_NAME_BYTES: usize = 128;
 const MAX_TITLE_BYTES: usize = 256;
 const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
-/// Most tools that are left out and named.
+/// Maximum omitted tools that are named.
 const MAX_LEFT_OUT: usize = 100;
 
-/// The tools of a toolkit at one time. A new one takes its place whole.
+/// Tools of a toolkit at one time. A new catalogue replaces it as a whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Catalogue {
-    /// Grows with each start of the server and each change of its list.
+pub struct ToolCatalogue {
+    /// Incremented at each start of the server and each change of its list.
     pub generation: u64,
-    pub tools: Vec<Tool>,
-    /// Names of tools that are not offered, and why.
+    pub tools: Vec<CatalogueTool>,
+    /// Names of omitted tools, with the reasons.
     pub left_out: Vec<(String, String)>,
 }
 
-/// One tool. What its server does not say about it is as the protocol has it.
+/// Tool of a catalogue. Missing hints have the defaults of the protocol.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has four hints")]
-pub struct Tool {
+pub struct CatalogueTool {
     pub name: String,
     pub title: Option<String>,
     pub description: String,
@@ -45,33 +45,35 @@ pub struct Tool {
     pub open_world: bool,
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
-    /// Blocks of content as the server sent them.
+    /// Content blocks as the server sent them.
     pub content: Vec<Value>,
     pub structured: Option<Value>,
-    /// Whether the tool failed, as the content says.
+    /// Set if the tool failed; the content describes the failure.
     pub is_error: bool,
-    /// For how long the server says that the result holds.
+    /// Time to live that the server states for the result.
     pub ttl: Option<Duration>,
 }
 
-impl Catalogue {
-    /// Returns the tool of that name.
-    pub fn tool(&self, name: &str) -> Option<&Tool> {
+impl ToolCatalogue {
+    /// Returns the tool with that name.
+    pub fn find_tool(&self, name: &str) -> Option<&CatalogueTool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 }
 
-/// Asks for all pages of the list.
-pub(super) async fn fetch(peer: &Peer<RoleClient>) -> Result<Catalogue, ServiceError> {
-    let mut listed = Listed::default();
+/// Requests all pages of the list.
+pub(super) async fn fetch_catalogue(
+    peer: &Peer<RoleClient>,
+) -> Result<ToolCatalogue, ServiceError> {
+    let mut listed = CatalogueBuilder::default();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
         let asked = PaginatedRequestParams::default().with_cursor(cursor.take());
         let page = peer.list_tools(Some(asked)).await?;
-        page.tools.into_iter().for_each(|tool| listed.take(tool));
+        page.tools.into_iter().for_each(|tool| listed.add_tool(tool));
         cursor = page.next_cursor;
         if cursor.is_none() {
             break;
@@ -80,20 +82,20 @@ pub(super) async fn fetch(peer: &Peer<RoleClient>) -> Result<Catalogue, ServiceE
     if cursor.is_some() {
         listed.leave_out("…", format!("the list has more than {MAX_PAGES} pages"));
     }
-    Ok(listed.catalogue())
+    Ok(listed.build())
 }
 
 #[derive(Debug, Default)]
-struct Listed {
+struct CatalogueBuilder {
     names: BTreeSet<String>,
-    tools: Vec<Tool>,
+    tools: Vec<CatalogueTool>,
     left_out: Vec<(String, String)>,
-    /// How many more were left out.
+    /// Number of omitted tools that are not named.
     unnamed: usize,
 }
 
-impl Listed {
-    fn take(&mut self, tool: rmcp::model::Tool) {
+impl CatalogueBuilder {
+    fn add_tool(&mut self, tool: rmcp::model::Tool) {
         let schema = serde_json::to_vec(&*tool.input_schema).map_or(usize::MAX, |json| json.len());
         let fault = if self.tools.len() >= MAX_TOOLS {
             Some(format!("a toolkit has at most {MAX_TOOLS} tools"))
@@ -112,34 +114,37 @@ impl Listed {
             self.leave_out(&tool.name, fault);
         } else {
             self.names.insert(tool.name.clone().into_owned());
-            self.tools.push(Tool::from(tool));
+            self.tools.push(CatalogueTool::from(tool));
         }
     }
 
     fn leave_out(&mut self, name: &str, why: String) {
         if self.left_out.len() < MAX_LEFT_OUT {
-            self.left_out.push((cut(name, MAX_NAME_BYTES), why));
+            self.left_out.push((truncate_text(name, MAX_NAME_BYTES), why));
         } else {
             self.unnamed += 1;
         }
     }
 
-    fn catalogue(mut self) -> Catalogue {
+    fn build(mut self) -> ToolCatalogue {
         if self.unnamed > 0 {
             self.left_out.push(("…".to_owned(), format!("and {} more", self.unnamed)));
         }
-        Catalogue { generation: 0, tools: self.tools, left_out: self.left_out }
+        ToolCatalogue { generation: 0, tools: self.tools, left_out: self.left_out }
     }
 }
 
-impl From<rmcp::model::Tool> for Tool {
+impl From<rmcp::model::Tool> for CatalogueTool {
     fn from(tool: rmcp::model::Tool) -> Self {
         let hints: ToolAnnotations = tool.annotations.unwrap_or_default();
         let read_only = hints.read_only_hint.unwrap_or(false);
         Self {
             name: tool.name.into_owned(),
-            title: tool.title.or(hints.title).map(|title| cut(&title, MAX_TITLE_BYTES)),
-            description: cut(&tool.description.unwrap_or_default(), MAX_DESCRIPTION_BYTES),
+            title: tool.title.or(hints.title).map(|title| truncate_text(&title, MAX_TITLE_BYTES)),
+            description: truncate_text(
+                &tool.description.unwrap_or_default(),
+                MAX_DESCRIPTION_BYTES,
+            ),
             input_schema: (*tool.input_schema).clone(),
             read_only,
             destructive: !read_only && hints.destructive_hint.unwrap_or(true),
@@ -162,8 +167,8 @@ impl From<CallToolResult> for CallResult {
     }
 }
 
-/// Returns at most `max` bytes of `text`, with a mark where more was.
-fn cut(text: &str, max: usize) -> String {
+/// Truncates `text` to at most `max` bytes, and marks the cut with `…`.
+fn truncate_text(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

@@ -1,4 +1,4 @@
-//! A client as its callers see it.
+//! Client of one toolkit, as its callers use it.
 
 use std::{
     fmt,
@@ -9,17 +9,17 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    CallResult, Catalogue, ToolkitError, lifecycle,
-    session::{Fault, InUse},
-    state::{Inner, MAX_CALLS, Phase, Status},
+    CallResult, ToolCatalogue, ToolkitError, lifecycle,
+    session::{ToolCallFault, ToolkitSessionGuard},
+    state::{ClientInner, ClientPhase, MAX_CALLS, ToolkitStatus},
 };
 use crate::spec::{ToolkitName, ToolkitSpec};
 
-/// The connection to one toolkit, which is started when it is needed.
-pub struct Client(Arc<Inner>);
+/// Connection to one toolkit, started on demand.
+pub struct ToolkitClient(Arc<ClientInner>);
 
-impl Client {
-    pub(super) fn new(inner: Inner) -> Self {
+impl ToolkitClient {
+    pub(super) fn new(inner: ClientInner) -> Self {
         Self(Arc::new(inner))
     }
 
@@ -27,7 +27,7 @@ impl Client {
         &self.0.name
     }
 
-    /// Returns whose client it is; `None` where it is configured.
+    /// Returns the owner; `None` if a file configures the toolkit.
     pub fn owner(&self) -> Option<&str> {
         self.0.owner.as_deref()
     }
@@ -36,25 +36,25 @@ impl Client {
         &self.0.spec
     }
 
-    /// Returns the tools, and starts the server if need be. Callers at the same time share one start.
-    pub async fn catalogue(&self) -> Result<Arc<Catalogue>, ToolkitError> {
-        let _in_use = self.session().await?;
+    /// Returns the tools; starts the server if needed. Concurrent callers share one start.
+    pub async fn load_catalogue(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
+        let _in_use = self.acquire_session().await?;
         let none = || self.0.not_running("it has no list of tools");
-        self.0.known().ok_or_else(none)
+        self.0.known_catalogue().ok_or_else(none)
     }
 
-    /// Returns the tools that were known last, without starting anything.
-    pub fn known(&self) -> Option<Arc<Catalogue>> {
-        self.0.known()
+    /// Returns the last known tools without starting the server.
+    pub fn known_catalogue(&self) -> Option<Arc<ToolCatalogue>> {
+        self.0.known_catalogue()
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ToolkitStatus {
         self.0.status()
     }
 
-    /// Calls a tool, and starts the server if need be. Dropping the future cancels the call. A tool that
-    /// only reads is called again once where the connection broke.
-    pub async fn call(
+    /// Calls a tool; starts the server if needed. Dropping the future cancels the call. A read-only tool is
+    /// called a second time if the connection broke.
+    pub async fn call_tool(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
@@ -63,95 +63,104 @@ impl Client {
         let Ok(Ok(_room)) = timeout(inner.spec.timeout, inner.calls.acquire()).await else {
             return Err(ToolkitError::Busy { name: inner.name.to_string(), most: MAX_CALLS });
         };
-        let session = self.session().await?;
-        let found = inner.known();
-        let reads = found.is_some_and(|found| found.tool(tool).is_some_and(|tool| tool.read_only));
+        let session = self.acquire_session().await?;
+        let found = inner.known_catalogue();
+        let reads =
+            found.is_some_and(|found| found.find_tool(tool).is_some_and(|tool| tool.read_only));
         match self.call_once(session, tool, arguments.clone()).await {
             Err(ToolkitError::Ended { .. }) if reads => {
-                let session = self.session().await?;
+                let session = self.acquire_session().await?;
                 self.call_once(session, tool, arguments).await
             }
             called => called,
         }
     }
 
-    /// Starts the server, also where it failed too often.
-    pub async fn start(&self) -> Result<Arc<Catalogue>, ToolkitError> {
-        self.0.forgive();
-        self.catalogue().await
+    /// Starts the server, even if it failed too often.
+    pub async fn start(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
+        self.0.reset_failures();
+        self.load_catalogue().await
     }
 
-    /// Stops the server and waits until it is gone. It starts again when it is needed.
+    /// Stops the server and waits for its end. The next use starts it again.
     pub async fn stop(&self) {
         let mut phase = self.0.phase.subscribe();
-        self.0.dismiss();
-        let stopped =
-            phase.wait_for(|phase| matches!(phase, Phase::Stopped | Phase::Failing)).await;
+        self.0.cancel_run();
+        let stopped = phase
+            .wait_for(|phase| matches!(phase, ClientPhase::Stopped | ClientPhase::Failing))
+            .await;
         drop(stopped);
     }
 
-    /// Stops the server for good: who still holds the client cannot start it any more.
+    /// Stops the server permanently; remaining handles cannot restart it.
     pub(super) async fn retire(&self) {
         self.0.is_retired.store(true, Ordering::Release);
         self.stop().await;
     }
 
-    /// Stops the server for good, and soon: its owner is revoked.
+    /// Stops the server permanently and quickly, because its owner is revoked.
     pub(super) async fn revoke(&self) {
-        self.0.grace.revoke();
+        self.0.grace.mark_revoked();
         self.retire().await;
     }
 
-    /// Stops the server and starts it.
-    pub async fn restart(&self) -> Result<Arc<Catalogue>, ToolkitError> {
+    /// Stops the server and starts it again.
+    pub async fn restart(&self) -> Result<Arc<ToolCatalogue>, ToolkitError> {
         self.stop().await;
         self.start().await
     }
 
     async fn call_once(
         &self,
-        session: InUse,
-        tool: &str,
+        session: ToolkitSessionGuard,
+        tool_name: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallResult, ToolkitError> {
         let inner = &*self.0;
-        let (name, limit) = (inner.name.to_string(), inner.spec.timeout);
-        let called = timeout(limit, session.call(tool, arguments, &inner.words)).await;
-        let tool = tool.to_owned();
-        match called.unwrap_or(Err(Fault::TimedOut)) {
+        let name = inner.name.to_string();
+        let limit = inner.spec.timeout;
+        let called = timeout(limit, session.call_tool(tool_name, arguments, &inner.words)).await;
+        let tool = tool_name.to_owned();
+        match called.unwrap_or(Err(ToolCallFault::TimedOut)) {
             Ok(result) => Ok(result.into()),
-            Err(Fault::Transport(reason)) => Err(ToolkitError::Ended { name, reason }),
-            Err(Fault::TimedOut) => Err(ToolkitError::TimedOut { name, tool, after: limit }),
-            Err(Fault::Refused(reason)) => Err(ToolkitError::Refused { name, tool, reason }),
-            Err(Fault::Unsuitable(reason)) => Err(ToolkitError::Unsuitable { name, tool, reason }),
+            Err(ToolCallFault::Transport(reason)) => Err(ToolkitError::Ended { name, reason }),
+            Err(ToolCallFault::TimedOut) => {
+                Err(ToolkitError::TimedOut { name, tool, after: limit })
+            }
+            Err(ToolCallFault::Refused(reason)) => {
+                Err(ToolkitError::Refused { name, tool, reason })
+            }
+            Err(ToolCallFault::Unsuitable(reason)) => {
+                Err(ToolkitError::Unsuitable { name, tool, reason })
+            }
         }
     }
 
-    /// Returns the session, and starts the server if need be.
-    async fn session(&self) -> Result<InUse, ToolkitError> {
+    /// Returns the session; starts the server if needed.
+    async fn acquire_session(&self) -> Result<ToolkitSessionGuard, ToolkitError> {
         let inner = &self.0;
         if !inner.spec.enabled {
             return Err(ToolkitError::Disabled(inner.name.to_string()));
         }
         let mut phase = inner.phase.subscribe();
-        // The one who starts it knows more of why it is slow, and says so first.
+        // The task that starts the server knows better why it is slow, so its error comes first.
         let deadline = Instant::now() + inner.timing.start + inner.timing.tick;
         let mut has_begun = false;
         loop {
-            if let Some(session) = inner.ready() {
+            if let Some(session) = inner.acquire_ready_session() {
                 return Ok(session);
             }
             let present = phase.borrow_and_update().clone();
             match present {
-                Phase::Ready(_) => continue,
-                Phase::Failing => return Err(inner.failing()),
-                Phase::Stopping(Some(error)) => return Err(error),
-                Phase::Stopped if has_begun => return Err(inner.stopped()),
-                Phase::Stopped => {
-                    self.begin()?;
+                ClientPhase::Ready(_) => continue,
+                ClientPhase::Failing => return Err(inner.failing_error()),
+                ClientPhase::Stopping(Some(error)) => return Err(error),
+                ClientPhase::Stopped if has_begun => return Err(inner.stopped_error()),
+                ClientPhase::Stopped => {
+                    self.begin_run()?;
                     has_begun = true;
                 }
-                Phase::Starting | Phase::Stopping(None) => {}
+                ClientPhase::Starting | ClientPhase::Stopping(None) => {}
             }
             if timeout_at(deadline, phase.changed()).await.is_err() {
                 let seconds = inner.timing.start.as_secs_f32();
@@ -160,24 +169,24 @@ impl Client {
         }
     }
 
-    /// Begins a run unless somebody else did.
-    fn begin(&self) -> Result<(), ToolkitError> {
+    /// Begins a run unless one has begun.
+    fn begin_run(&self) -> Result<(), ToolkitError> {
         let inner = &self.0;
-        if inner.tasks.stopping().is_cancelled() {
+        if inner.tasks.stop_token().is_cancelled() {
             return Err(ToolkitError::Stopping(inner.name.to_string()));
         }
         if inner.is_retired.load(Ordering::Acquire) {
             return Err(ToolkitError::Retired(inner.name.to_string()));
         }
-        if let Some(run) = inner.begin()? {
-            inner.tasks.spawn(lifecycle::supervise(Arc::clone(inner), run));
+        if let Some(run) = inner.begin_run()? {
+            inner.tasks.spawn(lifecycle::supervise_client(Arc::clone(inner), run));
         }
         Ok(())
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for ToolkitClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Client").field(&self.0.name).finish()
+        formatter.debug_tuple("ToolkitClient").field(&self.0.name).finish()
     }
 }

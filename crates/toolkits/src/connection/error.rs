@@ -1,8 +1,8 @@
-//! Why a toolkit does not answer, and what to do.
+//! Errors of toolkits, with advice for the model.
 
 use std::time::Duration;
 
-/// A failure of a toolkit. Its text is for people; a model also reads [`ToolkitError::advice`].
+/// Failure of a toolkit. The message is for people; a model also reads [`ToolkitError::advice`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolkitError {
     #[error("toolkit {0} is switched off")]
@@ -19,7 +19,7 @@ pub enum ToolkitError {
     TooMany { name: String, most: usize },
     #[error("toolkit {name} is busy with {most} calls")]
     Busy { name: String, most: usize },
-    /// The connection broke, so that nobody knows whether the call was done.
+    /// The connection broke, so the outcome of the call is unknown.
     #[error("toolkit {name} ended during the call: {reason}; it may have done it, or not")]
     Ended { name: String, reason: String },
     #[error(
@@ -38,7 +38,7 @@ pub enum ToolkitError {
 }
 
 impl ToolkitError {
-    /// Returns what a model that called a tool does next.
+    /// Returns advice for the model that called the tool.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Ended { .. } | Self::Stopping(_) => "do not rely on it",

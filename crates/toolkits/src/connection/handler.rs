@@ -1,4 +1,4 @@
-//! What a server may ask of us: nothing. It may say that its tools changed.
+//! Declines requests of servers and receives their notice of changed tools.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use rmcp::{
 };
 use tokio::sync::Notify;
 
-/// Declines what a server asks for: sampling, input of people (both by default) and roots.
+/// Handler that declines sampling and elicitation (by default) and listing roots.
 #[derive(Debug, Clone)]
-pub(super) struct Handler {
+pub(super) struct ToolkitClientHandler {
     pub(super) changed: Arc<Notify>,
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for ToolkitClientHandler {
     fn get_info(&self) -> ClientConfig {
         let ourselves = Implementation::new("codeinfo", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), ourselves)

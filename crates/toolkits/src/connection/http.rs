@@ -1,7 +1,7 @@
-//! A connection over Streamable HTTP: where it goes, and what it carries.
+//! Builds connections over Streamable HTTP.
 //!
-//! Events are bounded as lines are; a plain JSON body is bounded by the library (16 MiB, and 64 KiB for
-//! an error).
+//! Events have the same bound as lines. The library bounds plain JSON bodies at 16 MiB, and error bodies at 64
+//! KiB.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -22,61 +22,60 @@ use rmcp::transport::{
 use tokio::net::lookup_host;
 use url::{Host, Url};
 
-use super::{MAX_MESSAGE_BYTES, Timing};
+use super::{ConnectionTiming, MAX_MESSAGE_BYTES};
 
-/// Why an address is refused.
+/// Reason for refusing an internal address.
 const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \
                         server may have a toolkit there";
-/// Says that a server does not speak the protocol, without its words, which may be those of another service.
+/// Message for a server that does not speak MCP. Its answer is omitted, because it may come from another
+/// service.
 pub(super) const NO_MCP: &str = "its answer is none of MCP";
 
-/// Resolves names, and refuses those that lead to this machine or to the network around it. Each connection asks anew,
-/// so that a name gains nothing by changing its address.
+/// Resolver that refuses names of this machine or its local network. Each connection resolves the name again,
+/// so that changing its address later gains nothing.
 struct OutsideResolver<R>(R);
 
-/// Resolves names as the system does.
+/// Resolver of the operating system.
 struct SystemResolver;
 
-/// Returns a connection to `url` that has not been used yet. `is_confined` keeps it from this machine and from the
-/// network around it.
-pub(super) fn transport(
+/// Returns an unused connection to `url`. `is_confined` forbids this machine and its local network.
+pub(super) fn build_transport(
     url: &str,
     headers: &BTreeMap<String, Secret>,
-    timing: &Timing,
+    timing: &ConnectionTiming,
     is_confined: bool,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
     let parsed = Url::parse(url).map_err(|error| format!("its `url` is none: {error}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err("its `url` must start with `http://` or `https://`".to_owned());
     }
-    let client = client(&parsed, timing, is_confined.then_some(SystemResolver))?;
+    let client = build_client(&parsed, timing, is_confined.then_some(SystemResolver))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url)
-        .custom_headers(named(headers)?)
+        .custom_headers(parse_headers(headers)?)
         .max_sse_event_size(MAX_MESSAGE_BYTES);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// Returns a client for `url`. With a resolver, it connects only to addresses outside of this network.
-fn client(
+/// Builds the client for `url`. With a resolver, it connects only to external addresses.
+fn build_client(
     url: &Url,
-    timing: &Timing,
+    timing: &ConnectionTiming,
     resolver: Option<impl Resolve + 'static>,
 ) -> Result<reqwest::Client, String> {
-    tls::install();
+    tls::install_crypto_provider();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(timing.pong)
-        // A redirection would carry headers, which may be keys, elsewhere.
+        // A redirect would send headers, which may be keys, to another server.
         .redirect(redirect::Policy::none())
-        // Connections that are kept cost more than new ones: an answer that is not read to its end
-        // delays the next one.
+        // Pooled connections cost more than new ones: a partly read answer delays the next one.
         .pool_max_idle_per_host(0);
     if is_loopback(url) {
-        // A proxy of the environment is for the outside world, not for this machine.
+        // Proxies of the environment are for external addresses only.
         builder = builder.no_proxy();
     }
     if let Some(resolver) = resolver {
-        // No name of an address is resolved.
+        // IP addresses do not pass the resolver.
         let address = match url.host() {
             Some(Host::Ipv4(address)) => Some(address.into()),
             Some(Host::Ipv6(address)) => Some(address.into()),
@@ -85,11 +84,11 @@ fn client(
         if address.is_some_and(is_internal_address) {
             return Err(INTERNAL.to_owned());
         }
-        // A proxy would resolve the name itself, and reach what it can.
+        // A proxy would resolve the name itself and could reach internal addresses.
         builder = builder.no_proxy().dns_resolver(OutsideResolver(resolver));
     }
     if url.scheme() == "http" {
-        // Nothing to be verified, so that nothing need be there to verify with.
+        // Plain HTTP verifies nothing, so no certificates are needed.
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| format!("no HTTP client can be made: {error}"))
@@ -117,9 +116,9 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Returns what is at the bottom of `error`. The layers above repeat addresses, and not each of them says
-/// what it wraps.
-pub(super) fn cause(error: &DynamicTransportError) -> String {
+/// Returns the innermost message of `error`. Outer layers repeat addresses, and some do not expose their
+/// source.
+pub(super) fn describe_root_cause(error: &DynamicTransportError) -> String {
     let mut innermost: &(dyn Error + 'static) = error;
     loop {
         let http = innermost.downcast_ref::<StreamableHttpError<reqwest::Error>>();
@@ -146,7 +145,7 @@ pub(super) fn cause(error: &DynamicTransportError) -> String {
     }
 }
 
-/// Returns the status of an answer that is no reply, without its body.
+/// Returns the status of an answer that is not a reply, without its body.
 fn describe_answer(answer: &str) -> String {
     let status = answer.strip_prefix("HTTP ").and_then(|rest| rest.get(..3)?.parse::<u16>().ok());
     status.map_or_else(|| NO_MCP.to_owned(), |status| format!("it answered HTTP {status}"))
@@ -161,7 +160,9 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn named(headers: &BTreeMap<String, Secret>) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+fn parse_headers(
+    headers: &BTreeMap<String, Secret>,
+) -> Result<HashMap<HeaderName, HeaderValue>, String> {
     let mut named = HashMap::new();
     for (name, value) in headers {
         let key = HeaderName::try_from(name.as_str())
@@ -183,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// Resolves every name to these addresses, the next one each time.
+    /// Resolver that returns these addresses in turn, for any name.
     struct Changing(&'static [&'static str], AtomicUsize);
 
     impl Resolve for Changing {
@@ -211,7 +212,7 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let url = Url::parse(&format!("http://kit.example:{port}/mcp")).unwrap();
         let resolver = Changing(&["127.0.0.1"], AtomicUsize::new(0));
-        let client = client(&url, &Timing::default(), Some(resolver)).unwrap();
+        let client = build_client(&url, &ConnectionTiming::default(), Some(resolver)).unwrap();
         let failed = client.get(url).send().await.unwrap_err();
         let mut innermost: &dyn Error = &failed;
         while let Some(source) = innermost.source() {
@@ -227,7 +228,9 @@ mod tests {
     #[test]
     fn an_address_is_refused_for_what_it_stands_for() {
         let refused = |url: &str| {
-            transport(url, &BTreeMap::new(), &Timing::default(), true).err().as_deref()
+            build_transport(url, &BTreeMap::new(), &ConnectionTiming::default(), true)
+                .err()
+                .as_deref()
                 == Some(INTERNAL)
         };
         for url in [

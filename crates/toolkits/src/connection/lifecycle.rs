@@ -1,4 +1,4 @@
-//! The life of one client: started, served, and started again until it is stopped or fails too often.
+//! Starts, serves and restarts the server of one client, until it is stopped or fails too often.
 
 use std::sync::Arc;
 
@@ -16,70 +16,71 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::{
-    Catalogue, MAX_MESSAGE_BYTES, MAX_PROCESSES, MAX_SHARE, Start, ToolkitError, catalogue,
-    handler::Handler,
+    LaunchRequest, MAX_MESSAGE_BYTES, MAX_PROCESSES, MAX_SHARE, ToolCatalogue, ToolkitError,
+    catalogue,
+    handler::ToolkitClientHandler,
     http,
-    process::Process,
-    session::{EXPLAINED, Session},
-    state::{Inner, Next, Phase},
-    usage::Bounds,
+    process::ToolkitProcess,
+    session::{EXPLAINED, ToolkitSession},
+    state::{ClientInner, ClientPhase, RestartDecision},
+    usage::ResourceLimits,
 };
-use crate::spec::Transport;
+use crate::spec::ToolkitTransport;
 
-type Service = RunningService<RoleClient, Handler>;
+type ClientService = RunningService<RoleClient, ToolkitClientHandler>;
 
-/// A running server, and what belongs to it.
-struct Connection {
-    session: Arc<Session>,
-    service: Service,
+/// Running server with its session.
+struct ToolkitConnection {
+    session: Arc<ToolkitSession>,
+    service: ClientService,
     changed: Arc<Notify>,
 }
 
-/// Why a server is no longer served.
-enum Why {
+/// Reason why serving ended.
+enum ServeEnd {
     Asked,
-    /// The phase has changed already.
+    /// The phase has already changed.
     Idle,
     Ended(String),
 }
 
-/// What a run does next.
-enum Then {
-    Stop(Phase),
+/// Next step of a run.
+enum SupervisorStep {
+    Stop(ClientPhase),
     Again,
 }
 
-/// Starts the server and serves it until `run` is cancelled, it is idle, or it ended too often.
-pub(super) async fn supervise(inner: Arc<Inner>, run: CancellationToken) {
+/// Runs the server until `run` is cancelled, the server is idle or it failed too often.
+pub(super) async fn supervise_client(inner: Arc<ClientInner>, run: CancellationToken) {
     loop {
-        match attempt(&inner, &run).await {
-            Then::Stop(phase) => return inner.enter(phase),
-            Then::Again => inner.note_restart(),
+        match run_once(&inner, &run).await {
+            SupervisorStep::Stop(phase) => return inner.enter_phase(phase),
+            SupervisorStep::Again => inner.note_restart(),
         }
     }
 }
 
-/// Starts the server once and serves it to its end.
-async fn attempt(inner: &Inner, run: &CancellationToken) -> Then {
+/// Starts the server once and serves it until its end.
+async fn run_once(inner: &ClientInner, run: &CancellationToken) -> SupervisorStep {
     let name = inner.name.as_str();
-    let room = match room(inner) {
+    let room = match reserve_process_slots(inner) {
         Ok(room) => room,
         Err(error) => {
             inner.note_error(error.clone());
-            inner.enter(Phase::Stopping(Some(error)));
-            return Then::Stop(Phase::Stopped);
+            inner.enter_phase(ClientPhase::Stopping(Some(error)));
+            return SupervisorStep::Stop(ClientPhase::Stopped);
         }
     };
     let mut process = None;
     let started = tokio::select! {
         () = run.cancelled() => None,
-        started = timeout(inner.timing.start, start(inner, &mut process)) => Some(started),
+        started = timeout(inner.timing.start, start_server(inner, &mut process)) => Some(started),
     };
     let started = match started {
         None => Err(None),
         Some(Ok(Ok(started))) => Ok(started),
         Some(Ok(Err(error))) => Err(Some(error)),
-        Some(Err(_)) => Err(Some(slow(inner, process.as_ref()))),
+        Some(Err(_)) => Err(Some(build_start_timeout_error(inner, process.as_ref()))),
     };
     let (mut connection, found) = match started {
         Ok(started) => started,
@@ -88,57 +89,64 @@ async fn attempt(inner: &Inner, run: &CancellationToken) -> Then {
             if let Some(error) = &error {
                 warn!(toolkit.name = name, %error, "toolkit did not start");
             }
-            inner.enter(Phase::Stopping(error));
-            close(inner, process, None).await;
-            let phase = if next == Some(Next::Fail) { Phase::Failing } else { Phase::Stopped };
-            return Then::Stop(phase);
+            inner.enter_phase(ClientPhase::Stopping(error));
+            close_connection(inner, process, None).await;
+            let phase = if next == Some(RestartDecision::Fail) {
+                ClientPhase::Failing
+            } else {
+                ClientPhase::Stopped
+            };
+            return SupervisorStep::Stop(phase);
         }
     };
     info!(toolkit.name = name, toolkit.tools = found.tools.len(), "toolkit is ready");
-    inner.publish(found);
+    inner.publish_catalogue(found);
     inner.note_start();
-    inner.enter(Phase::Ready(Arc::clone(&connection.session)));
-    let why = serve(inner, run, &mut connection, &mut process).await;
-    let next = leave(inner, &connection.session, why);
-    close(inner, process, Some(connection.service)).await;
+    inner.enter_phase(ClientPhase::Ready(Arc::clone(&connection.session)));
+    let why = serve_until_end(inner, run, &mut connection, &mut process).await;
+    let next = end_session(inner, &connection.session, why);
+    close_connection(inner, process, Some(connection.service)).await;
     drop(room);
     match next {
-        None => Then::Stop(Phase::Stopped),
-        Some(Next::Fail) => Then::Stop(Phase::Failing),
-        Some(Next::Restart(wait)) => tokio::select! {
-            () = run.cancelled() => Then::Stop(Phase::Stopped),
-            () = sleep(wait) => Then::Again,
+        None => SupervisorStep::Stop(ClientPhase::Stopped),
+        Some(RestartDecision::Fail) => SupervisorStep::Stop(ClientPhase::Failing),
+        Some(RestartDecision::Restart(wait)) => tokio::select! {
+            () = run.cancelled() => SupervisorStep::Stop(ClientPhase::Stopped),
+            () = sleep(wait) => SupervisorStep::Again,
         },
     }
 }
 
-/// Changes the phase before those who call hear that the connection ended, so that none of them meets
-/// it again.
-fn leave(inner: &Inner, session: &Session, why: Why) -> Option<Next> {
+/// Changes the phase before callers learn that the connection ended, so that none of them uses it again.
+fn end_session(
+    inner: &ClientInner,
+    session: &ToolkitSession,
+    why: ServeEnd,
+) -> Option<RestartDecision> {
     let name = inner.name.as_str();
     match why {
-        Why::Asked | Why::Idle => {
+        ServeEnd::Asked | ServeEnd::Idle => {
             debug!(toolkit.name = name, "toolkit stops");
-            inner.enter(Phase::Stopping(None));
-            session.finish("it was stopped".to_owned());
+            inner.enter_phase(ClientPhase::Stopping(None));
+            session.mark_ended("it was stopped".to_owned());
             None
         }
-        Why::Ended(reason) => {
+        ServeEnd::Ended(reason) => {
             warn!(toolkit.name = name, reason, "toolkit ended");
             let next = inner.note_end(inner.not_running(reason.as_str()));
-            inner.enter(match next {
-                Next::Restart(_) => Phase::Starting,
-                Next::Fail => Phase::Stopping(Some(inner.failing())),
+            inner.enter_phase(match next {
+                RestartDecision::Restart(_) => ClientPhase::Starting,
+                RestartDecision::Fail => ClientPhase::Stopping(Some(inner.failing_error())),
             });
-            session.finish(reason);
+            session.mark_ended(reason);
             Some(next)
         }
     }
 }
 
-/// Takes room for a process.
-fn room(inner: &Inner) -> Result<Vec<OwnedSemaphorePermit>, ToolkitError> {
-    let Transport::Stdio { .. } = inner.spec.transport else { return Ok(Vec::new()) };
+/// Reserves a process slot in each quota that applies.
+fn reserve_process_slots(inner: &ClientInner) -> Result<Vec<OwnedSemaphorePermit>, ToolkitError> {
+    let ToolkitTransport::Stdio { .. } = inner.spec.transport else { return Ok(Vec::new()) };
     let bounds = [(inner.share.as_ref(), MAX_SHARE), (Some(&inner.processes), MAX_PROCESSES)];
     let mut room = Vec::new();
     for (bound, most) in bounds {
@@ -150,7 +158,10 @@ fn room(inner: &Inner) -> Result<Vec<OwnedSemaphorePermit>, ToolkitError> {
     Ok(room)
 }
 
-fn slow(inner: &Inner, process: Option<&Process>) -> ToolkitError {
+fn build_start_timeout_error(
+    inner: &ClientInner,
+    process: Option<&ToolkitProcess>,
+) -> ToolkitError {
     let seconds = inner.timing.start.as_secs_f32();
     let mut reason = vec![format!("it did not start within {seconds} s")];
     if let Some(process) = process {
@@ -158,83 +169,95 @@ fn slow(inner: &Inner, process: Option<&Process>) -> ToolkitError {
         if lines > 0 {
             reason.push(format!(", and printed {lines} lines that are no messages of MCP"));
         }
-        if let Some(words) = process.output.reason() {
-            reason.push(format!(", saying: {}", inner.words.said(&words)));
+        if let Some(words) = process.output.failure_reason() {
+            reason.push(format!(", saying: {}", inner.words.redact_message(&words)));
         }
     }
     inner.not_running(reason.concat())
 }
 
-/// Starts the server and asks for its tools. A server that does not know `initialize` is of the later
-/// protocol, and is started again for that.
-async fn start(
-    inner: &Inner,
-    process: &mut Option<Process>,
-) -> Result<(Connection, Catalogue), ToolkitError> {
-    match connect(inner, process, ClientLifecycleMode::Initialize).await {
-        Err(Refusal::Initialize(_)) => {
+/// Starts the server and requests its tools. A server that refuses `initialize` uses the later protocol, so it
+/// is started again with that.
+async fn start_server(
+    inner: &ClientInner,
+    process: &mut Option<ToolkitProcess>,
+) -> Result<(ToolkitConnection, ToolCatalogue), ToolkitError> {
+    match connect_server(inner, process, ClientLifecycleMode::Initialize).await {
+        Err(ConnectFailure::Initialize(_)) => {
             if let Some(process) = process.take() {
                 process.stop(&inner.grace).await;
             }
             let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
             let discover = ClientLifecycleMode::Discover { preferred_versions };
-            connect(inner, process, discover).await
+            connect_server(inner, process, discover).await
         }
         connected => connected,
     }
     .map_err(|refusal| match refusal {
-        Refusal::Initialize(reason) | Refusal::Other(reason) => inner.not_running(reason),
+        ConnectFailure::Initialize(reason) | ConnectFailure::Other(reason) => {
+            inner.not_running(reason)
+        }
     })
 }
 
-/// Why no connection came about.
-enum Refusal {
-    /// The server answered that it does not do this.
+/// Reason why connecting failed.
+enum ConnectFailure {
+    /// The server refused the request.
     Initialize(String),
     Other(String),
 }
 
-async fn connect(
-    inner: &Inner,
-    process: &mut Option<Process>,
+async fn connect_server(
+    inner: &ClientInner,
+    process: &mut Option<ToolkitProcess>,
     mode: ClientLifecycleMode,
-) -> Result<(Connection, Catalogue), Refusal> {
+) -> Result<(ToolkitConnection, ToolCatalogue), ConnectFailure> {
     let changed = Arc::new(Notify::new());
-    let handler = Handler { changed: Arc::clone(&changed) };
+    let handler = ToolkitClientHandler { changed: Arc::clone(&changed) };
     let (service, found) = match &inner.spec.transport {
-        Transport::Http { url, headers } => {
+        ToolkitTransport::Http { url, headers } => {
             let is_confined = inner.is_of_token();
-            let transport = http::transport(url, headers, &inner.timing, is_confined)
-                .map_err(Refusal::Other)?;
-            let service = handler.serve_with_lifecycle(transport, mode).await;
-            let service = service.map_err(|error| refusal(inner, &error))?;
-            listed(inner, service).await?
+            let transport = http::build_transport(url, headers, &inner.timing, is_confined)
+                .map_err(ConnectFailure::Other)?;
+            let service = handler
+                .serve_with_lifecycle(transport, mode)
+                .await
+                .map_err(|error| classify_connect_error(inner, &error))?;
+            fetch_initial_catalogue(inner, service).await?
         }
-        Transport::Stdio { .. } => {
-            let asked =
-                Start { owner: inner.owner.as_deref(), name: &inner.name, spec: &inner.spec };
-            let launch = inner.launcher.launch(asked).await.map_err(Refusal::Other)?;
-            let bounds = Bounds::new(&inner.spec, &launch, &inner.timing, &inner.tasks);
+        ToolkitTransport::Stdio { .. } => {
+            let asked = LaunchRequest {
+                owner: inner.owner.as_deref(),
+                name: &inner.name,
+                spec: &inner.spec,
+            };
+            let launch =
+                inner.launcher.build_command(asked).await.map_err(ConnectFailure::Other)?;
+            let bounds = ResourceLimits::new(&inner.spec, &launch, &inner.timing, &inner.tasks);
             let (started, (read, write)) =
-                Process::start(&launch, bounds).map_err(Refusal::Other)?;
-            let process = process.insert(started);
+                ToolkitProcess::start(&launch, bounds).map_err(ConnectFailure::Other)?;
+            let running = process.insert(started);
             let transport = AsyncRwTransport::new_client(read, write)
                 .with_max_line_length(MAX_MESSAGE_BYTES + 1);
             let greeted = async {
                 let service = handler.serve_with_lifecycle(transport, mode).await;
-                listed(inner, service.map_err(|error| refusal(inner, &error))?).await
+                fetch_initial_catalogue(
+                    inner,
+                    service.map_err(|error| classify_connect_error(inner, &error))?,
+                )
+                .await
             };
-            // A process that ends says why; that its output closed says less.
+            // The exit of a process explains more than its closed output.
             tokio::select! {
                 biased;
                 greeted = greeted => match greeted {
-                    Err(Refusal::Other(reason)) => {
-                        let end = timeout(EXPLAINED, process.ended()).await;
-                        return Err(Refusal::Other(end.map_or(reason, |end| inner.words.said(&end))));
+                    Err(ConnectFailure::Other(reason)) => {
+                        let end = timeout(EXPLAINED, running.wait_for_end()).await;
+                        return Err(ConnectFailure::Other(end.map_or(reason, |end| inner.words.redact_message(&end))));
                     }
                     greeted => greeted?,
                 },
-                end = process.ended() => return Err(Refusal::Other(inner.words.said(&end))),
+                end = running.wait_for_end() => return Err(ConnectFailure::Other(inner.words.redact_message(&end))),
             }
         }
     };
@@ -242,99 +265,107 @@ async fn connect(
         Some(process) => (process.id(), Some(Arc::clone(&process.output))),
         None => (None, None),
     };
-    let session = Arc::new(Session::new(service.peer().clone(), id, output));
-    Ok((Connection { session, service, changed }, found))
+    let session = Arc::new(ToolkitSession::new(service.peer().clone(), id, output));
+    Ok((ToolkitConnection { session, service, changed }, found))
 }
 
-/// Asks a server that has just been greeted for its tools.
-async fn listed(inner: &Inner, service: Service) -> Result<(Service, Catalogue), Refusal> {
-    // A list is kept here, and asked for again when it changed.
+/// Requests the tools of a newly connected server.
+async fn fetch_initial_catalogue(
+    inner: &ClientInner,
+    service: ClientService,
+) -> Result<(ClientService, ToolCatalogue), ConnectFailure> {
+    // The catalogue is stored here and refreshed when it changes.
     service.peer().set_response_cache_config(rmcp::service::ClientCacheConfig::disabled()).await;
-    match catalogue::fetch(service.peer()).await {
+    match catalogue::fetch_catalogue(service.peer()).await {
         Ok(found) => Ok((service, found)),
         Err(error) => {
-            let reason = inner.words.fault(&error);
-            Err(Refusal::Other(format!("its tools cannot be listed: {reason}")))
+            let reason = inner.words.describe_fault(&error);
+            Err(ConnectFailure::Other(format!("its tools cannot be listed: {reason}")))
         }
     }
 }
 
-fn refusal(inner: &Inner, error: &ClientInitializeError) -> Refusal {
+fn classify_connect_error(inner: &ClientInner, error: &ClientInitializeError) -> ConnectFailure {
     match error {
-        ClientInitializeError::JsonRpcError(error) => {
-            Refusal::Initialize(format!("it refused: {}", inner.words.said(&error.message)))
-        }
+        ClientInitializeError::JsonRpcError(error) => ConnectFailure::Initialize(format!(
+            "it refused: {}",
+            inner.words.redact_message(&error.message)
+        )),
         ClientInitializeError::TransportError { error, .. } => {
-            Refusal::Other(inner.words.transport_fault(error))
+            ConnectFailure::Other(inner.words.transport_fault(error))
         }
-        // It would repeat the answer.
+        // The message of this error would repeat the answer.
         ClientInitializeError::ExpectedInitResponse(_)
         | ClientInitializeError::ExpectedInitResult(_)
-            if matches!(inner.spec.transport, Transport::Http { .. }) =>
+            if matches!(inner.spec.transport, ToolkitTransport::Http { .. }) =>
         {
-            Refusal::Other(http::NO_MCP.to_owned())
+            ConnectFailure::Other(http::NO_MCP.to_owned())
         }
-        error => Refusal::Other(inner.words.said(&error.to_string())),
+        error => ConnectFailure::Other(inner.words.redact_message(&error.to_string())),
     }
 }
 
-/// Serves the server until it ends or is to end.
-async fn serve(
-    inner: &Inner,
+/// Serves the server until it ends or is asked to stop.
+async fn serve_until_end(
+    inner: &ClientInner,
     run: &CancellationToken,
-    connection: &mut Connection,
-    process: &mut Option<Process>,
-) -> Why {
+    connection: &mut ToolkitConnection,
+    process: &mut Option<ToolkitProcess>,
+) -> ServeEnd {
     let ended = async {
         match process {
-            Some(process) => inner.words.said(&process.ended().await),
+            Some(process) => inner.words.redact_message(&process.wait_for_end().await),
             None => std::future::pending().await,
         }
     };
     tokio::select! {
-        () = run.cancelled() => Why::Asked,
-        end = ended => Why::Ended(end),
-        why = watch(inner, &connection.session, &connection.changed) => why,
+        () = run.cancelled() => ServeEnd::Asked,
+        end = ended => ServeEnd::Ended(end),
+        why = watch_session(inner, &connection.session, &connection.changed) => why,
     }
 }
 
-/// Sees to it that the server answers and is used, and that its list is the present one.
-async fn watch(inner: &Inner, session: &Session, changed: &Notify) -> Why {
+/// Watches the session: pings the server, detects idleness and refreshes its list of tools.
+async fn watch_session(
+    inner: &ClientInner,
+    session: &ToolkitSession,
+    changed: &Notify,
+) -> ServeEnd {
     let timing = &inner.timing;
     loop {
         let is_suspect = tokio::select! {
             () = session.suspect.notified() => true,
             () = changed.notified() => {
-                renew(inner, session).await;
-                // One that changes its list without end has it read at its pace, not at ours.
+                refresh_catalogue(inner, session).await;
+                // Limits how often a server that changes its list constantly is read.
                 sleep(timing.tick).await;
                 false
             }
             () = sleep(timing.tick) => false,
         };
         if inner.leave_if_idle(session) {
-            return Why::Idle;
+            return ServeEnd::Idle;
         }
-        if (is_suspect || session.heard().elapsed() >= timing.silence)
+        if (is_suspect || session.last_response_at().elapsed() >= timing.silence)
             && let Some(reason) = session.ping(timing, &inner.words).await
         {
             if session.process.is_some() && session.peer.is_transport_closed() {
-                // It is ending, and says more of that itself.
+                // The process is ending and will report a better reason.
                 sleep(EXPLAINED).await;
             }
-            return Why::Ended(reason);
+            return ServeEnd::Ended(reason);
         }
     }
 }
 
-/// Asks for the list again. The one before stays where that fails.
-async fn renew(inner: &Inner, session: &Session) {
-    let error = match timeout(inner.timing.start, catalogue::fetch(&session.peer)).await {
+/// Refreshes the list of tools; the previous one stays if that fails.
+async fn refresh_catalogue(inner: &ClientInner, session: &ToolkitSession) {
+    let error = match timeout(inner.timing.start, catalogue::fetch_catalogue(&session.peer)).await {
         Ok(Ok(found)) => {
             debug!(toolkit.name = inner.name.as_str(), "toolkit changed its tools");
-            return inner.publish(found);
+            return inner.publish_catalogue(found);
         }
-        Ok(Err(error)) => inner.words.fault(&error),
+        Ok(Err(error)) => inner.words.describe_fault(&error),
         Err(_) => "it took too long".to_owned(),
     };
     session.suspect.notify_one();
@@ -342,10 +373,14 @@ async fn renew(inner: &Inner, session: &Session) {
     inner.note_error(inner.not_running(reason));
 }
 
-/// Closes the connection, and ends the process where there is one.
-async fn close(inner: &Inner, process: Option<Process>, service: Option<Service>) {
+/// Closes the connection and ends the process, if there is one.
+async fn close_connection(
+    inner: &ClientInner,
+    process: Option<ToolkitProcess>,
+    service: Option<ClientService>,
+) {
     if let Some(mut service) = service {
-        inner.grace.limit(service.close()).await;
+        inner.grace.wait_for_step(service.close()).await;
     }
     if let Some(process) = process {
         inner.note_malformed(process.output.malformed_lines());

@@ -1,5 +1,4 @@
-//! Pumps between the pipes of a process and the protocol, which see to it that what is read is bounded
-//! and what is no message is left out.
+//! Pumps between a process's pipes and the protocol, which bound input and drop lines that are not messages.
 
 use std::{
     sync::{
@@ -9,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::lines::{Line, Lines};
+use codeinfo_core::lines::{BoundedLine, BoundedLineReader};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::json;
 use tokio::{
@@ -19,35 +18,34 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{MAX_MESSAGE_BYTES, reason::Reason};
+use super::{MAX_MESSAGE_BYTES, reason::FailureLinePicker};
 
-/// Longest line of standard error that is kept.
+/// Maximum bytes of a line of standard error; longer lines are cut.
 const MAX_WORDS_BYTES: usize = 16 * 1024;
-/// A server that prints more lines that are no messages is not talked to any longer.
+/// Maximum lines that are not messages; a server that prints more is disconnected.
 const MAX_MALFORMED_LINES: u64 = 10_000;
-/// Most requests and notifications of a server in one second; further ones wait. Each costs a task
-/// until it is answered.
+/// Maximum requests and notifications of a server per second; further ones wait. Each occupies a task until it
+/// is answered.
 const MAX_REQUESTS: u32 = 200;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What is known of the output of one process.
-pub(super) struct Output {
-    /// Lines of standard output that were no messages.
+/// State of one process's output.
+pub(super) struct ToolkitOutput {
+    /// Lines of standard output that were not messages.
     malformed_lines: AtomicU64,
-    /// When it answered last.
+    /// Time of the last answer.
     heard: Mutex<Instant>,
-    reason: Mutex<Reason>,
+    reason: Mutex<FailureLinePicker>,
     fault: OnceLock<&'static str>,
     /// Cancelled when standard output is closed.
     pub(super) closed: CancellationToken,
     /// Cancelled when standard error is closed.
     pub(super) said_all: CancellationToken,
-    /// Cancelled when the process is over. What it started, and what left its group, may hold its
-    /// pipes open.
+    /// Cancelled when the process is over. Descendants outside of its group may still hold its pipes open.
     pub(super) over: CancellationToken,
 }
 
-impl Default for Output {
+impl Default for ToolkitOutput {
     fn default() -> Self {
         Self {
             malformed_lines: AtomicU64::new(0),
@@ -61,12 +59,12 @@ impl Default for Output {
     }
 }
 
-impl Output {
+impl ToolkitOutput {
     pub(super) fn malformed_lines(&self) -> u64 {
         self.malformed_lines.load(Ordering::Relaxed)
     }
 
-    pub(super) fn heard(&self) -> Instant {
+    pub(super) fn last_response_at(&self) -> Instant {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -74,8 +72,8 @@ impl Output {
         self.fault.get().copied()
     }
 
-    /// Returns the line of standard error that says best what went wrong.
-    pub(super) fn reason(&self) -> Option<String> {
+    /// Returns the line of standard error that explains a failure best.
+    pub(super) fn failure_reason(&self) -> Option<String> {
         let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         reason.line().map(str::to_owned)
     }
@@ -85,17 +83,21 @@ impl Output {
     }
 }
 
-/// Passes on what the protocol writes, until it writes no more or is to close.
-pub(super) async fn write(mut from: DuplexStream, mut to: ChildStdin, closing: CancellationToken) {
+/// Forwards messages of the protocol until they end or `closing` is cancelled.
+pub(super) async fn pump_stdin(
+    mut from: DuplexStream,
+    mut to: ChildStdin,
+    closing: CancellationToken,
+) {
     tokio::select! {
         () = closing.cancelled() => {}
-        // A process that reads no more ends soon, or does not answer.
+        // A process that no longer reads will soon end or stop answering.
         _ = tokio::io::copy(&mut from, &mut to) => {}
     }
 }
 
-/// Passes on the messages of standard output, until the process is over.
-pub(super) async fn read(from: ChildStdout, to: DuplexStream, output: Arc<Output>) {
+/// Forwards messages of standard output until the process is over.
+pub(super) async fn pump_stdout(from: ChildStdout, to: DuplexStream, output: Arc<ToolkitOutput>) {
     tokio::select! {
         () = output.over.cancelled() => {}
         () = read_messages(from, to, &output) => {}
@@ -103,13 +105,13 @@ pub(super) async fn read(from: ChildStdout, to: DuplexStream, output: Arc<Output
     output.closed.cancel();
 }
 
-async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Output) {
-    let mut lines = Lines::new(from, MAX_MESSAGE_BYTES);
-    let mut requests = Requests { since: Instant::now(), count: 0 };
-    while let Ok(Some(line)) = lines.next().await {
+async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &ToolkitOutput) {
+    let mut lines = BoundedLineReader::new(from, MAX_MESSAGE_BYTES);
+    let mut requests = RequestLimiter { since: Instant::now(), count: 0 };
+    while let Ok(Some(line)) = lines.next_line().await {
         let message = match line {
-            Line::Whole(line) => message(line, output, &mut requests).await,
-            Line::TooLong { start, end } => too_long(&start, &end),
+            BoundedLine::Whole(line) => filter_message(line, output, &mut requests).await,
+            BoundedLine::TooLong { start, end } => build_too_long_reply(&start, &end),
         };
         match message {
             Some(message) => match to.write_all(&message).await {
@@ -125,14 +127,14 @@ async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Output)
     }
     output.closed.cancel();
     drop(to);
-    // A process whose output nobody reads would wait for ever.
+    // A process blocks if nothing reads its output.
     let mut rest = lines.into_inner();
     let mut buffer = [0; 4096];
     while rest.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
 }
 
-/// Drains standard error, so that the process never waits for it, and keeps why it failed.
-pub(super) async fn read_words(stderr: ChildStderr, output: Arc<Output>) {
+/// Drains standard error so that the process never blocks on it, and records the reason of a failure.
+pub(super) async fn read_words(stderr: ChildStderr, output: Arc<ToolkitOutput>) {
     tokio::select! {
         () = output.over.cancelled() => {}
         () = note_words(stderr, &output) => {}
@@ -140,39 +142,43 @@ pub(super) async fn read_words(stderr: ChildStderr, output: Arc<Output>) {
     output.said_all.cancel();
 }
 
-async fn note_words(stderr: ChildStderr, output: &Output) {
-    let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
-    while let Ok(Some(line)) = lines.next().await {
+async fn note_words(stderr: ChildStderr, output: &ToolkitOutput) {
+    let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next_line().await {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong { start, .. } => start,
+            BoundedLine::Whole(line) => line,
+            BoundedLine::TooLong { start, .. } => start,
         };
         output.reason.lock().unwrap_or_else(PoisonError::into_inner).read_line(&line);
     }
 }
 
-/// What tells messages apart.
+/// Members that determine the kind of a message.
 #[derive(Deserialize)]
-struct Head {
+struct MessageHead {
     method: Option<IgnoredAny>,
     id: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
     result: Option<IgnoredAny>,
 }
 
-struct Requests {
+struct RequestLimiter {
     since: Instant,
     count: u32,
 }
 
-/// Returns `line` with its end if it is a message.
-async fn message(mut line: Vec<u8>, output: &Output, requests: &mut Requests) -> Option<Vec<u8>> {
+/// Returns `line` with a line feed if it is a message.
+async fn filter_message(
+    mut line: Vec<u8>,
+    output: &ToolkitOutput,
+    requests: &mut RequestLimiter,
+) -> Option<Vec<u8>> {
     if line.trim_ascii().is_empty() {
         return Some(Vec::new());
     }
-    let head: Head = serde_json::from_slice(&line).ok()?;
+    let head: MessageHead = serde_json::from_slice(&line).ok()?;
     if head.method.is_some() {
-        requests.wait().await;
+        requests.wait_until_allowed().await;
     } else if head.id.is_some() && (head.result.is_some() || head.error.is_some()) {
         *output.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     } else {
@@ -182,9 +188,9 @@ async fn message(mut line: Vec<u8>, output: &Output, requests: &mut Requests) ->
     Some(line)
 }
 
-impl Requests {
-    /// Waits until one more is within bounds.
-    async fn wait(&mut self) {
+impl RequestLimiter {
+    /// Waits until another request is within the limit.
+    async fn wait_until_allowed(&mut self) {
         if self.since.elapsed() >= SECOND {
             *self = Self { since: Instant::now(), count: 0 };
         }
@@ -195,9 +201,9 @@ impl Requests {
     }
 }
 
-/// Returns what is passed on in place of an answer that is too long: that it is. Answers begin or end
-/// with their number.
-fn too_long(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
+/// Returns an error reply in place of an answer that is too long. The request identifier is at the start or the
+/// end of an answer.
+fn build_too_long_reply(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         text.split_at(end).0.parse::<u64>().ok()
@@ -206,10 +212,11 @@ fn too_long(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
         let (_, number) = text.split_once("\"id\":")?;
         digits(number.trim_start())
     };
-    let (start, end) = (String::from_utf8_lossy(start), String::from_utf8_lossy(end));
-    let first = start.split("\"result\"").next().and_then(after);
+    let start_text = String::from_utf8_lossy(start);
+    let end_text = String::from_utf8_lossy(end);
+    let first = start_text.split("\"result\"").next().and_then(after);
     let last = || {
-        let (_, number) = end.rsplit_once("\"id\":")?;
+        let (_, number) = end_text.rsplit_once("\"id\":")?;
         number.trim().strip_suffix('}').and_then(|number| number.trim().parse().ok())
     };
     let id = first.or_else(last)?;
@@ -226,13 +233,13 @@ mod tests {
     #[test]
     fn an_answer_that_is_too_long_is_known_by_its_number_at_either_end() {
         let id = |start: &str, end: &str| {
-            let line = too_long(start.as_bytes(), end.as_bytes())?;
+            let line = build_too_long_reply(start.as_bytes(), end.as_bytes())?;
             let message: serde_json::Value = serde_json::from_slice(&line).unwrap();
             message["id"].as_u64()
         };
         assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"result":{"#, r#"x"}]}}"#), Some(7));
         assert_eq!(id(r#"{"result":{"content":[{"#, r#"x"}]},"jsonrpc":"2.0","id":12}"#), Some(12));
-        // What a result says is no number of an answer.
+        // An identifier inside the result does not count.
         assert_eq!(id(r#"{"result":{"id":3,"#, r#""id":4}}"#), None);
         assert_eq!(id("xxxxxxx", "xxxxx"), None);
     }

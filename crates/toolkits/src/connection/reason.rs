@@ -1,46 +1,47 @@
-//! Chooses the line of standard error that says why a process ended: not the last one, which is a stack frame,
-//! a version or a hint often enough, and not what it said when all was well.
+//! Picks the line of standard error that explains why a process ended.
+//!
+//! The last line is often a stack frame, a version or a hint, and lines of normal operation explain nothing.
 
-/// Words of a line that says what went wrong.
+/// Words of lines that describe a failure.
 const FAILURE_WORDS: &str = "error, exception, fatal, fail, cannot, can't, could not, unable to, denied, required, \
      not set, please, not found, no such, does not exist";
-/// Words of a line that servers print when all is well.
+/// Words of lines that servers print in normal operation.
 const BANNER_WORDS: &str = "running on, listening, started, starting, waiting for, connected, initialized, ready, \
      shutting down, shutdown";
-/// Beginnings of lines that come with any failure, or before one.
+/// Prefixes of lines that accompany or precede any failure.
 const FURNITURE: &str = "node.js v, (use `node, traceback (most recent, during handling of the above, the above \
      exception, note: run with `rust_backtrace, usage:, try ', for more information, reading additional input from \
      stdin, warn, [warn, npm warn, npm notice";
-/// Words within warnings, which do not end a process.
+/// Words of warnings, which do not end a process.
 const WARNING_WORDS: &str = "warning:, [warn, npm warn";
 /// Fields of npm's report that only repeat or locate its message.
 const NPM_FIELDS: &str = "code, errno, syscall, path, dest, command, cwd";
 
-/// How well a line explains an end.
+/// Rank of a line as an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum LineRank {
     Words,
     Failure,
 }
 
-/// The best line so far of what a process printed.
+/// Picker that keeps the best line of a process's output.
 #[derive(Debug, Default)]
-pub(super) struct Reason {
-    chosen: Option<(Rank, String)>,
-    /// The message of a panic is on the line after the place.
+pub(super) struct FailureLinePicker {
+    chosen: Option<(LineRank, String)>,
+    /// Set after the first line of a panic; the next line has the message.
     after_panic: bool,
     is_npm: bool,
 }
 
-impl Reason {
+impl FailureLinePicker {
     pub(super) fn line(&self) -> Option<&str> {
         self.chosen.as_ref().map(|(_, line)| line.as_str())
     }
 
-    /// Reads the next line. Of equally good ones the last counts, of npm's the first.
+    /// Reads the next line. Of equally ranked lines the last one wins; of npm's messages the first one.
     pub(super) fn read_line(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        let line = unframe(&line);
+        let line = strip_exception_bars(&line);
         let after_panic = std::mem::take(&mut self.after_panic);
         if line.contains("panicked at") {
             self.after_panic = true;
@@ -48,12 +49,15 @@ impl Reason {
         if let Some(message) = npm_message(line) {
             if !self.is_npm && !message.is_empty() {
                 self.is_npm = true;
-                self.chosen = Some((Rank::Failure, message.to_owned()));
+                self.chosen = Some((LineRank::Failure, message.to_owned()));
             }
             return;
         }
-        let rank =
-            if after_panic && !line.trim().is_empty() { Some(Rank::Failure) } else { rank(line) };
+        let rank = if after_panic && !line.trim().is_empty() {
+            Some(LineRank::Failure)
+        } else {
+            rank_line(line)
+        };
         let chosen = self.chosen.as_ref().map(|(rank, _)| *rank);
         if let Some(rank) = rank.filter(|rank| Some(*rank) >= chosen) {
             self.chosen = Some((rank, line.trim().to_owned()));
@@ -61,8 +65,8 @@ impl Reason {
     }
 }
 
-/// Takes away the bars that Python draws around exceptions of a group.
-fn unframe(line: &str) -> &str {
+/// Strips the bars that Python prints around exceptions of a group.
+fn strip_exception_bars(line: &str) -> &str {
     let mut inner = line.trim_start();
     if !inner.starts_with("| ") {
         return line;
@@ -73,36 +77,36 @@ fn unframe(line: &str) -> &str {
     inner
 }
 
-/// Returns the message of a line of npm's report, empty where it has none.
+/// Returns the message in a line of npm's report, or an empty text if the line has none.
 fn npm_message(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("npm error").or_else(|| line.strip_prefix("npm ERR!"))?.trim();
     let field = rest.split_whitespace().next().unwrap_or_default();
-    let is_message = !words(NPM_FIELDS).any(|name| name == field)
+    let is_message = !split_words(NPM_FIELDS).any(|name| name == field)
         && rest != field
         && !rest.starts_with("A complete log of this run");
     Some(if is_message { rest } else { "" })
 }
 
-/// Returns how well a line explains an end, or `None` where it does not.
-fn rank(line: &str) -> Option<Rank> {
-    // Frames, code and what explains a message are indented; boxes are pictures.
+/// Returns the rank of a line, or `None` if it explains nothing.
+fn rank_line(line: &str) -> Option<LineRank> {
+    // Frames, code and details are indented; box drawings are decoration.
     let is_apart =
         |first: char| first.is_whitespace() || first == '}' || ('─'..='╿').contains(&first);
     if line.starts_with(is_apart) || !line.contains(char::is_alphabetic) {
         return None;
     }
     let lower = line.to_lowercase();
-    let has = |list| words(list).any(|word| lower.contains(word));
-    if words(FURNITURE).any(|words| lower.starts_with(words)) || has(WARNING_WORDS) {
+    let has = |list| split_words(list).any(|word| lower.contains(word));
+    if split_words(FURNITURE).any(|words| lower.starts_with(words)) || has(WARNING_WORDS) {
         return None;
     }
     if has(FAILURE_WORDS) {
-        return Some(Rank::Failure);
+        return Some(LineRank::Failure);
     }
-    (!has(BANNER_WORDS)).then_some(Rank::Words)
+    (!has(BANNER_WORDS)).then_some(LineRank::Words)
 }
 
-fn words(list: &str) -> impl Iterator<Item = &str> {
+fn split_words(list: &str) -> impl Iterator<Item = &str> {
     list.split(", ")
 }
 
@@ -111,14 +115,14 @@ mod tests {
     use super::*;
 
     fn choose(output: &str) -> Option<String> {
-        let mut reason = Reason::default();
+        let mut reason = FailureLinePicker::default();
         output.lines().for_each(|line| reason.read_line(line.as_bytes()));
         reason.line().map(str::to_owned)
     }
 
-    /// What real programs printed, each with the line that says why it ended.
+    /// Output of real programs, each with the line that explains its end.
     const OUTPUTS: [(&str, Option<&str>); 22] = [
-        // Node: an error that nothing catches, a module that is missing, a string that is thrown.
+        // Node: an uncaught error, a missing module, a thrown string.
         (
             "/srv/index.js:1\nPromise.reject(new Error(\"Please set GITHUB_TOKEN\"))\n               ^\n\n\
              Error: Please set GITHUB_TOKEN\n    at Object.<anonymous> (/srv/index.js:1:16)\n    at \
@@ -166,7 +170,7 @@ mod tests {
             Some("[Redis Error] Stack: Error: connect ECONNREFUSED 127.0.0.1:6379"),
         ),
         ("GitHub MCP Server running on stdio\n", None),
-        // npx of a package that is not there, and of one without a command.
+        // npx: a missing package, and a package without a command.
         (
             "npm error code E404\nnpm error 404 Not Found - GET https://registry.example/server-x\nnpm error 404\n\
              npm error 404  The requested resource 'server-x@*' could not be found\nnpm error 404 Note that you can \
@@ -184,7 +188,7 @@ mod tests {
              notice New version of npm available!",
             Some("could not determine executable to run"),
         ),
-        // Python: a chain of exceptions, one in a group, argparse, click, a missing module, `sys.exit`.
+        // Python: a chain of exceptions, an exception group, argparse, click, a missing module, `sys.exit`.
         (
             "Traceback (most recent call last):\n  File \"<string>\", line 3, in f\nValueError: set API_KEY\n\nThe \
              above exception was the direct cause of the following exception:\n\nTraceback (most recent call \

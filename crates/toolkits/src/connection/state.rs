@@ -1,4 +1,4 @@
-//! What is known of one client at a time, and what may come next.
+//! State and history of one client, and the decisions about its next start.
 
 use std::{
     collections::VecDeque,
@@ -18,133 +18,134 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Catalogue, Launcher, Owner, Timing, ToolkitError,
-    session::{InUse, Session},
-    timing::Grace,
-    words::Words,
+    ConnectionTiming, OwnerName, PoolState, ToolCatalogue, ToolkitError, ToolkitLauncher,
+    session::{ToolkitSession, ToolkitSessionGuard},
+    timing::StopGrace,
+    words::MessageRedactor,
 };
-use crate::spec::{ToolkitName, ToolkitSpec, Transport};
+use crate::spec::{ToolkitName, ToolkitSpec, ToolkitTransport};
 
-/// A server that ended so often within [`Timing::window`] is not started again by itself.
+/// Number of ends within [`ConnectionTiming::window`] after which a server is not restarted automatically.
 const MAX_ENDS: usize = 5;
-/// Most calls of one toolkit at a time; others wait.
+/// Maximum concurrent calls of one toolkit; further ones wait.
 pub(super) const MAX_CALLS: usize = 8;
 
-/// Where a client is in its life.
+/// State of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Its spec says so.
+pub enum ToolkitState {
+    /// Switched off by its spec.
     Disabled,
-    /// It starts when it is needed.
+    /// Starts on demand.
     Stopped,
     Starting,
     Ready,
-    /// It ended too often, and starts only by hand.
+    /// Ended too often, and starts only manually.
     Failing,
 }
 
-/// What is said of a client to people.
+/// Status of a client for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    pub state: State,
+pub struct ToolkitStatus {
+    pub state: ToolkitState,
     /// `stdio` or `http`.
     pub transport: &'static str,
-    /// How many tools are known.
     pub tools: usize,
     pub last_error: Option<String>,
-    /// How often it was started again after it had ended by itself.
+    /// Number of restarts after an unexpected end.
     pub restarts: u64,
-    /// When the state changed last.
+    /// Time of the last change of state.
     pub since: Timestamp,
-    /// The process, if one runs.
+    /// Identifier of the running process.
     pub pid: Option<u32>,
-    /// Starts that brought a catalogue, and those that did not.
+    /// Starts that returned a catalogue, and starts that failed.
     pub starts: u64,
     pub failed_starts: u64,
-    /// Lines of standard output that were no messages.
+    /// Lines of standard output that were not messages.
     pub malformed_lines: u64,
 }
 
-/// What a caller meets.
+/// Phase of a client, as its callers see it.
 #[derive(Clone)]
-pub(super) enum Phase {
+pub(super) enum ClientPhase {
     Stopped,
     Starting,
-    Ready(Arc<Session>),
-    /// On the way to being stopped, with why it did not start.
+    Ready(Arc<ToolkitSession>),
+    /// Being stopped, with the error if its start failed.
     Stopping(Option<ToolkitError>),
     Failing,
 }
 
-/// One client, shared by its callers and by the task that serves it.
-pub(super) struct Inner {
-    pub(super) owner: Option<Owner>,
+/// Client state shared by callers and the supervising task.
+pub(super) struct ClientInner {
+    pub(super) owner: Option<OwnerName>,
     pub(super) name: ToolkitName,
     pub(super) spec: ToolkitSpec,
-    pub(super) launcher: Arc<dyn Launcher>,
+    pub(super) launcher: Arc<dyn ToolkitLauncher>,
     pub(super) tasks: Tasks,
-    pub(super) timing: Timing,
-    pub(super) grace: Grace,
-    pub(super) words: Words,
-    /// Room for processes, shared by all clients.
+    pub(super) timing: ConnectionTiming,
+    pub(super) grace: StopGrace,
+    pub(super) words: MessageRedactor,
+    /// Process slots of all clients.
     pub(super) processes: Arc<Semaphore>,
-    /// What its owner may have of it, where that is bounded.
+    /// Process slots of its owner, if limited.
     pub(super) share: Option<Arc<Semaphore>>,
     pub(super) calls: Semaphore,
-    /// Set when its settings are no longer stored: nothing starts it any more.
+    /// Set once its settings are no longer stored; nothing starts it afterwards.
     pub(super) is_retired: AtomicBool,
-    pub(super) phase: watch::Sender<Phase>,
-    known: Mutex<Known>,
+    pub(super) phase: watch::Sender<ClientPhase>,
+    known: Mutex<ClientHistory>,
     starts: AtomicU64,
     failed_starts: AtomicU64,
     restarts: AtomicU64,
     malformed_lines: AtomicU64,
 }
 
-struct Known {
-    catalogue: Option<Arc<Catalogue>>,
+struct ClientHistory {
+    catalogue: Option<Arc<ToolCatalogue>>,
     generation: u64,
     last_error: Option<ToolkitError>,
     since: Timestamp,
-    /// When the server ended by itself, and when its process did not start, within the window.
+    /// Unexpected ends and failed starts of a process, within the window.
     ends: VecDeque<Instant>,
-    /// How often in a row a server elsewhere could not be reached.
+    /// Consecutive failures to reach a remote server.
     unreached: u32,
-    /// No start is tried before.
+    /// Earliest time of the next start.
     not_before: Option<Instant>,
-    /// Cancelled, the present run ends.
+    /// Cancelling this ends the current run.
     run: CancellationToken,
 }
 
-/// What follows an end.
+/// Decision after an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum RestartDecision {
     Restart(Duration),
     Fail,
 }
 
-impl Inner {
+impl ClientInner {
     pub(super) fn new(
-        (owner, name, spec): (Option<Owner>, ToolkitName, ToolkitSpec),
-        (launcher, tasks, timing): (Arc<dyn Launcher>, Tasks, Timing),
-        (processes, share): (Arc<Semaphore>, Option<Arc<Semaphore>>),
+        owner: Option<OwnerName>,
+        name: ToolkitName,
+        spec: ToolkitSpec,
+        share: Option<Arc<Semaphore>>,
+        pool: &PoolState,
     ) -> Self {
         Self {
-            words: Words::of(&spec),
+            words: MessageRedactor::from_spec(&spec),
             owner,
             name,
             spec,
-            launcher,
-            tasks,
-            grace: Grace::new(&timing),
-            timing,
-            processes,
+            launcher: Arc::clone(&pool.launcher),
+            tasks: pool.tasks.clone(),
+            grace: StopGrace::new(&pool.timing),
+            timing: pool.timing.clone(),
+            processes: Arc::clone(&pool.processes),
             share,
             calls: Semaphore::new(MAX_CALLS),
             is_retired: AtomicBool::new(false),
-            phase: watch::Sender::new(Phase::Stopped),
-            known: Mutex::new(Known {
+            phase: watch::Sender::new(ClientPhase::Stopped),
+            known: Mutex::new(ClientHistory {
                 catalogue: None,
                 generation: 0,
                 last_error: None,
@@ -161,65 +162,69 @@ impl Inner {
         }
     }
 
-    /// Returns whether a token brought it, which may less than the owner of the server.
+    /// Returns true if the toolkit belongs to a token, which has fewer rights than the owner.
     pub(super) fn is_of_token(&self) -> bool {
         self.owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str())
     }
 
-    pub(super) fn known(&self) -> Option<Arc<Catalogue>> {
-        self.locked().catalogue.clone()
+    pub(super) fn known_catalogue(&self) -> Option<Arc<ToolCatalogue>> {
+        self.lock_history().catalogue.clone()
     }
 
-    /// Puts a catalogue in the place of the one before.
-    pub(super) fn publish(&self, catalogue: Catalogue) {
-        let mut known = self.locked();
+    /// Replaces the catalogue.
+    pub(super) fn publish_catalogue(&self, catalogue: ToolCatalogue) {
+        let mut known = self.lock_history();
         known.generation += 1;
         let generation = known.generation;
-        known.catalogue = Some(Arc::new(Catalogue { generation, ..catalogue }));
+        known.catalogue = Some(Arc::new(ToolCatalogue { generation, ..catalogue }));
     }
 
-    /// Changes the phase; what waits for it wakes.
-    pub(super) fn enter(&self, phase: Phase) {
-        self.locked().since = Timestamp::now();
+    /// Changes the phase and wakes its waiters.
+    pub(super) fn enter_phase(&self, phase: ClientPhase) {
+        self.lock_history().since = Timestamp::now();
         self.phase.send_replace(phase);
     }
 
-    /// Returns the session to use if the server is ready. While it is used it is not idle.
-    pub(super) fn ready(&self) -> Option<InUse> {
+    /// Returns a guard of the session if the server is ready. The guard keeps it from becoming idle.
+    pub(super) fn acquire_ready_session(&self) -> Option<ToolkitSessionGuard> {
         match &*self.phase.borrow() {
-            Phase::Ready(session) => Some(session.use_it()),
-            Phase::Stopped | Phase::Starting | Phase::Stopping(_) | Phase::Failing => None,
+            ClientPhase::Ready(session) => Some(session.use_it()),
+            ClientPhase::Stopped
+            | ClientPhase::Starting
+            | ClientPhase::Stopping(_)
+            | ClientPhase::Failing => None,
         }
     }
 
-    /// Begins to stop if nobody has used the server for a while, and nobody can from now on.
-    pub(super) fn leave_if_idle(&self, session: &Session) -> bool {
+    /// Begins to stop the server if it has been unused for long enough, and prevents new uses.
+    pub(super) fn leave_if_idle(&self, session: &ToolkitSession) -> bool {
         let left = self.phase.send_if_modified(|phase| {
-            let is_idle = !session.is_in_use() && session.used().elapsed() >= self.timing.idle;
+            let is_idle =
+                !session.is_in_use() && session.last_used_at().elapsed() >= self.timing.idle;
             if is_idle {
-                *phase = Phase::Stopping(None);
+                *phase = ClientPhase::Stopping(None);
             }
             is_idle
         });
         if left {
-            self.locked().since = Timestamp::now();
+            self.lock_history().since = Timestamp::now();
         }
         left
     }
 
-    /// Begins a run if the server is stopped, and returns what ends it; `None` where another caller has
-    /// begun one.
-    pub(super) fn begin(&self) -> Result<Option<CancellationToken>, ToolkitError> {
-        let mut known = self.locked();
+    /// Begins a run if the server is stopped, and returns its cancellation token. Returns `None` if another
+    /// caller has begun one.
+    pub(super) fn begin_run(&self) -> Result<Option<CancellationToken>, ToolkitError> {
+        let mut known = self.lock_history();
         if let (Some(until), Some(error)) = (known.not_before, &known.last_error)
             && Instant::now() < until
         {
             return Err(error.clone());
         }
         let begun = self.phase.send_if_modified(|phase| {
-            let is_stopped = matches!(phase, Phase::Stopped);
+            let is_stopped = matches!(phase, ClientPhase::Stopped);
             if is_stopped {
-                *phase = Phase::Starting;
+                *phase = ClientPhase::Starting;
             }
             is_stopped
         });
@@ -227,42 +232,42 @@ impl Inner {
             return Ok(None);
         }
         known.since = Timestamp::now();
-        known.run = self.tasks.stopping().child_token();
+        known.run = self.tasks.stop_token().child_token();
         Ok(Some(known.run.clone()))
     }
 
-    /// Forgets what went wrong, so that the next start is tried at once.
-    pub(super) fn forgive(&self) {
-        let mut known = self.locked();
+    /// Clears recorded failures, so that the next start is immediate.
+    pub(super) fn reset_failures(&self) {
+        let mut known = self.lock_history();
         known.ends.clear();
         known.not_before = None;
         self.phase.send_if_modified(|phase| {
-            let is_failing = matches!(phase, Phase::Failing);
+            let is_failing = matches!(phase, ClientPhase::Failing);
             if is_failing {
-                *phase = Phase::Stopped;
+                *phase = ClientPhase::Stopped;
             }
             is_failing
         });
     }
 
-    /// Asks the present run to end.
-    pub(super) fn dismiss(&self) {
-        self.locked().run.cancel();
+    /// Asks the current run to end.
+    pub(super) fn cancel_run(&self) {
+        self.lock_history().run.cancel();
     }
 
     pub(super) fn note_error(&self, error: ToolkitError) {
-        self.locked().last_error = Some(error);
+        self.lock_history().last_error = Some(error);
     }
 
-    /// Returns why a start came to nothing.
-    pub(super) fn stopped(&self) -> ToolkitError {
-        self.locked().last_error.clone().unwrap_or_else(|| self.not_running("it was stopped"))
+    /// Returns the error of a start that failed.
+    pub(super) fn stopped_error(&self) -> ToolkitError {
+        self.lock_history().last_error.clone().unwrap_or_else(|| self.not_running("it was stopped"))
     }
 
-    /// Returns what callers hear while nothing starts by itself.
-    pub(super) fn failing(&self) -> ToolkitError {
+    /// Returns the error for callers while the server is not restarted automatically.
+    pub(super) fn failing_error(&self) -> ToolkitError {
         let name = self.name.to_string();
-        let reason = match self.locked().last_error.clone() {
+        let reason = match self.lock_history().last_error.clone() {
             Some(ToolkitError::NotRunning { reason, .. }) => reason,
             Some(error) => error.to_string(),
             None => "nobody knows why".to_owned(),
@@ -272,28 +277,28 @@ impl Inner {
 
     pub(super) fn note_start(&self) {
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let mut known = self.locked();
+        let mut known = self.lock_history();
         (known.not_before, known.unreached) = (None, 0);
     }
 
-    /// Notes that the server did not start. Only processes count as ended by that: a server elsewhere
-    /// may be away for hours, and nobody would start it by hand when it is back.
-    pub(super) fn note_failed_start(&self, error: &ToolkitError) -> Next {
+    /// Records a failed start. Only processes count it as an end. A remote server may be away for hours and
+    /// must be reached again without a manual start.
+    pub(super) fn note_failed_start(&self, error: &ToolkitError) -> RestartDecision {
         self.failed_starts.fetch_add(1, Ordering::Relaxed);
-        if let Transport::Stdio { .. } = self.spec.transport {
+        if let ToolkitTransport::Stdio { .. } = self.spec.transport {
             return self.note_end(error.clone());
         }
-        let mut known = self.locked();
+        let mut known = self.lock_history();
         known.last_error = Some(error.clone());
         known.unreached = known.unreached.saturating_add(1);
-        let wait = self.timing.restart.wait(known.unreached);
+        let wait = self.timing.restart.wait_after(known.unreached);
         known.not_before = Some(Instant::now() + wait);
-        Next::Restart(wait)
+        RestartDecision::Restart(wait)
     }
 
-    /// Notes that the server ended by itself.
-    pub(super) fn note_end(&self, error: ToolkitError) -> Next {
-        let mut known = self.locked();
+    /// Records an unexpected end of the server.
+    pub(super) fn note_end(&self, error: ToolkitError) -> RestartDecision {
+        let mut known = self.lock_history();
         let now = Instant::now();
         while known.ends.front().is_some_and(|end| now - *end > self.timing.window) {
             known.ends.pop_front();
@@ -301,9 +306,9 @@ impl Inner {
         known.ends.push_back(now);
         known.last_error = Some(error);
         let count = known.ends.len();
-        let wait = self.timing.restart.wait(u32::try_from(count).unwrap_or(u32::MAX));
+        let wait = self.timing.restart.wait_after(u32::try_from(count).unwrap_or(u32::MAX));
         known.not_before = Some(now + wait);
-        if count >= MAX_ENDS { Next::Fail } else { Next::Restart(wait) }
+        if count >= MAX_ENDS { RestartDecision::Fail } else { RestartDecision::Restart(wait) }
     }
 
     pub(super) fn note_restart(&self) {
@@ -314,18 +319,18 @@ impl Inner {
         self.malformed_lines.fetch_add(lines, Ordering::Relaxed);
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ToolkitStatus {
         let (state, session) = match &*self.phase.borrow() {
-            _ if !self.spec.enabled => (State::Disabled, None),
-            Phase::Stopped | Phase::Stopping(_) => (State::Stopped, None),
-            Phase::Starting => (State::Starting, None),
-            Phase::Ready(session) => (State::Ready, Some(Arc::clone(session))),
-            Phase::Failing => (State::Failing, None),
+            _ if !self.spec.enabled => (ToolkitState::Disabled, None),
+            ClientPhase::Stopped | ClientPhase::Stopping(_) => (ToolkitState::Stopped, None),
+            ClientPhase::Starting => (ToolkitState::Starting, None),
+            ClientPhase::Ready(session) => (ToolkitState::Ready, Some(Arc::clone(session))),
+            ClientPhase::Failing => (ToolkitState::Failing, None),
         };
-        let present = session.as_ref().and_then(|session| session.output.as_ref());
-        let present = present.map_or(0, |output| output.malformed_lines());
-        let known = self.locked();
-        Status {
+        let output = session.as_ref().and_then(|session| session.output.as_ref());
+        let present_lines = output.map_or(0, |output| output.malformed_lines());
+        let known = self.lock_history();
+        ToolkitStatus {
             state,
             transport: self.spec.transport.kind(),
             tools: known.catalogue.as_ref().map_or(0, |catalogue| catalogue.tools.len()),
@@ -335,7 +340,7 @@ impl Inner {
             pid: session.and_then(|session| session.process),
             starts: self.starts.load(Ordering::Relaxed),
             failed_starts: self.failed_starts.load(Ordering::Relaxed),
-            malformed_lines: self.malformed_lines.load(Ordering::Relaxed) + present,
+            malformed_lines: self.malformed_lines.load(Ordering::Relaxed) + present_lines,
         }
     }
 
@@ -343,7 +348,7 @@ impl Inner {
         ToolkitError::NotRunning { name: self.name.to_string(), reason: reason.into() }
     }
 
-    fn locked(&self) -> MutexGuard<'_, Known> {
+    fn lock_history(&self) -> MutexGuard<'_, ClientHistory> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,43 +1,46 @@
-//! How long things may take, and how often a toolkit may end.
+//! Time limits of connections.
 
 use std::time::Duration;
 
-use codeinfo_core::task::Backoff;
+use codeinfo_core::task::BackoffSchedule;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// Wait of each step of stopping a toolkit whose owner is revoked: with three of them, and some time for the
-/// system, the toolkit is gone within a second.
+/// Maximum wait of each step of stopping a toolkit whose owner is revoked. Three steps leave the system time to
+/// end the toolkit within a second.
 const REVOKED_GRACE: Duration = Duration::from_millis(150);
 
-/// How long what a client does may take. Tests shorten it.
+/// Time limits of a client. Tests shorten them.
 #[derive(Debug, Clone)]
-pub struct Timing {
-    /// Longest start, until the tools are known.
+pub struct ConnectionTiming {
+    /// Maximum duration of a start, until the tools are known.
     pub start: Duration,
-    /// After so long without an answer the server is pinged.
+    /// Time without an answer after which the server is pinged.
     pub silence: Duration,
-    /// Longest wait for the answer to a ping.
+    /// Maximum wait for the answer to a ping.
     pub pong: Duration,
-    /// Waits before a server that ended is started again.
-    pub restart: Backoff,
-    /// Ends that are longer ago do not count.
+    /// Waits before an ended server is restarted.
+    pub restart: BackoffSchedule,
+    /// Age up to which ends count.
     pub window: Duration,
-    /// A server that is not used for so long is stopped.
+    /// Time without use after which a server is stopped.
     pub idle: Duration,
-    /// How long each step of stopping waits.
+    /// Maximum wait of each step of stopping.
     pub grace: Duration,
-    /// How often it is looked at what a server uses, and whether it is idle.
+    /// Interval for checking resource usage and idleness.
     pub tick: Duration,
 }
 
-impl Default for Timing {
+impl Default for ConnectionTiming {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(20),
             silence: Duration::from_secs(30),
             pong: Duration::from_secs(10),
-            restart: Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) },
+            restart: BackoffSchedule {
+                first: Duration::from_secs(1),
+                longest: Duration::from_mins(1),
+            },
             window: Duration::from_mins(10),
             idle: Duration::from_mins(10),
             grace: Duration::from_secs(3),
@@ -46,24 +49,24 @@ impl Default for Timing {
     }
 }
 
-/// Longest wait of each step of stopping, which is cut short when the owner is revoked.
-pub(super) struct Grace {
+/// Maximum wait of each step of stopping, shortened when the owner is revoked.
+pub(super) struct StopGrace {
     usual: Duration,
     revoked: CancellationToken,
 }
 
-impl Grace {
-    pub(super) fn new(timing: &Timing) -> Self {
+impl StopGrace {
+    pub(super) fn new(timing: &ConnectionTiming) -> Self {
         Self { usual: timing.grace, revoked: CancellationToken::new() }
     }
 
-    /// Notes that the owner is revoked: steps that wait now are cut short as well.
-    pub(super) fn revoke(&self) {
+    /// Records that the owner is revoked, which also shortens current waits.
+    pub(super) fn mark_revoked(&self) {
         self.revoked.cancel();
     }
 
     /// Waits for one step, within the limit.
-    pub(super) async fn limit<T>(&self, step: impl Future<Output = T>) {
+    pub(super) async fn wait_for_step<T>(&self, step: impl Future<Output = T>) {
         let revoked = async {
             self.revoked.cancelled().await;
             sleep(REVOKED_GRACE).await;

@@ -1,4 +1,4 @@
-//! Bounds of a toolkit's process and all that it starts: memory, processes, and the size of its folder.
+//! Limits of a toolkit's process tree: memory, number of processes and the size of its folder.
 
 mod folder;
 mod tree;
@@ -11,33 +11,38 @@ use std::{
 use codeinfo_core::task::Tasks;
 use tokio::time::sleep;
 
-use super::{Launch, Timing};
+use super::{ConnectionTiming, ToolkitCommand};
 use crate::spec::{ToolkitSandbox, ToolkitSpec};
 
-/// Bytes of a MiB.
 const MIB: u64 = 1024 * 1024;
-/// Bounds in the sandbox of a toolkit that sets none. Published servers on Node and Python take 60 to 500 MiB and up
-/// to 100 threads, one that is compiled or fetched at its start more of both.
+/// Default limits in the sandbox. Published servers on Node and Python take 60 to 500 MiB and up to 100
+/// threads; one that compiles or downloads at its start takes more of both.
 const MEMORY_MIB: u64 = 2048;
 const HOME_MIB: u64 = 4096;
 const PROCESSES: u64 = 1024;
-/// The pause after a measurement, in times that it took, and the longest one: a busy machine must not hide an excess.
+/// Pause after a measurement, as a multiple of its duration, and the maximum pause, so that a busy machine does
+/// not hide an excess.
 const PAUSE_FACTOR: u32 = 20;
 const MAX_PAUSE: Duration = Duration::from_secs(3);
 
-/// Maximum that a toolkit may use; `None` has no bound.
+/// Maximum usage of a toolkit; `None` is unlimited.
 #[derive(Debug, Clone)]
-pub(super) struct Bounds {
+pub(super) struct ResourceLimits {
     memory_mib: Option<u64>,
     processes: Option<u64>,
     folder: Option<(PathBuf, u64)>,
-    /// Shortest time between two measurements.
+    /// Minimum time between two measurements.
     tick: Duration,
     pub(super) tasks: Tasks,
 }
 
-impl Bounds {
-    pub(super) fn new(spec: &ToolkitSpec, launch: &Launch, timing: &Timing, tasks: &Tasks) -> Self {
+impl ResourceLimits {
+    pub(super) fn new(
+        spec: &ToolkitSpec,
+        launch: &ToolkitCommand,
+        timing: &ConnectionTiming,
+        tasks: &Tasks,
+    ) -> Self {
         let default = |value| (spec.sandbox != ToolkitSandbox::Off).then_some(value);
         let home_mib = spec.home_mb.unwrap_or(HOME_MIB);
         Self {
@@ -49,17 +54,18 @@ impl Bounds {
         }
     }
 
-    /// Waits until the process `id` and its descendants are beyond a bound, and says which and what to set.
+    /// Waits until the process `id` and its descendants exceed a limit. Returns the limit and the setting that
+    /// raises it.
     pub(super) async fn wait_for_excess(&self, id: Option<u32>) -> String {
         let Some(id) = id else { return std::future::pending().await };
         tokio::select! {
-            excess = self.repeat(move |bounds| bounds.find_process_excess(id)) => excess,
-            excess = self.repeat(Self::find_folder_excess) => excess,
+            excess = self.measure_repeatedly(move |bounds| bounds.find_process_excess(id)) => excess,
+            excess = self.measure_repeatedly(Self::find_folder_excess) => excess,
         }
     }
 
-    /// Measures again and again, with longer pauses where that takes long.
-    async fn repeat(
+    /// Measures repeatedly, with longer pauses if measuring takes long.
+    async fn measure_repeatedly(
         &self,
         find: impl Fn(&Self) -> Option<String> + Copy + Send + 'static,
     ) -> String {
@@ -72,7 +78,7 @@ impl Bounds {
             match measured.await {
                 Ok((Some(excess), _)) => return excess,
                 Ok((None, took)) => sleep(self.tick.max(MAX_PAUSE.min(took * PAUSE_FACTOR))).await,
-                // The server stops, and the toolkit with it.
+                // The server is stopping, and the toolkit with it.
                 Err(_) => return std::future::pending().await,
             }
         }
@@ -83,7 +89,7 @@ impl Bounds {
             return None;
         }
         let max_bytes = self.memory_mib.map_or(u64::MAX, |most| most.saturating_mul(MIB));
-        let usage = tree::measure(id, self.tick / 2, max_bytes);
+        let usage = tree::measure_process_tree(id, self.tick / 2, max_bytes);
         if let Some(most) = self.processes.filter(|most| usage.processes > *most) {
             return Some(format!(
                 "it had more than {most} processes and threads; set `maxProcesses` if it needs more"

@@ -1,78 +1,79 @@
-//! What is shown of a server's own words: bounded, and without the secrets of its spec.
+//! Redacts and bounds messages of a server before they are shown.
 
 use codeinfo_core::{Secret, plain_line};
-use codeinfo_secrets::foreign::redact;
+use codeinfo_secrets::foreign::redact_message;
 use rmcp::{service::ServiceError, transport::DynamicTransportError};
 use url::Url;
 
 use super::http;
-use crate::spec::{ToolkitSpec, Transport};
+use crate::spec::{ToolkitSpec, ToolkitTransport};
 
-/// Most characters of a refusal, which the model reads and which may name paths and tools.
+/// Maximum characters of a refusal, which the model reads and which may name paths and tools.
 const MAX_REFUSAL_CHARS: usize = 2_000;
-/// A shorter value of a variable or header stands in ordinary words, too.
+/// Minimum bytes of a secret; shorter values of variables and headers also occur in ordinary words.
 const MIN_SECRET_BYTES: usize = 4;
 
-/// Values of variables and headers that no message may show.
+/// Redactor for the values of a spec's variables and headers.
 #[derive(Clone)]
-pub(super) struct Words {
+pub(super) struct MessageRedactor {
     secrets: Vec<String>,
-    /// Scheme, host and port of a server elsewhere.
+    /// Scheme, host and port of a remote server.
     address: Option<String>,
 }
 
-impl Words {
-    pub(super) fn of(spec: &ToolkitSpec) -> Self {
-        let (Transport::Stdio { env: values, .. } | Transport::Http { headers: values, .. }) =
-            &spec.transport;
-        let values = values.values().map(Secret::expose);
-        // Of `Bearer KEY` a message may show the key alone.
-        let mut secrets: Vec<String> = values
+impl MessageRedactor {
+    pub(super) fn from_spec(spec: &ToolkitSpec) -> Self {
+        let (ToolkitTransport::Stdio { env: values, .. }
+        | ToolkitTransport::Http { headers: values, .. }) = &spec.transport;
+        let exposed = values.values().map(Secret::expose);
+        // A message may contain only the key of `Bearer KEY`.
+        let mut secrets: Vec<String> = exposed
             .flat_map(|value| value.split_whitespace().chain([value]))
             .filter(|value| value.len() >= MIN_SECRET_BYTES)
             .map(str::to_owned)
             .collect();
-        // The longest first, since one may hold another.
+        // Longest first, because one secret may contain another.
         secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
         let address = match &spec.transport {
-            Transport::Stdio { .. } => None,
-            Transport::Http { url, .. } => Url::parse(url).ok(),
+            ToolkitTransport::Stdio { .. } => None,
+            ToolkitTransport::Http { url, .. } => Url::parse(url).ok(),
         };
         Self { secrets, address: address.map(|url| url.origin().ascii_serialization()) }
     }
 
-    /// Returns what a log line or an error of a server says, without paths, addresses and keys.
-    pub(super) fn said(&self, text: &str) -> String {
-        redact(&self.hide(text))
+    /// Redacts a log line or error of a server: removes secrets, paths, addresses and keys.
+    pub(super) fn redact_message(&self, text: &str) -> String {
+        redact_message(&self.hide_secrets(text))
     }
 
-    /// Returns what a server answered to the model.
-    pub(super) fn refusal(&self, text: &str) -> String {
-        let text = plain_line(&codeinfo_secrets::redact("", None, &self.hide(text)).text);
+    /// Redacts a server's refusal for the model.
+    pub(super) fn redact_refusal(&self, text: &str) -> String {
+        let text =
+            plain_line(&codeinfo_secrets::redact_secrets("", None, &self.hide_secrets(text)).text);
         match text.char_indices().nth(MAX_REFUSAL_CHARS) {
             None => text,
             Some((end, _)) => format!("{}…", text.split_at(end).0),
         }
     }
 
-    /// Returns what is wrong with a connection.
-    pub(super) fn fault(&self, error: &ServiceError) -> String {
+    /// Describes a fault of a connection.
+    pub(super) fn describe_fault(&self, error: &ServiceError) -> String {
         match error {
             ServiceError::TransportSend(error) => self.transport_fault(error),
-            error => self.said(&error.to_string()),
+            error => self.redact_message(&error.to_string()),
         }
     }
 
-    /// Returns why nothing can be sent, and to which address where there is one.
+    /// Describes a transport error, with the address of a remote server.
     pub(super) fn transport_fault(&self, error: &DynamicTransportError) -> String {
-        let reason = self.said(&http::cause(error));
+        let reason = self.redact_message(&http::describe_root_cause(error));
         match &self.address {
             Some(address) => format!("{reason} ({address})"),
             None => reason,
         }
     }
 
-    fn hide(&self, text: &str) -> String {
+    fn hide_secrets(&self, text: &str) -> String {
         let hide = |text: String, secret: &String| text.replace(secret, "[key]");
         self.secrets.iter().fold(text.to_owned(), hide)
     }

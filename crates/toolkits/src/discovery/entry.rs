@@ -1,32 +1,32 @@
-//! One tool as it is discovered, and its signature.
+//! Index entry of a tool, and its one-line signature.
 
 use codeinfo_core::{plain_name, plain_word};
 use serde::{Deserialize, Serialize};
 
 use crate::spec::ToolkitName;
 
-/// The domain of tools that belong to no toolkit.
+/// Domain of tools without a toolkit.
 pub const LOCAL: &str = "local";
-/// Most characters of an id and of a description in a signature, and most parameters there.
+/// Maximum characters of an identifier and of a description in a signature, and maximum parameters there.
 const MAX_ID_CHARS: usize = 200;
 const MAX_SENTENCE_CHARS: usize = 200;
 const MAX_SIGNED: usize = 12;
 
-/// One tool, with the words of the server that has it.
+/// Tool to index, in the words of its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ToolIndexEntry {
     /// `mcp:TOOLKIT:TOOL`, or the bare name of a local tool.
     pub id: String,
     pub toolkit: Option<ToolkitName>,
     pub name: String,
     pub title: Option<String>,
     pub description: String,
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ToolParameter>,
 }
 
-/// One parameter of a tool; `PARENT.NAME` is one of an object that a parameter takes.
+/// Parameter of a tool; `PARENT.NAME` is a property of an object parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct ToolParameter {
     pub name: String,
     #[serde(rename = "type")]
     pub kind: String,
@@ -35,24 +35,24 @@ pub struct Parameter {
     pub required: bool,
 }
 
-impl Entry {
+impl ToolIndexEntry {
     /// Returns the toolkit's name, or [`LOCAL`].
     pub fn domain(&self) -> &str {
         self.toolkit.as_ref().map_or(LOCAL, ToolkitName::as_str)
     }
 
-    /// Returns the id as it is shown to models: without anything that could end or leave its word. It is the
-    /// id itself for every name that the protocol recommends.
+    /// Returns the identifier for models, as one plain word. It equals the identifier for every name that the
+    /// protocol recommends.
     pub fn shown_id(&self) -> String {
         plain_word(&self.id, MAX_ID_CHARS)
     }
 }
 
-/// Returns a tool in one line: `mcp:git:log(path: string, limit?: integer)  "First sentence."`
-pub fn signature(entry: &Entry) -> String {
-    let is_top = |parameter: &&Parameter| !is_inner(parameter, &entry.parameters);
+/// Renders a tool on one line: `mcp:git:log(path: string, limit?: integer)  "First sentence."`
+pub fn render_signature(entry: &ToolIndexEntry) -> String {
+    let is_top = |parameter: &&ToolParameter| !is_inner(parameter, &entry.parameters);
     let mut signed: Vec<String> =
-        entry.parameters.iter().filter(is_top).take(MAX_SIGNED + 1).map(typed).collect();
+        entry.parameters.iter().filter(is_top).take(MAX_SIGNED + 1).map(render_parameter).collect();
     if signed.len() > MAX_SIGNED {
         signed.pop();
         signed.push("…".to_owned());
@@ -62,7 +62,7 @@ pub fn signature(entry: &Entry) -> String {
         "" => entry.title.as_deref().unwrap_or_default(),
         sentence => sentence,
     };
-    let said = quoted(said, MAX_SENTENCE_CHARS);
+    let said = quote_text(said, MAX_SENTENCE_CHARS);
     if said.len() > 2 {
         line.push_str("  ");
         line.push_str(&said);
@@ -70,25 +70,25 @@ pub fn signature(entry: &Entry) -> String {
     line
 }
 
-/// Returns the words of a third party as one quoted line, at most `max_chars` long: none can start a line of
-/// its own, and none ends the quotation.
-pub fn quoted(text: &str, max_chars: usize) -> String {
+/// Quotes a third party's text on one line of at most `max_chars`, such that it can neither start a line nor
+/// end the quotation.
+pub fn quote_text(text: &str, max_chars: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("\"{}\"", plain_name(&words.join(" "), max_chars).trim().replace('"', "'"))
 }
 
-fn typed(parameter: &Parameter) -> String {
+fn render_parameter(parameter: &ToolParameter) -> String {
     let mark = if parameter.required { "" } else { "?" };
     format!("{}{mark}: {}", plain_word(&parameter.name, MAX_ID_CHARS), parameter.kind)
 }
 
-/// Returns whether a parameter is one of an object that stands before it.
-fn is_inner(parameter: &Parameter, all: &[Parameter]) -> bool {
+/// Returns true if `parameter` is a property of another parameter in `all`.
+fn is_inner(parameter: &ToolParameter, all: &[ToolParameter]) -> bool {
     let Some((parent, _)) = parameter.name.split_once('.') else { return false };
     all.iter().any(|other| other.name == parent)
 }
 
-/// Returns a description up to the end of its first sentence or paragraph.
+/// Returns the first sentence or paragraph of a description.
 pub(super) fn first_sentence(description: &str) -> &str {
     let text = description.trim();
     let paragraph = text.split("\n\n").next().unwrap_or_default();
@@ -96,7 +96,7 @@ pub(super) fn first_sentence(description: &str) -> &str {
         let end = at + mark.len();
         let after = paragraph.get(end..)?.chars().next();
         let is_end = after.is_none_or(char::is_whitespace) || mark == "。";
-        // `e.g.` and `i.e.` end nothing.
+        // `e.g.` and `i.e.` do not end a sentence.
         let before = paragraph.get(..at)?;
         let is_short = before.ends_with("e.g") || before.ends_with("i.e");
         (is_end && !is_short).then_some(end)

@@ -1,25 +1,29 @@
-//! Names that a wrong one may mean.
+//! Suggests names near a wrong one.
 
 use strsim::osa_distance;
 
-use super::entry::Entry;
+use super::entry::ToolIndexEntry;
 
-/// Most names that an error gives.
+/// Maximum number of suggestions.
 pub(super) const MOST: usize = 3;
-/// The least share of letters that two names of one spelling have in common.
+/// Minimum similarity of two names of similar spelling.
 const LEAST_ALIKE: f32 = 0.6;
-/// Longer names are compared by their beginning.
+/// Maximum characters to compare; of longer names only the start counts.
 const MAX_COMPARED_CHARS: usize = 64;
 
-/// Returns the ids spelled most like `id`, best first. A tool of the same name in another toolkit is near, too.
-pub(super) fn by_spelling<'a>(id: &str, entries: impl Iterator<Item = &'a Entry>) -> Vec<&'a str> {
-    let id = folded(id);
+/// Returns the identifiers spelled most like `id`, best first. The same tool name in another toolkit counts as
+/// near.
+pub(super) fn by_spelling<'a>(
+    id: &str,
+    entries: impl Iterator<Item = &'a ToolIndexEntry>,
+) -> Vec<&'a str> {
+    let id = fold_name(id);
     let bare = id.rsplit(':').next().unwrap_or_default();
     let rated = entries.map(|entry| {
-        let whole = alike(&id, &folded(&entry.id));
-        (whole.max(0.95 * alike(bare, &folded(&entry.name))), entry.id.as_str())
+        let whole = name_similarity(&id, &fold_name(&entry.id));
+        (whole.max(0.95 * name_similarity(bare, &fold_name(&entry.name))), entry.id.as_str())
     });
-    best(rated.collect())
+    pick_nearest(rated.collect())
 }
 
 /// Returns the names spelled most like `name`, best first.
@@ -27,17 +31,17 @@ pub(super) fn names_by_spelling<'a>(
     name: &str,
     names: impl Iterator<Item = &'a str>,
 ) -> Vec<&'a str> {
-    let name = folded(name);
-    best(names.map(|known| (alike(&name, &folded(known)), known)).collect())
+    let name = fold_name(name);
+    pick_nearest(names.map(|known| (name_similarity(&name, &fold_name(known)), known)).collect())
 }
 
-/// Returns a wrong id as words to search with.
-pub(super) fn sayable(id: &str) -> String {
-    let id: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
-    id.strip_prefix("mcp:").unwrap_or(&id).replace([':', '_', '-', '.', '/'], " ")
+/// Splits a wrong identifier into words for a search.
+pub(super) fn to_search_words(id: &str) -> String {
+    let start: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
+    start.strip_prefix("mcp:").unwrap_or(&start).replace([':', '_', '-', '.', '/'], " ")
 }
 
-/// Returns the first few names, each once.
+/// Returns the first distinct names, at most [`MOST`].
 pub(super) fn first_distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut distinct = Vec::with_capacity(MOST);
     for name in names {
@@ -51,21 +55,21 @@ pub(super) fn first_distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'
     distinct
 }
 
-fn best(mut rated: Vec<(f32, &str)>) -> Vec<&str> {
+fn pick_nearest(mut rated: Vec<(f32, &str)>) -> Vec<&str> {
     rated.retain(|(alike, _)| *alike >= LEAST_ALIKE);
     rated.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     rated.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// Returns the share of letters that stay when one name is changed into the other.
+/// Returns the similarity of two names: 1 minus their edit distance relative to the longer one.
 #[expect(clippy::cast_precision_loss, reason = "names are short")]
-fn alike(a: &str, b: &str) -> f32 {
+fn name_similarity(a: &str, b: &str) -> f32 {
     let longest = a.chars().count().max(b.chars().count()).max(1);
     1.0 - osa_distance(a, b) as f32 / longest as f32
 }
 
-fn folded(name: &str) -> String {
-    let name = name.strip_prefix("mcp:").unwrap_or(name);
-    let lower = name.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
+fn fold_name(name: &str) -> String {
+    let bare = name.strip_prefix("mcp:").unwrap_or(name);
+    let lower = bare.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
     lower.map(|c| if matches!(c, '-' | '.' | '/' | ' ') { '_' } else { c }).collect()
 }

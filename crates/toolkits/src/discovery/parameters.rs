@@ -1,54 +1,54 @@
-//! What a tool takes, read from its schema one level deep and within bounds.
+//! Extracts the parameters of a tool from its schema, one level deep and within bounds.
 //!
-//! Schemas are written by third parties: they may refer to themselves, be huge, or be no objects at all.
-//! Nothing here follows more than a few references or reads more than a few hundred properties.
+//! Third parties write the schemas, which may be recursive, huge or not objects at all. The number of
+//! references and properties that are read is bounded.
 
 use codeinfo_core::plain_name;
 use serde_json::{Map, Value};
 
-use super::{super::quote::is_plain_word, entry::Parameter};
+use super::{super::quote::is_plain_word, entry::ToolParameter};
 
-/// Most parameters of one tool, most references followed in a row, and most kinds that one is said to have.
+/// Maximum parameters of one tool, maximum references to follow in a row, and maximum types of a parameter.
 const MAX_PARAMETERS: usize = 64;
 const MAX_HOPS: usize = 8;
 const MAX_KINDS: usize = 4;
-/// Most branches of `allOf` and the like that are read.
+/// Maximum branches of `allOf`, `anyOf` or `oneOf` to read.
 const MAX_BRANCHES: usize = 16;
 const MAX_NAME_CHARS: usize = 128;
 const MAX_DESCRIPTION_CHARS: usize = 400;
 
-/// Returns the parameters of a tool: the properties of its schema, required ones first, and after one that is
-/// itself an object, its properties as `PARENT.NAME`.
-pub fn parameters(input_schema: &Map<String, Value>) -> Vec<Parameter> {
+/// Returns the parameters of a tool: the properties of its schema, required ones first. Properties of an object
+/// parameter follow it as `PARENT.NAME`.
+pub fn parse_parameters(input_schema: &Map<String, Value>) -> Vec<ToolParameter> {
     let mut found = Vec::new();
-    for (name, property, required) in properties(input_schema, input_schema) {
+    for (name, property, required) in collect_properties(input_schema, input_schema) {
         if found.len() >= MAX_PARAMETERS {
             break;
         }
-        let described = parameter(input_schema, name, property, required);
+        let described = build_parameter(input_schema, name, property, required);
         let is_object = described.kind == "object";
         found.push(described);
         if !is_object {
             continue;
         }
-        let Some(inner) = resolved(input_schema, property).as_object() else { continue };
-        for (part, property, needed) in properties(input_schema, inner) {
+        let Some(inner) = resolve_references(input_schema, property).as_object() else { continue };
+        for (part, property, needed) in collect_properties(input_schema, inner) {
             let name = format!("{name}.{part}");
-            found.push(parameter(input_schema, &name, property, required && needed));
+            found.push(build_parameter(input_schema, &name, property, required && needed));
         }
     }
     found.truncate(MAX_PARAMETERS);
     found
 }
 
-/// Returns the properties of an object's schema and of those that it is made of, each with whether it is
-/// required: required ones first, in their order.
-fn properties<'a>(
+/// Returns the properties of an object's schema and of its branches, with a flag for required ones, which come
+/// first.
+fn collect_properties<'a>(
     root: &'a Map<String, Value>,
     object: &'a Map<String, Value>,
 ) -> Vec<(&'a str, &'a Value, bool)> {
     let mut found: Vec<(&str, &Value, bool)> = Vec::new();
-    for (schema, always) in parts(root, object) {
+    for (schema, always) in collect_branches(root, object) {
         let required: Vec<&str> = match schema.get("required") {
             Some(Value::Array(names)) if always => {
                 names.iter().take(MAX_PARAMETERS).filter_map(Value::as_str).collect()
@@ -66,46 +66,55 @@ fn properties<'a>(
     found
 }
 
-/// Returns a schema and its branches, each with whether a value must always satisfy it.
-fn parts<'a>(
+/// Returns a schema and its branches. The flag is true if each value must satisfy the branch.
+fn collect_branches<'a>(
     root: &'a Map<String, Value>,
     object: &'a Map<String, Value>,
 ) -> Vec<(&'a Map<String, Value>, bool)> {
     let mut parts = vec![(object, true)];
-    if let Some(target) = object.get("$ref").and_then(|_| follow(root, object)) {
+    if let Some(target) = object.get("$ref").and_then(|_| resolve_object_reference(root, object)) {
         parts.push((target, true));
     }
     for (key, always) in [("allOf", true), ("anyOf", false), ("oneOf", false)] {
         let Some(Value::Array(branches)) = object.get(key) else { continue };
-        let branches = branches.iter().take(MAX_BRANCHES);
-        parts.extend(branches.filter_map(|one| Some((resolved(root, one).as_object()?, always))));
+        let objects = branches
+            .iter()
+            .take(MAX_BRANCHES)
+            .filter_map(|branch| resolve_references(root, branch).as_object());
+        parts.extend(objects.map(|object| (object, always)));
     }
     parts
 }
 
-fn parameter(root: &Map<String, Value>, name: &str, property: &Value, required: bool) -> Parameter {
-    let target = resolved(root, property);
+fn build_parameter(
+    root: &Map<String, Value>,
+    name: &str,
+    property: &Value,
+    required: bool,
+) -> ToolParameter {
+    let target = resolve_references(root, property);
     let description =
         [property, target].iter().find_map(|schema| schema.get("description")?.as_str());
     let described = description.map(|text| {
-        let words: String = text.chars().take(4 * MAX_DESCRIPTION_CHARS).collect();
-        let words: Vec<&str> = words.split_whitespace().collect();
+        let start: String = text.chars().take(4 * MAX_DESCRIPTION_CHARS).collect();
+        let words: Vec<&str> = start.split_whitespace().collect();
         plain_name(&words.join(" "), MAX_DESCRIPTION_CHARS)
     });
-    Parameter {
+    ToolParameter {
         name: name.chars().take(MAX_NAME_CHARS).collect(),
-        kind: kind(root, target),
+        kind: describe_type(root, target),
         description: described.filter(|text| !text.is_empty()),
         required,
     }
 }
 
-/// Returns a schema's type in one word or several with `|` between them; `any` where it says none. The words
-/// are those of JSON schema: others are not repeated.
-fn kind(root: &Map<String, Value>, schema: &Value) -> String {
+/// Describes a schema's types, joined with `|`, else `any`. Only the type names of JSON schema are used, never
+/// other words of the schema.
+fn describe_type(root: &Map<String, Value>, schema: &Value) -> String {
     let mut kinds: Vec<String> = Vec::new();
-    let branches = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());
-    let branches = branches.flatten().take(MAX_BRANCHES).map(|branch| resolved(root, branch));
+    let lists = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());
+    let branches =
+        lists.flatten().take(MAX_BRANCHES).map(|branch| resolve_references(root, branch));
     for schema in std::iter::once(schema).chain(branches) {
         for kind in own_kinds(root, schema) {
             if !kinds.contains(&kind) && kinds.len() < MAX_KINDS {
@@ -113,7 +122,7 @@ fn kind(root: &Map<String, Value>, schema: &Value) -> String {
             }
         }
     }
-    // That nothing may be given is what `?` says.
+    // `?` already marks a missing value.
     if kinds.len() > 1 {
         kinds.retain(|kind| kind != "null");
     }
@@ -126,7 +135,7 @@ fn own_kinds(root: &Map<String, Value>, schema: &Value) -> Vec<String> {
         Some(Value::Array(names)) => {
             names.iter().take(MAX_KINDS + 1).filter_map(Value::as_str).collect()
         }
-        _ => implied(schema).into_iter().collect(),
+        _ => infer_type(schema).into_iter().collect(),
     };
     let word = |name| match name {
         "array" => Some(format!("{}[]", item_kind(root, schema))),
@@ -137,15 +146,15 @@ fn own_kinds(root: &Map<String, Value>, schema: &Value) -> Vec<String> {
 }
 
 fn item_kind<'a>(root: &'a Map<String, Value>, schema: &'a Value) -> &'a str {
-    let items = schema.get("items").map(|items| resolved(root, items));
-    match items.and_then(|items| items.get("type")?.as_str().or_else(|| implied(items))) {
+    let items = schema.get("items").map(|items| resolve_references(root, items));
+    match items.and_then(|items| items.get("type")?.as_str().or_else(|| infer_type(items))) {
         Some(name @ ("string" | "integer" | "number" | "boolean" | "object" | "array")) => name,
         _ => "any",
     }
 }
 
-/// Returns the type that a schema without one implies.
-fn implied(schema: &Value) -> Option<&str> {
+/// Infers the type of a schema without one.
+fn infer_type(schema: &Value) -> Option<&str> {
     let values = schema.get("enum").and_then(Value::as_array);
     let value = values.and_then(|values| values.first()).or_else(|| schema.get("const"));
     match value {
@@ -158,11 +167,11 @@ fn implied(schema: &Value) -> Option<&str> {
     }
 }
 
-/// Returns what a schema refers to, or the schema itself where it refers to nothing known.
-fn resolved<'a>(root: &'a Map<String, Value>, schema: &'a Value) -> &'a Value {
+/// Follows references of a schema. Returns the last schema that can be resolved.
+fn resolve_references<'a>(root: &'a Map<String, Value>, schema: &'a Value) -> &'a Value {
     let mut current = schema;
     for _ in 0..MAX_HOPS {
-        match target(root, current) {
+        match find_reference_target(root, current) {
             Some(next) => current = next,
             None => break,
         }
@@ -170,20 +179,20 @@ fn resolved<'a>(root: &'a Map<String, Value>, schema: &'a Value) -> &'a Value {
     current
 }
 
-fn follow<'a>(
+fn resolve_object_reference<'a>(
     root: &'a Map<String, Value>,
     object: &Map<String, Value>,
 ) -> Option<&'a Map<String, Value>> {
-    let first = named(root, object.get("$ref")?.as_str()?)?;
-    resolved(root, first).as_object()
+    let first = resolve_pointer(root, object.get("$ref")?.as_str()?)?;
+    resolve_references(root, first).as_object()
 }
 
-fn target<'a>(root: &'a Map<String, Value>, schema: &Value) -> Option<&'a Value> {
-    named(root, schema.get("$ref")?.as_str()?)
+fn find_reference_target<'a>(root: &'a Map<String, Value>, schema: &Value) -> Option<&'a Value> {
+    resolve_pointer(root, schema.get("$ref")?.as_str()?)
 }
 
-/// Returns the schema that a pointer within the same schema names.
-fn named<'a>(root: &'a Map<String, Value>, pointer: &str) -> Option<&'a Value> {
+/// Returns the schema at a pointer within the root schema.
+fn resolve_pointer<'a>(root: &'a Map<String, Value>, pointer: &str) -> Option<&'a Value> {
     let mut steps = pointer.strip_prefix("#/")?.split('/').take(MAX_HOPS);
     let mut current = root.get(steps.next()?)?;
     for step in steps {
@@ -199,8 +208,8 @@ mod tests {
     use super::*;
 
     fn read(schema: &Value) -> Vec<String> {
-        let found = parameters(schema.as_object().unwrap());
-        let line = |one: &Parameter| {
+        let found = parse_parameters(schema.as_object().unwrap());
+        let line = |one: &ToolParameter| {
             let mark = if one.required { "" } else { "?" };
             format!("{}{mark}: {}", one.name, one.kind)
         };
@@ -239,7 +248,7 @@ mod tests {
                 "tags?: string[]"
             ]
         );
-        let all = parameters(schema.as_object().unwrap());
+        let all = parse_parameters(schema.as_object().unwrap());
         let limit = all.iter().find(|one| one.name == "limit").unwrap();
         assert_eq!(
             json!(limit),
@@ -312,11 +321,12 @@ mod tests {
         let inner: Map<String, Value> = (0..500).map(property).collect();
         let schema =
             json!({"properties": {"o": {"type": "object", "properties": inner}, "q": many}});
-        let found = parameters(schema.as_object().unwrap());
+        let found = parse_parameters(schema.as_object().unwrap());
         assert_eq!(found.len(), MAX_PARAMETERS);
         assert!(found.iter().all(|one| one.name.chars().count() <= MAX_NAME_CHARS));
         let long = json!({"properties": {"a": {"description": "é\u{202e}\n".repeat(30_000)}}});
-        let description = parameters(long.as_object().unwrap()).remove(0).description.unwrap();
+        let description =
+            parse_parameters(long.as_object().unwrap()).remove(0).description.unwrap();
         assert!(
             description.chars().count() <= MAX_DESCRIPTION_CHARS
                 && !description.contains('\u{202e}')

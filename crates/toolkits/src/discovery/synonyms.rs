@@ -1,11 +1,11 @@
-//! Other words for what people ask tools to do.
+//! Synonyms for words in queries.
 //!
-//! A tool has one word for its act and its object, and a question often another: `remove the ticket` is
-//! `delete_issue`. The table has what is general among developers, and nothing of any product.
+//! A tool names its action and object with one word each, and a query often uses another: `remove the ticket`
+//! is `delete_issue`. The table contains general vocabulary of developers, and no words of any product.
 
-use codeinfo_lang::words::{identifiers, stem};
+use codeinfo_lang::words::{find_identifiers, stem_word};
 
-/// Words of people, in lower case, and what tools call the same.
+/// Words of queries in lower case, and the words of tools with the same meaning.
 const SYNONYMS: &[(&[&str], &str)] = &[
     (&["remove", "erase", "drop", "discard", "purge", "trash"], "delete remove"),
     (&["delete"], "remove"),
@@ -57,13 +57,13 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["revision"], "version"),
 ];
 
-/// Returns what tools may call the words of a query, each once.
+/// Returns the distinct synonyms of a query's words.
 pub(super) fn other_words(query: &str) -> String {
-    let asked: Vec<String> = identifiers(query)
-        .map(|word| String::from_utf8_lossy(stem(word)).to_ascii_lowercase())
+    let asked: Vec<String> = find_identifiers(query)
+        .map(|word| String::from_utf8_lossy(stem_word(word)).to_ascii_lowercase())
         .collect();
     let is_asked = |word: &str| {
-        let stem = String::from_utf8_lossy(stem(word.as_bytes())).into_owned();
+        let stem = String::from_utf8_lossy(stem_word(word.as_bytes())).into_owned();
         asked.contains(&stem)
     };
     let mut others: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! The rules of ranking, of names that are near, and of signatures.
+//! Tests of ranking, suggested names and signatures.
 
 use std::sync::LazyLock;
 
@@ -6,22 +6,22 @@ use serde_json::json;
 
 use super::*;
 
-/// Read once for all tests.
+/// Loaded once for all tests.
 fn model() -> StaticModel {
     static MODEL: LazyLock<StaticModel> = LazyLock::new(|| StaticModel::load().unwrap());
     MODEL.clone()
 }
 
-fn index(entries: Vec<Entry>) -> Index {
-    Index::new(entries, model())
+fn index(entries: Vec<ToolIndexEntry>) -> ToolIndex {
+    ToolIndex::new(entries, model())
 }
 
-fn entry(id: &str, description: &str) -> Entry {
+fn entry(id: &str, description: &str) -> ToolIndexEntry {
     let (toolkit, name) = match id.split_once(':') {
         Some((toolkit, name)) => (Some(toolkit.parse().unwrap()), name),
         None => (None, id),
     };
-    Entry {
+    ToolIndexEntry {
         id: if toolkit.is_some() { format!("mcp:{id}") } else { id.to_owned() },
         toolkit,
         name: name.to_owned(),
@@ -31,13 +31,13 @@ fn entry(id: &str, description: &str) -> Entry {
     }
 }
 
-fn takes(mut entry: Entry, name: &str, kind: &str, required: bool) -> Entry {
+fn takes(mut entry: ToolIndexEntry, name: &str, kind: &str, required: bool) -> ToolIndexEntry {
     let (name, kind) = (name.to_owned(), kind.to_owned());
-    entry.parameters.push(Parameter { name, kind, description: None, required });
+    entry.parameters.push(ToolParameter { name, kind, description: None, required });
     entry
 }
 
-fn catalogue() -> Index {
+fn catalogue() -> ToolIndex {
     index(vec![
         entry("git:log", "Shows the commit history."),
         entry("git:diff", "Compares two commits."),
@@ -51,7 +51,7 @@ fn catalogue() -> Index {
     ])
 }
 
-fn first(index: &Index, query: &str) -> String {
+fn first(index: &ToolIndex, query: &str) -> String {
     index.search(query, None, 1)[0].entry.id.clone()
 }
 
@@ -75,10 +75,15 @@ fn the_toolkit_that_a_query_names_leads() {
     let index = catalogue();
     assert!(first(&index, "new issue on gitlab").starts_with("mcp:gitlab:"));
     assert!(first(&index, "new issue on github").starts_with("mcp:github:"));
-    // Beyond what the words of its name count.
+    // In addition to the score of the words in its name.
     let entries = vec![entry("alpha:send", "Sends."), entry("beta:send", "Sends.")];
-    let alone = Weights { toolkit: 0.0, dense: 0.0, coverage: 0.0, ..Weights::SHIPPED };
-    let index = Index::with_weights(entries, model(), alone);
+    let alone = ToolRankingWeights {
+        toolkit: 0.0,
+        dense: 0.0,
+        coverage: 0.0,
+        ..ToolRankingWeights::SHIPPED
+    };
+    let index = ToolIndex::with_weights(entries, model(), alone);
     assert_eq!(first(&index, "send with beta"), "mcp:beta:send");
 }
 
@@ -97,8 +102,8 @@ fn parameters_and_titles_are_searched_too() {
     let entries = vec![takes(plain("z"), "barometer", "string", true), titled, plain("a")];
     // By words, and by meaning.
     for dense in [0.0, 1.0] {
-        let weights = Weights { dense, ..Weights::SHIPPED };
-        let index = Index::with_weights(entries.clone(), model(), weights);
+        let weights = ToolRankingWeights { dense, ..ToolRankingWeights::SHIPPED };
+        let index = ToolIndex::with_weights(entries.clone(), model(), weights);
         assert_eq!(first(&index, "barometer"), "mcp:kit:z", "{dense}");
         assert_eq!(first(&index, "thermometer"), "mcp:kit:y", "{dense}");
     }
@@ -125,8 +130,8 @@ fn what_stands_far_down_in_a_description_is_not_indexed() {
     let long = format!("{} barometer", "filler ".repeat(10_000));
     let index = index(vec![entry("kit:a", &long), entry("kit:b", "Has a barometer.")]);
     assert_eq!(first(&index, "barometer"), "mcp:kit:b");
-    let lexical = Weights { dense: 0.0, coverage: 0.0, ..Weights::SHIPPED };
-    let index = Index::with_weights(vec![entry("kit:a", &long)], model(), lexical);
+    let lexical = ToolRankingWeights { dense: 0.0, coverage: 0.0, ..ToolRankingWeights::SHIPPED };
+    let index = ToolIndex::with_weights(vec![entry("kit:a", &long)], model(), lexical);
     assert!(index.search("barometer", None, 1)[0].score <= 0.0);
 }
 
@@ -134,27 +139,27 @@ fn what_stands_far_down_in_a_description_is_not_indexed() {
 fn of_two_tools_with_one_id_the_first_counts() {
     let index = index(vec![entry("kit:a", "First"), entry("kit:a", "Second")]);
     assert_eq!(index.len(), 1);
-    assert_eq!(index.find("mcp:kit:a").unwrap().description, "First");
+    assert_eq!(index.find_entry("mcp:kit:a").unwrap().description, "First");
 }
 
 #[test]
 fn a_wrong_name_leads_to_names_of_its_spelling_and_then_of_its_meaning() {
     let index = catalogue();
-    assert_eq!(index.nearest("mcp:git:lgo")[..1], ["mcp:git:log"]);
-    assert_eq!(index.nearest("mcp:github:createIssue")[..1], ["mcp:github:create_issue"]);
-    // The right name in the wrong toolkit.
-    let near = index.nearest("mcp:jira:create_issue");
+    assert_eq!(index.nearest_ids("mcp:git:lgo")[..1], ["mcp:git:log"]);
+    assert_eq!(index.nearest_ids("mcp:github:createIssue")[..1], ["mcp:github:create_issue"]);
+    // The correct name in the wrong toolkit.
+    let near = index.nearest_ids("mcp:jira:create_issue");
     assert_eq!(near[..2], ["mcp:github:create_issue", "mcp:gitlab:create_issue"]);
-    // Nothing is spelled like this.
-    assert_eq!(index.nearest("mcp:kit:find_latitude_of_address")[..1], ["mcp:maps:geocode"]);
+    // No name has a similar spelling.
+    assert_eq!(index.nearest_ids("mcp:kit:find_latitude_of_address")[..1], ["mcp:maps:geocode"]);
     for odd in ["", "mcp:git:log", &"x".repeat(100_000), "\u{202e}\n"] {
-        let near = index.nearest(odd);
+        let near = index.nearest_ids(odd);
         let mut distinct = near.clone();
         distinct.sort_unstable();
         distinct.dedup();
         assert_eq!((near.len(), distinct.len()), (3, 3), "{near:?}");
     }
-    assert!(self::index(Vec::new()).nearest("a").is_empty());
+    assert!(self::index(Vec::new()).nearest_ids("a").is_empty());
     assert_eq!(index.nearest_domains("slak")[..1], ["slack"]);
     assert_eq!(index.nearest_domains("geocode an address")[..1], ["maps"]);
     assert_eq!(index.nearest_domains("zzz").len(), 3);
@@ -169,30 +174,30 @@ fn domains_have_their_tools_by_name() {
         [("git", 2), ("github", 3), ("gitlab", 1), ("local", 1), ("maps", 1), ("slack", 1)];
     assert_eq!(domains, wanted);
     let names = |cursor| {
-        let tools = index.browse("github", cursor).unwrap();
+        let tools = index.browse_domain("github", cursor).unwrap();
         tools.iter().map(|tool| tool.entry().name.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(names(None), ["create_issue", "create_issue_comment", "delete_branch"]);
     assert_eq!(names(Some("create_issue")), ["create_issue_comment", "delete_branch"]);
     assert_eq!(names(Some("create_issue_a")), ["create_issue_comment", "delete_branch"]);
     assert!(names(Some("zzz")).is_empty());
-    assert!(index.browse("none", None).is_none());
+    assert!(index.browse_domain("none", None).is_none());
 }
 
 #[test]
 fn a_tool_is_found_by_its_id_as_it_is_or_as_it_is_shown() {
     let index = index(vec![entry("kit:a b\n(c)", "Odd"), entry("kit:größe", "Plain")]);
-    assert_eq!(index.find("mcp:kit:a_b__c_").unwrap().description, "Odd");
-    assert_eq!(index.find("mcp:kit:a b\n(c)").unwrap().description, "Odd");
-    assert_eq!(index.find("mcp:kit:größe").unwrap().shown_id(), "mcp:kit:größe");
-    assert!(index.find("mcp:kit:none").is_none());
+    assert_eq!(index.find_entry("mcp:kit:a_b__c_").unwrap().description, "Odd");
+    assert_eq!(index.find_entry("mcp:kit:a b\n(c)").unwrap().description, "Odd");
+    assert_eq!(index.find_entry("mcp:kit:größe").unwrap().shown_id(), "mcp:kit:größe");
+    assert!(index.find_entry("mcp:kit:none").is_none());
 }
 
 #[test]
 fn a_signature_is_one_line_with_the_first_sentence() {
     let log = entry("git:log", "  Shows commits,\n e.g. of a branch. Newest first.");
     let log = takes(takes(log, "path", "string", true), "limit", "integer", false);
-    let of = |entry: &Entry| signature(entry);
+    let of = |entry: &ToolIndexEntry| render_signature(entry);
     assert_eq!(
         of(&log),
         "mcp:git:log(path: string, limit?: integer)  \"Shows commits, e.g. of a branch.\""

@@ -1,64 +1,65 @@
-//! Finds tools by their words: BM25 over fields, with frequencies and lengths of the catalogue itself.
+//! Scores tools by their words, with BM25 over fields.
 //!
-//! A catalogue is small and known as a whole, so nothing has to be estimated as it is in the store. Robertson
-//! and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6.
+//! A catalogue is small and completely known, so its exact frequencies and lengths are used, whereas the store
+//! estimates them. Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
+//! 2009, section 3.6.
 
 use std::collections::HashMap;
 
-use codeinfo_core::{Sparse, inverse_document_frequency};
+use codeinfo_core::{TermVector, inverse_document_frequency};
 
-/// How soon repeated occurrences stop counting, and how much longer texts are held back.
+/// Saturation of repeated occurrences (`K1`), and penalty for longer texts (`B`).
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// Texts by their terms.
-pub(super) struct Words {
-    /// The BM25 weight of each term of each text.
-    texts: Vec<Sparse>,
-    /// How rare each term is, and one that no text has.
+/// Index of texts by their terms.
+pub(super) struct Bm25Index {
+    /// BM25 weight of each term of each text.
+    texts: Vec<TermVector>,
+    /// Inverse document frequency of each term, and of unknown terms.
     idf: HashMap<u32, f32>,
     unknown: f32,
 }
 
-impl Words {
-    /// Indexes texts by how often each has its terms.
+impl Bm25Index {
+    /// Indexes texts by their term frequencies.
     #[expect(clippy::cast_precision_loss, reason = "lengths only need to be about right")]
-    pub(super) fn new(mut texts: Vec<Sparse>) -> Self {
+    pub(super) fn new(mut texts: Vec<TermVector>) -> Self {
         let mut with: HashMap<u32, usize> = HashMap::new();
         let mut total = 0.0;
         for text in &texts {
-            total += length(text);
+            total += text_length(text);
             for term in &text.indices {
                 *with.entry(*term).or_default() += 1;
             }
         }
         let average = (total / texts.len().max(1) as f32).max(f32::MIN_POSITIVE);
         for text in &mut texts {
-            let saturation = K1 * (1.0 - B + B * length(text) / average);
+            let saturation = K1 * (1.0 - B + B * text_length(text) / average);
             for count in &mut text.values {
                 *count *= (K1 + 1.0) / (*count + saturation);
             }
         }
-        let of = texts.len();
-        let rare = |(term, with)| (term, inverse_document_frequency(with, of));
-        let unknown = inverse_document_frequency(0, of);
+        let count = texts.len();
+        let rare = |(term, with)| (term, inverse_document_frequency(with, count));
+        let unknown = inverse_document_frequency(0, count);
         Self { idf: with.into_iter().map(rare).collect(), unknown, texts }
     }
 
-    /// Multiplies the weights of a query's terms by how rare they are.
-    pub(super) fn weigh(&self, query: &mut Sparse) {
+    /// Multiplies the weights of a query's terms by their inverse document frequency.
+    pub(super) fn weigh_query(&self, query: &mut TermVector) {
         for (term, weight) in query.indices.iter().zip(&mut query.values) {
             *weight *= self.idf.get(term).copied().unwrap_or(self.unknown);
         }
     }
 
-    /// Returns the score of a text for a query that was weighed.
-    pub(super) fn score(&self, text: usize, query: &Sparse) -> f32 {
-        self.texts.get(text).map_or(0.0, |text| dot(text, query))
+    /// Returns the score of a text for a weighted query.
+    pub(super) fn score_text(&self, text: usize, query: &TermVector) -> f32 {
+        self.texts.get(text).map_or(0.0, |text| dot_product(text, query))
     }
 
-    /// Returns the sum of the weights of those terms of a query that a text has.
-    pub(super) fn share(&self, text: usize, query: &Sparse) -> f32 {
+    /// Returns the total weight of the query's terms that occur in a text.
+    pub(super) fn matched_weight(&self, text: usize, query: &TermVector) -> f32 {
         let Some(text) = self.texts.get(text) else { return 0.0 };
         let terms = query.indices.iter().zip(&query.values);
         let has = |(term, _): &(&u32, &f32)| text.indices.binary_search(term).is_ok();
@@ -66,12 +67,12 @@ impl Words {
     }
 }
 
-fn length(text: &Sparse) -> f32 {
+fn text_length(text: &TermVector) -> f32 {
     text.values.iter().sum()
 }
 
-/// Returns the sum of the products of weights that both have.
-fn dot(text: &Sparse, query: &Sparse) -> f32 {
+/// Returns the dot product over common terms.
+fn dot_product(text: &TermVector, query: &TermVector) -> f32 {
     let terms = query.indices.iter().zip(&query.values);
     let product = |(term, weight): (&u32, &f32)| {
         let place = text.indices.binary_search(term).ok()?;

@@ -1,11 +1,11 @@
-//! Finds the program of a toolkit, and what must be readable for it to run.
+//! Finds the program of a toolkit and the paths that it must read.
 //!
-//! The system's folders are readable anyway. Of a program elsewhere, such as in the user's home folder,
-//! its installation is: the outermost `node_modules` that it lies in; else the folder above `bin` or
-//! `shims` (a virtual environment, a version of Node or Python), unless that is a home folder or
-//! `.local`; else the file alone. The same holds for each link on the way to it, and for the
-//! interpreter that its first line names. The script that an interpreter is given is readable with the
-//! nearest folder above it that is a project, else with its own folder.
+//! System folders are always readable. For a program elsewhere, such as in the user's home, the readable path
+//! is its installation: the outermost `node_modules` around it; else the folder above `bin` or `shims` (a
+//! virtual environment, a version of Node or Python), unless that is a home folder or `.local`; else the file
+//! alone. The same applies to each link on the way and to the interpreter of its first line. A script that an
+//! interpreter gets as an argument is readable with the nearest project folder above it, else with its own
+//! folder.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,40 +14,44 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where programs are looked for.
+/// Places to search for programs.
 #[derive(Debug, Clone)]
-pub(super) struct Search {
+pub(super) struct ProgramSearch {
     pub(super) path: OsString,
     pub(super) home: Option<PathBuf>,
-    /// What paths in the command are relative to.
+    /// Base folder of relative paths in the command.
     pub(super) dir: PathBuf,
-    /// Whether the command may be a path, and read the script that it is given: not where it was chosen by
-    /// a token, which would read what it names.
+    /// Permits paths as commands, and reading the script of an interpreter. False for commands of a token,
+    /// which could otherwise read files through them.
     pub(super) reads_scripts: bool,
 }
 
-/// A program that is there.
+/// Program that was found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ResolvedProgram {
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
-    /// What must be readable, beside the system's folders.
+    /// Paths that must be readable, in addition to the system's folders.
     pub(super) needs: Vec<PathBuf>,
 }
 
-/// Links and interpreters that are followed; more lead nowhere.
+/// Maximum links and interpreters to follow.
 const MAX_STEPS: usize = 16;
 const MAX_FIRST_LINE_BYTES: u64 = 512;
-/// What is readable for every command in the sandbox.
+/// Folders that each sandboxed command can read.
 const SYSTEM: [&str; 7] = ["/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc", "/opt"];
-/// What starts the names of programs that run the file they are given.
+/// Names, without version, of programs that run the file in their arguments.
 const INTERPRETERS: [&str; 10] =
     ["node", "deno", "bun", "python", "pypy", "ruby", "php", "java", "bash", "sh"];
-/// What the folder of a project has.
+/// Files and folders that identify a project.
 const PROJECT: [&str; 3] = ["package.json", "pyproject.toml", "node_modules"];
 
-/// Finds `command`, or says what to do.
-pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<Found, String> {
+/// Finds `command`; an error tells what to do.
+pub(super) fn find_program(
+    command: &str,
+    args: Vec<String>,
+    search: &ProgramSearch,
+) -> Result<ResolvedProgram, String> {
     if !search.reads_scripts && command.contains(std::path::is_separator) {
         return Err(
             "its `command` must be a name on PATH: only the owner of the server gives paths"
@@ -55,23 +59,23 @@ pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<
         );
     }
     let missing = || format!("`{command}` not found: install it, or put its folder on PATH");
-    let program = search.program(command).ok_or_else(missing)?;
+    let program = search.locate_command(command).ok_or_else(missing)?;
     let mut needs = Vec::new();
-    search.installation(&program, &mut needs);
+    search.add_installation(&program, &mut needs);
     if search.reads_scripts && is_interpreter(&program) {
         let mut files = args.iter().filter(|arg| !arg.starts_with('-'));
         let script = files.next().map(|file| search.dir.join(file));
         if let Some(script) = script.filter(|script| script.is_file()) {
-            search.script(&script, &mut needs);
+            search.add_script_folder(&script, &mut needs);
         }
     }
-    needs.retain(|path| !is_of_system(path));
+    needs.retain(|path| !is_system_path(path));
     needs.sort_unstable();
     needs.dedup();
-    Ok(Found { program, args: args.into_iter().map(OsString::from).collect(), needs })
+    Ok(ResolvedProgram { program, args: args.into_iter().map(OsString::from).collect(), needs })
 }
 
-/// Returns whether the shell of this process would start `command`.
+/// Returns true if `command` is a program, as a path or on this process's `PATH`.
 pub fn is_installed(command: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_path = command.contains(std::path::is_separator);
@@ -83,35 +87,35 @@ fn find_on_path(command: &str, path: &OsStr) -> Option<PathBuf> {
     folders.map(|folder| folder.join(command)).find(|path| is_program(path))
 }
 
-impl Search {
-    fn program(&self, command: &str) -> Option<PathBuf> {
+impl ProgramSearch {
+    fn locate_command(&self, command: &str) -> Option<PathBuf> {
         if command.contains(std::path::is_separator) {
             return Some(self.dir.join(command)).filter(|path| is_program(path));
         }
         find_on_path(command, &self.path)
     }
 
-    /// Adds the installations of `program`, of what it links to, and of its interpreter.
-    fn installation(&self, program: &Path, needs: &mut Vec<PathBuf>) {
+    /// Adds the installations of `program`, of its link targets and of its interpreter.
+    fn add_installation(&self, program: &Path, needs: &mut Vec<PathBuf>) {
         let mut next = Some(program.to_owned());
         for _ in 0..MAX_STEPS {
             let Some(file) = next.take() else { return };
-            // The folder itself may be reached over a link.
+            // The folder itself may be reached through a link.
             let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
             let file = match (folder, file.file_name()) {
                 (Some(folder), Some(name)) => folder.join(name),
                 _ => return,
             };
-            needs.push(self.around(&file));
+            needs.push(self.find_installation_root(&file));
             next = match fs::read_link(&file) {
                 Ok(target) => file.parent().map(|folder| folder.join(target)),
-                Err(_) => self.interpreter(&file),
+                Err(_) => self.read_interpreter(&file),
             };
         }
     }
 
-    /// Returns what belongs to a program, or the program alone.
-    fn around(&self, file: &Path) -> PathBuf {
+    /// Returns the installation of a program, or the program alone.
+    fn find_installation_root(&self, file: &Path) -> PathBuf {
         let modules = file.ancestors().filter(|folder| folder.ends_with("node_modules")).last();
         if let Some(modules) = modules {
             return modules.to_owned();
@@ -125,9 +129,9 @@ impl Search {
         }
     }
 
-    fn script(&self, script: &Path, needs: &mut Vec<PathBuf>) {
+    fn add_script_folder(&self, script: &Path, needs: &mut Vec<PathBuf>) {
         let Ok(script) = script.canonicalize() else { return };
-        let around = self.around(&script);
+        let around = self.find_installation_root(&script);
         if around != script {
             needs.push(around);
             return;
@@ -140,15 +144,16 @@ impl Search {
         needs.push(project.or(own).unwrap_or(&script).to_owned());
     }
 
-    /// Whether `folder` holds one thing, and is not where a user, or the system, has everything.
+    /// Returns true if `folder` can belong to one installation: it is not a home, a folder around one, `.local`
+    /// or near the root.
     fn is_own(&self, folder: &Path) -> bool {
         let holds_home = self.home.as_ref().is_some_and(|home| home.starts_with(folder));
         let is_local = folder.ends_with(".local");
         !holds_home && !is_local && folder.components().count() > 2
     }
 
-    /// Returns the program that a script's first line names.
-    fn interpreter(&self, file: &Path) -> Option<PathBuf> {
+    /// Returns the interpreter in a script's first line.
+    fn read_interpreter(&self, file: &Path) -> Option<PathBuf> {
         let mut start = Vec::new();
         fs::File::open(file).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).ok()?;
         let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
@@ -156,7 +161,7 @@ impl Search {
         let mut words = line.split_whitespace();
         let program = words.next()?;
         if program.ends_with("/env") {
-            return self.program(words.find(|word| !word.starts_with('-'))?);
+            return self.locate_command(words.find(|word| !word.starts_with('-'))?);
         }
         Some(PathBuf::from(program))
     }
@@ -164,11 +169,11 @@ impl Search {
 
 fn is_interpreter(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    INTERPRETERS.contains(&name)
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&base)
 }
 
-fn is_of_system(path: &Path) -> bool {
+fn is_system_path(path: &Path) -> bool {
     SYSTEM.iter().any(|folder| path.starts_with(folder))
 }
 

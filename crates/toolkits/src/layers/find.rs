@@ -1,52 +1,54 @@
-//! Finds the files of toolkits and reads them within bounds: a repository's without following links, the user's
-//! wherever it leads.
+//! Finds and reads toolkit files within bounds, without following links in a repository.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::hash::sha256;
-use codeinfo_worktree::beneath::{Beneath, read};
+use codeinfo_core::hash::sha256_hex;
+use codeinfo_worktree::beneath::{RootDir, read_to_limit};
 
-/// Where a repository has its toolkits, beside `.git`.
+/// Toolkit file of a repository, relative to the folder of `.git`.
 pub const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";
-/// Larger files are refused. A toolkit takes a few hundred bytes.
+/// Maximum bytes of a file. A toolkit takes a few hundred bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// A repository's file of toolkits.
+/// Toolkit file of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// The folder that holds `.git`, without links.
+pub struct RepositoryToolkitFile {
+    /// Canonical path of the folder that contains `.git`.
     pub root: PathBuf,
     pub file: PathBuf,
     pub text: Vec<u8>,
 }
 
-impl Found {
-    /// Returns the SHA-256 of the content, in 64 hexadecimal digits.
+impl RepositoryToolkitFile {
+    /// Returns the SHA-256 of the content as 64 hexadecimal digits.
     pub fn digest(&self) -> String {
-        sha256(&self.text)
+        sha256_hex(&self.text)
     }
 }
 
-/// Returns the toolkits' file of the repository that `folder` is in: the innermost folder upwards that has
-/// `.git`. None where there is no repository, or no such file in it. Fails, with the path, where something is in
-/// its place that cannot be read.
-pub fn find_repository(folder: &Path) -> Result<Option<Found>, (PathBuf, io::Error)> {
-    // A folder that is not there is in no repository.
+/// Returns the toolkit file of the repository that contains `folder`: the nearest folder upwards with `.git`.
+/// Returns `None` without a repository or file. Fails, with the path, if the file cannot be read.
+pub fn find_repository(
+    folder: &Path,
+) -> Result<Option<RepositoryToolkitFile>, (PathBuf, io::Error)> {
+    // A missing folder is in no repository.
     let Ok(folder) = fs::canonicalize(folder) else { return Ok(None) };
     let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
     let Some(root) = folder.ancestors().find(has_git) else { return Ok(None) };
     let file = root.join(REPOSITORY_FILE);
     match read_beneath(root, Path::new(REPOSITORY_FILE)) {
-        Ok(text) => Ok(text.map(|text| Found { root: root.to_owned(), file, text })),
+        Ok(text) => {
+            Ok(text.map(|text| RepositoryToolkitFile { root: root.to_owned(), file, text }))
+        }
         Err(error) => Err((file, error)),
     }
 }
 
-/// Returns the content of the user's file, which may be a link: people keep such files elsewhere. None when it is
-/// not there.
+/// Returns the content of the user's file, or `None` if it is missing. The file may be a link, because people
+/// keep such files elsewhere.
 pub(super) fn read_user_file(file: &Path) -> io::Result<Option<Vec<u8>>> {
     let whole = match fs::canonicalize(file) {
         Ok(whole) => whole,
@@ -60,14 +62,14 @@ pub(super) fn read_user_file(file: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 fn read_beneath(root: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match Beneath::open(root)?.file(path) {
+    let file = match RootDir::open(root)?.open_file(path) {
         Ok((file, facts)) if facts.size <= MAX_BYTES => file,
         Ok(_) => return Err(too_large()),
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let text = read(file, MAX_BYTES + 1, || ())?;
-    // It may have grown since it was opened.
+    let text = read_to_limit(file, MAX_BYTES + 1, || ())?;
+    // The file may have grown since it was opened.
     if text.len() as u64 > MAX_BYTES { Err(too_large()) } else { Ok(Some(text)) }
 }
 

@@ -1,20 +1,20 @@
-//! Variables in files of toolkits: `${NAME}` and `${NAME:-default}`, from the environment of this process.
+//! Expands variables in toolkit files: `${NAME}` and `${NAME:-default}`, from the environment of this process.
 
 use codeinfo_codex::OtherVariables;
 use serde_json::Value;
 
 use super::schema::MAX_VALUE_CHARS;
 
-/// The members of a toolkit in whose texts variables are read; names of members never are.
+/// Members of a toolkit whose texts are expanded; member names never are.
 const MEMBERS: [&str; 6] = ["command", "args", "env", "workingDir", "url", "headers"];
 const MAX_NAME_CHARS: usize = 80;
 
-/// Puts the values of variables in their places. Returns what is wrong, without any value.
-pub(super) fn expand(toolkit: &mut Value, environment: &OtherVariables) -> Vec<String> {
+/// Replaces variables by their values. Returns the faults, which contain no values.
+pub(super) fn expand_variables(toolkit: &mut Value, environment: &OtherVariables) -> Vec<String> {
     let mut faults = Vec::new();
     for member in MEMBERS {
         let Some(value) = toolkit.get_mut(member) else { continue };
-        each_text(value, &mut |text| match expanded(text, environment) {
+        each_text(value, &mut |text| match expand_text(text, environment) {
             Ok(whole) => *text = whole,
             Err(fault) => faults.push(format!("`{member}`: {fault}")),
         });
@@ -22,7 +22,7 @@ pub(super) fn expand(toolkit: &mut Value, environment: &OtherVariables) -> Vec<S
     faults
 }
 
-/// Visits a text, or those of a list or an object.
+/// Visits a text, or the texts of a list or object.
 fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
     let mut visit_one = |value: &mut Value| {
         if let Value::String(text) = value {
@@ -40,11 +40,11 @@ fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
                 visit_one(item);
             }
         }
-        one => visit_one(one),
+        other => visit_one(other),
     }
 }
 
-fn expanded(text: &str, environment: &OtherVariables) -> Result<String, String> {
+fn expand_text(text: &str, environment: &OtherVariables) -> Result<String, String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -64,7 +64,7 @@ fn expanded(text: &str, environment: &OtherVariables) -> Result<String, String> 
         };
         whole.push_str(before);
         whole.push_str(value);
-        // Before many variables of a short text make a huge one; the schema has the exact bound.
+        // Stops before variables of a short text produce a huge one; the schema has the exact bound.
         if whole.len() > 4 * MAX_VALUE_CHARS {
             return Err(format!(
                 "with its variables it has more than {MAX_VALUE_CHARS} characters"

@@ -1,7 +1,7 @@
-//! The first file of toolkits, for people to change: two examples that are off, and what their members mean.
+//! Template of a user's first toolkit file, with two disabled examples and explanations.
 
-/// Returns the text of a first file. Other programs that know `mcpServers` read it as well, which is why its
-/// comments are members.
+/// Returns the text of a first file. Its comments are members, because other programs that know `mcpServers`
+/// read the file as well.
 pub fn first_file() -> &'static str {
     r#"{
   "$comment": [

@@ -1,4 +1,4 @@
-//! Reads toolkits: those of a file, those that are stored, and what a request says of them, all by one schema.
+//! Parses toolkits of files, of stored documents and of requests.
 
 use std::{collections::BTreeMap, path::Path, path::PathBuf, time::Duration};
 
@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    AllowedTools, NetworkAccess, ToolkitName, ToolkitSandbox, ToolkitSpec, Transport,
-    expand::expand, schema, schema::Agent, strict,
+    AllowedTools, NetworkAccess, ToolkitName, ToolkitSandbox, ToolkitSpec, ToolkitTransport,
+    expand::expand_variables, schema, schema::AgentSection, strict,
 };
 
-/// Reads documents and requests. Made once, as it compiles schemas.
+/// Parser of documents and requests. Reuse it, because creating one compiles schemas.
 #[derive(Debug, Clone)]
 pub struct SpecReader {
     file: Schema,
@@ -23,27 +23,27 @@ pub struct SpecReader {
     carried: Schema,
 }
 
-/// A document of toolkits: `{"mcpServers":{NAME:{…}}}`.
+/// Document of toolkits: `{"mcpServers":{NAME:{…}}}`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Document {
-    /// The toolkits in the order of the document; `None` where it has no `mcpServers`.
-    pub toolkits: Option<Vec<(ToolkitName, Entry)>>,
-    /// How the agent uses toolkits, in place of the settings; only of stored documents.
+pub struct ToolkitDocument {
+    /// Toolkits in the order of the document; `None` without `mcpServers`.
+    pub toolkits: Option<Vec<(ToolkitName, ToolkitDocumentEntry)>>,
+    /// Agent settings that override the server's settings; only stored documents have them.
     pub agent: AgentTools,
 }
 
-/// What a document says of one name.
+/// Entry of a document under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum ToolkitDocumentEntry {
     Is(Box<ToolkitSpec>),
-    /// Only `{"enabled":false}`: it hides the toolkits of that name of lower layers.
+    /// `{"enabled":false}` alone, which hides toolkits of that name in lower layers.
     Off,
-    /// What is wrong with it, in sentences. It hides others, too, for they are not what was meant.
+    /// Faults, as sentences. The entry still hides others of that name, which are not the intended ones.
     Broken(Vec<String>),
 }
 
-impl Entry {
-    /// Returns the toolkit where there is one.
+impl ToolkitDocumentEntry {
+    /// Returns the spec, if the entry has one.
     pub fn spec(&self) -> Option<&ToolkitSpec> {
         match self {
             Self::Is(spec) => Some(spec),
@@ -52,7 +52,7 @@ impl Entry {
     }
 }
 
-/// `agent.tools` of a stored document. What it does not say, the settings say.
+/// `agent.tools` of a stored document. The server's settings apply to missing members.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentTools {
@@ -62,179 +62,191 @@ pub struct AgentTools {
     pub prompt: Option<String>,
 }
 
-/// What a request says of toolkits.
+/// Toolkits of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Requested {
-    /// Only these, of those that are configured; `None` takes all.
+pub struct RequestedToolkits {
+    /// Names of the configured toolkits to use; `None` uses all.
     pub names: Option<Vec<ToolkitName>>,
-    /// Further ones, which only this request has.
+    /// Additional toolkits of this request only.
     pub specs: Vec<(ToolkitName, ToolkitSpec)>,
 }
 
 impl SpecReader {
     pub fn new() -> Result<Self, SchemaError> {
         Ok(Self {
-            file: Schema::new(schema::document(Agent::Unknown))?,
-            stored: Schema::new(schema::document(Agent::Known))?,
-            toolkit: Schema::new(schema::toolkit())?,
-            request: Schema::new(schema::request())?,
-            carried: Schema::new(schema::carried())?,
+            file: Schema::new(schema::build_document_schema(AgentSection::Unknown))?,
+            stored: Schema::new(schema::build_document_schema(AgentSection::Known))?,
+            toolkit: Schema::new(schema::build_toolkit_schema())?,
+            request: Schema::new(schema::build_request_schema())?,
+            carried: Schema::new(schema::build_carried_schema())?,
         })
     }
 
-    /// Reads a file. Variables of `environment` are put in; a `workingDir` that is relative is below
-    /// `folder`, and refused without one. A toolkit with a fault is [`Entry::Broken`], and the others of the
-    /// file are read.
-    pub fn file(
+    /// Parses a file. Variables of `environment` are expanded. A relative `workingDir` is resolved below
+    /// `folder`, and refused without one. A toolkit with a fault becomes [`ToolkitDocumentEntry::Broken`] and
+    /// does not affect the others.
+    pub fn read_file(
         &self,
         text: &[u8],
         environment: &OtherVariables,
         folder: Option<&Path>,
-    ) -> Result<Document, Vec<String>> {
-        let value = strict::json(text).map_err(|fault| vec![fault])?;
+    ) -> Result<ToolkitDocument, Vec<String>> {
+        let value = strict::parse_strict_json(text).map_err(|fault| vec![fault])?;
         let fill = |toolkit: &mut Value| {
-            // Of one that is off nothing is used, so that no variable is missing.
+            // A disabled toolkit is not used, so its variables may be missing.
             if toolkit.get("enabled") == Some(&Value::Bool(false)) {
                 return Vec::new();
             }
-            expand(toolkit, environment)
+            expand_variables(toolkit, environment)
         };
-        self.read(&self.file, value, fill, folder)
+        self.read_document(&self.file, value, fill, folder)
     }
 
-    /// Reads a file as it is written, without variables: for people to see what they allow.
-    pub fn as_written(&self, text: &[u8], folder: &Path) -> Result<Document, Vec<String>> {
-        let value = strict::json(text).map_err(|fault| vec![fault])?;
-        whole(self.read(&self.file, value, |_| Vec::new(), Some(folder))?)
+    /// Parses a file without expanding variables, for people to review. Fails on any fault.
+    pub fn as_written(&self, text: &[u8], folder: &Path) -> Result<ToolkitDocument, Vec<String>> {
+        let value = strict::parse_strict_json(text).map_err(|fault| vec![fault])?;
+        require_no_faults(self.read_document(&self.file, value, |_| Vec::new(), Some(folder))?)
     }
 
-    /// Reads a document that is stored, or is to be. Each fault of any toolkit fails it.
-    pub fn stored(&self, document: Value) -> Result<Document, Vec<String>> {
-        whole(self.read(&self.stored, document, |_| Vec::new(), None)?)
+    /// Parses a stored document, before or after storing. Fails on any fault.
+    pub fn read_stored(&self, document: Value) -> Result<ToolkitDocument, Vec<String>> {
+        require_no_faults(self.read_document(&self.stored, document, |_| Vec::new(), None)?)
     }
 
-    /// Reads what a request says of toolkits: names, or toolkits of its own.
-    pub fn request(&self, toolkits: Value) -> Result<Requested, Vec<String>> {
-        match self.request.read(toolkits)? {
-            Carried::Names(names) => {
+    /// Parses the toolkits of a request: names, or complete toolkits.
+    pub fn read_request(&self, toolkits: Value) -> Result<RequestedToolkits, Vec<String>> {
+        match self.request.validate_and_parse(toolkits)? {
+            RawRequested::Names(names) => {
                 let mut read = Vec::new();
-                for name in names {
-                    let name = name.parse().map_err(|error| fault(&error))?;
+                for text in names {
+                    let name = text.parse().map_err(|error| describe_name_error(&error))?;
                     if !read.contains(&name) {
                         read.push(name);
                     }
                 }
-                Ok(Requested { names: Some(read), specs: Vec::new() })
+                Ok(RequestedToolkits { names: Some(read), specs: Vec::new() })
             }
-            Carried::Specs(entries) => {
-                let (mut specs, mut faults) = (Vec::new(), Vec::new());
-                for (name, value) in entries {
-                    let name: ToolkitName = name.parse().map_err(|error| fault(&error))?;
-                    match carried(&self.carried, value) {
+            RawRequested::Specs(entries) => {
+                let mut specs = Vec::new();
+                let mut faults = Vec::new();
+                for (text, value) in entries {
+                    let name: ToolkitName =
+                        text.parse().map_err(|error| describe_name_error(&error))?;
+                    match read_carried_spec(&self.carried, value) {
                         Ok(spec) => specs.push((name, spec)),
-                        Err(found) => faults.extend(of_toolkit(&name, found)),
+                        Err(found) => faults.extend(prefix_faults(&name, found)),
                     }
                 }
-                if faults.is_empty() { Ok(Requested { names: None, specs }) } else { Err(faults) }
+                if faults.is_empty() {
+                    Ok(RequestedToolkits { names: None, specs })
+                } else {
+                    Err(faults)
+                }
             }
         }
     }
 
-    fn read(
+    fn read_document(
         &self,
         schema: &Schema,
         document: Value,
         fill: impl Fn(&mut Value) -> Vec<String>,
         folder: Option<&Path>,
-    ) -> Result<Document, Vec<String>> {
-        let document: RawDocument = schema.read(document)?;
+    ) -> Result<ToolkitDocument, Vec<String>> {
+        let document: RawDocument = schema.validate_and_parse(document)?;
         let agent = document.agent.tools;
         let Some(entries) = document.toolkits else {
-            return Ok(Document { toolkits: None, agent });
+            return Ok(ToolkitDocument { toolkits: None, agent });
         };
         let mut toolkits = Vec::new();
-        for (name, mut value) in entries {
-            let name = name.parse().map_err(|error| fault(&error))?;
+        for (text, mut value) in entries {
+            let name = text.parse().map_err(|error| describe_name_error(&error))?;
             let faults = fill(&mut value);
-            let entry = if faults.is_empty() { self.entry(value, folder) } else { Err(faults) };
-            toolkits.push((name, entry.unwrap_or_else(Entry::Broken)));
+            let entry =
+                if faults.is_empty() { self.read_entry(value, folder) } else { Err(faults) };
+            toolkits.push((name, entry.unwrap_or_else(ToolkitDocumentEntry::Broken)));
         }
-        Ok(Document { toolkits: Some(toolkits), agent })
+        Ok(ToolkitDocument { toolkits: Some(toolkits), agent })
     }
 
-    fn entry(&self, value: Value, folder: Option<&Path>) -> Result<Entry, Vec<String>> {
-        let transport = which(&value)?;
-        let mut raw: RawSpec = self.toolkit.read(value)?;
+    fn read_entry(
+        &self,
+        value: Value,
+        folder: Option<&Path>,
+    ) -> Result<ToolkitDocumentEntry, Vec<String>> {
+        let transport = detect_transport(&value)?;
+        let mut raw: RawSpec = self.toolkit.validate_and_parse(value)?;
         let working_dir = working_dir(raw.working_dir.take(), folder)?;
         let transport = match transport {
-            Which::None => return Ok(Entry::Off),
-            Which::Stdio => Transport::Stdio {
+            TransportKind::None => return Ok(ToolkitDocumentEntry::Off),
+            TransportKind::Stdio => ToolkitTransport::Stdio {
                 command: raw.command.take().unwrap_or_default(),
                 args: std::mem::take(&mut raw.args),
-                env: texts(std::mem::take(&mut raw.env)),
+                env: read_variables(std::mem::take(&mut raw.env)),
                 working_dir,
             },
-            Which::Http => Transport::Http {
-                url: address(raw.url.take().unwrap_or_default())?,
+            TransportKind::Http => ToolkitTransport::Http {
+                url: validate_url(raw.url.take().unwrap_or_default())?,
                 headers: std::mem::take(&mut raw.headers)
                     .into_iter()
                     .map(|(name, value)| (name, Secret::new(value)))
                     .collect(),
             },
         };
-        Ok(Entry::Is(Box::new(raw.with(transport))))
+        Ok(ToolkitDocumentEntry::Is(Box::new(raw.into_spec(transport))))
     }
 }
 
-/// Returns the document if all its toolkits are whole, else their faults.
-fn whole(document: Document) -> Result<Document, Vec<String>> {
+/// Returns the document, or the faults of all its toolkits.
+fn require_no_faults(document: ToolkitDocument) -> Result<ToolkitDocument, Vec<String>> {
     let mut faults = Vec::new();
     for (name, entry) in document.toolkits.iter().flatten() {
-        if let Entry::Broken(found) = entry {
-            faults.extend(of_toolkit(name, found.clone()));
+        if let ToolkitDocumentEntry::Broken(found) = entry {
+            faults.extend(prefix_faults(name, found.clone()));
         }
     }
     if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
 
-/// Returns faults as those of a toolkit.
-pub(super) fn of_toolkit(
+/// Prefixes faults with the name of the toolkit.
+pub(super) fn prefix_faults(
     name: &ToolkitName,
     faults: Vec<String>,
 ) -> impl Iterator<Item = String> + use<> {
-    let name = name.to_string();
-    faults.into_iter().map(move |fault| format!("toolkit `{name}`: {fault}"))
+    let prefix = format!("toolkit `{name}`");
+    faults.into_iter().map(move |fault| format!("{prefix}: {fault}"))
 }
 
-fn fault(error: &super::InvalidName) -> Vec<String> {
+fn describe_name_error(error: &super::InvalidName) -> Vec<String> {
     vec![error.to_string()]
 }
 
-/// How a toolkit is reached, as far as its members say.
+/// Transport that the members of a toolkit imply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum TransportKind {
     None,
     Stdio,
     Http,
 }
 
-/// Says which members go together. Schemas can, but not in a sentence.
-fn which(value: &Value) -> Result<Which, Vec<String>> {
+/// Detects the transport and checks that its members go together. A schema could check it, but not with a clear
+/// message.
+fn detect_transport(value: &Value) -> Result<TransportKind, Vec<String>> {
     let has = |member: &str| value.get(member).is_some();
     let (found, others, missing) = match (has("command"), has("url")) {
         (true, true) => {
             return Err(vec!["`command` and `url` exclude one another".to_owned()]);
         }
-        (true, false) => (Which::Stdio, &["headers"][..], "url"),
-        (false, true) => (Which::Http, &["args", "env", "workingDir"][..], "command"),
+        (true, false) => (TransportKind::Stdio, &["headers"][..], "url"),
+        (false, true) => (TransportKind::Http, &["args", "env", "workingDir"][..], "command"),
         (false, false) if value.get("enabled") == Some(&Value::Bool(false)) => {
-            return Ok(Which::None);
+            return Ok(TransportKind::None);
         }
         (false, false) if value.is_object() => {
             return Err(vec!["`command` or `url` is missing".to_owned()]);
         }
-        // The schema says that it must be an object.
-        (false, false) => return Ok(Which::None),
+        // The schema reports that it must be an object.
+        (false, false) => return Ok(TransportKind::None),
     };
     let stray = others.iter().filter(|member| has(member));
     let faults: Vec<_> = stray.map(|member| format!("`{member}` goes with `{missing}`")).collect();
@@ -253,8 +265,8 @@ fn working_dir(
     }
 }
 
-/// Refuses addresses that no request can be sent to, and those with a password, which lists would show.
-fn address(text: String) -> Result<String, Vec<String>> {
+/// Refuses URLs without a host, and URLs with credentials, which lists would show.
+fn validate_url(text: String) -> Result<String, Vec<String>> {
     let fault = |reason: &str| Err(vec![format!("`url` {reason}")]);
     match url::Url::parse(&text) {
         Ok(url) if !url.username().is_empty() || url.password().is_some() => {
@@ -265,8 +277,8 @@ fn address(text: String) -> Result<String, Vec<String>> {
     }
 }
 
-/// Variables as text; the schema lets texts, numbers and switches pass.
-fn texts(values: Map<String, Value>) -> BTreeMap<String, Secret> {
+/// Converts variables to texts; the schema permits texts, numbers and booleans.
+fn read_variables(values: Map<String, Value>) -> BTreeMap<String, Secret> {
     let text = |value: Value| match value {
         Value::String(text) => text,
         other => other.to_string(),
@@ -274,17 +286,18 @@ fn texts(values: Map<String, Value>) -> BTreeMap<String, Secret> {
     values.into_iter().map(|(name, value)| (name, Secret::new(text(value)))).collect()
 }
 
-fn carried(schema: &Schema, value: Value) -> Result<ToolkitSpec, Vec<String>> {
+fn read_carried_spec(schema: &Schema, value: Value) -> Result<ToolkitSpec, Vec<String>> {
     if let Some(kind) = value.pointer("/transport/kind").and_then(Value::as_str)
         && kind != "stdio"
     {
-        let kind: String = kind.chars().take(80).collect();
-        return Err(vec![format!("the transport `{kind}` is not known here, only `stdio` is")]);
+        let shown: String = kind.chars().take(80).collect();
+        return Err(vec![format!("the transport `{shown}` is not known here, only `stdio` is")]);
     }
-    let read: RawCarried = schema.read(value)?;
+    let read: RawCarried = schema.validate_and_parse(value)?;
     let RawCommand { command, args, env } = read.transport.spec;
-    let transport = Transport::Stdio { command, args, env: texts(env), working_dir: None };
-    let mut spec = RawSpec::default().with(transport);
+    let transport =
+        ToolkitTransport::Stdio { command, args, env: read_variables(env), working_dir: None };
+    let mut spec = RawSpec::default().into_spec(transport);
     if let Some(tools) = read.tools {
         spec.allow = AllowedTools::Named(tools);
     }
@@ -308,7 +321,7 @@ struct RawAgent {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Carried {
+enum RawRequested {
     Names(Vec<String>),
     Specs(Map<String, Value>),
 }
@@ -333,7 +346,7 @@ struct RawCommand {
     env: Map<String, Value>,
 }
 
-/// A toolkit as it is written; what is not there is as the design has it.
+/// Toolkit as written; missing members have their defaults.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct RawSpec {
@@ -365,7 +378,7 @@ enum RawAllow {
 }
 
 impl RawSpec {
-    fn with(self, transport: Transport) -> ToolkitSpec {
+    fn into_spec(self, transport: ToolkitTransport) -> ToolkitSpec {
         ToolkitSpec {
             transport,
             name: self.name,
@@ -373,7 +386,7 @@ impl RawSpec {
             enabled: self.enabled.unwrap_or(true),
             timeout: self.timeout.map_or(super::DEFAULT_TIMEOUT, Duration::from_secs),
             sandbox: self.sandbox.unwrap_or(ToolkitSandbox::ReadOnly),
-            // The schema knows switches and `open`.
+            // The schema permits booleans and `open`.
             network: match self.network {
                 Some(Value::String(_)) => NetworkAccess::Open,
                 Some(Value::Bool(false)) => NetworkAccess::None,
@@ -381,7 +394,7 @@ impl RawSpec {
             },
             allow: match self.allow {
                 Some(RawAllow::Named(tools)) => AllowedTools::Named(tools),
-                // The schema knows `readonly` and `all`.
+                // The schema permits `readonly` and `all`.
                 Some(RawAllow::Word(word)) if word == "all" => AllowedTools::All,
                 Some(RawAllow::Word(_)) | None => AllowedTools::ReadOnly,
             },

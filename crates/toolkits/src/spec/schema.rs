@@ -1,60 +1,63 @@
-//! The JSON schemas of toolkits: of one toolkit, of a document with several, and of what a request carries.
+//! JSON schemas of a toolkit, of a document with toolkits and of the toolkits in a request.
 
 use serde_json::{Value, json};
 
-/// Most toolkits of one document. A turn has far fewer; see [`super::Toolkits::max`].
+/// Maximum toolkits of one document. A turn has far fewer, see [`super::ToolkitSettings::max`].
 const MAX_TOOLKITS: usize = 128;
-/// Most toolkits that a request may name or carry. Those beyond [`super::Toolkits::max`] are left out with a
-/// warning, these are refused.
+/// Maximum toolkits that a request may name or carry; more are refused. Toolkits beyond
+/// [`super::ToolkitSettings::max`] are left out with a warning.
 const MAX_REQUESTED: usize = 256;
-/// Most characters of a command, a folder or an address.
+/// Maximum characters of a command, a folder or a URL.
 const MAX_PLACE_CHARS: usize = 4096;
-/// Most characters of an argument, of a variable's value or of a header.
+/// Maximum characters of an argument, a variable's value or a header.
 pub(super) const MAX_VALUE_CHARS: usize = 16 * 1024;
 const MAX_ARGS: usize = 256;
 const MAX_ENV: usize = 128;
 const MAX_HEADERS: usize = 64;
-/// Most tools that are allowed by name: as many as a toolkit may have.
+/// Maximum tools allowed by name, equal to the maximum tools of a toolkit.
 const MAX_TOOLS: usize = 512;
 const MAX_TOOL_CHARS: usize = 256;
 const MAX_TIMEOUT_SECS: u64 = 3600;
-/// A week.
+/// One week.
 const MAX_CACHE_SECS: u64 = 7 * 24 * 3600;
 const MAX_MEMORY_MIB: u64 = 1 << 20;
 const MAX_PROCESSES: u64 = 1 << 20;
 const MAX_STEPS: usize = 1000;
 const MAX_PROMPT_CHARS: usize = 32 * 1024;
 
-/// Returns the schema of a document around its toolkits, each of which has [`toolkit`]. `agent` stands in
-/// stored documents only.
-pub(super) fn document(agent: Agent) -> Value {
+/// Returns the schema of a document without its toolkits, which have their own schema, see
+/// [`build_toolkit_schema`]. Only stored documents have the `agent` section.
+pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     let mut members = json!({
-        "$comment": comment(),
+        "$comment": build_comment_schema(),
         "mcpServers": {"type": "object", "maxProperties": MAX_TOOLKITS},
     });
-    if let (Agent::Known, Some(members)) = (agent, members.as_object_mut()) {
-        members.insert("agent".to_owned(), object(&json!({"tools": tools_of_agent()}), &[]));
+    if let (AgentSection::Known, Some(members)) = (agent, members.as_object_mut()) {
+        members.insert(
+            "agent".to_owned(),
+            build_object_schema(&json!({"tools": tools_of_agent()}), &[]),
+        );
     }
-    object(&members, &[])
+    build_object_schema(&members, &[])
 }
 
-/// Whether a document may say how the agent uses toolkits.
+/// Presence of the `agent` section in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Agent {
+pub(super) enum AgentSection {
     Known,
     Unknown,
 }
 
-/// Returns the schema of one toolkit. That it has exactly one of `command` and `url` is checked first, by
-/// [`super::read`], in a sentence that people understand.
-pub(super) fn toolkit() -> Value {
-    object(
+/// Returns the schema of one toolkit. [`super::read`] checks first that it has exactly one of `command` and
+/// `url`, with a clearer message.
+pub(super) fn build_toolkit_schema() -> Value {
+    build_object_schema(
         &json!({
-            "$comment": comment(),
-            "command": command(),
-            "args": args(),
-            "env": env(),
-            "workingDir": text(1, MAX_PLACE_CHARS),
+            "$comment": build_comment_schema(),
+            "command": build_command_schema(),
+            "args": build_args_schema(),
+            "env": build_env_schema(),
+            "workingDir": build_text_schema(1, MAX_PLACE_CHARS),
             "url": {"type": "string", "maxLength": MAX_PLACE_CHARS, "pattern": "^https?://"},
             "headers": {
                 "type": "object",
@@ -67,8 +70,8 @@ pub(super) fn toolkit() -> Value {
                     "pattern": "^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$",
                 },
             },
-            "name": text(1, 120),
-            "description": text(0, 2000),
+            "name": build_text_schema(1, 120),
+            "description": build_text_schema(0, 2000),
             "enabled": {"type": "boolean"},
             "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECS},
             "sandbox": {"enum": ["read-only", "workspace-write", "off"]},
@@ -77,7 +80,7 @@ pub(super) fn toolkit() -> Value {
                 "type": ["string", "array"],
                 "pattern": "^(readonly|all)$",
                 "maxItems": MAX_TOOLS,
-                "items": tool(),
+                "items": build_tool_name_schema(),
             },
             "cacheSecs": {"type": "integer", "minimum": 0, "maximum": MAX_CACHE_SECS},
             "parallel": {"type": "boolean"},
@@ -89,9 +92,9 @@ pub(super) fn toolkit() -> Value {
     )
 }
 
-/// Returns the schema of what a request says of toolkits, around those that it carries, each of which has
-/// [`carried`].
-pub(super) fn request() -> Value {
+/// Returns the schema of a request's toolkits; each one that it carries has its own schema, see
+/// [`build_carried_schema`].
+pub(super) fn build_request_schema() -> Value {
     json!({
         "type": ["object", "array"],
         "maxProperties": MAX_REQUESTED,
@@ -101,30 +104,31 @@ pub(super) fn request() -> Value {
 }
 
 /// Returns the schema of a toolkit that a request carries.
-pub(super) fn carried() -> Value {
-    let spec = json!({"command": command(), "args": args(), "env": env()});
-    let transport = json!({"kind": {"enum": ["stdio"]}, "spec": object(&spec, &["command"])});
-    let tools = json!({"type": "array", "maxItems": MAX_TOOLS, "items": tool()});
-    object(
-        &json!({"transport": object(&transport, &["kind", "spec"]), "tools": tools}),
+pub(super) fn build_carried_schema() -> Value {
+    let spec = json!({"command": build_command_schema(), "args": build_args_schema(), "env": build_env_schema()});
+    let transport =
+        json!({"kind": {"enum": ["stdio"]}, "spec": build_object_schema(&spec, &["command"])});
+    let tools = json!({"type": "array", "maxItems": MAX_TOOLS, "items": build_tool_name_schema()});
+    build_object_schema(
+        &json!({"transport": build_object_schema(&transport, &["kind", "spec"]), "tools": tools}),
         &["transport"],
     )
 }
 
 fn tools_of_agent() -> Value {
-    object(
+    build_object_schema(
         &json!({
             "enabled": {"type": "boolean"},
             "maxSteps": {"type": "integer", "minimum": 1, "maximum": MAX_STEPS},
-            "systemPrompt": text(0, MAX_PROMPT_CHARS),
+            "systemPrompt": build_text_schema(0, MAX_PROMPT_CHARS),
         }),
         &[],
     )
 }
 
-/// What people write for people, a text or its lines. JSON has no comments, other programs read these files with
-/// strict readers, and skip members that they do not know.
-fn comment() -> Value {
+/// Returns the schema of a comment, a text or a list of lines. JSON has no comments. Other programs parse these
+/// files strictly but skip unknown members.
+fn build_comment_schema() -> Value {
     json!({
         "type": ["string", "array"],
         "maxLength": 8192,
@@ -133,16 +137,16 @@ fn comment() -> Value {
     })
 }
 
-fn command() -> Value {
-    text(1, MAX_PLACE_CHARS)
+fn build_command_schema() -> Value {
+    build_text_schema(1, MAX_PLACE_CHARS)
 }
 
-fn args() -> Value {
-    json!({"type": "array", "maxItems": MAX_ARGS, "items": text(0, MAX_VALUE_CHARS)})
+fn build_args_schema() -> Value {
+    json!({"type": "array", "maxItems": MAX_ARGS, "items": build_text_schema(0, MAX_VALUE_CHARS)})
 }
 
-/// Numbers and switches become text, as in every shell.
-fn env() -> Value {
+/// Numbers and booleans become text, as in a shell.
+fn build_env_schema() -> Value {
     json!({
         "type": "object",
         "maxProperties": MAX_ENV,
@@ -155,16 +159,16 @@ fn env() -> Value {
     })
 }
 
-fn tool() -> Value {
-    text(1, MAX_TOOL_CHARS)
+fn build_tool_name_schema() -> Value {
+    build_text_schema(1, MAX_TOOL_CHARS)
 }
 
-/// No process takes a NUL.
-fn text(min: usize, max: usize) -> Value {
+/// Processes cannot take a NUL.
+fn build_text_schema(min: usize, max: usize) -> Value {
     json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "^[^\\x00]*$"})
 }
 
-fn object(members: &Value, required: &[&str]) -> Value {
+fn build_object_schema(members: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,

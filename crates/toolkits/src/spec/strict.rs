@@ -1,22 +1,23 @@
-//! JSON of files, read so that nobody is misled: a member that stands twice is refused, not overwritten.
+//! Parses JSON files strictly: a duplicate member is refused instead of overwritten.
 
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads a text as JSON. Fails with a sentence that has the place and never a value.
-pub(super) fn json(text: &[u8]) -> Result<Value, String> {
-    // Some editors write a mark of the byte order first.
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = Strict.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+/// Parses a JSON text. The error has the position and never a value.
+pub(super) fn parse_strict_json(text: &[u8]) -> Result<Value, String> {
+    // Some editors write a byte order mark first.
+    let json = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let value =
+        StrictJsonSeed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| format!("it is not JSON as we read it: {error}"))
 }
 
-struct Strict;
+struct StrictJsonSeed;
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for StrictJsonSeed {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -24,7 +25,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for StrictJsonSeed {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

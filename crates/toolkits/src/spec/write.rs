@@ -1,25 +1,27 @@
-//! Writes a toolkit as it is read, whole or without what is secret, and names it by a digest.
+//! Serializes a toolkit, with or without secrets, and computes its digests.
 
 use std::collections::BTreeMap;
 
-use codeinfo_core::{Secret, hash::sha256};
+use codeinfo_core::{Secret, hash::sha256_hex};
 use serde_json::{Map, Value, json};
 
-use super::{AllowedTools, DEFAULT_TIMEOUT, NetworkAccess, ToolkitSandbox, ToolkitSpec, Transport};
+use super::{
+    AllowedTools, DEFAULT_TIMEOUT, NetworkAccess, ToolkitSandbox, ToolkitSpec, ToolkitTransport,
+};
 
-/// Stands for a value in lists.
+/// Replacement of a secret value.
 const HIDDEN: &str = "(hidden)";
 
 impl ToolkitSpec {
-    /// Returns the toolkit as its document has it, with all values. What is as it is by default is left out.
-    pub fn whole(&self) -> Value {
-        self.written(|secret| secret.expose().to_owned(), str::to_owned)
+    /// Returns the toolkit as its document has it, with all values and without defaults.
+    pub fn to_json(&self) -> Value {
+        self.to_json_with(|secret| secret.expose().to_owned(), str::to_owned)
     }
 
-    /// Returns the toolkit for lists: without the values of variables and headers, and without what an
-    /// address asks with, which may be a key.
-    pub fn shown(&self) -> Value {
-        self.written(
+    /// Returns the toolkit for lists, without the values of variables and headers and without the query of its
+    /// URL, which may contain a key.
+    pub fn to_redacted_json(&self) -> Value {
+        self.to_json_with(
             |_| HIDDEN.to_owned(),
             |url| match url.split_once('?') {
                 Some((place, _)) => format!("{place}?{HIDDEN}"),
@@ -28,31 +30,35 @@ impl ToolkitSpec {
         )
     }
 
-    /// Returns the SHA-256 of the whole toolkit, in 64 hexadecimal digits: two of one digest are the same.
+    /// Returns the SHA-256 of the whole toolkit as 64 hexadecimal digits. Equal toolkits have equal digests.
     pub fn digest(&self) -> String {
-        sha256(self.whole().to_string().as_bytes())
+        sha256_hex(self.to_json().to_string().as_bytes())
     }
 
-    /// Returns the SHA-256 of what is started or asked, in 64 hexadecimal digits. Names, bounds and the values
-    /// of variables and headers may change without that it is another program.
-    pub fn program(&self) -> String {
+    /// Returns the SHA-256 of the program or URL as 64 hexadecimal digits. It does not depend on names, limits
+    /// and the values of variables and headers.
+    pub fn program_digest(&self) -> String {
         let program = match &self.transport {
-            Transport::Stdio { command, args, env: _, working_dir } => {
+            ToolkitTransport::Stdio { command, args, env: _, working_dir } => {
                 json!(["stdio", command, args, working_dir])
             }
-            Transport::Http { url, headers: _ } => json!(["http", url]),
+            ToolkitTransport::Http { url, headers: _ } => json!(["http", url]),
         };
-        sha256(program.to_string().as_bytes())
+        sha256_hex(program.to_string().as_bytes())
     }
 
-    fn written(&self, secret: impl Fn(&Secret) -> String, url: impl Fn(&str) -> String) -> Value {
+    fn to_json_with(
+        &self,
+        secret: impl Fn(&Secret) -> String,
+        url: impl Fn(&str) -> String,
+    ) -> Value {
         let mut members = Map::new();
         let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
         let secrets = |secrets: &BTreeMap<String, Secret>| -> Value {
             secrets.iter().map(|(name, value)| (name.clone(), secret(value))).collect()
         };
         match &self.transport {
-            Transport::Stdio { command, args, env, working_dir } => {
+            ToolkitTransport::Stdio { command, args, env, working_dir } => {
                 put("command", json!(command));
                 put("args", json!(args));
                 put("env", secrets(env));
@@ -60,7 +66,7 @@ impl ToolkitSpec {
                     put("workingDir", json!(folder));
                 }
             }
-            Transport::Http { url: address, headers } => {
+            ToolkitTransport::Http { url: address, headers } => {
                 put("url", json!(url(address)));
                 put("headers", secrets(headers));
             }
@@ -71,8 +77,8 @@ impl ToolkitSpec {
             ("enabled", (!self.enabled).then(|| json!(false))),
             ("timeout", (self.timeout != DEFAULT_TIMEOUT).then(|| json!(self.timeout.as_secs()))),
             ("sandbox", (self.sandbox != ToolkitSandbox::ReadOnly).then(|| json!(self.sandbox))),
-            ("network", network(self.network)),
-            ("allow", allow(&self.allow)),
+            ("network", network_to_json(self.network)),
+            ("allow", allowed_tools_to_json(&self.allow)),
             ("cacheSecs", (!self.cache.is_zero()).then(|| json!(self.cache.as_secs()))),
             ("parallel", self.parallel.then(|| json!(true))),
             ("memoryMb", self.memory_mb.map(|mib| json!(mib))),
@@ -88,7 +94,7 @@ impl ToolkitSpec {
     }
 }
 
-fn network(network: NetworkAccess) -> Option<Value> {
+fn network_to_json(network: NetworkAccess) -> Option<Value> {
     match network {
         NetworkAccess::None => Some(json!(false)),
         NetworkAccess::Proxied => None,
@@ -96,7 +102,7 @@ fn network(network: NetworkAccess) -> Option<Value> {
     }
 }
 
-fn allow(allow: &AllowedTools) -> Option<Value> {
+fn allowed_tools_to_json(allow: &AllowedTools) -> Option<Value> {
     match allow {
         AllowedTools::ReadOnly => None,
         AllowedTools::All => Some(json!("all")),

@@ -16,8 +16,8 @@ use gix_object::{CommitRefIter, Kind as Object, TreeRefIter, tree::EntryKind};
 use lru::LruCache;
 
 use super::{
-    Entry, Facts, Kind,
-    objects::{Fault, Objects},
+    FileFacts, FolderEntry, FolderEntryKind,
+    objects::{ObjectDatabase, ObjectFault},
 };
 
 /// Longer paths are not followed, as by the system.
@@ -32,69 +32,70 @@ const WORK_BOUNDS: [u64; 2] = [512 << 20, 8 << 30];
 const MAX_KEPT: usize = 64 << 20;
 
 /// A commit that was opened.
-pub(super) struct Top {
-    objects: Objects,
+pub(super) struct CommitRoot {
+    objects: ObjectDatabase,
     tree: ObjectId,
-    folders: Mutex<Kept>,
+    folders: Mutex<FolderCache>,
     /// How many bytes were unpacked for folders.
     work: AtomicU64,
     max_work: u64,
 }
 
-impl fmt::Debug for Top {
+impl fmt::Debug for CommitRoot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Top").field("tree", &self.tree).finish_non_exhaustive()
+        formatter.debug_struct("CommitRoot").field("tree", &self.tree).finish_non_exhaustive()
     }
 }
 
-pub(super) struct Folder {
-    top: Arc<Top>,
-    items: Arc<[Item]>,
+pub(super) struct CommitFolder {
+    top: Arc<CommitRoot>,
+    items: Arc<[CommitEntry]>,
 }
 
 /// One entry of a folder.
-struct Item {
+struct CommitEntry {
     name: OsString,
-    kind: Kind,
+    kind: FolderEntryKind,
     id: ObjectId,
 }
 
-impl Top {
+impl CommitRoot {
     pub(super) fn open(git: &Path, commit: &str) -> io::Result<Self> {
-        let objects = Objects::open(git, commit.len())?;
-        let id = ObjectId::from_hex(commit.as_bytes()).map_err(|_| Fault::Missing)?;
-        let handle = objects.handle();
-        let found = objects.find(&handle, &id)?;
+        let objects = ObjectDatabase::open(git, commit.len())?;
+        let id = ObjectId::from_hex(commit.as_bytes()).map_err(|_| ObjectFault::Missing)?;
+        let handle = objects.new_handle();
+        let found = objects.find_object(&handle, &id)?;
         if found.kind != Object::Commit {
-            return Err(Fault::NoCommit.into());
+            return Err(ObjectFault::NoCommit.into());
         }
-        let bytes = found.read()?;
+        let bytes = found.read_bytes()?;
         let tree = CommitRefIter::from_bytes(&bytes, id.kind()).tree_id();
-        let tree = tree.map_err(|_| Fault::Strange)?;
+        let tree = tree.map_err(|_| ObjectFault::Strange)?;
         drop(handle);
         let [min, max] = WORK_BOUNDS;
         let max_work = objects.pack_bytes().clamp(min, max);
         Ok(Self { objects, tree, folders: Mutex::default(), work: AtomicU64::new(0), max_work })
     }
 
-    pub(super) fn folder(top: &Arc<Self>, path: &Path) -> io::Result<Folder> {
-        Ok(Folder { top: Arc::clone(top), items: top.items(path)? })
+    pub(super) fn open_folder(top: &Arc<Self>, path: &Path) -> io::Result<CommitFolder> {
+        Ok(CommitFolder { top: Arc::clone(top), items: top.find_folder_entries(path)? })
     }
 
-    pub(super) fn file(&self, path: &Path) -> io::Result<(Vec<u8>, Facts)> {
+    pub(super) fn read_file(&self, path: &Path) -> io::Result<(Vec<u8>, FileFacts)> {
         let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
-        let items = self.items(path.parent().unwrap_or(Path::new("")))?;
-        let item = find(&items, name).ok_or(io::ErrorKind::NotFound)?;
-        if item.kind != Kind::File {
+        let items = self.find_folder_entries(path.parent().unwrap_or(Path::new("")))?;
+        let item = find_entry(&items, name).ok_or(io::ErrorKind::NotFound)?;
+        if item.kind != FolderEntryKind::File {
             return Err(io::Error::other("it is no regular file"));
         }
-        let bytes = self.objects.find(&self.objects.handle(), &item.id)?.read()?;
-        let facts = Facts { size: bytes.len() as u64, modified_ns: number(&item.id) };
+        let bytes = self.objects.find_object(&self.objects.new_handle(), &item.id)?.read_bytes()?;
+        let facts =
+            FileFacts { size: bytes.len() as u64, modified_ns: derive_content_stamp(&item.id) };
         Ok((bytes, facts))
     }
 
     /// Returns what is in a folder.
-    fn items(&self, path: &Path) -> io::Result<Arc<[Item]>> {
+    fn find_folder_entries(&self, path: &Path) -> io::Result<Arc<[CommitEntry]>> {
         let is_inner = |part: Component<'_>| matches!(part, Component::Normal(_));
         if MAX_PATH < path.as_os_str().len() || !path.components().all(is_inner) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -103,7 +104,7 @@ impl Top {
         let mut unknown = Vec::new();
         let mut known = None;
         for above in path.ancestors() {
-            known = self.folders().get(above);
+            known = self.lock_folders().get(above);
             if known.is_some() {
                 break;
             }
@@ -113,45 +114,45 @@ impl Top {
             let id = match (&known, path.file_name()) {
                 (None, _) => self.tree,
                 (Some(_), None) => return Err(io::ErrorKind::InvalidInput.into()),
-                (Some(items), Some(name)) => match find(items, name) {
-                    Some(Item { kind: Kind::Folder, id, .. }) => *id,
+                (Some(items), Some(name)) => match find_entry(items, name) {
+                    Some(CommitEntry { kind: FolderEntryKind::Folder, id, .. }) => *id,
                     Some(_) => return Err(io::ErrorKind::NotADirectory.into()),
                     None => return Err(io::ErrorKind::NotFound.into()),
                 },
             };
-            let items: Arc<[Item]> = self.read_folder(&id)?.into();
-            self.folders().put(path.to_owned(), Arc::clone(&items));
+            let items: Arc<[CommitEntry]> = self.read_folder(&id)?.into();
+            self.lock_folders().insert(path.to_owned(), Arc::clone(&items));
             known = Some(items);
         }
         known.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn read_folder(&self, id: &ObjectId) -> io::Result<Vec<Item>> {
-        let handle = self.objects.handle();
-        let found = self.objects.find(&handle, id)?;
+    fn read_folder(&self, id: &ObjectId) -> io::Result<Vec<CommitEntry>> {
+        let handle = self.objects.new_handle();
+        let found = self.objects.find_object(&handle, id)?;
         if found.kind != Object::Tree {
-            return Err(Fault::Strange.into());
+            return Err(ObjectFault::Strange.into());
         }
-        let work = found.work();
+        let work = found.unpack_cost();
         let before = self.work.fetch_add(work, Ordering::Relaxed);
         if found.size > MAX_FOLDER_BYTES || before.saturating_add(work) > self.max_work {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let bytes = found.read()?;
+        let bytes = found.read_bytes()?;
         let mut items = Vec::new();
         for (number, entry) in TreeRefIter::from_bytes(&bytes, id.kind()).enumerate() {
             if number == MAX_ENTRIES {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            let entry = entry.map_err(|_| Fault::Strange)?;
-            let Some(name) = name(entry.filename) else { continue };
+            let entry = entry.map_err(|_| ObjectFault::Strange)?;
+            let Some(name) = parse_entry_name(entry.filename) else { continue };
             let kind = match entry.mode.kind() {
-                EntryKind::Tree => Kind::Folder,
-                EntryKind::Blob | EntryKind::BlobExecutable => Kind::File,
-                EntryKind::Commit => Kind::Module,
-                EntryKind::Link => Kind::Other,
+                EntryKind::Tree => FolderEntryKind::Folder,
+                EntryKind::Blob | EntryKind::BlobExecutable => FolderEntryKind::File,
+                EntryKind::Commit => FolderEntryKind::Module,
+                EntryKind::Link => FolderEntryKind::Other,
             };
-            items.push(Item { name, kind, id: entry.oid.to_owned() });
+            items.push(CommitEntry { name, kind, id: entry.oid.to_owned() });
         }
         items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         // Git has none twice.
@@ -159,71 +160,71 @@ impl Top {
         Ok(items)
     }
 
-    fn folders(&self) -> MutexGuard<'_, Kept> {
+    fn lock_folders(&self) -> MutexGuard<'_, FolderCache> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Folders that were read last.
-struct Kept {
-    folders: LruCache<PathBuf, Arc<[Item]>>,
+struct FolderCache {
+    folders: LruCache<PathBuf, Arc<[CommitEntry]>>,
     bytes: usize,
 }
 
-impl Default for Kept {
+impl Default for FolderCache {
     fn default() -> Self {
         Self { folders: LruCache::unbounded(), bytes: 0 }
     }
 }
 
-impl Kept {
-    fn get(&mut self, path: &Path) -> Option<Arc<[Item]>> {
+impl FolderCache {
+    fn get(&mut self, path: &Path) -> Option<Arc<[CommitEntry]>> {
         self.folders.get(path).cloned()
     }
 
     /// Keeps one more folder, which is never too large itself, and lets go of the oldest others.
-    fn put(&mut self, path: PathBuf, items: Arc<[Item]>) {
-        self.bytes += bytes(&path, &items);
+    fn insert(&mut self, path: PathBuf, items: Arc<[CommitEntry]>) {
+        self.bytes += estimate_bytes(&path, &items);
         if let Some((path, items)) = self.folders.push(path, items) {
-            self.bytes -= bytes(&path, &items);
+            self.bytes -= estimate_bytes(&path, &items);
         }
         while MAX_KEPT < self.bytes
             && let Some((path, items)) = self.folders.pop_lru()
         {
-            self.bytes -= bytes(&path, &items);
+            self.bytes -= estimate_bytes(&path, &items);
         }
     }
 }
 
 /// Returns about how much memory a folder takes that is kept.
-fn bytes(path: &Path, items: &[Item]) -> usize {
-    let of_item = |item: &Item| size_of::<Item>() + item.name.len();
+fn estimate_bytes(path: &Path, items: &[CommitEntry]) -> usize {
+    let of_item = |item: &CommitEntry| size_of::<CommitEntry>() + item.name.len();
     256 + path.as_os_str().len() + items.iter().map(of_item).sum::<usize>()
 }
 
-impl Folder {
-    pub(super) fn entries(&self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
-        self.items.iter().map(|item| Ok(Entry { name: item.name.clone(), kind: item.kind }))
+impl CommitFolder {
+    pub(super) fn list_entries(&self) -> impl Iterator<Item = io::Result<FolderEntry>> + '_ {
+        self.items.iter().map(|item| Ok(FolderEntry { name: item.name.clone(), kind: item.kind }))
     }
 
     /// Reads the size of a file; its content stays where it is.
-    pub(super) fn facts(&self, name: &OsStr) -> io::Result<Option<Facts>> {
-        let item = find(&self.items, name).ok_or(io::ErrorKind::NotFound)?;
-        if item.kind != Kind::File {
+    pub(super) fn read_facts(&self, name: &OsStr) -> io::Result<Option<FileFacts>> {
+        let item = find_entry(&self.items, name).ok_or(io::ErrorKind::NotFound)?;
+        if item.kind != FolderEntryKind::File {
             return Ok(None);
         }
         let objects = &self.top.objects;
-        let size = objects.find(&objects.handle(), &item.id)?.size;
-        Ok(Some(Facts { size, modified_ns: number(&item.id) }))
+        let size = objects.find_object(&objects.new_handle(), &item.id)?.size;
+        Ok(Some(FileFacts { size, modified_ns: derive_content_stamp(&item.id) }))
     }
 }
 
-fn find<'a>(items: &'a [Item], name: &OsStr) -> Option<&'a Item> {
+fn find_entry<'a>(items: &'a [CommitEntry], name: &OsStr) -> Option<&'a CommitEntry> {
     items.get(items.binary_search_by(|item| item.name.as_os_str().cmp(name)).ok()?)
 }
 
 /// Returns a name of an entry as the system has it, unless it would lead elsewhere.
-fn name(name: &[u8]) -> Option<OsString> {
+fn parse_entry_name(name: &[u8]) -> Option<OsString> {
     let leads_elsewhere = matches!(name, b"" | b"." | b"..")
         || name
             .iter()
@@ -241,7 +242,7 @@ fn name(name: &[u8]) -> Option<OsString> {
 }
 
 /// Returns a number other than 0 that follows from the content of a file, and that stores keep whole: of 63 bits.
-fn number(id: &ObjectId) -> u64 {
+fn derive_content_stamp(id: &ObjectId) -> u64 {
     let first = id.as_slice().first_chunk().copied().unwrap_or_default();
     (u64::from_be_bytes(first) >> 1).max(1)
 }
@@ -250,10 +251,10 @@ fn number(id: &ObjectId) -> u64 {
 mod tests {
     use super::*;
 
-    fn items(count: usize, name: usize) -> Arc<[Item]> {
-        let item = |number: usize| Item {
+    fn items(count: usize, name: usize) -> Arc<[CommitEntry]> {
+        let item = |number: usize| CommitEntry {
             name: format!("{number:0name$}").into(),
-            kind: Kind::File,
+            kind: FolderEntryKind::File,
             id: ObjectId::null(gix_hash::Kind::Sha1),
         };
         (0..count).map(item).collect()
@@ -261,19 +262,20 @@ mod tests {
 
     #[test]
     fn folders_are_kept_by_what_they_take_and_the_last_one_always() {
-        let mut kept = Kept::default();
+        let mut kept = FolderCache::default();
         let largest = items(MAX_ENTRIES, 8);
         let at = |number: usize| PathBuf::from(number.to_string());
         for number in 0..20 {
-            kept.put(at(number), Arc::clone(&largest));
+            kept.insert(at(number), Arc::clone(&largest));
             assert!(kept.get(&at(number)).is_some() && kept.bytes <= MAX_KEPT);
         }
         assert!((1..4).contains(&kept.folders.len()), "{}", kept.folders.len());
         // Many small ones are no less of a load, and what is put twice counts once.
         for number in 0..600_000 {
-            kept.put(at(number % 500_000), Arc::default());
+            kept.insert(at(number % 500_000), Arc::default());
         }
-        let sum = kept.folders.iter().map(|(path, items)| bytes(path, items)).sum::<usize>();
+        let sum =
+            kept.folders.iter().map(|(path, items)| estimate_bytes(path, items)).sum::<usize>();
         assert_eq!(kept.bytes, sum);
         assert!(kept.bytes <= MAX_KEPT);
     }

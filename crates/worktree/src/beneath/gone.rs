@@ -31,21 +31,22 @@ impl Default for FolderCheck {
 impl FolderCheck {
     /// Returns the roots of this machine whose folder is gone.
     pub async fn find_gone(&self, roots: &[Root]) -> HashSet<RootId> {
-        let folders = roots.iter().filter_map(|root| Some((root.id, root.folder()?.to_owned())));
+        let folders =
+            roots.iter().filter_map(|root| Some((root.id, root.local_folder()?.to_owned())));
         let folders: Vec<(RootId, PathBuf)> = folders.collect();
         let checking = async {
             let Ok(permit) = Arc::clone(&self.room).acquire_owned().await else { return };
             let known = Arc::clone(&self.known);
             let check = move || {
                 let gone = folders.into_iter().filter(|(_, folder)| is_gone(folder));
-                *lock(&known) = gone.map(|(root, _)| root).collect();
+                *lock_known(&known) = gone.map(|(root, _)| root).collect();
                 drop(permit);
             };
             // A check that panicked leaves what was known.
             spawn_blocking(check).await.unwrap_or_default();
         };
         timeout(TIMEOUT, checking).await.unwrap_or_default();
-        let known = lock(&self.known);
+        let known = lock_known(&self.known);
         roots.iter().map(|root| root.id).filter(|root| known.contains(root)).collect()
     }
 
@@ -59,7 +60,7 @@ impl FolderCheck {
     }
 }
 
-fn lock(known: &Mutex<HashSet<RootId>>) -> MutexGuard<'_, HashSet<RootId>> {
+fn lock_known(known: &Mutex<HashSet<RootId>>) -> MutexGuard<'_, HashSet<RootId>> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -80,7 +81,7 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let (here, gone) = (folder.path().join("here"), folder.path().join("gone"));
         fs::create_dir(&here).unwrap();
-        let [here, gone] = [here, gone].map(Root::of);
+        let [here, gone] = [here, gone].map(Root::from_folder);
         let check = FolderCheck::default();
         let both = [here.clone(), gone.clone()];
         assert_eq!(check.find_outlived(&both).await, HashSet::from([gone.id]));

@@ -14,35 +14,35 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Entry, Facts, Kind};
+use super::{FileFacts, FolderEntry, FolderEntryKind};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 /// A pipe without a writer is not waited for.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 #[derive(Debug)]
-pub(super) struct Top(OwnedFd);
+pub(super) struct SystemRoot(OwnedFd);
 
-pub(super) struct Folder(Dir);
+pub(super) struct SystemFolder(Dir);
 
-impl Top {
+impl SystemRoot {
     pub(super) fn open(root: &Path) -> io::Result<Self> {
         let flags = FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self(openat(CWD, root, flags, Mode::empty())?))
     }
 
-    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder> {
+    pub(super) fn open_folder(&self, path: &Path) -> io::Result<SystemFolder> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        Ok(Folder(Dir::new(open(self.0.as_fd(), path, FOLDER)?)?))
+        Ok(SystemFolder(Dir::new(open_beneath(self.0.as_fd(), path, FOLDER)?)?))
     }
 
-    pub(super) fn file(&self, path: &Path) -> io::Result<File> {
-        Ok(File::from(open(self.0.as_fd(), path, FILE)?))
+    pub(super) fn open_file(&self, path: &Path) -> io::Result<File> {
+        Ok(File::from(open_beneath(self.0.as_fd(), path, FILE)?))
     }
 }
 
 /// Opens beneath a folder, in one step where the system can.
-fn open(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+fn open_beneath(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     {
@@ -74,8 +74,8 @@ fn step_by_step(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::
     at.ok_or(Errno::NOENT)
 }
 
-impl Folder {
-    pub(super) fn entries(&mut self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
+impl SystemFolder {
+    pub(super) fn list_entries(&mut self) -> impl Iterator<Item = io::Result<FolderEntry>> + '_ {
         std::iter::from_fn(|| {
             loop {
                 let entry = match self.0.read()? {
@@ -88,10 +88,12 @@ impl Folder {
                 }
                 let kind = match entry.file_type() {
                     // Some file systems do not say it here.
-                    FileType::Unknown => self.stat(name).map_or(Kind::Other, |(kind, _)| kind),
+                    FileType::Unknown => {
+                        self.stat_entry(name).map_or(FolderEntryKind::Other, |(kind, _)| kind)
+                    }
                     kind => kind_of(kind),
                 };
-                return Some(Ok(Entry {
+                return Some(Ok(FolderEntry {
                     name: OsString::from_vec(name.to_bytes().to_vec()),
                     kind,
                 }));
@@ -99,31 +101,34 @@ impl Folder {
         })
     }
 
-    pub(super) fn facts(&self, name: &OsStr) -> io::Result<Option<Facts>> {
-        let (kind, facts) = self.stat(&CString::new(name.as_bytes())?)?;
-        Ok((kind == Kind::File).then_some(facts))
+    pub(super) fn read_facts(&self, name: &OsStr) -> io::Result<Option<FileFacts>> {
+        let (kind, facts) = self.stat_entry(&CString::new(name.as_bytes())?)?;
+        Ok((kind == FolderEntryKind::File).then_some(facts))
     }
 
-    fn stat(&self, name: &std::ffi::CStr) -> rustix::io::Result<(Kind, Facts)> {
+    fn stat_entry(
+        &self,
+        name: &std::ffi::CStr,
+    ) -> rustix::io::Result<(FolderEntryKind, FileFacts)> {
         let stat = statat(self.0.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let content = nanoseconds(stat.st_mtime, stat.st_mtime_nsec);
-        let modified_ns = content.max(nanoseconds(stat.st_ctime, stat.st_ctime_nsec));
+        let content = to_nanoseconds(stat.st_mtime, stat.st_mtime_nsec);
+        let modified_ns = content.max(to_nanoseconds(stat.st_ctime, stat.st_ctime_nsec));
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
-        Ok((kind, Facts { size, modified_ns }))
+        Ok((kind, FileFacts { size, modified_ns }))
     }
 }
 
-fn kind_of(kind: FileType) -> Kind {
+fn kind_of(kind: FileType) -> FolderEntryKind {
     match kind {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        _ => Kind::Other,
+        FileType::RegularFile => FolderEntryKind::File,
+        FileType::Directory => FolderEntryKind::Folder,
+        _ => FolderEntryKind::Other,
     }
 }
 
 /// Nanoseconds since the Unix epoch; 0 before it. The types of the parts differ by platform.
-fn nanoseconds(seconds: impl TryInto<u64>, rest: impl TryInto<u64>) -> u64 {
+fn to_nanoseconds(seconds: impl TryInto<u64>, rest: impl TryInto<u64>) -> u64 {
     let (Ok(seconds), Ok(rest)) = (seconds.try_into(), rest.try_into()) else { return 0 };
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
@@ -141,7 +146,7 @@ mod tests {
         fs::write(root.path().join("real/deep/a.rs"), "").unwrap();
         symlink("real", root.path().join("link")).unwrap();
         symlink("a.rs", root.path().join("real/deep/b.rs")).unwrap();
-        let top = Top::open(root.path()).unwrap();
+        let top = SystemRoot::open(root.path()).unwrap();
         let flags = FILE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = |path: &str| step_by_step(top.0.as_fd(), Path::new(path), flags);
         open("real/deep/a.rs").unwrap();
@@ -155,16 +160,16 @@ mod tests {
     fn the_time_of_a_file_is_that_of_its_metadata() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("a.rs"), "four").unwrap();
-        let folder = Top::open(root.path()).unwrap().folder(Path::new("")).unwrap();
-        let facts = folder.facts(OsStr::new("a.rs")).unwrap().unwrap();
+        let folder = SystemRoot::open(root.path()).unwrap().open_folder(Path::new("")).unwrap();
+        let facts = folder.read_facts(OsStr::new("a.rs")).unwrap().unwrap();
         let metadata = root.path().join("a.rs").metadata().unwrap();
         let modified_ns = codeinfo_core::modified_ns(&metadata);
-        assert_eq!(facts, Facts { size: 4, modified_ns });
+        assert_eq!(facts, FileFacts { size: 4, modified_ns });
         // Whatever it was when the folder was listed.
         symlink("a.rs", root.path().join("link")).unwrap();
         fs::create_dir(root.path().join("folder")).unwrap();
         for name in ["link", "folder"] {
-            assert_eq!(folder.facts(OsStr::new(name)).unwrap(), None, "{name}");
+            assert_eq!(folder.read_facts(OsStr::new(name)).unwrap(), None, "{name}");
         }
     }
 }

@@ -8,32 +8,32 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{Entry, Facts, Kind};
+use super::{FileFacts, FolderEntry, FolderEntryKind};
 
 #[derive(Debug)]
-pub(super) struct Top(PathBuf);
+pub(super) struct SystemRoot(PathBuf);
 
-pub(super) struct Folder(PathBuf);
+pub(super) struct SystemFolder(PathBuf);
 
-impl Top {
+impl SystemRoot {
     pub(super) fn open(root: &Path) -> io::Result<Self> {
         let top = Self(root.to_owned());
-        top.folder(Path::new("")).map(|_| top)
+        top.open_folder(Path::new("")).map(|_| top)
     }
 
-    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder> {
-        let path = self.checked(path)?;
+    pub(super) fn open_folder(&self, path: &Path) -> io::Result<SystemFolder> {
+        let path = self.join_without_links(path)?;
         if !path.symlink_metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Folder(path))
+        Ok(SystemFolder(path))
     }
 
-    pub(super) fn file(&self, path: &Path) -> io::Result<File> {
-        File::open(self.checked(path)?)
+    pub(super) fn open_file(&self, path: &Path) -> io::Result<File> {
+        File::open(self.join_without_links(path)?)
     }
 
-    fn checked(&self, path: &Path) -> io::Result<PathBuf> {
+    fn join_without_links(&self, path: &Path) -> io::Result<PathBuf> {
         let mut whole = self.0.clone();
         for part in path.components() {
             if !matches!(part, Component::Normal(_)) {
@@ -48,8 +48,8 @@ impl Top {
     }
 }
 
-impl Folder {
-    pub(super) fn entries(&mut self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
+impl SystemFolder {
+    pub(super) fn list_entries(&mut self) -> impl Iterator<Item = io::Result<FolderEntry>> + '_ {
         let (entries, failed) = match fs::read_dir(&self.0) {
             Ok(entries) => (Some(entries), None),
             Err(error) => (None, Some(Err(error))),
@@ -57,19 +57,19 @@ impl Folder {
         let entries = entries.into_iter().flatten().map(|entry| {
             let entry = entry?;
             let kind = match entry.file_type()? {
-                kind if kind.is_file() => Kind::File,
-                kind if kind.is_dir() => Kind::Folder,
-                _ => Kind::Other,
+                kind if kind.is_file() => FolderEntryKind::File,
+                kind if kind.is_dir() => FolderEntryKind::Folder,
+                _ => FolderEntryKind::Other,
             };
-            Ok(Entry { name: entry.file_name(), kind })
+            Ok(FolderEntry { name: entry.file_name(), kind })
         });
         failed.into_iter().chain(entries)
     }
 
-    pub(super) fn facts(&self, name: &OsStr) -> io::Result<Option<Facts>> {
+    pub(super) fn read_facts(&self, name: &OsStr) -> io::Result<Option<FileFacts>> {
         let metadata = self.0.join(name).symlink_metadata()?;
         let facts =
-            Facts { size: metadata.len(), modified_ns: codeinfo_core::modified_ns(&metadata) };
+            FileFacts { size: metadata.len(), modified_ns: codeinfo_core::modified_ns(&metadata) };
         Ok(metadata.is_file().then_some(facts))
     }
 }

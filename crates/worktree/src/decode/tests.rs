@@ -5,7 +5,7 @@ use encoding_rs::{EUC_KR, GBK, KOI8_U, SHIFT_JIS};
 use super::*;
 
 fn read(content: &[u8]) -> (String, &'static str, bool) {
-    let DecodedText { text, encoding } = decode(content).unwrap();
+    let DecodedText { text, encoding } = decode_text(content).unwrap();
     (text.into_owned(), encoding.name, encoding.is_lossy)
 }
 
@@ -32,14 +32,14 @@ fn text_is_told_from_other_content_by_its_first_bytes() {
         b"\x80\x04\x95\x10\x8c\x01a\x94.",
         &random,
     ] {
-        assert!(is_binary(other) && decode(other).is_none(), "{other:?}");
+        assert!(is_binary(other) && decode_text(other).is_none(), "{other:?}");
     }
 }
 
 #[test]
 fn utf_8_is_not_copied() {
     for text in ["fn main() {}\r\n", "\u{feff}größe\n"] {
-        let decoded = decode(text.as_bytes()).unwrap();
+        let decoded = decode_text(text.as_bytes()).unwrap();
         assert!(matches!(decoded.text, Cow::Borrowed(_)), "{text:?}");
         assert_eq!(decoded.text, text.trim_start_matches('\u{feff}'));
         assert_eq!(decoded.encoding, TextEncoding::UTF_8);
@@ -64,7 +64,7 @@ fn utf_16_is_read_with_and_without_its_mark() {
     // What only begins like it is none.
     let noise = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes();
     let noise: Vec<u8> = (0..1000).flat_map(noise).collect();
-    assert_eq!(decode(&[&[0xff, 0xfe][..], &noise].concat()), None);
+    assert_eq!(decode_text(&[&[0xff, 0xfe][..], &noise].concat()), None);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_cannot_be_decoded_is_replaced_and_said() {
     let text = "int before(void) { return 1; }\n/* \u{fffd} */\nint after(void);\n";
     assert_eq!(read(nul), (text.to_owned(), "UTF-8", true));
     let padded = [&b"text\n".repeat(2000)[..], &[0; 9000]].concat();
-    assert_eq!(decode(&padded), None);
+    assert_eq!(decode_text(&padded), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the configuration of a repository says.
 
 /// Returns the value of a key, the last one where it is there more than once.
-pub(super) fn value(config: &str, section: &str, key: &str) -> Option<String> {
+pub(super) fn find_value(config: &str, section: &str, key: &str) -> Option<String> {
     let (mut is_inside, mut found) = (false, None);
     for line in config.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[') {
@@ -11,13 +11,13 @@ pub(super) fn value(config: &str, section: &str, key: &str) -> Option<String> {
             && is_inside
             && name.trim().eq_ignore_ascii_case(key)
         {
-            found = Some(unquoted(value.trim()));
+            found = Some(unquote_value(value.trim()));
         }
     }
     found
 }
 
-fn unquoted(value: &str) -> String {
+fn unquote_value(value: &str) -> String {
     let (mut text, mut characters) = (String::new(), value.chars());
     while let Some(character) = characters.next() {
         match character {
@@ -37,7 +37,7 @@ mod tests {
     fn values_are_read_as_git_writes_them() {
         let config = "[core]\n\tbare = false\n\tworktree = ../first\n\tWorktree = \"/a/b\\\"c#d \\\\e\"\n\
                       [remote \"core\"]\n\tworktree = no\n[extensions]\n\tobjectFormat=sha256\n";
-        let value = |section: &str, key: &str| value(config, section, key);
+        let value = |section: &str, key: &str| find_value(config, section, key);
         assert_eq!(value("core", "worktree").as_deref(), Some("/a/b\"c#d \\e"));
         assert_eq!(value("extensions", "objectformat").as_deref(), Some("sha256"));
         assert_eq!(value("remote", "worktree"), None);

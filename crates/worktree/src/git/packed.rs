@@ -12,8 +12,8 @@ use std::{
 
 use lru::LruCache;
 
-use super::checked;
-use crate::beneath::{self, Beneath};
+use super::parse_object_id;
+use crate::beneath::{self, RootDir};
 
 const FILE: &str = "packed-refs";
 /// A larger file is not read. It has a line for each branch and tag.
@@ -21,20 +21,21 @@ const MAX_BYTES: u64 = 32 << 20;
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("more than none");
 
 /// What references name, by the file and their names, and which file that was.
-type Named = LruCache<(PathBuf, String), (Stamp, Option<String>)>;
+type PackedReferenceCache = LruCache<(PathBuf, String), (PackedFileStamp, Option<String>)>;
 
-static NAMED: LazyLock<Mutex<Named>> = LazyLock::new(|| Mutex::new(LruCache::new(REMEMBERED)));
+static NAMED: LazyLock<Mutex<PackedReferenceCache>> =
+    LazyLock::new(|| Mutex::new(LruCache::new(REMEMBERED)));
 
 /// What distinguishes a file from what it was before; git puts another one in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct PackedFileStamp {
     size: u64,
     modified: Option<SystemTime>,
     number: u64,
 }
 
-impl Stamp {
-    fn of(file: &Metadata) -> Self {
+impl PackedFileStamp {
+    fn from_metadata(file: &Metadata) -> Self {
         #[cfg(unix)]
         let number = std::os::unix::fs::MetadataExt::ino(file);
         #[cfg(not(unix))]
@@ -45,41 +46,41 @@ impl Stamp {
 
 /// Returns the id that a reference names among the packed ones of a folder of git. Fails with
 /// [`io::ErrorKind::FileTooLarge`] where there are more than are read.
-pub(super) fn find(git: &Path, name: &str) -> io::Result<Option<String>> {
+pub(super) fn find_packed_reference(git: &Path, name: &str) -> io::Result<Option<String>> {
     let path = git.join(FILE);
     let stamp = match path.symlink_metadata() {
-        Ok(file) => Stamp::of(&file),
+        Ok(file) => PackedFileStamp::from_metadata(&file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let key = (path, name.to_owned());
-    let known = named().get(&key).filter(|(of, _)| *of == stamp).cloned();
+    let known = lock_cache().get(&key).filter(|(of, _)| *of == stamp).cloned();
     if let Some((_, id)) = known {
         return Ok(id);
     }
     // Should it have changed since, it is read again the next time.
-    let id = read(git, name)?;
-    named().put(key, (stamp, id.clone()));
+    let id = read_packed_reference(git, name)?;
+    lock_cache().put(key, (stamp, id.clone()));
     Ok(id)
 }
 
-fn read(git: &Path, name: &str) -> io::Result<Option<String>> {
-    let (file, facts) = Beneath::open(git)?.file(Path::new(FILE))?;
+fn read_packed_reference(git: &Path, name: &str) -> io::Result<Option<String>> {
+    let (file, facts) = RootDir::open(git)?.open_file(Path::new(FILE))?;
     if MAX_BYTES < facts.size {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    let bytes = beneath::read(file, MAX_BYTES, || ())?;
+    let bytes = beneath::read_to_limit(file, MAX_BYTES, || ())?;
     for line in bytes.split(|byte| *byte == b'\n') {
         let Some(at) = line.iter().position(|byte| *byte == b' ') else { continue };
         let (id, reference) = line.split_at(at);
         if reference.trim_ascii() == name.as_bytes() {
-            return Ok(str::from_utf8(id).ok().and_then(checked));
+            return Ok(str::from_utf8(id).ok().and_then(parse_object_id));
         }
     }
     Ok(None)
 }
 
-fn named() -> MutexGuard<'static, Named> {
+fn lock_cache() -> MutexGuard<'static, PackedReferenceCache> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -93,7 +94,7 @@ mod tests {
     fn a_file_that_stays_the_same_is_not_read_again() {
         let git = tempfile::tempdir().unwrap();
         let path = git.path().join(FILE);
-        let named = || find(git.path(), "refs/heads/main").unwrap();
+        let named = || find_packed_reference(git.path(), "refs/heads/main").unwrap();
         let [first, second] = ["1", "2"].map(|digit| digit.repeat(40));
         let write = |id: &str| fs::write(&path, format!("# pack-refs\n{id} refs/heads/main\n"));
         assert_eq!(named(), None);
@@ -116,7 +117,7 @@ mod tests {
         let git = tempfile::tempdir().unwrap();
         let file = fs::File::create(git.path().join(FILE)).unwrap();
         file.set_len(MAX_BYTES + 1).unwrap();
-        let error = find(git.path(), "refs/heads/main").unwrap_err();
+        let error = find_packed_reference(git.path(), "refs/heads/main").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 }

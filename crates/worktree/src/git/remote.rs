@@ -3,7 +3,7 @@
 use url::Url;
 
 /// Returns the address of `origin`, else of the first remote that is on the web.
-pub(super) fn remote(config: &str) -> Option<Url> {
+pub(super) fn find_web_remote(config: &str) -> Option<Url> {
     let (mut section, mut first) = ("", None);
     for line in config.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[') {
@@ -89,9 +89,9 @@ mod tests {
     fn origin_is_before_other_remotes() {
         let config = "[core]\n\turl = https://no/no\n[remote \"fork\"]\n\turl = git@b.example:f/r\n\
                       [remote \"origin\"]\n\tfetch = x\n\turl=https://a.example/o/r\n";
-        assert_eq!(remote(config).unwrap().as_str(), "https://a.example/o/r");
+        assert_eq!(find_web_remote(config).unwrap().as_str(), "https://a.example/o/r");
         let (fork, _) = config.split_once("[remote \"origin\"]").unwrap();
-        assert_eq!(remote(fork).unwrap().as_str(), "https://b.example/f/r");
-        assert_eq!(remote("[remote \"origin\"]\nurlx = https://a.example/o\n"), None);
+        assert_eq!(find_web_remote(fork).unwrap().as_str(), "https://b.example/f/r");
+        assert_eq!(find_web_remote("[remote \"origin\"]\nurlx = https://a.example/o\n"), None);
     }
 }

@@ -3,8 +3,8 @@
 
 use std::{io, path::Path};
 
-use super::Git;
-use crate::beneath::{self, Beneath};
+use super::GitRepository;
+use crate::beneath::{self, RootDir};
 
 /// A larger index is not read: that of a million files has 100 MB.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
@@ -29,9 +29,9 @@ pub struct TrackedPaths(Vec<Box<str>>);
 
 impl TrackedPaths {
     /// Reads what the repository of a folder tracks; nothing where there is none, or its index cannot be read.
-    pub fn read(root: &Path) -> Self {
+    pub fn read_worktree(root: &Path) -> Self {
         let mut paths: Vec<Box<str>> = Vec::new();
-        let git = Git::of(root).ok().flatten();
+        let git = GitRepository::open(root).ok().flatten();
         let read = git.map(|git| git.each_tracked(|path| paths.push(path.into())));
         if !matches!(read, Some(Ok(()))) {
             paths.clear();
@@ -54,11 +54,11 @@ impl TrackedPaths {
     }
 }
 
-impl Git {
+impl GitRepository {
     /// Calls `each` with the path of each tracked file that is UTF-8, in order, and with that of no repository in it.
     pub fn each_tracked(&self, each: impl FnMut(&str)) -> io::Result<()> {
-        let (file, _) = Beneath::open(&self.own)?.file(Path::new("index"))?;
-        let index = beneath::read(file, MAX_INDEX_BYTES + 1, || ())?;
+        let (file, _) = RootDir::open(&self.own)?.open_file(Path::new("index"))?;
+        let index = beneath::read_to_limit(file, MAX_INDEX_BYTES + 1, || ())?;
         let is_whole = index.len() as u64 <= MAX_INDEX_BYTES;
         let read = is_whole.then(|| read_index(&index, self.id_length() / 2, each)).flatten();
         read.ok_or_else(|| io::Error::other("its index is too large or of another form"))
@@ -135,7 +135,7 @@ mod tests {
 
     fn list_tracked(folder: &Path) -> Vec<String> {
         let mut tracked = Vec::new();
-        let git = Git::of(folder).unwrap().unwrap();
+        let git = GitRepository::open(folder).unwrap().unwrap();
         git.each_tracked(|path| tracked.push(path.to_owned())).unwrap();
         tracked
     }

@@ -1,4 +1,4 @@
-//! Puts members into the text of an object and takes them out, in the style of the text around.
+//! Inserts and removes members in the text of an object, in the style of the surrounding text.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use jsonc_parser::{
 };
 use serde_json::Value;
 
-/// An object or a list, and where its members are.
+/// Positions of an object or a list and of its members.
 pub(super) struct JsonContainer {
     range: Range<usize>,
     members: Vec<Range<usize>>,
@@ -28,19 +28,18 @@ impl From<&Array<'_>> for JsonContainer {
     }
 }
 
-/// Returns where a node is in its text.
+/// Returns the position of a node in its text.
 pub(super) fn bytes_of(node: &impl Ranged) -> Range<usize> {
     node.start()..node.end()
 }
 
-/// How a text is laid out.
-pub(super) struct Style {
-    /// What a level is indented by; `None` where all is in one line.
+pub(super) struct JsonStyle {
+    /// Indentation of a level; `None` for a single line.
     unit: Option<String>,
     end: &'static str,
 }
 
-impl Style {
+impl JsonStyle {
     pub(super) fn detect_style(text: &str, top: &JsonContainer) -> Self {
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let first = top.members.first().map(|first| first.start);
@@ -51,58 +50,59 @@ impl Style {
         Self { unit: (!is_one_line).then(|| unit.to_owned()), end }
     }
 
-    /// Returns the style of a container in this one: its own, if it has members.
-    pub(super) fn within(self, text: &str, container: &JsonContainer) -> Self {
+    /// Returns the style of a nested container: its own if it has members, otherwise this one.
+    pub(super) fn for_container(self, text: &str, container: &JsonContainer) -> Self {
         if container.members.is_empty() { self } else { Self::detect_style(text, container) }
     }
 
-    pub(super) fn deeper(&self, indent: &str) -> String {
+    pub(super) fn indent_deeper(&self, indent: &str) -> String {
         format!("{indent}{}", self.unit.as_deref().unwrap_or_default())
     }
 
-    /// Returns an object whose line is indented by `indent`.
-    pub(super) fn object(&self, indent: &str, members: &[(&str, String)]) -> String {
-        let members: Vec<String> =
+    /// Renders an object whose line is indented by `indent`.
+    pub(super) fn render_object(&self, indent: &str, members: &[(&str, String)]) -> String {
+        let lines: Vec<String> =
             members.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-        self.enclose(indent, ('{', '}'), &members)
+        self.render_enclosed(indent, ('{', '}'), &lines)
     }
 
-    /// Returns a value whose line is indented by `indent`.
-    pub(super) fn render(&self, indent: &str, value: &Value) -> String {
-        let inner = self.deeper(indent);
+    /// Renders a value whose line is indented by `indent`.
+    pub(super) fn render_value(&self, indent: &str, value: &Value) -> String {
+        let inner = self.indent_deeper(indent);
         match value {
             Value::Object(members) => {
                 let members: Vec<_> = members
                     .iter()
-                    .map(|(name, value)| (name.as_str(), self.render(&inner, value)))
+                    .map(|(name, value)| (name.as_str(), self.render_value(&inner, value)))
                     .collect();
-                self.object(indent, &members)
+                self.render_object(indent, &members)
             }
             Value::Array(elements) => {
-                let elements: Vec<_> =
-                    elements.iter().map(|element| self.render(&inner, element)).collect();
-                self.enclose(indent, ('[', ']'), &elements)
+                let lines: Vec<_> =
+                    elements.iter().map(|element| self.render_value(&inner, element)).collect();
+                self.render_enclosed(indent, ('[', ']'), &lines)
             }
             plain => plain.to_string(),
         }
     }
 
-    fn enclose(&self, indent: &str, brackets: (char, char), members: &[String]) -> String {
+    fn render_enclosed(&self, indent: &str, brackets: (char, char), members: &[String]) -> String {
         let (first, between, last) = if self.unit.is_none() {
             (String::new(), ", ".to_owned(), String::new())
         } else {
-            let line = format!("{}{}", self.end, self.deeper(indent));
+            let line = format!("{}{}", self.end, self.indent_deeper(indent));
             (line.clone(), format!(",{line}"), format!("{}{indent}", self.end))
         };
         format!("{}{first}{}{last}{}", brackets.0, members.join(&between), brackets.1)
     }
 }
 
-/// Returns `text` with a member at the end of `container`; `member` is given how its line is indented.
-pub(super) fn added(
+/// Returns `text` with a member at the end of `container`. `member` receives the indentation of its
+/// line.
+pub(super) fn insert_member(
     text: &str,
     container: &JsonContainer,
-    style: &Style,
+    style: &JsonStyle,
     member: &dyn Fn(&str) -> String,
 ) -> String {
     let base = indent_at(text, container.range.start);
@@ -114,15 +114,16 @@ pub(super) fn added(
         (Some(last), None) => last.end,
         (None, None) => container.range.start + 1,
     };
-    // After the comments that belong to what is there.
+    // After the comments that belong to the existing members.
     let filled = slice(text, from..close).trim_end();
     let at = from + filled.len();
     let trailing = if comma.is_some() { "," } else { "" };
     let (member, tail) = if style.unit.is_some() {
         let own = last.and_then(|last| line_indent(text, last.start));
-        let indent = own.map_or_else(|| style.deeper(base), str::to_owned);
+        let indent = own.map_or_else(|| style.indent_deeper(base), str::to_owned);
         let member = format!("{}{indent}{}{trailing}", style.end, member(&indent));
-        // The bracket of what was in one line, or after a comment, comes to stand below.
+        // The closing bracket moves to its own line, if it was on one line with the members or
+        // follows a comment.
         let needs_line = last.is_none() && !slice(text, at..close).contains('\n');
         (member, if needs_line { format!("{}{base}", style.end) } else { String::new() })
     } else {
@@ -134,12 +135,12 @@ pub(super) fn added(
     format!("{before}{separator}{filled}{member}{tail}{after}")
 }
 
-/// Returns `text` without a member of `container`, and without the lines that held nothing else.
-pub(super) fn removed(text: &str, container: &JsonContainer, member: Range<usize>) -> String {
+/// Returns `text` without a member of `container`, and without the lines that contain nothing else.
+pub(super) fn remove_member(old: &str, container: &JsonContainer, member: Range<usize>) -> String {
     let Range { mut start, mut end } = member;
-    let mut text = text.to_owned();
+    let mut text = old.to_owned();
     if let Some(comma) = comma_after(&text, end) {
-        // A comment between the two stays.
+        // A comment between the two remains.
         text.replace_range(comma..=comma, "");
         if slice(&text, end..comma).trim().is_empty() {
             end = comma;
@@ -162,21 +163,21 @@ pub(super) fn removed(text: &str, container: &JsonContainer, member: Range<usize
     text
 }
 
-/// Returns `text` with other bytes in `range`.
-pub(super) fn replaced(text: &str, range: Range<usize>, new: &str) -> String {
-    let mut text = text.to_owned();
+/// Returns `text` with `range` replaced.
+pub(super) fn replace_range(old: &str, range: Range<usize>, new: &str) -> String {
+    let mut text = old.to_owned();
     text.replace_range(range, new);
     text
 }
 
-/// Returns the white space that the line of a place begins with.
+/// Returns the white space at the start of a position's line.
 pub(super) fn indent_at(text: &str, at: usize) -> &str {
     let before = slice(text, 0..at);
     let line = text.get(before.rfind('\n').map_or(0, |end| end + 1)..).unwrap_or_default();
     slice(line, 0..line.len() - line.trim_start_matches([' ', '\t']).len())
 }
 
-/// Returns how a line is indented, if it begins with what is at `at`.
+/// Returns the indentation of a line whose text begins at `at`.
 fn line_indent(text: &str, at: usize) -> Option<&str> {
     let before = slice(text, 0..at);
     let start = before.rfind('\n')? + 1;
@@ -184,7 +185,7 @@ fn line_indent(text: &str, at: usize) -> Option<&str> {
     indent.chars().all(|c| matches!(c, ' ' | '\t')).then_some(indent)
 }
 
-/// Returns where the comma is that follows, after white space and comments.
+/// Returns the position of a comma that follows, after white space and comments.
 fn comma_after(text: &str, from: usize) -> Option<usize> {
     let mut rest = text.get(from..)?;
     loop {

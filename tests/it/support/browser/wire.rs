@@ -130,7 +130,7 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        self.tasks.stopping().cancel();
+        self.tasks.stop_token().cancel();
         let mut child = self.child.lock().unwrap();
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).unwrap();
         kill_process_group(group, Signal::KILL).ok();

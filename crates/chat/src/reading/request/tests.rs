@@ -1,4 +1,4 @@
-//! What is sent to the second reader, and which of its verdicts count.
+//! Requests to the second reader, and the verdicts that count.
 
 use std::{collections::HashSet, iter};
 
@@ -12,7 +12,7 @@ const KEY: &str = "0123456789abcdef";
 fn claim(sentence: &str, excerpts: &[(&str, u32, &[&str])]) -> Claim {
     let excerpts = excerpts.iter().enumerate().map(|(at, (path, first, lines))| {
         let last = first + u32::try_from(lines.len()).unwrap() - 1;
-        Excerpt {
+        CitedExcerpt {
             path: (*path).to_owned(),
             citation: at..at + 1,
             range: LineRange { first: *first, last },
@@ -50,7 +50,7 @@ fn counted(supported: usize, contradicted: usize, open: usize) -> ClaimCounts {
     ClaimCounts { supported, contradicted, open }
 }
 
-/// Sentences that are false of a right place, each with a line that says so.
+/// False sentences with a correct citation, each with a line that contradicts it.
 const FALSE: [(&str, &str); 50] = [
     ("The timeout is 30 seconds", "const TIMEOUT: Duration = Duration::from_secs(10);"),
     ("At most 8 requests run at a time", "const MAX_REQUESTS: usize = 16;"),
@@ -165,7 +165,7 @@ fn what_is_not_by_the_schema_leaves_claims_open() {
     let no = None;
     for (reply, expected) in [
         (reply(&[(1, SUPPORTED, no, no), (2, CONTRADICTED, Some(2), Some(9))]), counted(1, 1, 1)),
-        // Numbers that are unknown, or stand twice.
+        // Unknown or repeated numbers.
         (
             reply(&[(0, SUPPORTED, no, no), (3, SUPPORTED, no, no), (9, SUPPORTED, no, no)]),
             counted(0, 0, 3),
@@ -178,14 +178,14 @@ fn what_is_not_by_the_schema_leaves_claims_open() {
             reply(&[(1, SUPPORTED, no, no), (1, ABSENT, no, no), (1, SUPPORTED, no, no)]),
             counted(0, 0, 3),
         ),
-        // Lines and excerpts that are not of the sentence.
+        // Lines and excerpts that do not belong to the sentence.
         (reply(&[(2, CONTRADICTED, Some(1), Some(9))]), counted(0, 0, 3)),
         (reply(&[(2, CONTRADICTED, Some(3), Some(9))]), counted(0, 0, 3)),
         (reply(&[(2, CONTRADICTED, Some(0), Some(9))]), counted(0, 0, 3)),
         (reply(&[(2, CONTRADICTED, no, Some(9))]), counted(0, 0, 3)),
         (reply(&[(2, CONTRADICTED, Some(2), no)]), counted(0, 0, 3)),
         (reply(&[(1, "Supported", no, no)]), counted(0, 0, 3)),
-        // No schema at all.
+        // Replies that violate the schema.
         ("supported".to_owned(), counted(0, 0, 3)),
         (String::new(), counted(0, 0, 3)),
         (
@@ -275,7 +275,7 @@ fn a_correction_is_read_only_where_a_contradicted_sentence_changed() {
     let changed = claim("The limit is four (a.rs:1)", &[("a.rs", 1, &["MAX = 4"])]);
     let new = claim("Something else (b.rs:1)", &[("b.rs", 1, &["else"])]);
     let after = vec![new, former[1].clone(), changed, former[2].clone()];
-    let (next, places) = JudgedClaims::correct(&judged, after);
+    let (next, places) = JudgedClaims::from_correction(&judged, after);
     assert_eq!(places, [2]);
     assert_eq!(next.counts(), counted(1, 1, 2));
     let lines: Vec<u32> = next.contradictions().map(|one| one.line).collect();

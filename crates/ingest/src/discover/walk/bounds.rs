@@ -1,28 +1,29 @@
-//! Bounds of a walk: a root with more is refused, with the folder in it that holds most.
+//! Limits of a walk: a larger root is refused, with the name of its largest folder.
 
 use std::collections::HashMap;
 
-use super::{Step, Walk};
+use super::{RootWalk, WalkEntry};
 use crate::error::IngestError;
 
-/// Bounds of one walk.
+/// Limits of one walk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
-    /// Entries, those left out included.
+pub(super) struct WalkLimits {
+    /// Maximum number of entries, including excluded ones.
     pub(super) entries: usize,
-    /// Files that may be indexed.
+    /// Maximum number of indexable files.
     files: usize,
-    /// Bytes of the paths of all entries: a commit may hold the same folder in a million places.
+    /// Maximum bytes of the paths of all entries: a commit may have the same folder in a million
+    /// places.
     path_bytes: usize,
 }
 
-/// Bounds that keep the list of files within a few hundred megabytes.
-pub(super) const BOUNDS: Bounds =
-    Bounds { entries: 4_000_000, files: 1_000_000, path_bytes: 512 << 20 };
+/// Limits that keep the list of files within a few hundred megabytes.
+pub(super) const BOUNDS: WalkLimits =
+    WalkLimits { entries: 4_000_000, files: 1_000_000, path_bytes: 512 << 20 };
 
-impl Walk<'_> {
-    /// Counts an entry of a folder; ends a walk that is cancelled, or finds too much.
-    pub(super) fn count_entry(&mut self, folder: &Step) -> Result<(), IngestError> {
+impl RootWalk<'_> {
+    /// Counts an entry of a folder. Fails if the walk is cancelled or exceeds a limit.
+    pub(super) fn count_entry(&mut self, folder: &WalkEntry) -> Result<(), IngestError> {
         self.way.pulse.beat();
         self.entries += 1;
         if self.way.cancel.is_cancelled() {
@@ -45,8 +46,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the folder right below the root with the most files, or the one at hand where none has files.
-    fn largest_folder(&self, at_hand: &Step) -> String {
+    /// Returns the top-level folder with the most files, or the current folder if none has files.
+    fn largest_folder(&self, at_hand: &WalkEntry) -> String {
         let mut counts = HashMap::<&str, usize>::new();
         for file in &self.found.files {
             if let Some((folder, _)) = file.path.split_once('/') {
@@ -65,13 +66,13 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::{
-        super::{Wanted, Way, within},
+        super::{WalkContext, WalkMode, walk_within_limits},
         *,
     };
-    use crate::pulse::Pulse;
-    use codeinfo_worktree::{beneath::Beneath, private_places::ResolvedPlaces};
+    use crate::pulse::IoHeartbeat;
+    use codeinfo_worktree::{beneath::RootDir, private_places::ResolvedPlaces};
 
-    const AMPLE: Bounds = Bounds { entries: 100, files: 100, path_bytes: 1_000 };
+    const AMPLE: WalkLimits = WalkLimits { entries: 100, files: 100, path_bytes: 1_000 };
 
     #[test]
     fn a_root_with_too_much_is_refused_by_the_folder_that_holds_most() {
@@ -83,18 +84,19 @@ mod tests {
             }
         }
         let walk = |bounds| {
-            let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+            let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
             let (place, private) = (root.path(), &ResolvedPlaces::default());
-            let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
-            let wanted = Wanted::Files { max_bytes: 100, names_all: false };
-            let found = within(&Beneath::open(root.path()).unwrap(), way, wanted, bounds);
+            let way = WalkContext { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+            let wanted = WalkMode::Files { max_bytes: 100, names_all: false };
+            let found =
+                walk_within_limits(&RootDir::open(root.path()).unwrap(), way, wanted, bounds);
             found.map(|found| found.files.len()).map_err(|error| error.to_string())
         };
         assert_eq!(walk(AMPLE), Ok(11));
         for (bounds, limit) in [
-            (Bounds { entries: 12, ..AMPLE }, "12 entries"),
-            (Bounds { files: 9, ..AMPLE }, "9 files"),
-            (Bounds { path_bytes: 90, ..AMPLE }, "90 bytes of paths"),
+            (WalkLimits { entries: 12, ..AMPLE }, "12 entries"),
+            (WalkLimits { files: 9, ..AMPLE }, "9 files"),
+            (WalkLimits { path_bytes: 90, ..AMPLE }, "90 bytes of paths"),
         ] {
             let refused = walk(bounds).unwrap_err();
             assert!(

@@ -1,32 +1,35 @@
-//! Reads the rules that a folder of a walk adds: its ignore files, and what `.gitattributes` says of generated files.
+//! Reads the rules that a folder adds to a walk: its ignore files, and the generated files of its
+//! `.gitattributes`.
 
 use std::{io, path::Path};
 
-use codeinfo_worktree::beneath::{self, Entry, Kind};
+use codeinfo_worktree::beneath::{self, FolderEntry, FolderEntryKind};
 
-use super::{Step, Walk};
+use super::{RootWalk, WalkEntry};
 use crate::{
     discover::{
         attributes,
-        ignored::{self, IgnoreError, Rules},
+        ignored::{self, IgnoreError, IgnoreRules},
     },
-    skip::Reason,
+    skip::SkipReason,
 };
 
-impl Walk<'_> {
+impl RootWalk<'_> {
     /// Reads the ignore files of a folder.
-    pub(super) fn read_rules(&mut self, step: &Step, entries: &[Entry]) -> Rules {
-        let mut contents = ignored::Contents::default();
+    pub(super) fn read_rules(&mut self, step: &WalkEntry, entries: &[FolderEntry]) -> IgnoreRules {
+        let mut contents = ignored::IgnoreFileContents::default();
         for (name, content) in ignored::NAMES.into_iter().zip(&mut contents) {
             let first = name.split('/').next().unwrap_or_default();
             let Some(entry) = entries.iter().find(|entry| entry.name == first) else { continue };
             let read = match entry.kind {
-                Kind::File if first == name => self.ignore_file(&step.path.join(name)),
+                FolderEntryKind::File if first == name => self.ignore_file(&step.path.join(name)),
                 // In a worktree `.git` is a file that names a folder elsewhere, which is not read.
-                Kind::Folder if first != name => match self.ignore_file(&step.path.join(name)) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    read => read,
-                },
+                FolderEntryKind::Folder if first != name => {
+                    match self.ignore_file(&step.path.join(name)) {
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                        read => read,
+                    }
+                }
                 _ if first != name => continue,
                 _ => Err(io::ErrorKind::InvalidInput.into()),
             };
@@ -40,20 +43,21 @@ impl Walk<'_> {
         }
         let mut rules = step.rules.clone();
         if contents.iter().any(Option::is_some) {
-            let (with, errors) = rules.with(&step.text, &contents);
-            self.spent.add(&with, &rules);
+            let (with, errors) = rules.with_ignore_files(&step.text, &contents);
+            self.spent.add_folder(&with, &rules);
             for (name, error) in errors {
                 self.skip_patterns(step, name, error);
             }
             rules = with;
         }
-        let is_attributes =
-            |entry: &Entry| entry.name == attributes::NAME && entry.kind == Kind::File;
+        let is_attributes = |entry: &FolderEntry| {
+            entry.name == attributes::NAME && entry.kind == FolderEntryKind::File
+        };
         if entries.iter().any(is_attributes) { self.with_generated(step, rules) } else { rules }
     }
 
-    /// Adds to the rules of a folder what its attributes say of generated files.
-    fn with_generated(&mut self, step: &Step, rules: Rules) -> Rules {
+    /// Adds the generated files of a folder's attributes to its rules.
+    fn with_generated(&mut self, step: &WalkEntry, rules: IgnoreRules) -> IgnoreRules {
         let Ok(mut content) = self.ignore_file(&step.path.join(attributes::NAME)) else {
             return rules;
         };
@@ -71,22 +75,22 @@ impl Walk<'_> {
             return rules;
         }
         let (with, error) = rules.with_generated(&step.text, &patterns);
-        self.spent.add(&with, &rules);
+        self.spent.add_folder(&with, &rules);
         if let Some(error) = error.or(is_too_large.then_some(IgnoreError::TooLarge)) {
             self.skip_patterns(step, attributes::NAME, error);
         }
         with
     }
 
-    /// Reads an ignore file to one byte above the bound, which shows that it is too large.
+    /// Reads an ignore file up to one byte above the limit, which proves that it is too large.
     fn ignore_file(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let (file, _) = self.root.file(path)?;
-        beneath::read(file, ignored::MAX_BYTES as u64 + 1, || self.way.pulse.beat())
+        let (file, _) = self.root.open_file(path)?;
+        beneath::read_to_limit(file, ignored::MAX_BYTES as u64 + 1, || self.way.pulse.beat())
     }
 
-    /// Reports an ignore file of a folder that does not count, or not as a whole.
-    fn skip_patterns(&mut self, step: &Step, name: &str, error: IgnoreError) {
+    /// Reports an ignore file that is ignored, wholly or in part.
+    fn skip_patterns(&mut self, step: &WalkEntry, name: &str, error: IgnoreError) {
         let path = if step.is_root() { name.to_owned() } else { format!("{}/{name}", step.text) };
-        self.skip(path, Reason::IgnoreFile(error));
+        self.skip_path(path, SkipReason::IgnoreFile(error));
     }
 }

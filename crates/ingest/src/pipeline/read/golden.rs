@@ -1,29 +1,29 @@
-//! What is made of fixtures, as a hash that may only move with the revision.
+//! Hash of the index of fixtures, which may only change with the revision.
 
 use std::{fmt::Write as _, fs, path::Path};
 
 use codeinfo_core::task::Tasks;
-use codeinfo_embed::{Builtin, Embedder};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
 use sha2::{Digest, Sha256};
 
 use super::*;
 
-/// The revision, and the hash of chunks, terms and vectors that it makes of the fixtures.
+/// Revision, and the hash of the chunks, terms and vectors of the fixtures.
 const GOLDEN: (&str, &str) =
     ("16-", "04226d1b62c69c75fdf6b279a92e9dc128106fe701d409cb531563c6474048bd");
-/// A file in which values are replaced.
+/// File with values that are replaced.
 const SECRETS: (&str, &str) = (
     "settings.yaml",
     "database:\n  password: hunter2-and-more\n  host: db.example.com\nretries: 3\n",
 );
 
-/// Vectors are compared in steps of this, so that another order of adding up is the same.
+/// Rounding step of vector components, so that the order of additions does not matter.
 const STEP: f32 = 0.01;
 
 #[tokio::test]
 async fn what_is_indexed_of_a_text_moves_with_the_revision() {
     let folder = tempfile::tempdir().unwrap();
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/chunk/tests/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chunk/tests/fixtures");
     for entry in fs::read_dir(fixtures).unwrap() {
         let path = entry.unwrap().path();
         fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
@@ -34,15 +34,15 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort_unstable();
 
-    let beneath = Beneath::open(folder.path()).unwrap();
-    let embedder = Builtin::load(Tasks::default()).unwrap();
+    let beneath = RootDir::open(folder.path()).unwrap();
+    let embedder = BuiltinEmbedder::load(Tasks::default()).unwrap();
     let mut hasher = Sha256::new();
     for path in names {
         let pieces = pieces_of(&beneath, &path);
         assert!(!pieces.is_empty(), "{path}");
-        let documents = pieces.iter().map(|piece| Document::from(&piece.chunk).to_owned());
-        let vectors = embedder.documents(documents.collect()).await.unwrap();
-        for (Piece { chunk, sparse }, vector) in pieces.iter().zip(vectors) {
+        let documents = pieces.iter().map(|piece| EmbeddingDocument::from(&piece.chunk).to_owned());
+        let vectors = embedder.embed_documents(documents.collect()).await.unwrap();
+        for (UnembeddedChunk { chunk, sparse }, vector) in pieces.iter().zip(vectors) {
             let place = (path.as_str(), chunk.start_line, chunk.end_line, &chunk.text);
             let facts = (&chunk.symbol, chunk.kind, &chunk.defines, &chunk.bases, &chunk.roles);
             hasher.update(format!("{place:?}{facts:?}{:?}{:?}", chunk.language, chunk.signature));
@@ -64,13 +64,15 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
     );
 }
 
-fn pieces_of(folder: &Beneath, path: &str) -> Vec<Piece> {
-    let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
-    let (mode, elsewhere) = (Mode::Everything, &Elsewhere::default());
-    let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode, elsewhere };
-    let found = Found { path: path.to_owned(), size: 1, modified_ns: 1, is_asked_for: false };
-    match reader.read(&found, None) {
-        Outcome::Changed(_, pieces, _) => pieces,
+fn pieces_of(folder: &RootDir, path: &str) -> Vec<UnembeddedChunk> {
+    let (root, pulse) = (RootId::from_path(Path::new("/demo")), IoHeartbeat::default());
+    let (mode, elsewhere) = (RunMode::Everything, &OtherTreeVersions::default());
+    let reader =
+        RunFileReader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode, elsewhere };
+    let found =
+        DiscoveredFile { path: path.to_owned(), size: 1, modified_ns: 1, is_asked_for: false };
+    match reader.read_file(&found, None) {
+        ReadOutcome::Changed(_, pieces, _) => pieces,
         other => panic!("{path}: {other:?}"),
     }
 }

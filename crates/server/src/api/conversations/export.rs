@@ -1,4 +1,4 @@
-//! A conversation as a document for people, and as JSON.
+//! Renders a conversation as Markdown for people.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,11 @@ use serde_json::Value;
 use super::super::turns::final_answer;
 use crate::replies::{NumberedFrame, WholeConversation, WholeTurn};
 
-/// Writes a conversation as Markdown: each question as a heading, what was searched and found as a list, and
-/// the answer as it is.
-pub(super) fn markdown(whole: &WholeConversation) -> String {
+/// Renders each question as a heading, then its searches and their files as a list, then the
+/// unchanged answer.
+pub(super) fn render_markdown(whole: &WholeConversation) -> String {
     let mut out = format!("# {}\n", one_line(&whole.about.title));
     for turn in &whole.turns {
-        // Writing to a string cannot fail.
         let _ = write_turn(&mut out, turn);
     }
     out
@@ -26,33 +25,33 @@ fn write_turn(out: &mut String, turn: &WholeTurn) -> std::fmt::Result {
         writeln!(out, "{}\n", rest.trim())?;
     }
     writeln!(out, "Asked {}; {}.\n", turn.asked_at, turn.model_id)?;
-    let found = turn.frames.iter().flat_map(searched).collect::<Vec<_>>();
+    let found = turn.frames.iter().flat_map(list_searches).collect::<Vec<_>>();
     if !found.is_empty() {
         writeln!(out, "Searched:\n\n{}\n", found.join("\n"))?;
     }
     let last = turn.frames.last();
-    let said = last.and_then(|frame| match &*frame.name {
+    let answer = last.and_then(|frame| match &*frame.name {
         "final" => final_answer(&frame.data).map(str::to_owned),
         "error" => {
             let message = frame.data.get("message").and_then(Value::as_str)?;
             let answers = turn.frames.iter().filter(|frame| frame.name == "answer");
-            let answers = answers.filter_map(|frame| frame.data.get("text")?.as_str());
-            let mut said = answers.collect::<Vec<_>>();
+            let texts = answers.filter_map(|frame| frame.data.get("text")?.as_str());
+            let mut parts = texts.collect::<Vec<_>>();
             let message = format!("*{}*", one_line(message));
-            said.push(&message);
-            Some(said.join("\n\n"))
+            parts.push(&message);
+            Some(parts.join("\n\n"))
         }
         _ => None,
     });
     writeln!(
         out,
         "{}",
-        said.as_deref().unwrap_or("*The answer is still being written.*").trim_end()
+        answer.as_deref().unwrap_or("*The answer is still being written.*").trim_end()
     )
 }
 
-/// Returns a line for what a search was asked, and one for each file that it found.
-fn searched(frame: &NumberedFrame) -> Vec<String> {
+/// Returns one line for the subject of a search, or one for each file that it found.
+fn list_searches(frame: &NumberedFrame) -> Vec<String> {
     match &*frame.name {
         "tool-request" => {
             let name = frame.data.get("name").and_then(Value::as_str).unwrap_or_default();

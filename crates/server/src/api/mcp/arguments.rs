@@ -1,10 +1,10 @@
-//! Mends arguments of tools as models send them, where the meaning is plain: a model should get results, and no
-//! error that costs it a call. Pure.
+//! Repairs tool arguments of models whose meaning is clear, so that an error does not cost a call.
+//! Pure.
 
 use codeinfo_search::MAX_LIMIT;
 use serde_json::{Value, json};
 
-/// Takes `null` and empty text as left out, reads numbers from text, and clamps them to what is allowed.
+/// Drops `null` and empty text, parses numbers from text, and clamps them to their bounds.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 32 bits")]
 #[expect(clippy::cast_precision_loss, reason = "20 is exact")]
 pub(super) fn mend_arguments(arguments: &mut Value) {

@@ -1,23 +1,24 @@
-//! The tools that give evidence: `FindUses`, `ReadLines` and `Outline`.
+//! Tools that show evidence: `FindUses`, `ReadLines` and `Outline`.
 
-use codeinfo_core::{FILES_META, LineRange, OmissionRule, RootId, Within};
+use codeinfo_core::{FILES_META, LineRange, OmissionRule, RootFilter, RootId};
 use codeinfo_lang::detect;
-use codeinfo_mcp::{CallError, Idempotence, SchemaError, Tool, ToolResult};
+use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdempotence};
 use codeinfo_search::{
     SearchError,
-    evidence::{Asked, EvidenceError, NamePattern, Outline, split_lines},
+    evidence::{EvidenceError, NamePattern, Outline, RequestedLines, split_lines},
+    render,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{RawSearch, lines, matches, outline, uses};
+use super::RawSearch;
 use crate::api::tools::SearchArguments;
 
 const USES: &str = "FindUses";
 const LINES: &str = "ReadLines";
 const OUTLINE: &str = "Outline";
-/// `match` of a file that was asked for by its path.
+/// `match` of a file that was requested by its path.
 const MATCH_OF_PATH: f64 = 1.0;
 
 const USES_DESCRIPTION: &str = "\
@@ -52,8 +53,8 @@ struct OutlineArguments {
     path: String,
 }
 
-/// Returns the tools; the descriptions are for models, which pay for each byte in every turn.
-pub(super) fn tools() -> Result<[Tool; 3], SchemaError> {
+/// Returns the tools. Models pay for each byte of a description in every turn.
+pub(super) fn build_tools() -> Result<[McpTool; 3], SchemaError> {
     let text = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description });
     let number = |description: &str| json!({ "type": "integer", "description": description });
     let schema = |required: &[&str], properties: Value| {
@@ -64,7 +65,7 @@ pub(super) fn tools() -> Result<[Tool; 3], SchemaError> {
             "properties": properties,
         })
     };
-    let repeatable = Idempotence::Idempotent;
+    let repeatable = ToolIdempotence::Idempotent;
     let path = "Absolute, or below a repository.";
     let uses = schema(
         &[],
@@ -84,38 +85,44 @@ pub(super) fn tools() -> Result<[Tool; 3], SchemaError> {
     );
     let outline = schema(&["path"], json!({ "path": text(path) }));
     Ok([
-        Tool::new(USES, "Find uses of a name", USES_DESCRIPTION, uses, repeatable)?,
-        Tool::new(LINES, "Read lines", LINES_DESCRIPTION, lines, repeatable)?,
-        Tool::new(OUTLINE, "Outline a file or folder", OUTLINE_DESCRIPTION, outline, repeatable)?,
+        McpTool::new(USES, "Find uses of a name", USES_DESCRIPTION, uses, repeatable)?,
+        McpTool::new(LINES, "Read lines", LINES_DESCRIPTION, lines, repeatable)?,
+        McpTool::new(
+            OUTLINE,
+            "Outline a file or folder",
+            OUTLINE_DESCRIPTION,
+            outline,
+            repeatable,
+        )?,
     ])
 }
 
 impl RawSearch {
-    /// Calls one of the tools; `None` for others.
-    pub(super) async fn evidence(
+    /// Calls one of these tools; returns `None` for any other tool.
+    pub(super) async fn call_evidence_tool(
         &self,
-        tool: &Tool,
-        arguments: &Value,
+        tool: &McpTool,
+        sent: &Value,
         tree: Option<RootId>,
-    ) -> Option<Result<ToolResult, CallError>> {
-        let arguments = arguments.clone();
+    ) -> Option<Result<McpToolResult, ToolCallError>> {
+        let arguments = sent.clone();
         let answered = match tool.name() {
             USES => self.find_uses(tool, arguments, tree).await,
             LINES => self.read_lines(tool, arguments, tree).await,
-            OUTLINE => self.outline(tool, arguments, tree).await,
+            OUTLINE => self.show_outline(tool, arguments, tree).await,
             _ => return None,
         };
         Some(answered)
     }
 
-    /// Answers a search whose whole query is the path of an indexed file or folder, or of lines of a file: with its
-    /// outline, or these lines. Returns `None` for others.
-    pub(super) async fn at_path(
+    /// Answers a search whose whole query is a path: with the outline of an indexed file or folder,
+    /// or with the lines that the path names. Returns `None` for other queries.
+    pub(super) async fn search_at_path(
         &self,
         arguments: &SearchArguments,
         tree: Option<RootId>,
-    ) -> Result<Option<ToolResult>, CallError> {
-        let query = arguments.text().trim().trim_matches('`');
+    ) -> Result<Option<McpToolResult>, ToolCallError> {
+        let query = arguments.query_text().trim().trim_matches('`');
         let (path, lines) = match split_lines(query) {
             Some((path, first, last)) => (path, Some((first, last))),
             None => (query, None),
@@ -125,149 +132,154 @@ impl RawSearch {
         if !is_path || path.contains(char::is_whitespace) || path.contains("://") {
             return Ok(None);
         }
-        let within = match self.within(arguments.repository(), tree).await {
+        let within = match self.resolve_scope(arguments.repository(), tree).await {
             Ok(within) => within,
-            Err(failure) => return self.failed(failure.code(), &failure).map(Some),
+            Err(failure) => return self.report_failure(failure.code(), &failure).map(Some),
         };
         let evidence = &self.services.evidence;
         let (text, files) = if let Some((first, last)) = lines {
-            let asked = around(first, last);
-            let Ok(read) = evidence.lines(path, asked, within).await else { return Ok(None) };
-            let (text, shown) = lines::text(&read);
-            (text, vec![lines::summarize_file(&read.file, vec![shown], MATCH_OF_PATH)])
+            let asked = surrounding_lines(first, last);
+            let Ok(read) = evidence.read_lines(path, asked, within).await else { return Ok(None) };
+            let (text, shown) = render::render_lines(&read);
+            (text, vec![render::summarize_file(&read.file, vec![shown], MATCH_OF_PATH)])
         } else {
-            let Ok(found) = evidence.outline(path, within).await else { return Ok(None) };
+            let Ok(found) = evidence.load_outline(path, within).await else { return Ok(None) };
             let files = match &found {
                 Outline::File { file, lines, .. } => {
                     let all_lines = LineRange { first: 1, last: *lines };
-                    vec![lines::summarize_file(file, vec![all_lines], MATCH_OF_PATH)]
+                    vec![render::summarize_file(file, vec![all_lines], MATCH_OF_PATH)]
                 }
                 Outline::Folder(_) => Vec::new(),
             };
-            (outline::text(&found), files)
+            (render::render_outline(&found), files)
         };
         info!(search.bytes = text.len(), "search for a path answered");
-        Ok(Some(ToolResult::text(text).with_meta(FILES_META, json!(files))))
+        Ok(Some(McpToolResult::text(text).with_meta(FILES_META, json!(files))))
     }
 
-    /// Returns the roots that a call may show: the only one, or that which it names, or what a client sees that stands
-    /// in `tree`.
-    pub(super) async fn within(
+    /// Returns the roots that a call may see: the only one, else the named one, else those that a
+    /// client in `tree` sees.
+    pub(super) async fn resolve_scope(
         &self,
         named: Option<&str>,
         tree: Option<RootId>,
-    ) -> Result<Within, SearchError> {
-        if let Some(only) = self.only(named).await? {
-            return Ok(Within::Only(only.id));
+    ) -> Result<RootFilter, SearchError> {
+        if let Some(only) = self.find_only_root(named).await? {
+            return Ok(RootFilter::Only(only.id));
         }
         Ok(match named.map(str::trim) {
-            Some(named) => Within::Only(self.services.root(named).await?.id),
-            None => tree.map_or(Within::Everything, Within::Tree),
+            Some(named) => RootFilter::Only(self.services.resolve_root(named).await?.id),
+            None => tree.map_or(RootFilter::Everything, RootFilter::Tree),
         })
     }
 
     async fn find_uses(
         &self,
-        tool: &Tool,
+        tool: &McpTool,
         arguments: Value,
         tree: Option<RootId>,
-    ) -> Result<ToolResult, CallError> {
-        let UsesArguments { name, pattern, repository } = read(tool, arguments)?;
-        let within = match self.within(repository.as_deref(), tree).await {
+    ) -> Result<McpToolResult, ToolCallError> {
+        let UsesArguments { name, pattern, repository } = parse_arguments(tool, arguments)?;
+        let within = match self.resolve_scope(repository.as_deref(), tree).await {
             Ok(within) => within,
-            Err(failure) => return self.failed(failure.code(), &failure),
+            Err(failure) => return self.report_failure(failure.code(), &failure),
         };
         let (name, pattern) = match (name, pattern) {
             (Some(name), None) => (name.clone(), NamePattern::from_name(&name)),
             (None, Some(pattern)) => (String::new(), Some(NamePattern::parse_regex(&pattern))),
             _ => {
                 let fault = "give `name` or `pattern`, one of them".to_owned();
-                return Err(CallError::Arguments(vec![fault]));
+                return Err(ToolCallError::Arguments(vec![fault]));
             }
         };
         let evidence = &self.services.evidence;
         let found = match pattern {
-            None => evidence.uses(&name, within).await.map(|found| uses::text(&found)),
+            None => {
+                evidence.find_uses(&name, within).await.map(|found| render::render_uses(&found))
+            }
             Some(Ok(pattern)) => evidence
                 .find_matches(pattern, within)
                 .await
-                .map(|found| matches::render_matches(&found)),
+                .map(|found| render::render_matches(&found)),
             Some(Err(fault)) => Err(fault),
         };
         match found {
-            Ok((text, files)) => Ok(said(tool, text).with_meta(FILES_META, json!(files))),
-            Err(failure) => self.refused(&failure),
+            Ok((text, files)) => Ok(build_result(tool, text).with_meta(FILES_META, json!(files))),
+            Err(failure) => self.explain_failure(&failure),
         }
     }
 
     async fn read_lines(
         &self,
-        tool: &Tool,
+        tool: &McpTool,
         arguments: Value,
         tree: Option<RootId>,
-    ) -> Result<ToolResult, CallError> {
-        let LinesArguments { path, first, last } = read(tool, arguments)?;
-        let within = match self.within(None, tree).await {
+    ) -> Result<McpToolResult, ToolCallError> {
+        let LinesArguments { path, first, last } = parse_arguments(tool, arguments)?;
+        let within = match self.resolve_scope(None, tree).await {
             Ok(within) => within,
-            Err(failure) => return self.failed(failure.code(), &failure),
+            Err(failure) => return self.report_failure(failure.code(), &failure),
         };
         let (path, asked) = match split_lines(&path) {
-            Some((path, ..)) if first.or(last).is_some() => (path, Asked { first, last }),
-            Some((path, first, last)) => (path, Asked { first: Some(first), last }),
-            None => (path.as_str(), Asked { first, last }),
+            Some((path, ..)) if first.or(last).is_some() => (path, RequestedLines { first, last }),
+            Some((path, first, last)) => (path, RequestedLines { first: Some(first), last }),
+            None => (path.as_str(), RequestedLines { first, last }),
         };
-        match self.services.evidence.lines(path, asked, within).await {
+        match self.services.evidence.read_lines(path, asked, within).await {
             Ok(read) => {
-                let (text, shown) = lines::text(&read);
-                let file = lines::summarize_file(&read.file, vec![shown], MATCH_OF_PATH);
-                Ok(said(tool, text).with_meta(FILES_META, json!([file])))
+                let (text, shown) = render::render_lines(&read);
+                let file = render::summarize_file(&read.file, vec![shown], MATCH_OF_PATH);
+                Ok(build_result(tool, text).with_meta(FILES_META, json!([file])))
             }
-            Err(failure) => self.refused(&failure),
+            Err(failure) => self.explain_failure(&failure),
         }
     }
 
-    async fn outline(
+    async fn show_outline(
         &self,
-        tool: &Tool,
+        tool: &McpTool,
         arguments: Value,
         tree: Option<RootId>,
-    ) -> Result<ToolResult, CallError> {
-        let OutlineArguments { path } = read(tool, arguments)?;
-        let within = match self.within(None, tree).await {
+    ) -> Result<McpToolResult, ToolCallError> {
+        let OutlineArguments { path } = parse_arguments(tool, arguments)?;
+        let within = match self.resolve_scope(None, tree).await {
             Ok(within) => within,
-            Err(failure) => return self.failed(failure.code(), &failure),
+            Err(failure) => return self.report_failure(failure.code(), &failure),
         };
         let path = split_lines(&path).map_or(path.as_str(), |(path, ..)| path);
-        match self.services.evidence.outline(path, within).await {
-            Ok(found) => Ok(said(tool, outline::text(&found))),
-            Err(failure) => self.refused(&failure),
+        match self.services.evidence.load_outline(path, within).await {
+            Ok(found) => Ok(build_result(tool, render::render_outline(&found))),
+            Err(failure) => self.explain_failure(&failure),
         }
     }
 }
 
-/// One line is asked for to see what is around it.
-fn around(first: u32, last: Option<u32>) -> Asked {
+/// Requests the lines around a single line, or the given range.
+fn surrounding_lines(first: u32, last: Option<u32>) -> RequestedLines {
     const BEFORE: u32 = 20;
     const AFTER: u32 = 40;
     let (from, to) = match last {
         Some(last) => (first, last),
         None => (first.saturating_sub(BEFORE), first.saturating_add(AFTER)),
     };
-    Asked { first: Some(from), last: Some(to) }
+    RequestedLines { first: Some(from), last: Some(to) }
 }
 
-fn read<T: DeserializeOwned>(tool: &Tool, arguments: Value) -> Result<T, CallError> {
-    tool.arguments().read(arguments).map_err(CallError::Arguments)
+fn parse_arguments<T: DeserializeOwned>(
+    tool: &McpTool,
+    arguments: Value,
+) -> Result<T, ToolCallError> {
+    tool.arguments().validate_and_parse(arguments).map_err(ToolCallError::Arguments)
 }
 
-fn said(tool: &Tool, text: String) -> ToolResult {
+fn build_result(tool: &McpTool, text: String) -> McpToolResult {
     info!(tool.name = tool.name(), tool.bytes = text.len(), "evidence given");
-    ToolResult::text(text)
+    McpToolResult::text(text)
 }
 
 impl RawSearch {
-    /// Says in one line what to do next.
-    fn refused(&self, failure: &EvidenceError) -> Result<ToolResult, CallError> {
+    /// Converts a failure into one line that says what to do next.
+    fn explain_failure(&self, failure: &EvidenceError) -> Result<McpToolResult, ToolCallError> {
         let advice = match failure {
             EvidenceError::Name(_) => "Give one name as the code spells it.",
             EvidenceError::Pattern(_) => {
@@ -289,8 +301,8 @@ impl RawSearch {
             EvidenceError::RepoNotFound(_)
             | EvidenceError::IngestRequired
             | EvidenceError::Stalled
-            | EvidenceError::Store(_) => return self.failed(failure.code(), failure),
+            | EvidenceError::Store(_) => return self.report_failure(failure.code(), failure),
         };
-        Ok(ToolResult::error(format!("{failure}. {advice}")))
+        Ok(McpToolResult::error(format!("{failure}. {advice}")))
     }
 }

@@ -1,13 +1,12 @@
-//! The routes that are made for the page.
+//! Routes made for the page.
 
 use hyper::Method;
 
-/// What stands after `/page/` and is no file of the page.
+/// Name below `/page/` that is not a file of the page.
 pub(crate) const PAGE_CONFIG: &str = "config";
 
-/// What a request of the page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ForPage<'a> {
+pub(crate) enum PageRoute<'a> {
     /// A turn that the server owns.
     StartTurn,
     WatchTurn {
@@ -27,25 +26,23 @@ pub(crate) enum ForPage<'a> {
         id: &'a str,
     },
     DeleteConversations,
-    /// What the page is set to.
     Config,
-    /// Folders to choose from.
+    /// Folders to choose from when indexing.
     Folders,
     Repository {
         reference: &'a str,
     },
     Settings,
     Failures,
-    /// Search as people look through it.
+    /// Search results for people.
     Search,
-    /// Lines of a file.
     Source,
     /// The folders of a repository, or the files of a turn.
     Map,
 }
 
-impl<'a> ForPage<'a> {
-    pub(super) fn of(method: &Method, path: &[&'a str]) -> Option<Self> {
+impl<'a> PageRoute<'a> {
+    pub(super) fn match_route(method: &Method, path: &[&'a str]) -> Option<Self> {
         Some(match (method, path) {
             (&Method::POST, ["turns"]) => Self::StartTurn,
             (&Method::GET, ["turns", turn]) => Self::WatchTurn { turn },
@@ -69,8 +66,8 @@ impl<'a> ForPage<'a> {
         })
     }
 
-    /// Returns the methods of a path.
-    pub(super) fn allowed(path: &[&str]) -> Option<&'static str> {
+    /// Returns the methods that a path allows.
+    pub(super) fn allowed_methods(path: &[&str]) -> Option<&'static str> {
         Some(match path {
             ["turns" | "search"] | ["turns", _, "stop"] => "POST",
             ["turns", _] => "GET",

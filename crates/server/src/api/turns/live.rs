@@ -1,9 +1,9 @@
-//! A turn in memory: its frames so far, and those who wait for more.
+//! A turn in memory: its frames, and the clients that wait for more.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use codeinfo_chat::archive::{KeptFrame, KeptTurn, Summary, TurnState};
-use codeinfo_core::{Timestamp, TurnId, error::Code};
+use codeinfo_chat::archive::{ArchivedFrame, ArchivedTurn, ConversationSummary, TurnState};
+use codeinfo_core::{Timestamp, TurnId, error::ErrorCode};
 use codeinfo_http::sse;
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
@@ -11,51 +11,52 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{question_frame, shown};
-use crate::replies::Frame;
+use crate::replies::ChatFrame;
 
-/// Most bytes of what the tools of one turn returned; what comes later is left out. Words of the model
-/// are bounded where they come from.
+/// Maximum bytes of tool results in one turn; later results are left out. Text of the model is
+/// bounded at its source.
 const MAX_RESULT_BYTES: usize = 8 << 20;
 const LEFT_OUT: &str = "left out: the tools of this turn returned too much to keep";
 
-/// A turn that runs or has just ended.
-pub(crate) struct Live {
+/// Running or recently ended turn.
+pub(crate) struct LiveTurn {
     id: TurnId,
-    summary: Summary,
+    summary: ConversationSummary,
     question: String,
     asked_at: Timestamp,
     model_id: String,
-    so_far: Mutex<SoFar>,
-    /// How many frames there are, and whether the turn has ended.
+    so_far: Mutex<LiveState>,
+    /// Number of frames, and whether the turn has ended.
     grown: watch::Sender<(usize, bool)>,
     stop: CancellationToken,
 }
 
-struct SoFar {
-    /// As they are sent.
-    frames: Vec<Arc<Line>>,
+struct LiveState {
+    frames: Vec<Arc<SentFrame>>,
     result_bytes: usize,
     state: TurnState,
     ended_at: Option<Timestamp>,
 }
 
-/// A frame as it is sent.
-struct Line {
+/// Frame in the form in which it is sent.
+struct SentFrame {
     name: &'static str,
     data: String,
 }
 
-impl Live {
+impl LiveTurn {
     pub(super) fn new(
-        summary: Summary,
-        (question, repository): (String, Option<String>),
-        (model_id, asked_at): (String, Timestamp),
+        summary: ConversationSummary,
+        question: String,
+        repository: Option<String>,
+        model_id: String,
+        asked_at: Timestamp,
     ) -> Self {
         let id = TurnId::random();
-        let first = question_frame((id, summary.id), (question.clone(), repository), asked_at);
-        let first = Arc::new(Line { name: shown::QUESTION, data: first.to_string() });
+        let question_data = question_frame(id, summary.id, question.clone(), repository, asked_at);
+        let first = Arc::new(SentFrame { name: shown::QUESTION, data: question_data.to_string() });
         let state = TurnState::Running;
-        let so_far = SoFar { frames: vec![first], result_bytes: 0, state, ended_at: None };
+        let so_far = LiveState { frames: vec![first], result_bytes: 0, state, ended_at: None };
         let (grown, _) = watch::channel((1, false));
         let stop = CancellationToken::new();
         let so_far = Mutex::new(so_far);
@@ -66,8 +67,7 @@ impl Live {
         self.id
     }
 
-    /// What is listed of its conversation.
-    pub(crate) fn summary(&self) -> &Summary {
+    pub(crate) fn summary(&self) -> &ConversationSummary {
         &self.summary
     }
 
@@ -76,17 +76,17 @@ impl Live {
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.so_far().state == TurnState::Running
+        self.lock_state().state == TurnState::Running
     }
 
-    /// Takes a frame of the turn, and writes the Markdown in it as HTML.
-    pub(super) fn take(&self, frame: &Frame) {
+    /// Records a frame of the turn, with its Markdown rendered as HTML.
+    pub(super) fn record_frame(&self, frame: &ChatFrame) {
         let name = frame.name();
-        let ends = matches!(frame, Frame::Final(_) | Frame::Error(_));
+        let ends = matches!(frame, ChatFrame::Final(_) | ChatFrame::Error(_));
         let mut data = json!(frame);
         if let Some(result) = data.get_mut("result") {
             let bytes = result.to_string().len();
-            let mut so_far = self.so_far();
+            let mut so_far = self.lock_state();
             so_far.result_bytes += bytes;
             if so_far.result_bytes > MAX_RESULT_BYTES {
                 *result = Value::from(LEFT_OUT);
@@ -96,20 +96,20 @@ impl Live {
         if let (true, Value::Object(members)) = (ends, &mut data) {
             members.insert("endedAt".to_owned(), Timestamp::now().to_string().into());
         }
-        self.push(Line { name, data: data.to_string() });
+        self.push_frame(SentFrame { name, data: data.to_string() });
     }
 
-    fn push(&self, line: Line) {
-        let mut so_far = self.so_far();
+    fn push_frame(&self, line: SentFrame) {
+        let mut so_far = self.lock_state();
         so_far.frames.push(Arc::new(line));
         let frames = so_far.frames.len();
         drop(so_far);
         self.grown.send_replace((frames, false));
     }
 
-    /// Asks the turn to stop; returns how it stands.
-    pub(super) fn stop(&self) -> TurnState {
-        let state = self.so_far().state;
+    /// Asks the turn to stop; returns its state.
+    pub(super) fn request_stop(&self) -> TurnState {
+        let state = self.lock_state().state;
         if state == TurnState::Running {
             self.stop.cancel();
             return TurnState::Stopped;
@@ -117,14 +117,14 @@ impl Live {
         state
     }
 
-    pub(super) async fn stopped(&self) {
+    pub(super) async fn wait_for_stop(&self) {
         self.stop.cancelled().await;
     }
 
-    /// Ends the turn, with a frame that says so where its own did not come.
-    pub(super) fn end(&self, state: TurnState) {
+    /// Ends the turn, with a closing frame if its own is missing.
+    pub(super) fn end_turn(&self, state: TurnState) {
         let now = Timestamp::now();
-        let has_end = self.so_far().frames.last().is_some_and(|line| shown::is_end(line.name));
+        let has_end = self.lock_state().frames.last().is_some_and(|line| shown::is_end(line.name));
         if !has_end {
             let message = match state {
                 TurnState::Stopped => "the turn was stopped",
@@ -133,41 +133,43 @@ impl Live {
                 }
             };
             let data = json!({
-                "code": Code::Cancelled.as_str(),
+                "code": ErrorCode::Cancelled.as_str(),
                 "message": message,
                 "hint": "ask again",
                 "conversationId": self.summary.id,
                 "endedAt": now.to_string(),
             });
-            self.push(Line { name: shown::ERROR, data: data.to_string() });
+            self.push_frame(SentFrame { name: shown::ERROR, data: data.to_string() });
         }
-        let mut so_far = self.so_far();
+        let mut so_far = self.lock_state();
         (so_far.state, so_far.ended_at) = (state, Some(now));
     }
 
-    /// Ends the streams of those who watch.
-    pub(super) fn close(&self) {
-        let frames = self.so_far().frames.len();
+    /// Ends the streams of the watchers.
+    pub(super) fn close_streams(&self) {
+        let frames = self.lock_state().frames.len();
         self.grown.send_replace((frames, true));
     }
 
-    /// Returns how many bytes its frames have.
-    pub(super) fn bytes(&self) -> usize {
-        self.so_far().frames.iter().map(|line| line.data.len()).sum()
+    /// Returns the size of its frames in bytes.
+    pub(super) fn frame_bytes(&self) -> usize {
+        self.lock_state().frames.iter().map(|line| line.data.len()).sum()
     }
 
-    /// Returns the turn as it is kept on disk.
-    pub(crate) fn kept(&self) -> KeptTurn {
-        let so_far = self.so_far();
-        let (lines, ended_at, state) = (so_far.frames.clone(), so_far.ended_at, so_far.state);
-        // Reading the frames takes a while, in which others want theirs.
+    /// Returns the turn in its archived form.
+    pub(crate) fn to_kept_turn(&self) -> ArchivedTurn {
+        let so_far = self.lock_state();
+        let lines = so_far.frames.clone();
+        let ended_at = so_far.ended_at;
+        let state = so_far.state;
+        // Parsing the frames takes a while, in which others need the lock.
         drop(so_far);
         let frames = lines.iter().map(|line| {
             let mut data: Value = serde_json::from_str(&line.data).unwrap_or_default();
             shown::without_html(&mut data);
-            KeptFrame { name: line.name.to_owned(), data }
+            ArchivedFrame { name: line.name.to_owned(), data }
         });
-        KeptTurn {
+        ArchivedTurn {
             id: self.id,
             question: self.question.clone(),
             asked_at: self.asked_at,
@@ -178,16 +180,23 @@ impl Live {
         }
     }
 
-    /// Streams the frames after the first `after`, to the end of the turn. Who reads slowly holds up nobody.
-    pub(super) fn frames(self: Arc<Self>, after: usize) -> impl Stream<Item = sse::Event> + Send {
+    /// Streams the frames after the first `after`, until the turn ends. A slow reader does not
+    /// delay others.
+    pub(super) fn stream_frames(
+        self: Arc<Self>,
+        after: usize,
+    ) -> impl Stream<Item = sse::SseEvent> + Send {
         let grown = self.grown.subscribe();
         stream::unfold((self, grown, after), |(live, mut grown, at)| async move {
             loop {
                 let (frames, has_ended) = *grown.borrow_and_update();
                 if at < frames {
-                    let line = live.so_far().frames.get(at).cloned()?;
-                    let (id, name) = (Some(at + 1), Some(line.name));
-                    let event = sse::Event { id, name, data: line.data.clone() };
+                    let line = live.lock_state().frames.get(at).cloned()?;
+                    let event = sse::SseEvent {
+                        id: Some(at + 1),
+                        name: Some(line.name),
+                        data: line.data.clone(),
+                    };
                     return Some((event, (live, grown, at + 1)));
                 }
                 if has_ended {
@@ -198,7 +207,7 @@ impl Live {
         })
     }
 
-    fn so_far(&self) -> MutexGuard<'_, SoFar> {
+    fn lock_state(&self) -> MutexGuard<'_, LiveState> {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

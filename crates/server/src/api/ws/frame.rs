@@ -1,39 +1,38 @@
-//! The frames of `/ws`.
+//! Frames of `/ws`.
 
-use codeinfo_chat::{Event, Failure, Outcome};
+use codeinfo_chat::{ChatEvent, TurnFailure, TurnOutcome};
 use codeinfo_core::ConversationId;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::replies::Origin;
+use crate::replies::ToolOrigin;
 
-/// Most bytes of the result of a tool in a frame.
+/// Maximum bytes of a tool result in a frame.
 const MAX_RESULT_BYTES: usize = 64 * 1024;
-/// What ends one that was longer.
+/// End of a truncated result.
 const CUT: &str = "[cut: more than 64 KiB]";
 
-/// One frame to a client. Names and order of members are a wire promise.
+/// Frame to a client. Names and order of members are a wire promise.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Frame {
+pub(super) enum WebSocketFrame {
     ToolStart {
         tool_name: String,
-        /// The arguments as JSON.
         tool_input: String,
         #[serde(flatten)]
-        origin: Origin,
+        origin: ToolOrigin,
         timestamp: String,
     },
     ToolComplete {
         tool_name: String,
-        /// What the model was given, or why there is nothing.
+        /// Result that the model received, or the reason why it is missing.
         tool_result: String,
         #[serde(flatten)]
-        origin: Origin,
+        origin: ToolOrigin,
         timestamp: String,
     },
-    /// Something that the turn has to do without.
+    /// Something that the turn must do without.
     Warning {
         message: String,
     },
@@ -44,12 +43,12 @@ pub(super) enum Frame {
     Token {
         content: String,
     },
-    /// The end of a turn that did not fail.
+    /// End of a successful turn.
     Complete {
         message_id: Uuid,
         conversation_id: ConversationId,
     },
-    /// A message is refused, or the turn failed or was stopped.
+    /// A message was refused, or the turn failed or was stopped.
     Error {
         message: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,8 +56,7 @@ pub(super) enum Frame {
     },
 }
 
-impl Frame {
-    /// Returns what `type` is.
+impl WebSocketFrame {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::ToolStart { .. } => "tool_start",
@@ -75,47 +73,49 @@ impl Frame {
         Self::Error { message: message.into(), code: Some(code) }
     }
 
-    /// Returns the frame of an event, if it has one.
-    pub(super) fn of(event: Event) -> Option<Self> {
+    /// Converts an event into its frame, if it has one.
+    pub(super) fn from_event(event: ChatEvent) -> Option<Self> {
         match event {
-            Event::Warning { text } => Some(Self::Warning { message: text }),
-            Event::Thinking { text } => Some(Self::Thinking { content: text }),
-            Event::Answer { text } => Some(Self::Token { content: text }),
-            Event::ToolRequest { name, source, timestamp, parameters, .. } => {
+            ChatEvent::Warning { text } => Some(Self::Warning { message: text }),
+            ChatEvent::Thinking { text } => Some(Self::Thinking { content: text }),
+            ChatEvent::Answer { text } => Some(Self::Token { content: text }),
+            ChatEvent::ToolRequest { name, source, timestamp, parameters, .. } => {
                 Some(Self::ToolStart {
                     tool_name: name,
                     tool_input: parameters.to_string(),
-                    origin: Origin::from(&source),
+                    origin: ToolOrigin::from(&source),
                     timestamp: timestamp.to_string(),
                 })
             }
-            Event::ToolResult { name, source, timestamp, result, error, .. } => {
+            ChatEvent::ToolResult { name, source, timestamp, result, error, .. } => {
                 Some(Self::ToolComplete {
                     tool_name: name,
-                    tool_result: bounded(error.unwrap_or_else(|| given(result.as_ref()))),
-                    origin: Origin::from(&source),
+                    tool_result: truncate_result(
+                        error.unwrap_or_else(|| render_tool_result(result.as_ref())),
+                    ),
+                    origin: ToolOrigin::from(&source),
                     timestamp: timestamp.to_string(),
                 })
             }
-            Event::Ended(outcome) => Some(Self::end(outcome)),
-            Event::Thread { .. } | Event::VectorSummary { .. } => None,
+            ChatEvent::Ended(outcome) => Some(Self::from_outcome(outcome)),
+            ChatEvent::Thread { .. } | ChatEvent::VectorSummary { .. } => None,
         }
     }
 
-    fn end(outcome: Outcome) -> Self {
+    fn from_outcome(outcome: TurnOutcome) -> Self {
         match outcome.failure {
             None => {
                 Self::Complete { message_id: Uuid::new_v4(), conversation_id: outcome.conversation }
             }
-            Some(Failure { code, message, hint }) => {
+            Some(TurnFailure { code, message, hint }) => {
                 Self::error(code.as_str(), format!("{message}; {hint}"))
             }
         }
     }
 }
 
-/// Returns a result as the model was given it: the texts of an MCP tool, and JSON of all others.
-fn given(result: Option<&Value>) -> String {
+/// Returns a result as the model received it: the texts of an MCP tool, JSON for others.
+fn render_tool_result(result: Option<&Value>) -> String {
     let Some(result) = result.filter(|result| !result.is_null()) else { return String::new() };
     let Some(content) = result.get("content").and_then(Value::as_array) else {
         return result.to_string();
@@ -130,7 +130,7 @@ fn given(result: Option<&Value>) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn bounded(mut text: String) -> String {
+fn truncate_result(mut text: String) -> String {
     if text.len() > MAX_RESULT_BYTES {
         text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES - CUT.len()));
         text.push_str(CUT);
@@ -143,33 +143,33 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use codeinfo_chat::{Source, Stage};
+    use codeinfo_chat::{ToolCallStage, ToolOwner};
     use codeinfo_core::Timestamp;
 
     fn result(result: Value, error: Option<&str>) -> String {
-        let event = Event::ToolResult {
+        let event = ChatEvent::ToolResult {
             call_id: "c".to_owned(),
             name: "log".to_owned(),
-            source: Source::Mcp("git".parse().unwrap()),
+            source: ToolOwner::Mcp("git".parse().unwrap()),
             timestamp: Timestamp::EPOCH,
-            stage: Stage::Success,
+            stage: ToolCallStage::Success,
             result: Some(result),
             error: error.map(str::to_owned),
         };
-        serde_json::to_string(&Frame::of(event).unwrap()).unwrap()
+        serde_json::to_string(&WebSocketFrame::from_event(event).unwrap()).unwrap()
     }
 
     #[test]
     fn members_stand_in_their_order() {
-        let event = Event::ToolRequest {
+        let event = ChatEvent::ToolRequest {
             call_id: "c".to_owned(),
             name: "log".to_owned(),
-            source: Source::Mcp("git".parse().unwrap()),
+            source: ToolOwner::Mcp("git".parse().unwrap()),
             timestamp: Timestamp::EPOCH,
             parameters: json!({ "n": "1" }),
         };
         assert_eq!(
-            serde_json::to_string(&Frame::of(event).unwrap()).unwrap(),
+            serde_json::to_string(&WebSocketFrame::from_event(event).unwrap()).unwrap(),
             r#"{"type":"tool_start","tool_name":"log","tool_input":"{\"n\":\"1\"}","source":"mcp","toolkit":"git","timestamp":"1970-01-01T00:00:00.000Z"}"#
         );
         let texts = [json!({ "type": "text", "text": "a" }), json!({ "type": "image" })];
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn a_long_result_is_cut_between_two_characters() {
-        let long = bounded("ü".repeat(MAX_RESULT_BYTES));
+        let long = truncate_result("ü".repeat(MAX_RESULT_BYTES));
         assert!(long.len() <= MAX_RESULT_BYTES && long.ends_with(CUT));
         let whole = "x".repeat(MAX_RESULT_BYTES);
-        assert_eq!(bounded(whole.clone()), whole);
+        assert_eq!(truncate_result(whole.clone()), whole);
     }
 }

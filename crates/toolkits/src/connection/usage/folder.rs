@@ -1,4 +1,4 @@
-//! Measures a folder that a hostile program fills while it is read.
+//! Measures a folder that a hostile program may fill during the measurement.
 
 use std::{
     collections::HashSet,
@@ -7,14 +7,16 @@ use std::{
     path::Path,
 };
 
-/// Maximum number of files and folders that are counted: a second or two of reading.
+/// Maximum number of files and folders to count, which takes one or two seconds.
 const MAX_ENTRIES: usize = 500_000;
 
-/// Returns what is too much of `folder` if it takes more than `max_mib` on disk. Follows no link, and counts a file with
-/// several names once.
+/// Returns a description of the excess if `folder` takes more than `max_mib` on disk or cannot be measured.
+/// Follows no links, and counts a file with several names once.
 pub(super) fn find_excess(folder: &Path, max_mib: u64) -> Option<String> {
     let max_bytes = max_mib.saturating_mul(super::MIB);
-    let (mut bytes, mut entries, mut linked) = (0, 0, HashSet::new());
+    let mut bytes = 0;
+    let mut entries = 0;
+    let mut linked = HashSet::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let listed = match fs::read_dir(&folder).map_err(|error| error.kind()) {
@@ -22,7 +24,7 @@ pub(super) fn find_excess(folder: &Path, max_mib: u64) -> Option<String> {
             Err(ErrorKind::PermissionDenied | ErrorKind::InvalidFilename) => {
                 return Some("holds folders that cannot be read to measure them".to_owned());
             }
-            // It went while this was read.
+            // The folder was removed in the meantime.
             Err(_) => continue,
         };
         for entry in listed.flatten() {
@@ -56,7 +58,7 @@ fn is_first_name(_: &Metadata, _: &mut HashSet<u64>) -> bool {
     true
 }
 
-/// Returns the bytes that a file takes, which are fewer than its length where it has holes.
+/// Returns the allocated bytes of a file, which are less than its length if it has holes.
 pub(super) fn size_on_disk(metadata: &Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::blocks(metadata) * 512;
@@ -89,7 +91,7 @@ mod tests {
     fn what_lies_deeper_than_paths_reach_is_not_overlooked() {
         let folder = tempfile::tempdir().unwrap();
         let name = "d".repeat(250);
-        // Deeper than a path may be long, step by step as a program that changes its folder does.
+        // Nests folders deeper than the maximum path length by changing into each of them.
         let script = format!("for i in $(seq 20); do mkdir {name} && cd -P {name} || exit 1; done");
         let made = std::process::Command::new("bash")
             .args(["-c", &script])

@@ -1,4 +1,4 @@
-//! Measures a process with all that it started: resident memory, files in memory, processes and threads.
+//! Measures a process tree: resident memory, files in memory, processes and threads.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,19 +8,20 @@ use std::{
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// The processes of this machine and when they were read: once for all toolkits that ask at about the same time.
+/// Process list of this machine with the time of reading, shared by all toolkits.
 static PROCESSES: Mutex<Option<(Instant, System)>> = Mutex::new(None);
 
 /// Usage of a process and its descendants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Usage {
+pub(super) struct ProcessTreeUsage {
     pub(super) bytes: u64,
     pub(super) processes: u64,
 }
 
-/// Measures the process `id` and its descendants; the list of processes is read where it is older than `max_age`.
-/// Pages that processes share are counted once only if it would be beyond `max_bytes`, since that takes longer.
-pub(super) fn measure(id: u32, max_age: Duration, max_bytes: u64) -> Usage {
+/// Measures the process `id` and its descendants. The process list is refreshed if it is at least `max_age`
+/// old. Shared pages are divided among processes only if the sum exceeds `max_bytes`, because that takes
+/// longer.
+pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -> ProcessTreeUsage {
     let mut table = PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let (read_at, system) = table.get_or_insert_with(|| (Instant::now(), System::new()));
     if system.processes().is_empty() || read_at.elapsed() >= max_age {
@@ -34,7 +35,8 @@ pub(super) fn measure(id: u32, max_age: Duration, max_bytes: u64) -> Usage {
             children.entry(parent).or_default().push(*child);
         }
     }
-    let (mut tree, mut next) = (BTreeSet::new(), vec![Pid::from_u32(id)]);
+    let mut tree = BTreeSet::new();
+    let mut next = vec![Pid::from_u32(id)];
     while let Some(process) = next.pop() {
         if tree.insert(process) {
             next.extend(children.remove(&process).unwrap_or_default());
@@ -45,17 +47,17 @@ pub(super) fn measure(id: u32, max_age: Duration, max_bytes: u64) -> Usage {
     drop(table);
     let ids: Vec<u32> = resident.iter().map(|(id, _)| *id).collect();
     let processes = ids.iter().map(|id| count_threads(*id)).sum();
-    let files = files::measure(&ids);
+    let files = files::measure_memory_files(&ids);
     let mut bytes = resident.iter().map(|(_, bytes)| bytes).sum::<u64>() + files;
     if bytes > max_bytes {
         let shares = resident.iter().map(|(id, bytes)| read_share(*id).unwrap_or(*bytes));
         bytes = shares.sum::<u64>() + files;
     }
-    Usage { bytes, processes }
+    ProcessTreeUsage { bytes, processes }
 }
 
-/// Returns the resident memory of a process with pages that it shares with others divided among them, where the
-/// system says so.
+/// Returns the proportional resident memory of a process, which divides shared pages among its users, if
+/// available.
 fn read_share(id: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
@@ -66,14 +68,14 @@ fn read_share(id: u32) -> Option<u64> {
 fn count_threads(id: u32) -> u64 {
     #[cfg(target_os = "linux")]
     if let Ok(threads) = std::fs::metadata(format!("/proc/{id}/task")) {
-        // A folder has a link for each folder in it, and two of its own.
+        // A folder has one link for each subfolder and two of its own.
         return std::os::unix::fs::MetadataExt::nlink(&threads).saturating_sub(2).max(1);
     }
     let _ = id;
     1
 }
 
-/// Files in memory that no process has mapped, which its resident memory leaves out.
+/// Measures files in memory that no process has mapped, which resident memory does not include.
 #[cfg(target_os = "linux")]
 mod files {
     use std::{
@@ -88,18 +90,20 @@ mod files {
 
     use super::super::folder::size_on_disk;
 
-    /// Maximum bytes that are read of a list of mounts, and maximum number of open files that are looked at.
+    /// Maximum bytes to read of a mount list, and maximum open files to inspect.
     const MAX_MOUNTS_BYTES: u64 = 1024 * 1024;
     const MAX_OPEN_FILES: usize = 100_000;
-    /// Memory that a file takes without its content.
+    /// Memory of a file without its content.
     const INODE_BYTES: u64 = 1024;
 
-    /// Returns the bytes of file systems in memory that these processes see and this one does not, and of files that
-    /// they have open and no folder has.
-    pub(super) fn measure(ids: &[u32]) -> u64 {
+    /// Returns the bytes of in-memory file systems that these processes see and this one does not, and of their
+    /// open deleted files.
+    pub(super) fn measure_memory_files(ids: &[u32]) -> u64 {
         let mut counted: HashSet<String> =
             mounts_in_memory("self").into_iter().map(|(device, _)| device).collect();
-        let (mut namespaces, mut files, mut bytes) = (HashSet::new(), HashSet::new(), 0);
+        let mut namespaces = HashSet::new();
+        let mut files = HashSet::new();
+        let mut bytes = 0;
         for id in ids {
             let namespace = fs::read_link(format!("/proc/{id}/ns/mnt"));
             if namespace.is_ok_and(|namespace| namespaces.insert(namespace)) {
@@ -126,7 +130,7 @@ mod files {
         bytes
     }
 
-    /// Returns the file systems in memory that a process sees: device and folder.
+    /// Returns device and folder of the in-memory file systems that a process sees.
     fn mounts_in_memory(process: &str) -> Vec<(String, String)> {
         let mut text = Vec::new();
         let file = File::open(format!("/proc/{process}/mountinfo"));
@@ -138,13 +142,14 @@ mod files {
         let mounts = text.lines().filter_map(|line| {
             let (mount, kind) = line.split_once(" - ")?;
             let mut fields = mount.split(' ').skip(2);
-            let (device, folder) = (fields.next()?, fields.nth(1)?);
+            let device = fields.next()?;
+            let folder = fields.nth(1)?;
             kind.starts_with("tmpfs ").then(|| (device.to_owned(), folder.to_owned()))
         });
         mounts.collect()
     }
 
-    /// Returns what the file system of `device` holds, where it is not covered by another one.
+    /// Returns the used bytes of the file system of `device`, or `None` if another one covers it.
     fn used_bytes(folder: &str, device: &str) -> Option<u64> {
         let metadata = fs::symlink_metadata(folder).ok()?;
         if device_of(&metadata) != device {
@@ -163,7 +168,7 @@ mod files {
 
 #[cfg(not(target_os = "linux"))]
 mod files {
-    pub(super) fn measure(_: &[u32]) -> u64 {
+    pub(super) fn measure_memory_files(_: &[u32]) -> u64 {
         0
     }
 }

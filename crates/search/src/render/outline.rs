@@ -1,87 +1,94 @@
-//! What a file or folder defines, as text for models.
+//! Renders the definitions of a file or folder as text for models.
 
 use std::fmt::Write;
 
+use crate::evidence::{FolderMember, FolderOutline, Outline, OutlineEntry};
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
-use codeinfo_search::evidence::{Entry, Folder, Member, Outline};
 
-/// Characters of a name, and of a path, that are shown.
 const MAX_NAME_CHARS: usize = 60;
 const MAX_PATH_CHARS: usize = 500;
-/// Bytes of a line that says what a file is about.
+/// Maximum bytes of a line that describes a file.
 const MAX_ABOUT_BYTES: usize = 160;
-/// Room for the last lines.
 const RESERVE: usize = 2200;
-/// Bytes of the heads of definitions, and names of a file: the first that make the whole fit.
+/// Maximum bytes of a definition's head, and maximum names of a file ([`NAMES`]): the first that
+/// make everything fit.
 const HEAD_BYTES: [usize; 3] = [200, 100, SHORT_HEAD];
 const SHORT_HEAD: usize = 60;
 const NAMES: [usize; 4] = [12, 6, 3, 1];
-/// So many folders are named whose files are left out, in so many bytes, which [`RESERVE`] has room for.
+/// Maximum number of folders named for files that are not shown, within [`OTHERS_BYTES`], for which
+/// [`RESERVE`] has room.
 const MAX_OTHERS: usize = 12;
 const OTHERS_BYTES: usize = 400;
-/// Characters of the line that says what is not in the index.
+/// Maximum characters of the line that describes what the index leaves out.
 const LEFT_OUT_CHARS: usize = 400;
 
-pub(super) fn text(outline: &Outline) -> String {
+pub fn render_outline(outline: &Outline) -> String {
     match outline {
         Outline::File { file: named, language, lines, definitions } => {
             let path = plain_name(&named.path, MAX_PATH_CHARS);
-            let language = language.as_deref().unwrap_or("plain text");
+            let language_name = language.as_deref().unwrap_or("plain text");
             let lines = count_things(u64::from(*lines), "line");
             let count = count_things(definitions.len() as u64, "definition");
-            file(&format!("{path}: {language}, {lines}, {count}\n"), definitions)
+            render_file(&format!("{path}: {language_name}, {lines}, {count}\n"), definitions)
         }
-        Outline::Folder(found) => folder(found),
+        Outline::Folder(found) => render_folder(found),
     }
 }
 
-/// Writes a line for each definition, indented as in the file, after the lines that it goes over. Inner ones are left
-/// out first, and then the last.
-fn file(header: &str, all: &[Entry]) -> String {
-    let most = MAX_TOOL_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
+/// Renders a line for each definition: its line range, then its head, indented as in the file.
+/// Drops inner definitions first, then the last ones.
+fn render_file(header: &str, all: &[OutlineEntry]) -> String {
+    let max_bytes = MAX_TOOL_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
     let deepest = all.iter().map(|entry| entry.depth).max().unwrap_or(0);
-    if let Some(lines) = HEAD_BYTES.iter().find_map(|bytes| fitting(all, deepest, *bytes, most)) {
-        return closed(header, &lines, 0, None);
+    if let Some(lines) =
+        HEAD_BYTES.iter().find_map(|bytes| render_to_depth(all, deepest, *bytes, max_bytes))
+    {
+        return finish_listing(header, &lines, 0, None);
     }
-    let narrow = |depth: usize| fitting(all, depth, SHORT_HEAD, most);
+    let narrow = |depth: usize| render_to_depth(all, depth, SHORT_HEAD, max_bytes);
     let depths: Vec<usize> = (0..deepest).collect();
     let fitting = depths.partition_point(|depth| narrow(*depth).is_some());
     if let Some(lines) = fitting.checked_sub(1).and_then(narrow) {
-        return closed(header, &lines, all.len() - lines.len(), None);
+        return finish_listing(header, &lines, all.len() - lines.len(), None);
     }
-    let mut left = most;
+    let mut left = max_bytes;
     let outer = all.iter().filter(|entry| entry.depth == 0);
-    let lines = outer.map(|entry| (entry.last, line(entry, SHORT_HEAD)));
+    let lines = outer.map(|entry| (entry.last, render_entry(entry, SHORT_HEAD)));
     let fits = lines.take_while(|(_, line)| {
         let rest = left.checked_sub(line.len());
         left = rest.unwrap_or(0);
         rest.is_some()
     });
     let (lasts, lines): (Vec<u32>, Vec<String>) = fits.unzip();
-    closed(header, &lines, all.len() - lines.len(), lasts.last().copied())
+    finish_listing(header, &lines, all.len() - lines.len(), lasts.last().copied())
 }
 
-/// Writes the lines down to a depth; `None` once they are more than `most` bytes.
-fn fitting(all: &[Entry], depth: usize, head: usize, most: usize) -> Option<Vec<String>> {
-    let mut left = most;
+/// Renders the definitions down to a depth; `None` if they have more than `max_bytes` bytes.
+fn render_to_depth(
+    all: &[OutlineEntry],
+    depth: usize,
+    head: usize,
+    max_bytes: usize,
+) -> Option<Vec<String>> {
+    let mut left = max_bytes;
     let shown = all.iter().filter(|entry| entry.depth <= depth);
     let fits = shown.map(|entry| {
-        let line = line(entry, head);
+        let line = render_entry(entry, head);
         left = left.checked_sub(line.len())?;
         Some(line)
     });
     fits.collect()
 }
 
-fn line(entry: &Entry, most: usize) -> String {
-    let Entry { first, last, head, .. } = entry;
+fn render_entry(entry: &OutlineEntry, max_bytes: usize) -> String {
+    let OutlineEntry { first, last, head, .. } = entry;
     let range = if first == last { first.to_string() } else { format!("{first}-{last}") };
-    let (shown, cut) = head.split_at(head.floor_char_boundary(most));
+    let (shown, cut) = head.split_at(head.floor_char_boundary(max_bytes));
     let more = if cut.is_empty() { "" } else { " ⋯" };
     format!("{range}|{}{more}\n", plain_line(shown))
 }
 
-fn closed(header: &str, lines: &[String], left_out: usize, until: Option<u32>) -> String {
+fn finish_listing(header: &str, lines: &[String], left_out: usize, until: Option<u32>) -> String {
     let mut text = header.to_owned() + &lines.concat();
     match (left_out, until) {
         (0, _) => {}
@@ -99,8 +106,9 @@ fn closed(header: &str, lines: &[String], left_out: usize, until: Option<u32>) -
     text.trim_end().to_owned()
 }
 
-/// Writes a line for each file, with the line below that says what it is about, then which folders have more.
-fn folder(found: &Folder) -> String {
+/// Renders a line for each file, with the line that describes it below, then the folders with more
+/// files.
+fn render_folder(found: &FolderOutline) -> String {
     let path = plain_name(&found.path, MAX_PATH_CHARS);
     let header = |shown: usize| {
         let all = if shown == found.files { "all".to_owned() } else { shown.to_string() };
@@ -109,34 +117,35 @@ fn folder(found: &Folder) -> String {
             count_things(found.files as u64, "file")
         )
     };
-    let most = MAX_TOOL_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
+    let max_bytes = MAX_TOOL_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
     for names in NAMES {
-        let lines: Vec<String> = found.members.iter().map(|one| member(one, names)).collect();
-        if lines.iter().map(String::len).sum::<usize>() <= most {
-            return with_left_out(
+        let lines: Vec<String> =
+            found.members.iter().map(|one| render_member(one, names)).collect();
+        if lines.iter().map(String::len).sum::<usize>() <= max_bytes {
+            return append_left_out(
                 found,
-                header(lines.len()) + &lines.concat() + &others(found, &[]),
+                header(lines.len()) + &lines.concat() + &describe_hidden_files(found, &[]),
             );
         }
     }
-    // The most telling, by path.
-    let mut by_rank: Vec<&Member> = found.members.iter().collect();
+    // The files with the best rank, ordered by path.
+    let mut by_rank: Vec<&FolderMember> = found.members.iter().collect();
     by_rank.sort_by_key(|member| member.rank);
-    let mut left = most;
+    let mut left = max_bytes;
     let fits = by_rank.iter().take_while(|one| {
-        let rest = left.checked_sub(member(one, 1).len());
+        let rest = left.checked_sub(render_member(one, 1).len());
         left = rest.unwrap_or(0);
         rest.is_some()
     });
     let fitting = fits.count();
-    let (shown, dropped): (Vec<&Member>, Vec<&Member>) =
+    let (shown, dropped): (Vec<&FolderMember>, Vec<&FolderMember>) =
         found.members.iter().partition(|member| member.rank < fitting);
-    let lines: String = shown.iter().map(|one| member(one, 1)).collect();
-    with_left_out(found, header(shown.len()) + &lines + &others(found, &dropped))
+    let lines: String = shown.iter().map(|one| render_member(one, 1)).collect();
+    append_left_out(found, header(shown.len()) + &lines + &describe_hidden_files(found, &dropped))
 }
 
-/// Adds a line that says what is not in the index.
-fn with_left_out(found: &Folder, text: String) -> String {
+/// Appends a line that describes what the index leaves out.
+fn append_left_out(found: &FolderOutline, text: String) -> String {
     if found.left_out.is_empty() {
         return text;
     }
@@ -144,11 +153,12 @@ fn with_left_out(found: &Folder, text: String) -> String {
     format!("{}\n(left out of the index: {left_out})", text.trim_end())
 }
 
-fn member(member: &Member, most: usize) -> String {
+fn render_member(member: &FolderMember, max_names: usize) -> String {
     let path = plain_name(&member.path, MAX_PATH_CHARS);
-    let names = member.names.iter().take(most).map(|name| plain_name(name, MAX_NAME_CHARS));
-    let names: Vec<String> = names.collect();
-    let more = match member.names.len().saturating_sub(most) {
+    let plain_names =
+        member.names.iter().take(max_names).map(|name| plain_name(name, MAX_NAME_CHARS));
+    let names: Vec<String> = plain_names.collect();
+    let more = match member.names.len().saturating_sub(max_names) {
         0 => String::new(),
         more => format!(", {more} more"),
     };
@@ -160,12 +170,16 @@ fn member(member: &Member, most: usize) -> String {
             text.get(..text.floor_char_boundary(MAX_ABOUT_BYTES)).unwrap_or_default()
         )
     });
-    let names = names.join(", ");
-    format!("{path} ({}){sign}{names}{more}\n{}", member.lines, about.unwrap_or_default())
+    format!(
+        "{path} ({}){sign}{}{more}\n{}",
+        member.lines,
+        names.join(", "),
+        about.unwrap_or_default()
+    )
 }
 
-/// One line that says where the files are that are not shown.
-fn others(found: &Folder, dropped: &[&Member]) -> String {
+/// Returns one line with the folders of files that are not shown.
+fn describe_hidden_files(found: &FolderOutline, dropped: &[&FolderMember]) -> String {
     let mut others = found.others.clone();
     for member in dropped {
         let part = member.path.split_inclusive('/').next().unwrap_or_default();
@@ -197,27 +211,30 @@ fn others(found: &Folder, dropped: &[&Member]) -> String {
 mod tests {
     use super::*;
 
-    fn entry(depth: usize, head: &str) -> Entry {
+    fn entry(depth: usize, head: &str) -> OutlineEntry {
         let first = u32::try_from(depth).unwrap() + 1;
-        Entry { first, last: first + 1, depth, head: head.to_owned() }
+        OutlineEntry { first, last: first + 1, depth, head: head.to_owned() }
     }
 
     #[test]
     fn only_the_outer_of_very_deep_definitions_are_written() {
-        let deep: Vec<Entry> = (0..200_000).map(|depth| entry(depth, "function a(){")).collect();
-        let text = file("deep.js\n", &deep);
+        let deep: Vec<OutlineEntry> =
+            (0..200_000).map(|depth| entry(depth, "function a(){")).collect();
+        let text = render_file("deep.js\n", &deep);
         let shown = text.lines().count() - 2;
         assert!(text.len() < MAX_TOOL_TEXT_BYTES && shown > 400, "{} bytes, {shown}", text.len());
         assert!(text.ends_with(&format!("({} inner definitions left out)", 200_000 - shown)));
-        let wide: Vec<Entry> = (0..1000).map(|at| entry(at % 2, &"a".repeat(50))).collect();
-        assert!(file("wide.js\n", &wide).contains(" definitions left out, inner ones and those"));
+        let wide: Vec<OutlineEntry> = (0..1000).map(|at| entry(at % 2, &"a".repeat(50))).collect();
+        assert!(
+            render_file("wide.js\n", &wide).contains(" definitions left out, inner ones and those")
+        );
     }
 
     #[test]
     fn names_of_many_bytes_fit_a_reply() {
         let name = |at: usize| format!("{at}{}", "🦓".repeat(70));
         let others: Vec<(String, usize)> = (10..30).map(|at| (name(at) + "/", at)).collect();
-        let one = |rank: usize| Member {
+        let one = |rank: usize| FolderMember {
             path: name(rank),
             lines: 1,
             names: vec![name(1)],
@@ -227,8 +244,8 @@ mod tests {
         };
         let members = (0..150).map(one).collect();
         let left_out = "🦓".repeat(1000);
-        let found = Folder { path: name(0), files: 1000, members, others, left_out };
-        let text = folder(&found);
+        let found = FolderOutline { path: name(0), files: 1000, members, others, left_out };
+        let text = render_folder(&found);
         assert!(text.len() <= MAX_TOOL_TEXT_BYTES, "{} bytes", text.len());
         assert!(text.contains("(not shown: 29🦓"), "{text}");
         assert!(text.contains(", …; call Outline for a folder)\n(left out"), "{text}");

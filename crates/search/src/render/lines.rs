@@ -1,33 +1,30 @@
-//! Lines of a file as text for models.
+//! Renders lines of a file as text for models.
 
 use std::fmt::Write;
 
+use crate::evidence::{FileLines, IndexedFile, IndexedFileState};
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
-use codeinfo_search::evidence::{File, FileLines, State};
 use codeinfo_worktree::decode::TextEncoding;
 
-/// Characters of a path that are shown.
 const MAX_PATH_CHARS: usize = 500;
-/// Characters of the name of a host that are shown.
 const MAX_HOST: usize = 100;
-/// Bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 1500;
-/// Room for the last line.
 const RESERVE: usize = 120;
-/// More changed ranges are not named one by one.
+/// Maximum number of changed ranges that are listed.
 const MAX_RANGES: usize = 12;
 
-/// Writes the lines that are not blank, each after its number, under one that says which they are; the last says
-/// which are left out. Returns also which are not.
-pub(super) fn text(read: &FileLines) -> (String, LineRange) {
+/// Renders the lines that are not blank, each after its number, below a header with their range.
+/// The last line says which ones do not fit. Also returns the shown range.
+pub fn render_lines(read: &FileLines) -> (String, LineRange) {
     let path = plain_name(&read.file.path, MAX_PATH_CHARS);
     let LineRange { first, last } = read.asked;
-    let (encoding, state) = (encoding(read.encoding), state(read));
+    let encoding = describe_encoding(read.encoding);
+    let state = describe_state(read);
     let mut text = format!("{path}:{first}-{last} of {}{encoding}{state}\n", read.total);
     let mut next = first;
     for (number, line) in &read.lines {
-        let line = line.trim_end();
-        let (shown, cut) = line.split_at(line.floor_char_boundary(MAX_LINE_BYTES));
+        let trimmed = line.trim_end();
+        let (shown, cut) = trimmed.split_at(trimmed.floor_char_boundary(MAX_LINE_BYTES));
         let more = if cut.is_empty() { "" } else { " ⋯" };
         if text.len() + shown.len() + RESERVE > MAX_TOOL_TEXT_BYTES {
             break;
@@ -44,44 +41,47 @@ pub(super) fn text(read: &FileLines) -> (String, LineRange) {
     (text.trim_end().to_owned(), LineRange { first, last: (next - 1).max(first) })
 }
 
-/// Says what a file is written in that is not UTF-8, so that nobody writes it back as that.
-fn encoding(encoding: TextEncoding) -> String {
-    let mut said = String::new();
+/// Describes an encoding other than UTF-8, so that a model does not write the file back as UTF-8.
+fn describe_encoding(encoding: TextEncoding) -> String {
+    let mut text = String::new();
     if encoding.name != TextEncoding::UTF_8.name {
-        said = format!(", in {}, not UTF-8", encoding.name);
+        text = format!(", in {}, not UTF-8", encoding.name);
     }
     if encoding.is_lossy {
-        said.push_str(", with `\u{fffd}` for what is no text in it");
+        text.push_str(", with `\u{fffd}` for what is no text in it");
     }
-    said
+    text
 }
 
-fn state(read: &FileLines) -> String {
+fn describe_state(read: &FileLines) -> String {
     let changed = match &read.state {
-        State::Indexed => return String::new(),
-        State::Gone => return ", deleted since indexed: as it was".to_owned(),
-        State::Unreadable => {
+        IndexedFileState::Indexed => return String::new(),
+        IndexedFileState::Gone => return ", deleted since indexed: as it was".to_owned(),
+        IndexedFileState::Unreadable => {
             return ", cannot be read any more: as it was indexed".to_owned();
         }
-        State::Elsewhere(host) => {
+        IndexedFileState::Elsewhere(host) => {
             let host = plain_name(host, MAX_HOST);
             return format!(", on {host}, where it may have changed: as it was indexed");
         }
-        State::Changed(changed) => changed,
+        IndexedFileState::Changed(changed) => changed,
     };
     let LineRange { first, last } = read.asked;
-    let near = changed.iter().filter(|range| range.first <= last && first <= range.last);
-    let near: Vec<String> = near.map(ToString::to_string).collect();
+    let near: Vec<String> = changed
+        .iter()
+        .filter(|range| range.first <= last && first <= range.last)
+        .map(ToString::to_string)
+        .collect();
     if near.is_empty() {
         return ", changed since indexed, but not these lines".to_owned();
     }
     let more = if near.len() > MAX_RANGES { ", …" } else { "" };
-    let near: Vec<String> = near.into_iter().take(MAX_RANGES).collect();
-    format!(", changed since indexed: {} new{more}", near.join(", "))
+    let listed: Vec<String> = near.into_iter().take(MAX_RANGES).collect();
+    format!(", changed since indexed: {} new{more}", listed.join(", "))
 }
 
-/// Summarizes a file of which these lines were shown; `ranges` are ascending and disjoint.
-pub(super) fn summarize_file(file: &File, ranges: Vec<LineRange>, best: f64) -> FileSummary {
+/// Summarizes a file whose `ranges` were shown. They must be ascending and disjoint.
+pub fn summarize_file(file: &IndexedFile, ranges: Vec<LineRange>, best: f64) -> FileSummary {
     FileSummary {
         path: file.path.clone(),
         rel_path: file.rel_path.clone(),

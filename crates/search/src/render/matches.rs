@@ -1,21 +1,19 @@
-//! Writes the names that match a pattern as text for models.
+//! Renders the names that match a pattern as text for models.
 
 use std::fmt::Write;
 
+use crate::evidence::{MAX_SHOWN, MatchedName, OccurrenceKind, PatternMatches};
 use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
-use codeinfo_search::evidence::{Group, MAX_SHOWN, MatchedName, Matches};
 
-use super::uses::{label, quoted, searched, summarize_lines};
+use super::uses::{describe_searched, group_label, quote_name, summarize_lines};
 
-/// Maximum characters of a shown path.
 const MAX_PATH_CHARS: usize = 500;
-/// Bytes kept for the last lines.
 const RESERVE: usize = 1100;
 
-/// Writes the counts in the first line, then each name with the place that says most of it, and the others without. Returns also
-/// a summary of the files with places that are shown.
-pub(super) fn render_matches(matches: &Matches) -> (String, Vec<FileSummary>) {
-    let searched = searched("lines", &matches.searched, &matches.gone);
+/// Renders the counts in the first line, then each name with its best place, then further names
+/// without a place. Also returns a summary of the files whose places are shown.
+pub fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSummary>) {
+    let searched = describe_searched("lines", &matches.searched, &matches.gone);
     let pattern = format!("`{}`", plain_name(&matches.pattern, MAX_PATH_CHARS).replace('`', "'"));
     if matches.count == 0 {
         let nowhere = match matches.unread {
@@ -47,26 +45,26 @@ pub(super) fn render_matches(matches: &Matches) -> (String, Vec<FileSummary>) {
     (text + &render_limits(matches) + &searched, summarize_lines(places))
 }
 
-/// Writes a name with its counts, its best place and the line there.
+/// Renders a name with its counts, its best place and the line there.
 fn render_name(name: &MatchedName) -> String {
     let MatchedName { name, count, files, first } = name;
     let files = if *files > 1 { format!(" in {files} files") } else { String::new() };
     let group = match first.group {
-        Group::Definitions | Group::Uses => String::new(),
-        group => format!(", in {}", label(group)),
+        OccurrenceKind::Definitions | OccurrenceKind::Uses => String::new(),
+        group => format!(", in {}", group_label(group)),
     };
     let path = plain_name(&first.file.path, MAX_PATH_CHARS);
     let line = plain_line(&first.text);
-    let name = quoted(&name.replace('"', "'"));
+    let name = quote_name(&name.replace('"', "'"));
     format!("{name} {count}{files}{group}: {path}:{}\n{}|{line}\n", first.line, first.line)
 }
 
 /// Lists the names after the first `shown` ones in one line, as many as fit into `room` bytes.
-fn render_other_names(matches: &Matches, shown: usize, room: usize) -> String {
+fn render_other_names(matches: &PatternMatches, shown: usize, room: usize) -> String {
     let mut text = String::new();
     let mut left = matches.distinct - shown;
     for name in matches.names.iter().skip(shown) {
-        let named = format!("{} {}, ", quoted(&name.name.replace('"', "'")), name.count);
+        let named = format!("{} {}, ", quote_name(&name.name.replace('"', "'")), name.count);
         if text.len() + named.len() > room {
             break;
         }
@@ -83,8 +81,8 @@ fn render_other_names(matches: &Matches, shown: usize, room: usize) -> String {
     format!("(also {}{more})\n", text.trim_end_matches(", "))
 }
 
-/// Says which files and names are missing from the counts.
-fn render_limits(matches: &Matches) -> String {
+/// Describes which files and names are missing from the counts.
+fn render_limits(matches: &PatternMatches) -> String {
     let mut text = String::new();
     if matches.unread > 0 {
         // Writing to a `String` cannot fail.

@@ -1,0 +1,228 @@
+//! Renders the uses of a name as text for models.
+
+use std::{fmt::Write, time::Duration};
+
+use crate::evidence::{
+    IndexedFile, MAX_SHOWN, NameUses, OccurrenceGroup, OccurrenceKind, SearchedRepository,
+};
+use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
+
+use super::lines::summarize_file;
+
+const MAX_NAME_CHARS: usize = 100;
+const MAX_PATH_CHARS: usize = 500;
+/// Maximum bytes of a shown line when not all fit; the name is within the first of them.
+const SHORT_LINE: usize = 120;
+/// Maximum number of repositories that are named.
+const MAX_NAMED: usize = 8;
+/// Maximum number of files in a summary, as many as a search may find.
+const MAX_SUMMARY_FILES: usize = 20;
+/// `match` of files in a summary. All contain the name; nothing measures how well they fit.
+const MATCH: f64 = 0.5;
+
+/// Renders the counts in the first line, then each group: paths, each followed by its numbered
+/// lines. The numbers distinguish lines of files from other text. Also returns a summary of the
+/// files whose lines are shown.
+pub fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
+    if uses.count == 0 {
+        return (render_absence(uses), Vec::new());
+    }
+    let mut text = render_groups(uses, MAX_SHOWN, usize::MAX);
+    let mut lines = MAX_SHOWN;
+    while text.len() > MAX_TOOL_TEXT_BYTES && lines > 1 {
+        text = render_groups(uses, lines, SHORT_LINE);
+        lines -= 1;
+    }
+    // The loop decrements once more after its last rendering.
+    (text, summarize_files(uses, MAX_SHOWN.min(lines + 1)))
+}
+
+/// Returns the files of the first `max_lines` lines, each once, in the order in which they are
+/// shown.
+fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
+    let used_files = uses.groups.iter().flat_map(|group| &group.files);
+    let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.0)));
+    summarize_lines(lines.take(max_lines))
+}
+
+/// Groups lines by file, in the order of each file's first line.
+pub(super) fn summarize_lines<'a>(
+    lines: impl Iterator<Item = (&'a IndexedFile, u32)>,
+) -> Vec<FileSummary> {
+    let mut files: Vec<(&IndexedFile, Vec<u32>)> = Vec::new();
+    for (file, line) in lines {
+        match files.iter_mut().find(|(known, _)| *known == file) {
+            Some((_, known_lines)) => known_lines.push(line),
+            None => files.push((file, vec![line])),
+        }
+    }
+    let summarized = files.into_iter().take(MAX_SUMMARY_FILES);
+    summarized.map(|(file, lines)| summarize_file(file, join_lines(lines), MATCH)).collect()
+}
+
+fn join_lines(mut lines: Vec<u32>) -> Vec<LineRange> {
+    lines.sort_unstable();
+    let mut ranges: Vec<LineRange> = Vec::new();
+    for line in lines {
+        match ranges.last_mut() {
+            Some(range) if line <= range.last + 1 => range.last = line,
+            Some(_) | None => ranges.push(LineRange { first: line, last: line }),
+        }
+    }
+    ranges
+}
+
+fn render_absence(uses: &NameUses) -> String {
+    let name = quote_name(&uses.name);
+    let mut text = match uses.unread {
+        0 => format!("{name} is nowhere in the index"),
+        unread => {
+            format!("{name} was not found, but {unread} files were not read; name a repository")
+        }
+    };
+    if let Some(bare) = &uses.bare {
+        let _ = write!(text, ", nor is {}", quote_name(bare));
+    }
+    if !uses.spellings.is_empty() {
+        let spellings: Vec<String> = uses.spellings.iter().map(|name| quote_name(name)).collect();
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "; spelled otherwise: {}", spellings.join(", "));
+    }
+    if let Some(unsearched) = &uses.unsearched {
+        let _ = write!(text, "\n({unsearched})");
+    }
+    text + "\n" + &describe_searched("whole words", &uses.searched, &uses.gone)
+}
+
+/// Renders at most `max_lines` lines, each with at most `line_bytes` bytes of the file.
+fn render_groups(uses: &NameUses, max_lines: usize, line_bytes: usize) -> String {
+    let mut groups = String::new();
+    let mut room = max_lines;
+    let mut shown = 0;
+    for group in &uses.groups {
+        let (text, count) = render_group(group, &mut room, line_bytes);
+        groups.push_str(&text);
+        shown += count;
+    }
+    let counts: Vec<String> =
+        uses.groups.iter().map(|group| describe_count(group.group, group.count)).collect();
+    let least = if uses.unread > 0 { "at least " } else { "" };
+    let files = if uses.files == 1 { "file" } else { "files" };
+    let places = if uses.count == 1 { "place" } else { "places" };
+    let shown = if shown == uses.count { "all".to_owned() } else { shown.to_string() };
+    let mut text = format!(
+        "{least}{} {places} of {} in {} {files}, {shown} shown: {}\n",
+        uses.count,
+        quote_name(&uses.name),
+        uses.files,
+        counts.join(", ")
+    );
+    if uses.unread > 0 {
+        let _ = writeln!(
+            text,
+            "({} files were not read: name a repository, or try again)",
+            uses.unread
+        );
+    }
+    text + &groups
+        + &explain_reading(uses)
+        + &describe_searched("whole words", &uses.searched, &uses.gone)
+}
+
+/// Explains in one line how the name was read, if several readings are possible.
+fn explain_reading(uses: &NameUses) -> String {
+    let asked = uses.asked.as_ref().map(|asked| format!("(read from {}", quote_name(asked)));
+    let bare =
+        uses.bare.as_ref().map(|bare| format!("{} alone may be in more places", quote_name(bare)));
+    match (asked, bare) {
+        (Some(asked), Some(bare)) => format!("{asked}; {bare})\n"),
+        (Some(asked), None) => format!("{asked})\n"),
+        (None, Some(bare)) => format!("({bare})\n"),
+        (None, None) => String::new(),
+    }
+}
+
+/// Renders a group. Also returns the number of occurrences in the shown lines.
+fn render_group(group: &OccurrenceGroup, room: &mut usize, line_bytes: usize) -> (String, usize) {
+    let mut text = String::new();
+    let mut count = 0;
+    for file in &group.files {
+        let lines = file.lines.iter().take(*room);
+        if lines.len() == 0 {
+            break;
+        }
+        *room -= lines.len();
+        let _ = writeln!(text, "{}", plain_name(&file.file.path, MAX_PATH_CHARS));
+        for (number, line, times) in lines {
+            let (shown, cut) = line.split_at(line.floor_char_boundary(line_bytes));
+            let more = if cut.is_empty() { "" } else { " ⋯" };
+            let _ = writeln!(text, "{number}|{}{more}", plain_line(shown));
+            count += times;
+        }
+    }
+    let all =
+        if count == group.count { String::new() } else { format!(", {count} of {}", group.count) };
+    (format!("{}{all}:\n{text}", group_label(group.group)), count)
+}
+
+pub(super) fn group_label(group: OccurrenceKind) -> &'static str {
+    match group {
+        OccurrenceKind::Definitions => "definitions",
+        OccurrenceKind::Uses => "uses",
+        OccurrenceKind::Tests => "tests",
+        OccurrenceKind::Documents => "documents",
+        OccurrenceKind::Asides => "comments and strings",
+    }
+}
+
+fn describe_count(group: OccurrenceKind, count: usize) -> String {
+    match (group, count) {
+        (OccurrenceKind::Definitions, 1) => "1 definition".to_owned(),
+        (OccurrenceKind::Uses, 1) => "1 use".to_owned(),
+        (group, count) => {
+            let within = matches!(
+                group,
+                OccurrenceKind::Tests | OccurrenceKind::Documents | OccurrenceKind::Asides
+            );
+            format!("{count}{} {}", if within { " in" } else { "" }, group_label(group))
+        }
+    }
+}
+
+/// Describes in one line what was searched, how old that is, and which repositories were left out
+/// because their folder is `gone`.
+pub(super) fn describe_searched(
+    what: &str,
+    searched: &[SearchedRepository],
+    gone: &[String],
+) -> String {
+    let describe = |repository: &SearchedRepository| {
+        let age = repository.age.map(|age| format!(" {} old", format_age(age))).unwrap_or_default();
+        format!("{}{age}", plain_name(&repository.name, MAX_NAME_CHARS))
+    };
+    let repositories: Vec<String> = searched.iter().take(MAX_NAMED).map(describe).collect();
+    let more = match searched.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let gone_repositories: Vec<String> =
+        gone.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
+    let left_out = match gone_repositories.as_slice() {
+        [] => String::new(),
+        names => format!("; not {}, whose folder is gone", names.join(", ")),
+    };
+    format!("({what} of the index: {}{more}{left_out})", repositories.join(", "))
+}
+
+fn format_age(age: Duration) -> String {
+    match age.as_secs() / 60 {
+        0 => "less than a minute".to_owned(),
+        minutes @ 1..120 => format!("{minutes} min"),
+        minutes @ 120..2880 => format!("{} hours", minutes / 60),
+        minutes => format!("{} days", minutes / 1440),
+    }
+}
+
+pub(super) fn quote_name(name: &str) -> String {
+    format!("\"{}\"", plain_name(name, MAX_NAME_CHARS))
+}
