@@ -87,7 +87,7 @@ pub(super) fn open_folder(root: &Path) -> Result<RootDir, IngestError> {
 pub(super) fn open_root(root: &Root) -> Result<RootDir, IngestError> {
     RootDir::open_root(root).map_err(|error| {
         match (&root.revision, beneath::as_object_fault(&error)) {
-            (Some(revision), Some(fault)) => IngestError::of_fault(revision, fault, false),
+            (Some(revision), Some(fault)) => IngestError::for_object_fault(revision, fault, false),
             _ => map_open_error(&root.path, error),
         }
     })
