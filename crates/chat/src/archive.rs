@@ -112,12 +112,12 @@ impl ConversationSummary {
         repository: Option<String>,
         question: &str,
     ) -> Self {
-        let other_principal = principal.filter(|principal| !principal.is_owner());
+        let token_principal = principal.filter(|principal| !principal.is_owner());
         let now = Timestamp::now();
         let line = question.lines().map(str::trim).find(|line| !line.is_empty());
         Self {
             id,
-            principal: other_principal.map(ToString::to_string),
+            principal: token_principal.map(ToString::to_string),
             repository,
             title: line.unwrap_or_default().chars().take(MAX_TITLE).collect(),
             created_at: now,

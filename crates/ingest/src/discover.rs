@@ -49,8 +49,8 @@ pub struct DiscoveredFile {
 pub struct WalkResult {
     /// Files in path order.
     pub files: Vec<DiscoveredFile>,
-    /// Unreadable files and folders, files above the size limit, and ignore files with invalid
-    /// parts.
+    /// Unreadable files and folders, files above the size limit, and ignore files that
+    /// are dropped, wholly or in part.
     pub skipped: Vec<SkippedPath>,
     /// Paths excluded by rules about paths.
     pub omitted: OmittedPaths,

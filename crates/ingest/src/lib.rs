@@ -1,9 +1,11 @@
 //! Fills the store: discovers, chunks, embeds and writes the files of roots.
 //!
-//! A run is started by a client, or by the watcher when [`watch`] sees a change. One worker takes
-//! all runs in order; a second one takes the watcher's runs while the first is busy. A run compares
-//! the folder with the store and reads, embeds and writes only changed files. It writes the new
-//! chunks before it deletes the old ones.
+//! A client requests a run, or the watcher does when it sees a change. A run compares the folder
+//! with the store and reads, embeds and writes only changed files. It writes the new chunks before
+//! it deletes the old ones.
+//!
+//! One worker takes all runs in order. A second one takes the watcher's runs of other repositories,
+//! and a third one takes any of their runs once the first has worked for long.
 
 mod about;
 mod adds;

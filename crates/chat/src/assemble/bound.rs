@@ -8,7 +8,7 @@ pub(crate) const MAX_TURN_BYTES: usize = 4 * 1024 * 1024;
 /// limited.
 const ENTRY_BYTES: usize = 64;
 
-// Codex must pass on enough text to exceed the limit.
+// Codex events are truncated without a mark at the higher bound, so an overrun is noticed here.
 const _: () = assert!(MAX_SEGMENT_BYTES < codeinfo_codex::MAX_TEXT_BYTES);
 
 /// Limit that a turn exceeded.
