@@ -1,7 +1,6 @@
-//! Worker that runs queued jobs one after another.
+//! Workers, one per lane, that take runs off the queue one after another.
 //!
-//! Two further workers run jobs of other repositories in parallel: runs of the watcher at once, and
-//! runs of clients when the working one has taken long.
+//! Workers never run two trees of one repository at the same time.
 
 use std::sync::Arc;
 

@@ -260,7 +260,7 @@ pub(super) async fn start_turn(
     let turn = chat::ask_question(services, arguments, admission).await?;
     let principal = admission.principal.as_ref();
     let begun = |repository| {
-        ConversationSummary::new(turn.conversation(), principal, (repository, &question))
+        ConversationSummary::new(turn.conversation(), principal, repository, &question)
     };
     let summary = known.unwrap_or_else(|| begun(repository.clone()));
     let live = LiveTurn::new(summary, question, repository, turn.model_id().to_owned(), asked_at);
