@@ -206,16 +206,26 @@ async fn a_wrong_place_among_right_ones_is_found() {
     let verdict = "src/cite/judge.rs:<<src/cite/judge.rs judge_lines>>";
     for (wrong, name) in [
         // The names of each are its own.
-        (format!("`judge_lines` in {verdict} calls `unescape_path` in `src/cite/parse.rs:1-3`."), "unescape_path"),
         (
-            format!("`unescape_path` in `src/cite/parse.rs:1-3` is called by `judge_lines` in {verdict}."),
+            format!("`judge_lines` in {verdict} calls `unescape_path` in `src/cite/parse.rs:1-3`."),
             "unescape_path",
         ),
         (
-            format!("The callers are {verdict} (`judge_lines`) and src/cite/parse.rs:1-3 (`unescape_path`)."),
+            format!(
+                "`unescape_path` in `src/cite/parse.rs:1-3` is called by `judge_lines` in {verdict}."
+            ),
             "unescape_path",
         ),
-        (format!("- {verdict}: `judge_lines`, as src/cite/parse.rs:1-3 has `unescape_path`."), "unescape_path"),
+        (
+            format!(
+                "The callers are {verdict} (`judge_lines`) and src/cite/parse.rs:1-3 (`unescape_path`)."
+            ),
+            "unescape_path",
+        ),
+        (
+            format!("- {verdict}: `judge_lines`, as src/cite/parse.rs:1-3 has `unescape_path`."),
+            "unescape_path",
+        ),
         (
             format!(
                 "`judge_lines` ({verdict}) asks first, then `unescape_path` decides (src/cite/parse.rs:1-3)."
@@ -223,7 +233,9 @@ async fn a_wrong_place_among_right_ones_is_found() {
             "unescape_path",
         ),
         (
-            format!("Once `nothing` is left, src/cite/parse.rs:1-3 gives `unescape_path` up ({verdict})."),
+            format!(
+                "Once `nothing` is left, src/cite/parse.rs:1-3 gives `unescape_path` up ({verdict})."
+            ),
             "unescape_path",
         ),
         ("`judge_lines`は`src/cite/judge.rs:1-3`にあります。".to_owned(), "judge_lines"),

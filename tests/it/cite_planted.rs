@@ -52,7 +52,9 @@ impl Library {
         let bench = Bench::new().await;
         let repo = bench.repo("product", &[(".env", "TOKEN=a\nKEY=b\n")]);
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for part in ["src", "crates/lang", "crates/chunk/src", "crates/search/src", "crates/store/src"] {
+        for part in
+            ["src", "crates/lang", "crates/chunk/src", "crates/search/src", "crates/store/src"]
+        {
             copy(&root.join(part), &repo.at(part));
         }
         let manifest = "crates/chunk/Cargo.toml";

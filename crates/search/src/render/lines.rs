@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 use crate::evidence::{FileLines, IndexedFile, IndexedFileState};
+use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 use codeinfo_worktree::decode::TextEncoding;
 
 const MAX_PATH_CHARS: usize = 500;

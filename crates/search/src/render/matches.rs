@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 use crate::evidence::{MAX_SHOWN, MatchedName, OccurrenceKind, PatternMatches};
+use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 
 use super::uses::{describe_searched, group_label, quote_name, summarize_lines};
 

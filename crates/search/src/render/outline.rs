@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 use crate::evidence::{FolderMember, FolderOutline, Outline, OutlineEntry};
+use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 
 const MAX_NAME_CHARS: usize = 60;
 const MAX_PATH_CHARS: usize = 500;

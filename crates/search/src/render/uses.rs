@@ -2,10 +2,10 @@
 
 use std::{fmt::Write, time::Duration};
 
-use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 use crate::evidence::{
     IndexedFile, MAX_SHOWN, NameUses, OccurrenceGroup, OccurrenceKind, SearchedRepository,
 };
+use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 
 use super::lines::summarize_file;
 

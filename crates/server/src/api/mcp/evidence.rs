@@ -194,7 +194,9 @@ impl RawSearch {
         };
         let evidence = &self.services.evidence;
         let found = match pattern {
-            None => evidence.find_uses(&name, within).await.map(|found| render::render_uses(&found)),
+            None => {
+                evidence.find_uses(&name, within).await.map(|found| render::render_uses(&found))
+            }
             Some(Ok(pattern)) => evidence
                 .find_matches(pattern, within)
                 .await
