@@ -353,7 +353,7 @@ impl RawSearch {
 
     /// Notes what went wrong with the server.
     fn record_failure(&self, code: ErrorCode, message: &str) {
-        self.services.failures.record_failure(MAIN, (code.as_str(), message), Some("/mcp"));
+        self.services.failures.record_failure(MAIN, code.as_str(), message, Some("/mcp"));
     }
 }
 
