@@ -9,9 +9,9 @@ pub fn find_work_tree(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok())
 }
 
-/// Returns the canonical path of the repository around `folder`. Returns `None` if that is the home
-/// folder or a parent
-/// it: a repository for settings is not indexed.
+/// Returns the canonical path of the repository around `folder`.
+///
+/// Returns `None` if that is the home folder or a folder above it, because such a repository holds settings.
 pub fn find_repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let canonical = folder.canonicalize().ok()?;
     let home = home.and_then(|path| path.canonicalize().ok());
