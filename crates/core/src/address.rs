@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const AZURE_WIRE: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
 /// Returns whether an address is internal: this machine, a private network, a cloud's own services,
-/// multicast,
-/// broadcast or reserved. IPv6 addresses that embed an IPv4 address are judged by that address.
+/// multicast, broadcast or reserved. IPv6 addresses that embed an IPv4 address are judged by that
+/// address.
 pub fn is_internal_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_internal_v4(address),

@@ -1,8 +1,7 @@
 //! Atomic replacement and safe opening of small files.
 //!
 //! A reader or a crash sees the old content or the new. Only regular files are opened, so that a
-//! pipe or device in
-//! their place cannot block or be read without end.
+//! pipe or device in their place cannot block or be read without end.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -221,8 +220,7 @@ pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Returns the temporary path that [`replace_user_file`] uses. It is constant, so that the next
-/// call finds and removes
-/// a leftover.
+/// call finds and removes a leftover.
 pub fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.codeinfo.tmp"))
@@ -247,8 +245,7 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
 /// Reads a file; returns `None` if it does not exist.
 ///
 /// Fails if the path is not a regular file, if the file is larger than [`MAX_BYTES`], or if
-/// accounts outside `readers`
-/// may read it.
+/// accounts outside `readers` may read it.
 pub fn read_if_exists(path: &Path, readers: FileAccess) -> io::Result<Option<Vec<u8>>> {
     match read_file(path, readers) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -303,8 +300,7 @@ pub fn open_regular_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
 }
 
 /// Fails if other accounts may read or write the file, or if its owner is neither this process's
-/// user nor the owner
-/// of its folder. The owner of a file knows its content.
+/// user nor the owner of its folder. The owner of a file knows its content.
 #[cfg(unix)]
 fn refuse_others(path: &Path, file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -74,8 +74,7 @@ pub struct FileRecord {
 
 impl FileRecord {
     /// Returns the ids of the file's chunks at `places`, counted from 0. `owner` is the chunk owner
-    /// of its
-    /// root.
+    /// of its root.
     pub fn chunk_ids(&self, owner: RootId, places: Range<u32>) -> impl Iterator<Item = Uuid> {
         places.map(move |place| chunk_id(owner, &self.path, &self.version, place as usize))
     }
@@ -84,11 +83,9 @@ impl FileRecord {
 /// Returns the id of the chunk at `place` in its file, counted from 0.
 ///
 /// The id derives from what the chunk is, so writing a chunk again changes nothing. Trees of one
-/// repository have the
-/// same `owner` and share their chunks. The first half of the id derives from the content alone:
-/// ids order hits of
-/// equal score and choose samples, and neither may depend on where or on which host a repository
-/// is.
+/// repository have the same `owner` and share their chunks. The first half of the id derives from
+/// the content alone: ids order hits of equal score and choose samples, and neither may depend on
+/// where or on which host a repository is.
 pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid {
     let name = format!("{path}\0{version}\0{place}");
     let owner_id = Uuid::new_v5(&owner.0, name.as_bytes());
@@ -102,8 +99,7 @@ pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid 
 /// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown.
 ///
 /// On Unix this is the later of the times of content and of metadata, because copying and unpacking
-/// may preserve
-/// the former.
+/// may preserve the former.
 pub fn modified_ns(metadata: &Metadata) -> u64 {
     let content = metadata.modified().map_or(0, nanoseconds_since_epoch);
     #[cfg(unix)]

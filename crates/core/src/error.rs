@@ -4,8 +4,7 @@
 use std::{error::Error, fmt};
 
 /// Kind of a failure, as clients see it. Each edge maps codes to an HTTP status or a JSON-RPC error
-/// once, in its
-/// `error.rs`.
+/// once, in its `error.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// An argument is missing, malformed or out of bounds.

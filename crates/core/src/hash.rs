@@ -1,8 +1,7 @@
 //! Content hashes that name file versions.
 //!
 //! A new revision of the chunker makes every file be read once more. Equal size and modification
-//! time make
-//! hashing unnecessary, except for files changed in the last two seconds.
+//! time make hashing unnecessary, except for files changed in the last two seconds.
 
 use std::fmt::Write;
 
@@ -11,8 +10,7 @@ use sha2::{Digest, Sha256};
 use super::OmissionRule;
 
 /// Method by which a file was cut into chunks. Another method gives another version for the same
-/// content, so that
-/// chunks of two methods never mix under one version.
+/// content, so that chunks of two methods never mix under one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkingMethod {
     /// Cut by the current chunker.
@@ -22,19 +20,17 @@ pub enum ChunkingMethod {
 }
 
 /// Revision of redaction, chunking, terms and vectors. It changes when the same text would give
-/// another result;
-/// files of another revision are read again. A test of `pipeline/read` fails when it must change.
+/// another result; files of another revision are read again. A test of `pipeline/read` fails when
+/// it must change.
 pub const REVISION: &str = "16-";
 /// First revision whose chunk ids have the same order for every owner.
 const FIRST_WITH_ORDERED_IDS: u32 = 16;
 /// Bytes of a hash in a version. The store has a version per chunk and per file of each tree. At
-/// this
-/// length, collisions are infeasible to find.
+/// this length, collisions are infeasible to find.
 const VERSION_BYTES: usize = 16;
 
 /// Returns the version of a file: the revision, then as 32 hex digits the first half of SHA-256
-/// over the file's
-/// bytes and the chunking method.
+/// over the file's bytes and the chunking method.
 pub fn compute_file_version(content: &[u8], cut: ChunkingMethod) -> String {
     let mut hasher = Sha256::new();
     hasher.update(content);

@@ -44,8 +44,7 @@ pub struct Hit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_in: Option<String>,
     /// First line of the enclosing definition, if it starts above the chunk. Used in texts that
-    /// show a part of a
-    /// definition; not on the wire.
+    /// show a part of a definition; not on the wire.
     #[serde(skip)]
     pub signature: Option<String>,
     /// Parts of the score. Only `POST /search` reports them.
@@ -108,8 +107,7 @@ pub struct FileSummary {
     /// Name of the repository.
     pub repo: String,
     /// Best score of the file's chunks, from 0 to 1. The value is 1 for lines read by path and 0.5
-    /// for lines that use a
-    /// name.
+    /// for lines that use a name.
     #[serde(rename = "match")]
     pub best: f64,
     /// Number of chunks found or of ranges read.

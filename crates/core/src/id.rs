@@ -69,8 +69,7 @@ uuid_id! {
 
 uuid_id! {
     /// Identifies one indexed root. A folder's id derives from its canonical path, so the same
-    /// folder always has the
-    /// same id. A commit's id derives from its repository and name.
+    /// folder always has the same id. A commit's id derives from its repository and name.
     RootId
 }
 
@@ -81,16 +80,14 @@ impl RootId {
     }
 
     /// Returns the id of the root at `canonical` on `host`. The id differs per host; without a host
-    /// it equals
-    /// [`Self::from_path`].
+    /// it equals [`Self::from_path`].
     pub fn from_host_path(host: Option<&Host>, canonical: &Path) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         host.map_or_else(|| Self::from_path(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
     }
 
     /// Returns the id of the commit called `name` in the repository at `canonical` on `host`. No
-    /// folder has the same id,
-    /// whatever its name.
+    /// folder has the same id, whatever its name.
     pub fn of_commit(host: Option<&Host>, canonical: &Path, name: &str) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         let space = host.map_or(&Uuid::NAMESPACE_URL, |host| &host.id);
@@ -99,8 +96,7 @@ impl RootId {
     }
 
     /// Returns the ids of the records that hold former versions of a repository's files, one
-    /// version per path and
-    /// record. No root has these ids.
+    /// version per path and record. No root has these ids.
     pub fn former_record_ids(owner: Self) -> [Self; 4] {
         [b"former", b"formr2", b"formr3", b"formr4"].map(|name| Self(Uuid::new_v5(&owner.0, name)))
     }

@@ -65,6 +65,6 @@ pub const CODEX_MAX_BYTES: usize = 11_988;
 /// is for Codex's line.
 pub const MAX_TOOL_TEXT_BYTES: usize = 11_500;
 
-/// Key in the `_meta` of a call that names the folder in which the client works.
-/// The call then searches the worktree that this folder belongs to.
+/// Key in the `_meta` of a call that names the folder in which the client works. The call then
+/// searches the worktree that this folder belongs to.
 pub const FOLDER_META: &str = "codeinfo/folder";

@@ -59,8 +59,7 @@ pub enum OmissionRule {
 
 impl OmissionRule {
     /// Rules about the content of a file, each with the letter that marks it in a version. The
-    /// letters are not hex
-    /// digits.
+    /// letters are not hex digits.
     const CONTENT_RULES: [(Self, char); 4] =
         [(Self::Minified, 'm'), (Self::Generated, 'g'), (Self::Drawing, 'v'), (Self::Binary, 'n')];
 

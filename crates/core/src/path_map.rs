@@ -33,8 +33,7 @@ impl PathMap {
     }
 
     /// Finds the root that a client calls `reference`: a name, an id, a client path or a server
-    /// path, in that
-    /// order.
+    /// path, in that order.
     pub fn find_root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
         let path = Path::new(reference);
         let server_path = self.to_server_path(path);
@@ -48,8 +47,7 @@ impl PathMap {
     }
 
     /// Finds the root for `reference` like [`Self::find_root`], else the innermost root that
-    /// contains the
-    /// path `reference`.
+    /// contains the path `reference`.
     pub fn meant_root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
         let find_innermost = |path: &Path| {
             let enclosing = roots.iter().filter(|root| path.starts_with(&root.path));

@@ -13,8 +13,7 @@ pub fn count_things(number: u64, thing: &str) -> String {
 }
 
 /// Returns a name as one line of at most `max_chars` characters, without invisible characters and
-/// characters that
-/// reorder text.
+/// characters that reorder text.
 pub fn plain_name(name: &str, max_chars: usize) -> String {
     let mut chars = name.chars().filter(|c| !is_invisible(*c));
     let mut plain: String =
@@ -35,8 +34,7 @@ pub fn plain_word(word: &str, max_chars: usize) -> String {
 }
 
 /// Returns JSON with line ends, invisible characters and characters that reorder text written as
-/// escapes. The
-/// value does not change.
+/// escapes. The value does not change.
 pub fn plain_json(json: &str) -> String {
     let mut plain = String::with_capacity(json.len());
     for c in json.chars() {

@@ -6,8 +6,7 @@ const OWNER: &str = "owner";
 const MAX_NAME_BYTES: usize = 64;
 
 /// Proven identity of a client. Data stored for one principal is never visible to another. Clones
-/// share the
-/// name.
+/// share the name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal(Arc<str>);
 

@@ -22,15 +22,14 @@ pub struct Root {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Canonical absolute path on the machine that ingests it. For a commit, the path of its
-    /// repository followed by `@`
-    /// and the name of the commit; no file exists there.
+    /// repository followed by `@` and the name of the commit; no file exists there.
     pub path: PathBuf,
     /// The indexed commit. `None` if the root is a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<IndexedCommit>,
     /// Git repository that the root is a worktree of; `None` for any other folder. The id of the
-    /// main worktree or, if
-    /// hosts share a store, an id that the worktrees on all hosts have in common.
+    /// main worktree or, if hosts share a store, an id that the worktrees on all hosts have in
+    /// common.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<RootId>,
     /// Marks that identify the repository across hosts that share a store.
@@ -54,8 +53,8 @@ pub struct Root {
     #[serde(default)]
     pub last_run: LastRun,
     /// Secret files that are not indexed, by path below the root. The model's shell cannot read
-    /// them and clients
-    /// do not see them. `None` until a run has searched for them; former versions did not.
+    /// them and clients do not see them. `None` until a run has searched for them; former versions
+    /// did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
     /// Subset of `private_files` that is indexed with the secrets redacted. Clients may see these
@@ -163,8 +162,7 @@ impl Origin {
     }
 
     /// Returns an id that all trees of the repository have in common, derived from the first
-    /// commit, else from the
-    /// remote, else from the git folder.
+    /// commit, else from the remote, else from the git folder.
     pub fn repository_id(&self) -> RootId {
         let mark = self.first_commit.as_ref().or(self.remote.as_ref());
         mark.map_or(self.store, |mark| RootId(Uuid::new_v5(&Uuid::NAMESPACE_URL, mark.as_bytes())))

@@ -41,8 +41,7 @@ pub struct CitationCounts {
     /// them.
     pub unconfirmed: usize,
     /// Places that do not exist or certainly lack what the answer states about them. The answer
-    /// strikes them out or
-    /// marks them.
+    /// strikes them out or marks them.
     pub wrong: usize,
     /// Citations that were wrong at first and that the model corrected.
     pub repaired: usize,

@@ -9,8 +9,8 @@ pub struct TermVector {
     pub values: Vec<f32>,
 }
 
-/// Returns the inverse document frequency that BM25 multiplies the weight of a term with.
-/// The term occurs in `matching_documents` of `total_documents`; rare terms get high values.
+/// Returns the inverse document frequency that BM25 multiplies the weight of a term with. The term
+/// occurs in `matching_documents` of `total_documents`; rare terms get high values.
 #[expect(clippy::cast_precision_loss, reason = "it only needs to be about right")]
 pub fn inverse_document_frequency(matching_documents: usize, total_documents: usize) -> f32 {
     let matching = matching_documents as f32;

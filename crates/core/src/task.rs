@@ -24,8 +24,7 @@ pub struct Tasks {
 
 impl Tasks {
     /// Starts a task that [`Tasks::stop`] waits for. The task must end soon after
-    /// [`Tasks::stop_token`] is
-    /// cancelled.
+    /// [`Tasks::stop_token`] is cancelled.
     pub fn spawn<F>(&self, task: F)
     where
         F: Future<Output: Send> + Send + 'static,

@@ -48,8 +48,8 @@ pub fn to_milliseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the path of the log file, or `None` if the log goes to standard error.
-/// The file is used when standard error is a terminal and the user did not choose a log level.
+/// Returns the path of the log file, or `None` if the log goes to standard error. The file is used
+/// when standard error is a terminal and the user did not choose a log level.
 pub fn log_file(log: &LogSettings, data_dir: &Path) -> Option<PathBuf> {
     (io::stderr().is_terminal() && !log.chosen).then(|| data_dir.join(LOG_FILE))
 }
@@ -81,8 +81,7 @@ pub fn start_logging(log: &LogSettings, data_dir: &Path) -> Result<(), Telemetry
 }
 
 /// Writer to standard error. On a terminal it clears the current line before each log line, because
-/// a
-/// progress bar may be drawn there. The bar is drawn again below.
+/// a progress bar may be drawn there. The bar is drawn again below.
 struct TerminalLog {
     stderr: Stderr,
     wipe: &'static [u8],

@@ -8,8 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 /// Point in time since 1970, serialized as milliseconds since the Unix epoch and displayed in RFC
-/// 3339 in UTC,
-/// such as `2026-11-20T08:05:09.120Z`.
+/// 3339 in UTC, such as `2026-11-20T08:05:09.120Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);

@@ -3,8 +3,7 @@
 use std::{error::Error, io};
 
 /// Installs the crypto provider that all clients of this process use. Must run before a client is
-/// created.
-/// Repeated calls change nothing.
+/// created. Repeated calls change nothing.
 pub fn install_crypto_provider() {
     // The result is an error if a provider is installed already, which is the same one.
     drop(rustls::crypto::ring::default_provider().install_default());

@@ -1,6 +1,5 @@
 //! Encrypted configurations of principals. Each write adds a version in a separate file. One small
-//! file, which is
-//! replaced last, names the current version.
+//! file, which is replaced last, names the current version.
 
 use std::{
     fs,

@@ -2,8 +2,8 @@
 //! restored from a backup.
 //!
 //! The record is written after the file, so after a crash it may be behind but never ahead. The
-//! generations are not
-//! authenticated, because an account that may write these files may also read the owner's key.
+//! generations are not authenticated, because an account that may write these files may also read
+//! the owner's key.
 
 use std::path::{Path, PathBuf};
 

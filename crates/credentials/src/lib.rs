@@ -2,8 +2,7 @@
 //! folder.
 //!
 //! Everything here is accessible only to the user of this process: files that others may read are
-//! refused, links are not
-//! followed, and no message, log line or `Debug` form contains a secret.
+//! refused, links are not followed, and no message, log line or `Debug` form contains a secret.
 
 mod bearer;
 mod configs;
@@ -43,8 +42,7 @@ impl CredentialStore {
     /// Opens the stored data in `data_dir`, and creates the owner's key if it is missing.
     ///
     /// `key` encrypts the configurations; `None` uses the key file. Only one process at a time may
-    /// have the store open, which
-    /// the lock of the data folder ensures.
+    /// have the store open, which the lock of the data folder ensures.
     pub async fn open(
         data_dir: &Path,
         key: Option<SecretKey>,

@@ -1,8 +1,8 @@
 //! Page sessions of the owner. Each is opened once, with a code, and is identified by two halves.
 //!
 //! The browser stores one half in a cookie, which it also sends to other ports of the machine. The
-//! page stores the other
-//! half, which only its own origin can read. One half alone is useless. Nothing is written to disk.
+//! page stores the other half, which only its own origin can read. One half alone is useless.
+//! Nothing is written to disk.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -1,10 +1,8 @@
 //! Named tokens: creation, listing, revocation and recognition. Their hashes are in one file, which
-//! each change
-//! replaces.
+//! each change replaces.
 //!
 //! The owner's key may do everything; a token concerns only its own name. This is checked where the
-//! change is made, so
-//! that a token cannot replace itself while it is revoked.
+//! change is made, so that a token cannot replace itself while it is revoked.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,12 +1,9 @@
 //! The built-in model `code-static-1`: a static table of sub-word vectors, trained for code search.
 //!
 //! The vector of a text is the normalised sum of the vectors of its distinct sub-words, each
-//! weighted by
-//! 1 + ln(count). In a query each sub-word has a further, learned weight. The names of a document
-//! are added once more
-//! to the vector of the whole, independent of its length. No network runs, so embedding costs
-//! little more than reading
-//! the text. `training/` creates the table.
+//! weighted by 1 + ln(count). In a query each sub-word has a further, learned weight. The names of
+//! a document are added once more to the vector of the whole, independent of its length. No network
+//! runs, so embedding costs little more than reading the text. `training/` creates the table.
 
 mod table;
 mod vocabulary;

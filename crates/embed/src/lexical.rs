@@ -1,14 +1,13 @@
 //! Code-aware terms and their BM25 weights.
 //!
 //! A document's weights are the part of BM25 that depends on the document alone. The engine
-//! multiplies each weight by
-//! the term's inverse document frequency, which also reduces very common words.
+//! multiplies each weight by the term's inverse document frequency, which also reduces very common
+//! words.
 //!
 //! The weighting is BM25 with fields, where counts are summed over fields before they saturate:
-//! Robertson and Zaragoza,
-//! "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, sections 3.4 and 3.6. Weights
-//! are stored, so the
-//! average length must be known beforehand; it is a constant.
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, sections
+//! 3.4 and 3.6. Weights are stored, so the average length must be known beforehand; it is a
+//! constant.
 //!
 //! Stored weights and query weights must agree. Any change here requires embedding every repository
 //! again.
@@ -107,8 +106,7 @@ pub fn extract_file_terms(path: &str) -> Option<TermVector> {
 }
 
 /// Returns the terms of a whole name, which show whether any text contains it. Empty if the name is
-/// not one
-/// identifier.
+/// not one identifier.
 pub fn extract_name_terms(name: &str) -> TermVector {
     let mut terms = TermCounts::default();
     terms.add_whole(name);

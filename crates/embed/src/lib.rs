@@ -23,8 +23,7 @@ pub struct EmbeddingModel {
     /// Version of the model. It changes whenever the same text would get another vector.
     ///
     /// The weight of a document's names is part of the version of its file instead, because vectors
-    /// of both weights can be
-    /// compared.
+    /// of both weights can be compared.
     pub version: String,
 }
 

@@ -1,13 +1,11 @@
 //! Client of OpenAI-compatible embedding services, over `/v1/embeddings`.
 //!
 //! Sends texts in batches, with several concurrent requests, and retries when that may help. A
-//! batch that is too large
-//! for the service is halved, and the accepted size is remembered.
+//! batch that is too large for the service is halved, and the accepted size is remembered.
 //!
 //! The model's id contains all that determines the vector of a document: the name, the requested
-//! dimensions and a hash
-//! of the document prefix. It does not contain the query prefix, because vectors of queries are not
-//! stored.
+//! dimensions and a hash of the document prefix. It does not contain the query prefix, because
+//! vectors of queries are not stored.
 
 mod ask;
 mod error;

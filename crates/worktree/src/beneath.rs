@@ -1,10 +1,9 @@
 //! Opens files and folders beneath a root without following links.
 //!
 //! A root is opened once per run, and everything below it through that handle: with `openat2`, or
-//! part by part if the
-//! kernel or a container's filter lacks the call. Nothing waits for a pipe. The content of a commit
-//! is opened through
-//! the same interface and read from the objects of its repository.
+//! part by part if the kernel or a container's filter lacks the call. Nothing waits for a pipe. The
+//! content of a commit is opened through the same interface and read from the objects of its
+//! repository.
 
 mod commit;
 mod gone;

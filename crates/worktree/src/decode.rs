@@ -1,6 +1,5 @@
 //! Decodes the content of files as text: detects binary content, finds the encoding and normalizes
-//! line ends, so
-//! that all parts of the program count the same lines.
+//! line ends, so that all parts of the program count the same lines.
 
 mod long_lines;
 
@@ -150,8 +149,7 @@ pub fn is_binary(content: &[u8]) -> bool {
 }
 
 /// Returns whether a byte is a control character that text contains only by mistake. Excludes white
-/// space, backspace and
-/// escape.
+/// space, backspace and escape.
 fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=7 | 14..=26 | 28..=31 | 127)
 }

@@ -66,8 +66,7 @@ impl GitRepository {
     /// itself.
     ///
     /// Returns `None` for any other folder, and for one that claims to be a worktree of a
-    /// repository that does not
-    /// list it.
+    /// repository that does not list it.
     pub fn open(folder: &Path) -> io::Result<Option<Self>> {
         let git = folder.join(GIT);
         match git.symlink_metadata() {
@@ -98,8 +97,7 @@ impl GitRepository {
     }
 
     /// Returns the web address of `origin`, or else of the first remote with a web address. User
-    /// name and password are
-    /// removed.
+    /// name and password are removed.
     pub fn remote_url(&self) -> Option<Url> {
         remote::find_web_remote(&self.read_config().ok()?)
     }

@@ -55,8 +55,7 @@ const FORGE: &str = "credentials of a code forge";
 const DATABASE: &str = "passwords of databases";
 
 /// Places with credentials or private data only, because programs are installed in `.cargo/bin`,
-/// `.npm` and
-/// `.local/share`.
+/// `.npm` and `.local/share`.
 static PLACES: &[PrivatePlace] = &[
     private_place(".ssh", "SSH keys"),
     private_place(".gnupg", "GnuPG keys"),
@@ -155,8 +154,7 @@ impl PrivatePlace {
     }
 
     /// Returns whether `path`, relative to a home folder, is this place or lies in it. Ignores
-    /// ASCII case, as some file
-    /// systems do.
+    /// ASCII case, as some file systems do.
     fn holds_path(&self, path: &Path) -> bool {
         let mut parts = path.iter();
         let is_same = |part| parts.next().is_some_and(|found| found.eq_ignore_ascii_case(part));

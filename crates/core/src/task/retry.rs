@@ -19,8 +19,7 @@ impl BackoffSchedule {
     }
 
     /// Returns the wait reduced by a random part of up to one half, so that clients that failed
-    /// together do not
-    /// retry together.
+    /// together do not retry together.
     pub fn spread_wait(self, failures: u32) -> Duration {
         self.wait_after(failures).mul_f64(f64::midpoint(1.0, fastrand::f64()))
     }
@@ -29,8 +28,7 @@ impl BackoffSchedule {
 /// Calls `attempt` until it succeeds or `wait` returns `None`.
 ///
 /// `wait` gets the error and the number of failures and returns the pause before the next try. When
-/// `given_up`
-/// completes, the current pause ends and the last error is returned.
+/// `given_up` completes, the current pause ends and the last error is returned.
 pub async fn retry_until_success<T, E, F>(
     mut attempt: impl FnMut() -> F,
     mut wait: impl FnMut(&E, u32) -> Option<Duration>,

@@ -1,8 +1,7 @@
 //! Check that the system allows as many threads as the process needs.
 //!
 //! If a thread cannot be started, the runtime blocks forever or panics, and the store's engine
-//! reports its
-//! files as damaged.
+//! reports its files as damaged.
 
 use std::{io, num::NonZero, sync::Mutex, thread};
 

@@ -89,8 +89,7 @@ impl FailureLog {
 pub const TURN_FAILED: &str = "the turn failed; who asked was given the reason";
 
 /// Redacts secrets and ids and keeps the first `limit` characters. Whoever knows a conversation's
-/// id may
-/// continue the conversation.
+/// id may continue the conversation.
 fn sanitize_text(text: &str, limit: usize) -> String {
     let text = without_ids(&codeinfo_secrets::redact_secrets("", None, text).text);
     match text.char_indices().nth(limit) {

@@ -16,8 +16,7 @@ pub const TOO_MANY: &str =
 /// Installs a panic hook that reports each panic as one line.
 ///
 /// A panic of the main thread ends the program and is printed to standard error. Any other panic
-/// fails one piece of
-/// work and is logged.
+/// fails one piece of work and is logged.
 pub fn report_panics() {
     panic::set_hook(Box::new(|panic| {
         let line = format_panic_line(panic);

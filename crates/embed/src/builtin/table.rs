@@ -117,8 +117,7 @@ fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
 }
 
 /// Returns the raw content of a `NumPy` file, which must contain C-ordered values of one type and
-/// shape.
-/// The format is described at
+/// shape. The format is described at
 /// <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 fn parse_numpy_array<'a>(file: &'a [u8], kind: &str, shape: &str) -> Result<&'a [u8], EmbedError> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";

@@ -3,8 +3,7 @@
 use codeinfo_lang::comment;
 
 /// Minimum and maximum characters of an operator. Single characters occur everywhere, and longer
-/// runs are lines
-/// drawn in comments.
+/// runs are lines drawn in comments.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 
 /// Returns the operators of a text in order, without comment marks, which are never searched for.

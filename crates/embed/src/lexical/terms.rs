@@ -1,10 +1,8 @@
 //! Collects the terms of texts and counts them.
 //!
 //! The terms of a path are those of the file name, by words and as a whole, and of the two nearest
-//! folders. Extensions
-//! and folders further up occur in nearly every chunk, so they find nothing. They also cost the
-//! most, because the cost
-//! of a term grows with the square of its chunks.
+//! folders. Extensions and folders further up occur in nearly every chunk, so they find nothing.
+//! They also cost the most, because the cost of a term grows with the square of its chunks.
 
 use std::cmp::Reverse;
 
@@ -23,8 +21,8 @@ const BYTES_PER_TERM: usize = 4;
 /// Terms with their weighted counts.
 ///
 /// A term is the 32-bit FNV-1a hash of a word. With a million distinct words, one word in 4,000
-/// shares its hash with
-/// another word. Such a collision only counts some chunks too many for one term of a query.
+/// shares its hash with another word. Such a collision only counts some chunks too many for one
+/// term of a query.
 #[derive(Default)]
 pub(super) struct TermCounts {
     counted: Vec<(u32, f32)>,
@@ -37,12 +35,10 @@ impl TermCounts {
     }
 
     /// Counts the terms of `text`, each occurrence with `weight`: every identifier as a whole, and
-    /// its parts if it
-    /// has several.
+    /// its parts if it has several.
     ///
     /// Case, the endings of parts and the underscores of wholes are ignored, so `read_file` and
-    /// `readFile` are equal. A
-    /// number with grouped digits also counts without its separators.
+    /// `readFile` are equal. A number with grouped digits also counts without its separators.
     pub(super) fn add_text(&mut self, text: &str, weight: f32) {
         self.add_identifiers(text, weight);
         for number in grouped_numbers(text) {
@@ -117,8 +113,7 @@ impl TermCounts {
     }
 
     /// Counts words with non-ASCII letters, each as a whole. In scripts without spaces between
-    /// words, counts every
-    /// pair of neighbouring characters instead.
+    /// words, counts every pair of neighbouring characters instead.
     fn add_foreign(&mut self, text: &str, weight: f32) {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_ascii());
         for word in words {
@@ -142,8 +137,7 @@ impl TermCounts {
 /// Returns one term for each identifier of a name, longer identifiers first.
 ///
 /// A text that contains the name as a separate word has the same identifiers, so
-/// [`TermCounts::add_text`] counts these
-/// terms for the text.
+/// [`TermCounts::add_text`] counts these terms for the text.
 pub(super) fn required_terms(name: &str) -> Vec<u32> {
     let known = find_identifiers(name).filter(|identifier| identifier.len() <= LONGEST_IDENTIFIER);
     let mut terms: Vec<(usize, u32)> = known

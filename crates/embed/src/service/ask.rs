@@ -1,12 +1,10 @@
 //! One request to a service and its reply.
 //!
 //! A reply is bounded in size and must contain one vector per input, matched by `index`: finite,
-//! not zero, and of a
-//! constant length. It is scaled to unit length. Requests ask for plain JSON numbers, which every
-//! service supports,
-//! although base64 is a quarter to a half as large and saves 0.05 to 0.15 ms of processor time per
-//! text; base64 replies
-//! are accepted. A key is sent only over TLS or to this machine, and never along a redirection.
+//! not zero, and of a constant length. It is scaled to unit length. Requests ask for plain JSON
+//! numbers, which every service supports, although base64 is a quarter to a half as large and saves
+//! 0.05 to 0.15 ms of processor time per text; base64 replies are accepted. A key is sent only over
+//! TLS or to this machine, and never along a redirection.
 
 use std::{error::Error, time::SystemTime};
 

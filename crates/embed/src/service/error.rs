@@ -1,8 +1,7 @@
 //! Errors of an embedding service, with the setting to change.
 
 /// Problem with a service, phrased as the end of a sentence that begins with the service's name.
-/// `said` is the
-/// service's own message: blank, or `: ` and one line.
+/// `said` is the service's own message: blank, or `: ` and one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbeddingServiceError {
     /// The HTTP client could not be created, for example without trusted certificates.

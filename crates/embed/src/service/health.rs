@@ -1,8 +1,7 @@
 //! Health of a service, known from its latest answers or from a trial request.
 //!
 //! A success is valid for 30 s and a failure for 1 s. Then one small request is sent, and
-//! concurrent callers wait for
-//! it.
+//! concurrent callers wait for it. The health endpoint of the server waits at most two seconds.
 
 use std::time::Duration;
 

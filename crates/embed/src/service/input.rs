@@ -1,17 +1,16 @@
 //! Preparation of inputs: adds the prefix, limits the length and forms batches.
 //!
 //! Two bytes count as one token. A batch that is refused for its size is halved; if both halves
-//! pass, their size is the
-//! limit from then on. A single text is halved up to three times, which does not change the limit
-//! of batches.
+//! pass, their size is the limit from then on. A single text is halved up to three times, which
+//! does not change the limit of batches.
 
 use std::num::NonZeroUsize;
 
 /// Bytes that count as one token.
 ///
 /// Of pieces of 2,000 bytes of source code and documentation, 99 in 100 have fewer tokens than
-/// estimated in OpenAI's
-/// `cl100k_base` (3.6 bytes per token on average), and 96 in 100 in BERT's word pieces (2.8).
+/// estimated in OpenAI's `cl100k_base` (3.6 bytes per token on average), and 96 in 100 in BERT's
+/// word pieces (2.8).
 const BYTES_PER_TOKEN: usize = 2;
 
 /// Estimates the tokens of a text. The actual number is most likely not higher.
@@ -42,8 +41,7 @@ pub(super) fn truncate_text(text: &str, bytes: usize) -> &str {
 }
 
 /// Splits inputs into batches of at most `max_inputs` inputs and `max_tokens` tokens. A longer
-/// input is a batch by
-/// itself.
+/// input is a batch by itself.
 pub(super) fn split_into_batches(
     inputs: Vec<String>,
     max_inputs: NonZeroUsize,

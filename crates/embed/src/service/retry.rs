@@ -1,10 +1,8 @@
 //! Retry policy of requests.
 //!
 //! 429, 5xx, lost connections and timeouts are tried ten times in one to two minutes, with doubling
-//! waits and jitter,
-//! and not before `Retry-After`, which delays every request for documents. Queries have their own
-//! permits and give up
-//! sooner, so that ingest never delays a search.
+//! waits and jitter, and not before `Retry-After`, which delays every request for documents.
+//! Queries have their own permits and give up sooner, so that ingest never delays a search.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -28,8 +26,7 @@ pub(super) struct RetryPolicy {
 }
 
 /// Policy for ingest. The waits between the ten attempts take one to two minutes in all, so that an
-/// interruption of a
-/// minute and limits per minute cause no failure.
+/// interruption of a minute and limits per minute cause no failure.
 pub(super) const DOCUMENTS: RetryPolicy = RetryPolicy { attempts: 10, longest_wait: Duration::MAX };
 /// Policy for queries, because a client waits for the result.
 pub(super) const QUERY: RetryPolicy =
@@ -45,12 +42,10 @@ pub(super) const LONGEST_QUERY: Duration = Duration::from_mins(1);
 pub(super) const SLOW_ATTEMPTS: u32 = 3;
 
 /// Returns the wait after a failed attempt, counted from 1: doubled each time, or the time that the
-/// service asks
-/// for if it is longer.
+/// service asks for if it is longer.
 ///
 /// The doubling prevents a service that always asks for no wait from using up all attempts in a
-/// moment. Both waits get
-/// jitter, so that many clients do not return at the same time.
+/// moment. Both waits get jitter, so that many clients do not return at the same time.
 pub(super) fn compute_wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
     let own = BackoffSchedule { first, longest: MAX_BACKOFF }.spread_wait(attempt);
     asked.map_or(own, |asked| own.max(asked + first.mul_f64(fastrand::f64())))

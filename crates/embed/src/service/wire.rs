@@ -148,8 +148,9 @@ pub(super) fn is_about_size(message: &str) -> bool {
     about.iter().any(|words| lower.contains(words)) && !lower.contains("dimension")
 }
 
-/// Returns whether the message of a failure (500) is about the size, in the words of llama.cpp's server and
-/// others. Other failures mention contexts, tokens or exceeded limits for reasons that are temporary.
+/// Returns whether the message of a failure (500) is about the size, in the words of llama.cpp's
+/// server and others. Other failures mention contexts, tokens or exceeded limits for reasons that
+/// are temporary.
 pub(super) fn is_failure_about_size(message: &str) -> bool {
     let lower = message.to_lowercase();
     let about = [

@@ -1,6 +1,5 @@
 //! Opens the files and folders of a commit from the objects of a repository. Ignores entries whose
-//! names would lead
-//! elsewhere.
+//! names would lead elsewhere.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -28,9 +27,8 @@ const MAX_ENTRIES: usize = 250_000;
 /// Maximum bytes of a folder's object. Git becomes slow with a tenth of it.
 const MAX_FOLDER_BYTES: u64 = 8 << 20;
 /// Lower and upper bound of the bytes unpacked for all folders of a commit, counting repeated
-/// folders each time.
-/// Between them the limit is the size of the repository's packs. Chromium takes a tenth of the
-/// upper bound.
+/// folders each time. Between them the limit is the size of the repository's packs. Chromium takes
+/// a tenth of the upper bound.
 const WORK_BOUNDS: [u64; 2] = [512 << 20, 8 << 30];
 /// Maximum bytes of cached folders. A walk goes from each folder into those below it.
 const MAX_KEPT: usize = 64 << 20;

@@ -1,8 +1,8 @@
 //! Reads the objects of a repository without running git. Nothing is written.
 //!
 //! Objects are not trusted: the size of each, and the cost to unpack it, is checked before it is
-//! read. No link is
-//! followed, and objects that the repository borrows from another one are not read.
+//! read. No link is followed, and objects that the repository borrows from another one are not
+//! read.
 
 use std::{
     fmt, io,
@@ -25,8 +25,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// whole file.
 const MAX_UNPACKED: usize = 256 << 20;
 /// Length of a delta chain up to which [`MAX_UNPACKED`] applies. By default git makes chains of 50,
-/// on request up to
-/// [`MAX_CHAIN`].
+/// on request up to [`MAX_CHAIN`].
 const USUAL_CHAIN: u32 = 64;
 /// Maximum bytes allocated for an object of a longer chain, because each step builds a whole
 /// object.

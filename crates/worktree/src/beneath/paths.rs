@@ -1,8 +1,7 @@
 //! Opens files beneath a root by path, for systems without folder handles.
 //!
 //! Each part of a path is checked for links before it is opened. A link that replaces a part in
-//! between is not
-//! detected.
+//! between is not detected.
 
 use std::{
     ffi::OsStr,

@@ -18,8 +18,7 @@ const MIN_WORD: usize = 3;
 const MARK: char = '…';
 
 /// Replaces the parts of very long lines that contain no words, such as coordinates, numbers and
-/// encoded images, with
-/// `…`. The number of lines does not change. The time is linear in the length.
+/// encoded images, with `…`. The number of lines does not change. The time is linear in the length.
 pub fn shorten_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some(mut line) = next_long_line(&text, 0) else { return text };
     let mut shortened = String::with_capacity(text.len());

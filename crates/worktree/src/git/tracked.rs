@@ -13,8 +13,7 @@ const MAX_INDEX_BYTES: u64 = 256 << 20;
 /// Maximum bytes of a path, as in operating systems.
 const MAX_PATH_BYTES: usize = 4096;
 /// Maximum bytes of all paths. Version 4 stores each path as its difference to the previous one, so
-/// a small index
-/// can contain many long paths.
+/// a small index can contain many long paths.
 const MAX_TOTAL_PATH_BYTES: usize = 256 << 20;
 /// Bytes of an entry before its object id.
 const FACTS: usize = 40;
