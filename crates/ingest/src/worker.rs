@@ -78,7 +78,7 @@ async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
             let cause = std::error::Error::source(&failure).map(ToString::to_string);
             error!(run.id = %run, root.name = %name, error = %failure, cause, "run failed");
             let message = format!("`{name}` could not be indexed: {failure}");
-            shared.deps.failures.record_failure("runs", (failure.code().as_str(), &message), None);
+            shared.deps.failures.record_failure("runs", failure.code().as_str(), &message, None);
             is_lost = failure.is_resumable();
             (RunState::Error, Some(failure.failure_message()))
         }

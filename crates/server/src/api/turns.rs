@@ -207,7 +207,8 @@ impl TurnRegistry {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
             failures.record_failure(
                 MAIN,
-                (error.code().as_str(), &error.to_string()),
+                error.code().as_str(),
+                &error.to_string(),
                 Some("/turns"),
             );
         }
