@@ -233,7 +233,7 @@ async fn a_wrong_place_among_right_ones_is_found() {
         ),
         (
             format!(
-                "Once `nothing` is left, src/cite/parse.rs:1-3 gives `unescape_path` up ({verdict})."
+                "Once `nothing` is left, src/cite/parse.rs:1-3 gives `unescape_path` up, as `judge_lines` asks ({verdict})."
             ),
             "unescape_path",
         ),

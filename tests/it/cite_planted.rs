@@ -163,7 +163,7 @@ const NOISE: [&str; 6] = [
     "Such names end in `*.rs`; `Node.js` and `config/local.toml` are others.",
     "```rust\nlet path = src/nowhere.rs;\n```",
     "It writes `output.json` and reads C:\\Windows\\system.ini:3.",
-    "Every `mod.rs` and `lib.rs` is left out, and/or renamed.",
+    "Every `mod.rs` and `index.rs` is left out, and/or renamed.",
 ];
 
 /// A fault in words, and whether a verdict is that.

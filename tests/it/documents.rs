@@ -43,7 +43,7 @@ fn the_entry_pages_stay_short() {
 #[test]
 fn the_test_command_of_the_readme_is_what_the_checks_run() {
     let checks = text(".ci/run");
-    let command = checks.lines().find_map(|line| line.strip_prefix("exec ")).unwrap();
+    let command = checks.lines().find_map(|line| line.strip_prefix("part tests ")).unwrap();
     let is_it = |line: &str| line.split('#').next().unwrap().trim() == command;
     assert!(text("README.md").lines().any(is_it), "README.md lacks `{command}`");
 }
@@ -172,7 +172,8 @@ fn find_api_page(route: &str) -> &'static str {
 fn described_routes(source: &str) -> Vec<String> {
     let arms = source.lines().map(str::trim).filter(|line| line.starts_with("(&Method::"));
     let arms = arms.filter(|line| {
-        ["=> Route::", "=> Self::"].iter().any(|to| line.contains(to)) || line.ends_with("=> {")
+        ["=> ApiRoute::", "=> PageRoute::", "=> Self::"].iter().any(|to| line.contains(to))
+            || line.ends_with("=> {")
     });
     let methods = ["GET", "POST", "DELETE"];
     arms.map(|arm| {

@@ -463,7 +463,7 @@ pub(crate) fn numbers_of(found: &[ScoredChunk]) -> Vec<u64> {
 
 /// Ids with their scores, rounded to four digits.
 fn scores(found: &[ScoredChunk]) -> Vec<(u64, f32)> {
-    // StoredChunk vectors may be rounded.
+    // Stored vectors may be rounded.
     let score = |hit: &ScoredChunk| (hit.score * 1000.0).round() / 1000.0;
     numbers_of(found).into_iter().zip(found.iter().map(score)).collect()
 }

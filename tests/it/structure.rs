@@ -1,108 +1,102 @@
-//! `projectStructure.md` repeats what each file says of itself: the first sentence of its `//!` lines.
-//!
-//! `UPDATE=1 cargo test --test it structure` writes it. What stands above the mark is written by hand.
+//! `projectStructure.md` leads from a question to a file and a symbol: all of them exist, and every crate is there with
+//! what it depends on.
 
 use std::{
-    env,
-    fmt::Write,
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
 const FILE: &str = "projectStructure.md";
-/// Ends what is written by hand.
-const MARK: &str =
-    "<!-- Generated from here on: `UPDATE=1 cargo test --test it structure` writes it. -->\n";
-/// Folders whose sources are listed. One that does not exist has none.
-const FOLDERS: [&str; 7] =
-    ["src", "crates", "tests/house", "tests/it", "benches", "fuzz/fuzz_targets", "fuzz/src"];
+const MAX_LINES: usize = 150;
+const MIN_ANSWERS: usize = 60;
 
 #[test]
-fn the_structure_is_what_the_files_say_of_themselves() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let written = fs::read_to_string(root.join(FILE)).unwrap();
-    let (by_hand, _) = written.split_once(MARK).expect("the mark is there");
-    let whole = format!("{by_hand}{MARK}{}", generated(root));
-    if env::var_os("UPDATE").is_some() {
-        fs::write(root.join(FILE), &whole).unwrap();
-        return;
-    }
-    let first = whole.lines().zip(written.lines()).find(|(generated, there)| generated != there);
-    assert!(
-        written == whole,
-        "{FILE} is not up to date, first at {first:?}; run `UPDATE=1 cargo test --test it structure`"
-    );
-}
-
-/// Lists every source file by folder, with its first sentence.
-fn generated(root: &Path) -> String {
-    let (mut text, mut current) = (String::new(), String::new());
-    for folder in FOLDERS {
-        let mut files = Vec::new();
-        walk(&root.join(folder), &mut files);
-        let named = files.iter().map(|path| path.strip_prefix(root).unwrap().to_str().unwrap());
-        let mut paths: Vec<&str> = named.collect();
-        // A module stands before its parts, and what stands alone in a folder before the folders in it.
-        paths.sort_by_key(|path| (section(root, path), parts(path)));
-        for path in paths {
-            let section = section(root, path);
-            if section != current {
-                let _ = write!(text, "\n## `{section}`\n\n| File | What |\n|---|---|\n");
-                current = section;
-            }
-            let source = fs::read_to_string(root.join(path)).unwrap();
-            let sentence = first_sentence(&source).replace('|', "\\|");
-            assert!(!sentence.is_empty(), "{path} does not say what it is for");
-            let _ = writeln!(text, "| `{path}` | {sentence} |");
+fn each_answer_names_a_file_and_a_symbol_in_it() {
+    let (mut faults, mut answers) = (Vec::new(), 0);
+    for row in rows("## Where is …?") {
+        let [question, file, symbol] = &row[..] else { panic!("{row:?}") };
+        answers += 1;
+        let path = root().join(file.trim_matches('`'));
+        let Ok(text) = fs::read_to_string(&path) else {
+            faults.push(format!("{question} {file} does not exist"));
+            continue;
+        };
+        let symbol = symbol.trim_matches('`');
+        if !names_symbol(&text, symbol) {
+            faults.push(format!("{question} {file} has no `{symbol}`"));
         }
     }
-    text
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(answers >= MIN_ANSWERS, "{answers} answers");
 }
 
-/// `src/store.rs` and `src/store/hnsw.rs` → `src/store`; `src/tls.rs`, which has no folder → `src`.
-fn section(root: &Path, path: &str) -> String {
-    let parts = parts(path);
-    let [top, module, ..] = &parts[..] else { return path.to_owned() };
-    let inner = format!("{top}/{module}");
-    if root.join(&inner).is_dir() { inner } else { (*top).to_owned() }
-}
-
-fn parts(path: &str) -> Vec<&str> {
-    path.trim_end_matches(".rs").split('/').collect()
-}
-
-fn first_sentence(source: &str) -> String {
-    let head = source.lines().map_while(|line| line.strip_prefix("//!"));
-    let paragraph: Vec<&str> = head.map(str::trim).take_while(|line| !line.is_empty()).collect();
-    let paragraph = paragraph.join(" ");
-    let end = paragraph.match_indices(". ").map(|(at, _)| at).find(|at| {
-        let next = paragraph.get(at + 2..).and_then(|rest| rest.chars().next());
-        next.is_some_and(char::is_uppercase)
-    });
-    let sentence = paragraph.get(..end.unwrap_or(paragraph.len())).unwrap();
-    sentence.trim_end_matches('.').to_owned()
-}
-
-/// Collects the sources below a folder, except for links to others.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.map(Result::unwrap) {
-        let (path, kind) = (entry.path(), entry.file_type().unwrap());
-        if kind.is_dir() {
-            walk(&path, found);
-        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
+/// Returns whether a file defines a symbol, or has a heading or key of that name where it is no Rust source.
+fn names_symbol(text: &str, symbol: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(symbol).any(|(at, _)| {
+        let (before, from) = text.split_at(at);
+        let after = from.split_at(symbol.len()).1;
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    })
 }
 
 #[test]
-fn a_sentence_ends_where_the_next_one_begins() {
-    let first = |source: &str| first_sentence(source);
-    assert_eq!(first("//! Reads `a.b`. Pure.\n\nuse x;"), "Reads `a.b`");
-    assert_eq!(
-        first("//! Two lines, one\n//! sentence: `12. x`.\n//!\n//! More."),
-        "Two lines, one sentence: `12. x`"
-    );
-    assert_eq!(first("use x;"), "");
+fn each_crate_is_listed_with_what_it_depends_on() {
+    let listed: Vec<(String, String)> = rows("## Crates")
+        .map(|row| (row[0].trim_matches('`').to_owned(), row[2].replace('`', "")))
+        .collect();
+    let mut folders: BTreeSet<String> = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| format!("crates/{}", entry.unwrap().file_name().to_str().unwrap()))
+        .collect();
+    folders.insert("src".to_owned());
+    for folder in &folders {
+        let row = listed.iter().find(|(name, _)| name == folder);
+        let (_, depends_on) = row.unwrap_or_else(|| panic!("{FILE} does not list `{folder}`"));
+        let manifest = if folder == "src" { PathBuf::new() } else { PathBuf::from(folder) };
+        let manifest = root().join(manifest).join("Cargo.toml");
+        assert_eq!(*depends_on, own_dependencies(&manifest), "what `{folder}` depends on");
+    }
+    assert_eq!(listed.len(), folders.len(), "{listed:?}");
+}
+
+/// Lists the crates of this workspace that a manifest names outside of its tests.
+fn own_dependencies(manifest: &Path) -> String {
+    let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
+    let dependencies = manifest["dependencies"].as_table().unwrap();
+    let own = dependencies.keys().filter_map(|name| name.strip_prefix("codeinfo-"));
+    own.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn the_structure_is_read_in_a_few_minutes() {
+    let lines = text().lines().count();
+    assert!(lines <= MAX_LINES, "{FILE} has {lines} lines");
+}
+
+/// Returns the cells of each row of the tables below a heading.
+fn rows(heading: &str) -> impl Iterator<Item = Vec<String>> {
+    let text = text();
+    let (_, below) = text.split_once(&format!("{heading}\n")).expect(heading);
+    let section = below.split("\n## ").next().unwrap().to_owned();
+    let rows: Vec<Vec<String>> = section
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        // The head of the table.
+        .skip(1)
+        .map(|line| {
+            line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
+        })
+        .collect();
+    assert!(!rows.is_empty(), "{heading} has no table");
+    rows.into_iter()
+}
+
+fn text() -> String {
+    fs::read_to_string(root().join(FILE)).unwrap()
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }

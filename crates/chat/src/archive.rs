@@ -109,14 +109,15 @@ impl ConversationSummary {
     pub fn new(
         id: ConversationId,
         principal: Option<&Principal>,
-        (repository, question): (Option<String>, &str),
+        repository: Option<String>,
+        question: &str,
     ) -> Self {
-        let principal = principal.filter(|principal| !principal.is_owner());
+        let token_principal = principal.filter(|principal| !principal.is_owner());
         let now = Timestamp::now();
         let line = question.lines().map(str::trim).find(|line| !line.is_empty());
         Self {
             id,
-            principal: principal.map(ToString::to_string),
+            principal: token_principal.map(ToString::to_string),
             repository,
             title: line.unwrap_or_default().chars().take(MAX_TITLE).collect(),
             created_at: now,
@@ -232,16 +233,17 @@ impl ConversationArchive {
     pub async fn find_conversations(
         &self,
         text: &str,
-        (listed, most): (Vec<ConversationSummary>, usize),
+        listed: Vec<ConversationSummary>,
+        most: usize,
         in_memory: impl Fn(ConversationId) -> Vec<ArchivedTurn> + Send + 'static,
     ) -> Result<Vec<ConversationMatch>, ArchiveError> {
-        let turn = Arc::clone(&self.inner.searching).acquire_owned().await;
-        let turn = turn.map_err(|_| ArchiveError::Stopping)?;
-        let text = text.to_owned();
+        let acquired = Arc::clone(&self.inner.searching).acquire_owned().await;
+        let permit = acquired.map_err(|_| ArchiveError::Stopping)?;
+        let query = text.to_owned();
         let left = CancellationToken::new();
         let _left = left.clone().drop_guard();
         self.run_blocking(move |inner| {
-            let words = find::split_words(&text);
+            let words = find::split_words(&query);
             let mut found = Vec::new();
             for summary in listed {
                 if left.is_cancelled() || found.len() == most {
@@ -257,7 +259,7 @@ impl ConversationArchive {
                 };
                 found.extend(find::match_conversation(conversation, &words));
             }
-            drop(turn);
+            drop(permit);
             Ok(found)
         })
         .await

@@ -95,7 +95,7 @@ impl SegmentAssembler {
         if self.room.exceeded_limit().is_some() {
             return Vec::new();
         }
-        let mut events = self.told_for(event, at);
+        let mut events = self.convert_event(event, at);
         if self.room.exceeded_limit().is_some() {
             // Open items will not be completed.
             events.append(&mut self.flush_unfinished());
@@ -108,7 +108,11 @@ impl SegmentAssembler {
         self.room.exceeded_limit()
     }
 
-    fn told_for(&mut self, event: codeinfo_codex::CodexEvent, at: Timestamp) -> Vec<ChatEvent> {
+    fn convert_event(
+        &mut self,
+        event: codeinfo_codex::CodexEvent,
+        at: Timestamp,
+    ) -> Vec<ChatEvent> {
         match event {
             codeinfo_codex::CodexEvent::ThinkingDelta { item, part, text } => {
                 self.extend_item(MessageKind::Thinking, item, part, &text);
@@ -201,12 +205,12 @@ impl SegmentAssembler {
             Some(partial) => partial,
             None => self.open.push_mut(UnfinishedItem { item, kind, parts: BTreeMap::new() }),
         };
-        let had = partial.byte_len();
+        let former_bytes = partial.byte_len();
         let into = partial.parts.entry(part).or_insert_with(|| {
             self.room.count_entry();
             String::new()
         });
-        self.room.extend_text(into, had, text);
+        self.room.extend_text(into, former_bytes, text);
     }
 
     fn complete_item(&mut self, kind: MessageKind, item: &str, text: String) -> Vec<ChatEvent> {
@@ -220,11 +224,11 @@ impl SegmentAssembler {
         }
         // Drops parts of the broken response that this item repeats; the others precede it.
         self.cut.retain(|partial| {
-            let stands = partial.kind != kind || !text.starts_with(&partial.text());
-            if !stands {
+            let is_separate = partial.kind != kind || !text.starts_with(&partial.text());
+            if !is_separate {
                 self.room.give_back(partial.byte_len());
             }
-            stands
+            is_separate
         });
         let mut events = self.flush_cut();
         self.reported.push(kind.item_key(&text));
@@ -266,12 +270,12 @@ impl SegmentAssembler {
         let CodexToolCall { call_id, source, name, parameters, outcome } = tool;
         let ReportedTool { source, name, .. } =
             resolve_reported_tool(&self.servers, &source, name, parameters);
-        let outcome = outcome.unwrap_or_else(|| Err("the call has no result".to_owned()));
-        let files = match &outcome {
+        let call_result = outcome.unwrap_or_else(|| Err("the call has no result".to_owned()));
+        let files = match &call_result {
             Ok(result) if is_ours => parse_result_files(result),
             Ok(_) | Err(_) => None,
         };
-        let (stage, result, error) = match outcome {
+        let (stage, result, error) = match call_result {
             Ok(_) if is_search && files.is_none() => {
                 let error = "the search does not say which files it found";
                 (ToolCallStage::Error, None, Some(error.to_owned()))

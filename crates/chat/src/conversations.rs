@@ -32,10 +32,10 @@ pub(super) struct TurnPermit {
 
 impl TurnLimiter {
     pub(super) fn new(max_turns: usize, max_waiting: usize) -> Self {
-        let max_turns = max_turns.min(Semaphore::MAX_PERMITS);
+        let turn_count = max_turns.min(Semaphore::MAX_PERMITS);
         Self {
-            turns: Arc::new(Semaphore::new(max_turns)),
-            max_turns,
+            turns: Arc::new(Semaphore::new(turn_count)),
+            max_turns: turn_count,
             waiting: Arc::new(Semaphore::new(max_waiting.min(Semaphore::MAX_PERMITS))),
             max_waiting,
             locks: Arc::default(),
@@ -58,8 +58,8 @@ impl TurnLimiter {
             Some(lock) => Some(lock.lock_owned().await),
             None => None,
         };
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        let turn = turn.map_err(|_| ChatError::Stopping)?;
+        let acquired = Arc::clone(&self.turns).acquire_owned().await;
+        let turn = acquired.map_err(|_| ChatError::Stopping)?;
         Ok(TurnPermit { conversation, _turn: turn })
     }
 

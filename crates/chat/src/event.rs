@@ -25,7 +25,7 @@ pub enum ChatEvent {
         timestamp: Timestamp,
         parameters: Value,
     },
-    /// A tool call ended. `result` is the model's input; `error` is the reason if there is none.
+    /// A tool call ended. `result` is what the model received; `error` is the reason without one.
     ToolResult {
         call_id: String,
         name: String,

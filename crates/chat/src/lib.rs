@@ -205,15 +205,14 @@ impl Chat {
     }
 
     async fn begin_turn(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
-        let scope = self
-            .resolve_scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree))
-            .await?;
+        let scope =
+            self.resolve_scope(ask.question.as_str(), ask.repository.as_deref(), ask.tree).await?;
         let place = tokio::select! {
             () = self.tasks.stop_token().cancelled() => return Err(ChatError::Stopping),
             place = self.conversations.acquire_permit(ask.conversation) => place?,
         };
         let (opened, turn) = oneshot::channel();
-        let running = turn::run_turn(self.clone(), (ask, scope), place, opened);
+        let running = turn::run_turn(self.clone(), ask, scope, place, opened);
         self.tasks.spawn(running.instrument(Span::current()));
         // The runtime drops a task without a result only when it ends.
         turn.await.unwrap_or(Err(ChatError::Stopping))
@@ -260,7 +259,7 @@ impl Chat {
 
     /// Fails if no code is indexed.
     pub async fn ensure_indexed(&self) -> Result<(), ChatError> {
-        self.resolve_scope("", (None, None)).await.map(drop)
+        self.resolve_scope("", None, None).await.map(drop)
     }
 
     /// Returns the repositories that the model's shell would not read for a question that names
@@ -270,30 +269,35 @@ impl Chat {
     pub async fn list_excluded_repositories(&self) -> Result<Vec<ExcludedRepository>, ChatError> {
         let roots = self.store.roots().await?;
         let readable = reach::select_readable(roots.clone(), "");
-        let unread = self.codex.find_excluded_roots(readable).await;
-        let unread = unread.map_err(|error| ChatError::from_open_error(error, None))?;
+        let unread = self
+            .codex
+            .find_excluded_roots(readable)
+            .await
+            .map_err(|error| ChatError::from_open_error(error, None))?;
         let named = |folder: &Path| roots.iter().find(|root| root.local_folder() == Some(folder));
-        let unread = unread.into_iter().filter_map(|unread| {
+        let excluded = unread.into_iter().filter_map(|unread| {
             let name = named(&unread.folder)?.name.clone();
             Some(ExcludedRepository { name, reason: unread.reason })
         });
-        Ok(unread.collect())
+        Ok(excluded.collect())
     }
 
     async fn resolve_scope(
         &self,
         question: &str,
-        repository: (Option<&str>, Option<RootId>),
+        reference: Option<&str>,
+        tree: Option<RootId>,
     ) -> Result<QuestionScope, ChatError> {
-        let (roots, (reference, tree)) = (self.store.roots().await?, repository);
-        let meant = match reference {
+        let roots = self.store.roots().await?;
+        let found = match reference {
             Some(reference) => find_root(&self.paths, &roots, reference).await.ok(),
             None => None,
         };
-        let meant = meant.map(|root| root.id.to_string());
+        let found_id = found.map(|root| root.id.to_string());
         QuestionScope::for_question(
             question,
-            (meant.as_deref().or(reference), tree),
+            found_id.as_deref().or(reference),
+            tree,
             &roots,
             &self.paths,
         )

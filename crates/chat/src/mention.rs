@@ -44,12 +44,12 @@ const WORDS: [&str; 36] = [
 
 /// Returns true if a lower-case question contains `name` as a separate word.
 pub(super) fn has_name(question: &str, name: &str) -> bool {
-    let name = name.to_lowercase();
-    if name.chars().count() < MIN_NAME {
+    let lower = name.to_lowercase();
+    if lower.chars().count() < MIN_NAME {
         return false;
     }
-    let is_common = WORDS.contains(&name.as_str());
-    question.match_indices(&name).any(|(at, found)| {
+    let is_common = WORDS.contains(&lower.as_str());
+    question.match_indices(&lower).any(|(at, found)| {
         let before = question.get(..at).and_then(|text| text.chars().next_back());
         let after = question.get(at + found.len()..).and_then(|text| text.chars().next());
         let quotes = |c: Option<char>| matches!(c, Some('`' | '"' | '\''));

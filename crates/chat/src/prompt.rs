@@ -12,8 +12,8 @@ pub(super) fn build_prompt(has_shell: bool) -> String {
 
 /// Joins the paragraphs that exist.
 pub(super) fn join_paragraphs<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
-    let texts: Vec<String> = texts.into_iter().flatten().collect();
-    (!texts.is_empty()).then(|| texts.join("\n\n"))
+    let present: Vec<String> = texts.into_iter().flatten().collect();
+    (!present.is_empty()).then(|| present.join("\n\n"))
 }
 
 const PROMPT: &str = "\

@@ -159,10 +159,10 @@ impl AnswerCheck {
         let ClaimContradiction { claim, excerpt, line } = contradiction;
         let sentence = self.text.get(claim.range.clone()).unwrap_or_default();
         // The mark goes inside the last cell of a table row.
-        let sentence = sentence.trim_end().trim_end_matches('|').trim_end();
+        let trimmed = sentence.trim_end().trim_end_matches('|').trim_end();
         let lines = LineRange { first: *line, last: *line };
         let cited = self.report.citations.iter().find(|one| one.range == excerpt.citation);
-        let at = claim.range.start + sentence.len();
+        let at = claim.range.start + trimmed.len();
         let citation = cited.map(|one| CheckedCitation {
             lines: vec![lines],
             state: CitationState::Unconfirmed,

@@ -19,8 +19,8 @@ pub(super) fn select_readable(mut roots: Vec<Root>, question: &str) -> Vec<Reada
     roots.retain(|root| root.local_folder().is_some());
     roots.retain(|root| root.last_ingest_at.is_some() && root.private_files.is_some());
     if roots.len() > MAX_ROOTS {
-        let question = question.to_lowercase();
-        roots.sort_by_cached_key(|root| (!mentions_root(&question, root), root.id.to_string()));
+        let lower = question.to_lowercase();
+        roots.sort_by_cached_key(|root| (!mentions_root(&lower, root), root.id.to_string()));
         roots.truncate(MAX_ROOTS);
     }
     roots.into_iter().map(build_readable).collect()
@@ -33,8 +33,8 @@ fn mentions_root(question: &str, root: &Root) -> bool {
 }
 
 fn build_readable(root: Root) -> ReadableRoot {
-    let private_files = root.private_files.iter().flatten();
-    let private_files = private_files.map(|path| root.path.join(path)).collect();
+    let below_root = root.private_files.iter().flatten();
+    let private_files = below_root.map(|path| root.path.join(path)).collect();
     ReadableRoot { folder: root.path, private_files }
 }
 

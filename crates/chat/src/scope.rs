@@ -35,7 +35,8 @@ impl QuestionScope {
     /// Fails if no code is indexed.
     pub(super) fn for_question(
         question: &str,
-        (reference, tree): (Option<&str>, Option<RootId>),
+        reference: Option<&str>,
+        tree: Option<RootId>,
         roots: &[Root],
         paths: &PathMap,
     ) -> Result<Self, ChatError> {
@@ -43,8 +44,8 @@ impl QuestionScope {
             return Err(error);
         }
         if let Some(reference) = reference {
-            let root = paths.meant_root(roots, reference.trim());
-            let root = root.ok_or_else(|| UnknownRoot::new(reference, roots))?;
+            let found = paths.meant_root(roots, reference.trim());
+            let root = found.ok_or_else(|| UnknownRoot::new(reference, roots))?;
             if let Some(error) = nothing_in(std::slice::from_ref(root)) {
                 return Err(error);
             }
@@ -69,13 +70,13 @@ impl QuestionScope {
         let workplace = roots.iter().find(|root| Some(root.id) == tree);
         let has_others = |tree: &&Root| roots.iter().any(|root| tree.has_other(root));
         let tree = workplace.filter(has_others).cloned();
-        let stands = tree.as_ref().map(|tree| {
+        let tree_note = tree.as_ref().map(|tree| {
             format!(
                 "The user works in {}. Other trees of that repository are found only by `repository`.",
                 describe_root_for_model(tree, paths)
             )
         });
-        let notes: Vec<String> = stands.into_iter().chain(note).collect();
+        let notes: Vec<String> = tree_note.into_iter().chain(note).collect();
         let note = (!notes.is_empty()).then(|| notes.join("\n"));
         Ok(Self { only: None, tree, workplace: workplace.cloned(), note })
     }
@@ -144,8 +145,8 @@ fn find_named_roots<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
     if roots.len() < 2 {
         return Vec::new();
     }
-    let question = question.to_lowercase();
-    roots.iter().filter(|root| has_name(&question, &root.name)).take(MAX_NAMED).collect()
+    let lower = question.to_lowercase();
+    roots.iter().filter(|root| has_name(&lower, &root.name)).take(MAX_NAMED).collect()
 }
 
 #[cfg(test)]
@@ -172,7 +173,8 @@ mod tests {
         let named = root("a`\u{202e}b\u{2028}c\u{e0041}", 1, LastRun::Completed);
         let scope = QuestionScope::for_question(
             "?",
-            (Some(&named.name), None),
+            Some(&named.name),
+            None,
             std::slice::from_ref(&named),
             &PathMap::default(),
         );
@@ -191,8 +193,7 @@ mod tests {
         let question = "What is new in vite@v8.1.0?";
         let roots = [folder, tagged];
         let scope =
-            QuestionScope::for_question(question, (None, None), &roots, &PathMap::default())
-                .unwrap();
+            QuestionScope::for_question(question, None, None, &roots, &PathMap::default()).unwrap();
         let note = scope.note_text().unwrap();
         let shown = "`vite@v8.1.0` (a commit, at /src/vite@v8.1.0, which is not on disk: read its files with `ReadLines`)";
         assert!(note.contains(shown) && note.contains("`vite` (at /src/vite)"), "{note}");
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn nothing_is_asked_about_what_is_not_indexed() {
         let error = |roots: &[Root], reference: Option<&str>| {
-            QuestionScope::for_question("?", (reference, None), roots, &PathMap::default())
+            QuestionScope::for_question("?", reference, None, roots, &PathMap::default())
                 .unwrap_err()
                 .to_string()
         };

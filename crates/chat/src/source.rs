@@ -91,11 +91,11 @@ fn parse_executed_tool(toolkits: &[ToolkitName], parameters: &Value) -> Option<R
     let id = parameters.get("tool")?.as_str()?.strip_prefix(TOOLKIT_ID)?;
     let (toolkit, name) = id.split_once(':').filter(|(_, name)| !name.is_empty())?;
     let toolkit = toolkits.iter().find(|known| known.as_str() == toolkit)?;
-    let parameters = parameters.get("arguments").cloned().unwrap_or_default();
+    let arguments = parameters.get("arguments").cloned().unwrap_or_default();
     Some(ReportedTool {
         source: ToolOwner::Mcp(toolkit.clone()),
         name: name.to_owned(),
-        parameters,
+        parameters: arguments,
     })
 }
 

@@ -38,7 +38,8 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// Opens the thread, reports it, and runs the turn to its end.
 pub(super) async fn run_turn(
     chat: Chat,
-    (ask, scope): (TurnRequest, QuestionScope),
+    ask: TurnRequest,
+    scope: QuestionScope,
     mut place: TurnPermit,
     mut opened: oneshot::Sender<Result<Turn, ChatError>>,
 ) {
@@ -109,12 +110,12 @@ pub(super) async fn run_turn(
         revoked: ask.revoked,
         events,
     };
-    let ended = turn.run(thread, ask.question.as_str()).await;
+    let (held, outcome) = turn.run(thread, ask.question.as_str()).await;
     turn.toolkits.revoke_grant();
     // Releases the permit before the caller sees the end, so that a follow-up question need not
     // wait.
     drop(place);
-    turn.report_end(ended).await;
+    turn.report_end(held, outcome).await;
 }
 
 /// Logs and classifies a failure to open a thread.
@@ -184,15 +185,15 @@ impl TurnRunner<'_> {
         };
         let model_id = self.model_id.clone();
         let first = [ChatEvent::Thread { conversation: self.conversation, model_id }];
-        let warnings = self.notice.iter().chain(&self.toolkits.warnings).cloned();
-        let warnings = warnings.map(|text| ChatEvent::Warning { text });
+        let notices = self.notice.iter().chain(&self.toolkits.warnings).cloned();
+        let warnings = notices.map(|text| ChatEvent::Warning { text });
         self.send_events(first.into_iter().chain(warnings).collect()).await;
         let failure = match thread.run_turn(question, self.effort.clone()).await {
             Ok(running) => self.follow_events(running, &mut heard, deadline).await,
             Err(error) => Some(self.not_started(&error).await),
         };
         let answer = heard.assembly.last_answer();
-        let failure = failure.or_else(|| {
+        let final_failure = failure.or_else(|| {
             answer.is_none().then(|| {
                 build_failure(
                     ErrorCode::TurnFailed,
@@ -202,12 +203,12 @@ impl TurnRunner<'_> {
             })
         });
         let proved = match answer {
-            Some(answer) if failure.is_none() => {
-                self.check_and_correct(answer, &mut heard, deadline).await
+            Some((place, text)) if final_failure.is_none() => {
+                self.check_and_correct(place, text, &mut heard, deadline).await
             }
             _ => None,
         };
-        self.finish_turn(heard, proved, failure, began.elapsed())
+        self.finish_turn(heard, proved, final_failure, began.elapsed())
     }
 
     /// Builds the outcome of a turn, and records and logs its end.
@@ -439,7 +440,7 @@ impl TurnRunner<'_> {
     }
 
     /// Reports the end. Waits for the caller only within the time limit.
-    async fn report_end(&self, (held, outcome): TurnEnd) {
+    async fn report_end(&self, held: Option<ChatEvent>, outcome: TurnOutcome) {
         let end = self.send_events(held.into_iter().chain([ChatEvent::Ended(outcome)]).collect());
         let out_of_time = async {
             self.chat.tasks.stop_token().cancelled().await;

@@ -1,19 +1,21 @@
-//! Addresses of this machine and of the network around it.
+//! Classification of IP addresses as internal or public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where Azure answers its machines, metadata included; other clouds use link-local addresses.
+/// Address at which Azure serves its virtual machines, including metadata. Other clouds use
+/// link-local addresses.
 const AZURE_WIRE: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
-/// Returns whether an address is one of this machine, of a private network, of a cloud's own services, or of no single
-/// machine. IPv6 addresses count as the IPv4 ones that they stand for.
+/// Returns whether an address is internal: this machine, a private network, a cloud's own services,
+/// multicast, broadcast or reserved. IPv6 addresses that embed an IPv4 address are judged by that
+/// address.
 pub fn is_internal_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_internal_v4(address),
         IpAddr::V6(address) => {
             let segments = address.segments();
             let is_site_local = segments[0] & 0xffc0 == 0xfec0;
-            // NAT64 prefixes of a network's own choice (RFC 8215).
+            // NAT64 prefixes that a network chooses itself (RFC 8215).
             let is_local_nat64 = segments.starts_with(&[0x64, 0xff9b, 1]);
             address.is_unspecified()
                 || address.is_loopback()
@@ -32,7 +34,7 @@ fn is_internal_v4(address: Ipv4Addr) -> bool {
     let is_shared = first == 100 && second & 0xc0 == 64;
     let is_protocol = [first, second, third] == [192, 0, 0];
     let is_benchmark = first == 198 && second & 0xfe == 18;
-    // From 224 on: multicast, reserved ones and broadcast.
+    // From 224 on: multicast, reserved and broadcast addresses.
     first == 0
         || first >= 224
         || address.is_loopback()
@@ -44,7 +46,8 @@ fn is_internal_v4(address: Ipv4Addr) -> bool {
         || address == AZURE_WIRE
 }
 
-/// Returns the IPv4 address that an IPv6 one stands for: compatible, mapped, translated, NAT64, 6to4, Teredo, ISATAP.
+/// Returns the IPv4 address that an IPv6 address embeds: compatible, mapped, translated, NAT64,
+/// 6to4, Teredo or ISATAP.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let (high, low) = match address.segments() {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]

@@ -1,5 +1,7 @@
-//! Small files: replaced so that a reader, or a crash, sees the old content or the new, and
-//! opened only where they are files, so that nothing in their place is waited for or read without end.
+//! Atomic replacement and safe opening of small files.
+//!
+//! A reader or a crash sees the old content or the new. Only regular files are opened, so that a
+//! pipe or device in their place cannot block or be read without end.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,23 +9,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The most that is read of a file: many times what the largest list of ours takes.
+/// Maximum bytes read of a file: many times the size of the largest list that CodeInfo writes.
 const MAX_BYTES: u64 = 64 << 20;
-/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself, and is no file.
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: opens a link itself, which is not a regular file.
 #[cfg(windows)]
 const NO_FOLLOW: u32 = 0x0020_0000;
 
-/// Who may read a file.
+/// Accounts that may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileAccess {
-    /// Those whom the system gives new files of this process to.
+    /// The system's default for new files of this process.
     AsUsual,
-    /// The user of this process alone.
+    /// Only the user of this process.
     Owner,
 }
 
-/// Makes a folder for nobody but its user, below one that is there. What is in its place already must be a
-/// folder, and no link to one.
+/// Creates a folder that only its user can access, below an existing folder.
+///
+/// Fails if the path exists and is not a folder, or is a link to one.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     match folder_builder(FileAccess::Owner).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(path).map(drop),
@@ -32,7 +35,7 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Says whether a folder is there, and fails where something else is.
+/// Returns whether a folder exists at `path`. Fails if something else exists there.
 pub fn real_folder(path: &Path) -> io::Result<bool> {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => Ok(true),
@@ -45,10 +48,11 @@ pub fn real_folder(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Writes `bytes` to `path` through a temporary neighbour, on disk before this returns.
+/// Writes `bytes` to `path` through a temporary file beside it. The data is on disk when this
+/// returns.
 pub fn write_atomically(path: &Path, bytes: &[u8], readers: FileAccess) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
-    // Whatever an earlier process left of it.
+    // Removes what an earlier process left there.
     absent_is_fine(match temporary.symlink_metadata() {
         Ok(found) if found.is_dir() => fs::remove_dir_all(&temporary),
         Ok(_) => fs::remove_file(&temporary),
@@ -65,7 +69,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8], readers: FileAccess) -> io::R
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Makes a folder and those above it that are missing, for `readers`.
+/// Creates a folder and its missing parents, accessible to `readers`.
 pub fn create_folders(path: &Path, readers: FileAccess) -> io::Result<()> {
     let builder = folder_builder(readers);
     let is_missing =
@@ -81,8 +85,9 @@ pub fn create_folders(path: &Path, readers: FileAccess) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives what root made at `path` to the account and group of the folder that it is in. With `sudo` and the home of
-/// another account, that account could not change it otherwise.
+/// Gives a file that root created at `path` to the account and group of its folder.
+///
+/// With `sudo` and another account's home, that account could not change the file otherwise.
 #[cfg(unix)]
 fn give_to_folder_owner(made: &File, path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -94,7 +99,7 @@ fn give_to_folder_owner(_: &File, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives what root made to the account and group that `like` belongs to.
+/// Gives a file that root created to the account and group of `like`.
 #[cfg(unix)]
 fn copy_owner(made: &File, like: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -111,7 +116,8 @@ fn copy_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a folder that root made to the account of the folder above it. Fails where a link took its place.
+/// Gives a folder that root created to the account of its parent folder. Fails if a link has
+/// replaced it.
 #[cfg(unix)]
 fn give_folder(path: &Path) -> io::Result<()> {
     let mut options = File::options();
@@ -134,14 +140,17 @@ fn folder_builder(readers: FileAccess) -> fs::DirBuilder {
     builder
 }
 
-/// A new folder has the rights of the one above, which lies in the user's profile.
+/// On this platform a new folder inherits the rights of its parent, which lies in the user's
+/// profile.
 #[cfg(not(unix))]
 fn folder_builder(_: FileAccess) -> fs::DirBuilder {
     fs::DirBuilder::new()
 }
 
-/// Takes the rights of others from a folder of ours; returns its mode where others had some. Fails where the folder
-/// is another account's, which could put files of its own there.
+/// Removes the rights of other accounts from a folder of the process. Returns the previous mode if
+/// others had rights.
+///
+/// Fails if the folder belongs to another account, which could put its own files there.
 #[cfg(unix)]
 pub fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -152,21 +161,20 @@ pub fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     let mode = found.mode() & 0o777;
-    let of_others = mode & 0o077;
-    if of_others == 0 {
+    if mode & 0o077 == 0 {
         return Ok(None);
     }
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
     Ok(Some(mode))
 }
 
-/// A folder has the rights of the one above, which lies in the user's profile.
+/// On this platform a folder inherits the rights of its parent, which lies in the user's profile.
 #[cfg(not(unix))]
 pub fn close_folder(_: &Path) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
-/// Has a new file be for `readers`.
+/// Makes a new file accessible to `readers`.
 #[cfg(unix)]
 fn restrict_access(options: &mut OpenOptions, readers: FileAccess) {
     if readers == FileAccess::Owner {
@@ -174,21 +182,23 @@ fn restrict_access(options: &mut OpenOptions, readers: FileAccess) {
     }
 }
 
-/// A new file has the rights of its folder, which lies in the user's profile.
+/// On this platform a new file inherits the rights of its folder, which lies in the user's profile.
 #[cfg(not(unix))]
 fn restrict_access(_: &mut OpenOptions, _: FileAccess) {}
 
-/// Replaces a file of a person, or makes it, through a temporary neighbour that cannot be one of theirs: on disk
-/// before this returns, and with the mode and the owner that the file had.
+/// Replaces or creates a user's file through a temporary file beside it, whose name cannot be one
+/// of the user's.
+///
+/// Keeps the mode and the owner of the old file. The data is on disk when this returns.
 pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_path(path);
-    // Whatever an earlier process left of it.
+    // Removes what an earlier process left there.
     remove_file(&temporary)?;
     let written = (|| {
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
         match path.symlink_metadata() {
             Ok(old) => {
-                // A change of owner takes some rights away.
+                // A change of owner clears some rights, so the mode is set afterwards.
                 copy_owner(&file, &old)?;
                 file.set_permissions(old.permissions())?;
             }
@@ -202,36 +212,40 @@ pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::rename(&temporary, path)
     })();
     if written.is_err() {
-        // The failure to write is what counts.
+        // The caller gets the write error; an error of the cleanup adds nothing.
         drop(remove_file(&temporary));
     }
     written?;
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Returns where [`exchange`] writes. It is the same each time, so that what a stop leaves there is found again.
+/// Returns the temporary path that [`replace_user_file`] uses. It is constant, so that the next
+/// call finds and removes a leftover.
 pub fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.codeinfo.tmp"))
 }
 
-/// Puts on disk which files a folder has. Only Unix lets a folder be synced.
+/// Writes the list of a folder's files to disk. Does nothing outside Unix, where folders cannot be
+/// synced.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes a file; one that is not there counts as removed.
+/// Removes a file. A missing file is no error.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     absent_is_fine(fs::remove_file(path))
 }
 
-/// Removes a folder with all it holds; one that is not there counts as removed.
+/// Removes a folder with its content. A missing folder is no error.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     absent_is_fine(fs::remove_dir_all(path))
 }
 
-/// Reads a file, `None` when it is not there. Fails where something else is in its place, where it is
-/// larger than [`MAX_BYTES`], and where others may read it who must not.
+/// Reads a file; returns `None` if it does not exist.
+///
+/// Fails if the path is not a regular file, if the file is larger than [`MAX_BYTES`], or if
+/// accounts outside `readers` may read it.
 pub fn read_if_exists(path: &Path, readers: FileAccess) -> io::Result<Option<Vec<u8>>> {
     match read_file(path, readers) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -256,8 +270,10 @@ fn read_file(path: &Path, readers: FileAccess) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file; one that is made is for nobody but its user. Fails with [`io::ErrorKind::InvalidData`], without waiting, where a link, a pipe, a device or
-/// a folder is in its place.
+/// Opens a regular file. On Unix, a file that this creates is accessible only to its user.
+///
+/// Fails without blocking, with [`io::ErrorKind::InvalidData`], if the path is a link, a pipe, a
+/// device or a folder.
 pub fn open_regular_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_file = || {
         let reason = "it is not a regular file; move it away";
@@ -274,7 +290,7 @@ pub fn open_regular_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
     std::os::windows::fs::OpenOptionsExt::custom_flags(options, NO_FOLLOW);
     let file = match options.open(path) {
         Ok(file) => file,
-        // Links, folders and sockets fail in ways of their own.
+        // The error for links, folders and sockets differs by platform.
         Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file()) => {
             return Err(no_file());
         }
@@ -283,8 +299,8 @@ pub fn open_regular_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
     if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
 }
 
-/// Fails where others than its user may read or write a file, and where that is neither we nor the one whose folder it
-/// lies in: who made a file knows what it holds.
+/// Fails if other accounts may read or write the file, or if its owner is neither this process's
+/// user nor the owner of its folder. The owner of a file knows its content.
 #[cfg(unix)]
 fn refuse_others(path: &Path, file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -292,9 +308,9 @@ fn refuse_others(path: &Path, file: &File) -> io::Result<()> {
     let found = file.metadata()?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();
     if !is_ours
-        && path
-            .parent()
-            .map_or(Ok(true), |folder| folder.metadata().map(|of| of.uid() != found.uid()))?
+        && path.parent().map_or(Ok(true), |folder| {
+            folder.metadata().map(|parent| parent.uid() != found.uid())
+        })?
     {
         let reason = "it belongs to another account; remove it";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));

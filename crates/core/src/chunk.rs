@@ -1,4 +1,4 @@
-//! What the store keeps of a file and of each chunk cut from it.
+//! Records that the store has for files and for the chunks cut from them.
 
 use std::{
     fs::Metadata,
@@ -13,50 +13,52 @@ use uuid::Uuid;
 
 use super::{RootId, hash};
 
-/// One chunk: a run of whole lines of one file, as kept in the store beside its vectors.
+/// One chunk: consecutive whole lines of one file, stored with its vectors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkRecord {
-    /// The root it was found in: one of those that have it.
+    /// A root that contains the chunk. Other roots may share it.
     pub root: RootId,
     /// Path below the root, with `/` between parts.
     pub path: String,
-    /// Content hash of the file version it was cut from (hex).
+    /// Content hash (hex) of the file version that the chunk was cut from.
     pub version: String,
-    /// Milliseconds since the Unix epoch when its file version was indexed.
+    /// Time when the file version was indexed, in milliseconds since the Unix epoch.
     pub indexed_at_ms: u64,
     /// First line, counted from 1.
     pub start_line: u32,
     /// Last line, inclusive.
     pub end_line: u32,
-    /// Enclosing definition, outermost first, such as `Store::open`; or a heading.
+    /// Qualified name of the enclosing definition, outermost part first, such as `Store::open`; or
+    /// a heading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// What it is to the definition that `symbol` names.
+    /// Relation of the chunk to the definition that `symbol` names.
     #[serde(default)]
     pub kind: ChunkKind,
-    /// Qualified symbols of the definitions that start in it.
+    /// Qualified symbols of the definitions that start in the chunk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defines: Vec<String>,
-    /// Types that those extend or implement which these definitions are in, or are.
+    /// Types that the chunk's definitions, or the types around them, extend or implement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
-    /// What its file is besides plain source.
+    /// Roles of the file other than plain source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<FileRole>,
     /// Lower-case language name such as `rust`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// The line that the enclosing definition starts with, where it starts above this chunk.
+    /// First line of the enclosing definition, if it starts above this chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The lines themselves, without a final newline.
+    /// Text of the lines, without a final newline.
     pub text: String,
 }
 
-/// One indexed file version; written after its chunks, so its presence proves that they are there.
+/// One indexed file version. It is written after its chunks, so its presence proves that they
+/// exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRecord {
-    /// The root it belongs to.
+    /// Root that contains the file.
     pub root: RootId,
     /// Path below the root, with `/` between parts.
     pub path: String,
@@ -64,51 +66,54 @@ pub struct FileRecord {
     pub version: String,
     /// Size in bytes.
     pub size: u64,
-    /// Modification time as [`modified_ns`] returns it; 0 where it proves nothing.
+    /// Modification time as returned by [`modified_ns`]; 0 if it proves nothing.
     pub modified_ns: u64,
-    /// How many chunks this version has in the store.
+    /// Number of chunks that the store has of this version.
     pub chunks: u32,
 }
 
 impl FileRecord {
-    /// Returns the ids of those of its chunks that are at these places in it, from 0. `owner` is that of its
-    /// root.
+    /// Returns the ids of the file's chunks at `places`, counted from 0. `owner` is the chunk owner
+    /// of its root.
     pub fn chunk_ids(&self, owner: RootId, places: Range<u32>) -> impl Iterator<Item = Uuid> {
         places.map(move |place| chunk_id(owner, &self.path, &self.version, place as usize))
     }
 }
 
-/// Returns the id of the chunk at a place in its file, from 0. It follows from what the chunk is, so that
-/// writing it again changes nothing, and trees of one repository, which have one `owner`, share it.
+/// Returns the id of the chunk at `place` in its file, counted from 0.
 ///
-/// Its first half follows from the content alone: ids order hits of one score and choose samples, which must not depend
-/// on where or on which host a repository is.
+/// The id derives from what the chunk is, so writing a chunk again changes nothing. Trees of one
+/// repository have the same `owner` and share their chunks. The first half of the id derives from
+/// the content alone: ids order hits of equal score and choose samples, and neither may depend on
+/// where or on which host a repository is.
 pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid {
     let name = format!("{path}\0{version}\0{place}");
-    let of_owner = Uuid::new_v5(&owner.0, name.as_bytes());
+    let owner_id = Uuid::new_v5(&owner.0, name.as_bytes());
     if !hash::has_ordered_ids(version) {
-        return of_owner;
+        return owner_id;
     }
-    let of_content = Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes());
-    Uuid::from_u64_pair(of_content.as_u64_pair().0, of_owner.as_u64_pair().1)
+    let content_id = Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes());
+    Uuid::from_u64_pair(content_id.as_u64_pair().0, owner_id.as_u64_pair().1)
 }
 
-/// Returns when content or, where the platform says so, anything of a file last changed, in nanoseconds
-/// since the Unix epoch: copying and unpacking may keep the first. Returns 0 where there is no such time.
+/// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown.
+///
+/// On Unix this is the later of the times of content and of metadata, because copying and unpacking
+/// may preserve the former.
 pub fn modified_ns(metadata: &Metadata) -> u64 {
     let content = metadata.modified().map_or(0, nanoseconds_since_epoch);
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        let (seconds, rest) = (metadata.ctime(), metadata.ctime_nsec());
-        let anything = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        content.max(u64::try_from(anything).unwrap_or(0))
+        let seconds = metadata.ctime();
+        let changed = seconds.saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec());
+        content.max(u64::try_from(changed).unwrap_or(0))
     }
     #[cfg(not(unix))]
     content
 }
 
-/// Returns nanoseconds since the Unix epoch; 0 for times before it.
+/// Returns the nanoseconds since the Unix epoch; 0 for times before it.
 pub fn nanoseconds_since_epoch(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

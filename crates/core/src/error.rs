@@ -1,41 +1,41 @@
-//! The one vocabulary of failure: every error of ours carries exactly one [`Code`].
+//! Error codes. Every error of the product has exactly one [`ErrorCode`].
 #![warn(missing_docs)]
 
 use std::{error::Error, fmt};
 
-/// What kind of failure happened, in the words clients see. Each edge maps codes to HTTP status or
-/// JSON-RPC error once, in its `error.rs`.
+/// Kind of a failure, as clients see it. Each edge maps codes to an HTTP status or a JSON-RPC error
+/// once, in its `error.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// An argument is missing, malformed or out of bounds.
     ValidationFailed,
-    /// No indexed repository has that name, id or path.
+    /// No indexed repository has the name, id or path.
     RepoNotFound,
-    /// There is no such folder among those that may be listed.
+    /// No folder with this path is among those that may be listed.
     FolderNotFound,
-    /// No ingest run has that id.
+    /// No ingest run has the id.
     RunNotFound,
-    /// No conversation has that id.
+    /// No conversation has the id.
     ConversationNotFound,
-    /// The request does not say who asks, or says so wrongly.
+    /// The request has no credentials or invalid ones.
     Unauthorized,
-    /// Who asks may not do that.
+    /// The client lacks permission for the request.
     Forbidden,
-    /// A token of that name lives already.
+    /// An active token has the name.
     TokenExists,
-    /// No token has that name.
+    /// No token has the name.
     TokenNotFound,
-    /// No turn has that id.
+    /// No turn has the id.
     TurnNotFound,
-    /// No indexed file has that path.
+    /// No indexed file has the path.
     FileNotFound,
-    /// Kept conversations cannot be read or written.
+    /// Stored conversations cannot be read or written.
     ArchiveUnavailable,
     /// Tokens or stored configurations cannot be read or written.
     VaultUnavailable,
     /// Nothing has been indexed yet.
     IngestRequired,
-    /// A bound on queued or concurrent work was reached; trying later helps.
+    /// A bound on queued or concurrent work was reached. A later retry helps.
     Busy,
     /// The embedding model cannot be used.
     EmbedModelMissing,
@@ -43,11 +43,11 @@ pub enum ErrorCode {
     EmbedModelMismatch,
     /// The store cannot be opened, reached or written.
     StoreUnavailable,
-    /// Codex cannot be used: not found, signed out, gone, or its model service is away.
+    /// Codex cannot be used: not found, signed out, ended, or its model service is unavailable.
     LlmUnavailable,
-    /// No toolkit has that name.
+    /// No toolkit has the name.
     ToolkitNotFound,
-    /// The toolkit does not run, or cannot be believed.
+    /// The toolkit does not run or is not trustworthy.
     ToolkitUnavailable,
     /// Codex ran the turn and it failed.
     TurnFailed,
@@ -55,14 +55,14 @@ pub enum ErrorCode {
     ContextWindowExceeded,
     /// The turn reached its time limit.
     TurnTimedOut,
-    /// The work was cancelled by its owner or by the server stopping.
+    /// The owner of the work cancelled it, or the server is stopping.
     Cancelled,
-    /// A bug of ours; details are in the log only.
+    /// A bug in CodeInfo. Details are only in the log.
     Internal,
 }
 
 impl ErrorCode {
-    /// Returns the wire form, for example `REPO_NOT_FOUND`.
+    /// Returns the wire form, such as `REPO_NOT_FOUND`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ValidationFailed => "VALIDATION_FAILED",
@@ -101,7 +101,8 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Joins a failure and its causes into one line. A cause whose text its parent repeats stands once.
+/// Joins a failure and its causes into one line. Omits a cause whose text its parent already ends
+/// with.
 pub fn format_error_chain(failure: &dyn Error) -> String {
     let mut line = failure.to_string();
     let mut cause = failure.source();

@@ -1,7 +1,7 @@
 //! Content hashes that name file versions.
 //!
-//! A better chunker has another revision and so re-reads everything once. Size and modification
-//! time spare the hash, except for files changed in the last two seconds.
+//! A new revision of the chunker makes every file be read once more. Equal size and modification
+//! time make hashing unnecessary, except for files changed in the last two seconds.
 
 use std::fmt::Write;
 
@@ -9,37 +9,38 @@ use sha2::{Digest, Sha256};
 
 use super::OmissionRule;
 
-/// How a file was cut into chunks. The same content cut in another way is another version, so that
-/// chunks of two cuts never mix under one version.
+/// Method by which a file was cut into chunks. Another method gives another version for the same
+/// content, so that chunks of two methods never mix under one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkingMethod {
-    /// The way the current chunker cuts.
+    /// Cut by the current chunker.
     Planned,
-    /// By lines, because parsing took too long.
+    /// Cut by lines, because parsing took too long.
     Fallback,
 }
 
-/// Changes whenever the same text would be redacted or cut in another way, or get other terms or another vector;
-/// files of another revision are read again. A test of `pipeline/read` fails where it has to move.
+/// Revision of redaction, chunking, terms and vectors. It changes when the same text would give
+/// another result; files of another revision are read again. A test of `pipeline/read` fails when
+/// it must change.
 pub const REVISION: &str = "16-";
-/// The first revision whose ids of chunks have the same order for each owner.
+/// First revision whose chunk ids have the same order for every owner.
 const FIRST_WITH_ORDERED_IDS: u32 = 16;
-/// How many bytes of a hash a version has. It is kept with each chunk and, for each tree of a repository, with
-/// each file; two contents of one version cannot be found.
+/// Bytes of a hash in a version. The store has a version per chunk and per file of each tree. At
+/// this length, collisions are infeasible to find.
 const VERSION_BYTES: usize = 16;
 
-/// Returns the version of a file: the revision, then the first half of SHA-256 over its bytes and the way it was
-/// cut, as 32 hex digits.
+/// Returns the version of a file: the revision, then as 32 hex digits the first half of SHA-256
+/// over the file's bytes and the chunking method.
 pub fn compute_file_version(content: &[u8], cut: ChunkingMethod) -> String {
     let mut hasher = Sha256::new();
     hasher.update(content);
-    // After the content and of fixed length, so no two inputs run together.
+    // The suffix has a fixed length, so that different inputs never give the same bytes.
     hasher.update([cut as u8]);
     let digest = hasher.finalize();
     REVISION.to_owned() + &to_hex(digest.get(..VERSION_BYTES).unwrap_or_default())
 }
 
-/// Returns the SHA-256 of some bytes, as 64 hex digits.
+/// Returns the SHA-256 of `bytes` as 64 hex digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     to_hex(&Sha256::digest(bytes))
 }
@@ -53,14 +54,14 @@ fn to_hex(bytes: &[u8]) -> String {
     hex
 }
 
-/// Returns the version of a file that a rule about its content leaves out: the same, and a letter.
+/// Returns the version of a file that a content rule omits: `version` and the letter of the rule.
 pub fn omitted_version(version: &str, rule: OmissionRule) -> String {
     version.chars().chain(rule.to_letter()).collect()
 }
 
-/// Returns the version of the content, and the rule that leaves it out.
+/// Splits a version into the version of the content and the rule that omits it.
 pub fn split_omitted(version: &str) -> (&str, Option<OmissionRule>) {
-    // No hex digit is one of the letters.
+    // The letters of the rules are not hex digits.
     let last = version.char_indices().next_back();
     match last.and_then(|(at, letter)| Some((at, OmissionRule::from_letter(letter)?))) {
         Some((at, rule)) => (version.get(..at).unwrap_or_default(), Some(rule)),
@@ -68,28 +69,28 @@ pub fn split_omitted(version: &str) -> (&str, Option<OmissionRule>) {
     }
 }
 
-/// Whether a version, of any revision, is that of this content, however it was cut.
+/// Returns whether a version matches this content, in any revision and chunking method.
 pub fn is_of(known: &str, content: &[u8]) -> bool {
-    // Former revisions had the whole of the hash.
+    // Former revisions stored the whole hash.
     let hash = |version: &str| -> String {
         let hash = version.rsplit('-').next().unwrap_or_default();
         hash.chars().take(2 * VERSION_BYTES).collect()
     };
-    let known = hash(known);
+    let known_hash = hash(known);
     [ChunkingMethod::Planned, ChunkingMethod::Fallback]
         .into_iter()
-        .any(|cut| hash(&compute_file_version(content, cut)) == known)
+        .any(|cut| hash(&compute_file_version(content, cut)) == known_hash)
 }
 
-/// Whether a version is of the revision that is written now.
+/// Returns whether a version has the current revision.
 pub fn is_current(version: &str) -> bool {
     version.starts_with(REVISION)
 }
 
-/// Whether chunks of a version have ids whose order does not depend on their owner.
+/// Returns whether the chunk ids of a version have an order that does not depend on their owner.
 pub(super) fn has_ordered_ids(version: &str) -> bool {
     let revision = version.split_once('-').and_then(|(revision, _)| revision.parse().ok());
-    revision.is_some_and(|revision: u32| FIRST_WITH_ORDERED_IDS <= revision)
+    revision.is_some_and(|revision: u32| revision >= FIRST_WITH_ORDERED_IDS)
 }
 
 #[cfg(test)]
@@ -110,7 +111,7 @@ mod tests {
             assert!(!versions[..at].contains(version));
         }
         assert_eq!(versions[2], compute_file_version(b"a", ChunkingMethod::Planned));
-        // Former revisions had the whole of it.
+        // Former revisions stored the whole hash.
         let former = versions[2].replace(REVISION, "1-") + &"0".repeat(32);
         assert!(is_of(&former, b"a") && !is_of(&former, b"b") && is_of(&versions[1], b""));
     }

@@ -1,10 +1,10 @@
-//! What a search finds: ranked chunks, and the same grouped by file.
+//! Search results: ranked chunks, and the same chunks grouped by file.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One chunk that answers a query. Field names are a wire promise of `POST /tools/vector-search`.
+/// One chunk that matches a query. Field names are a wire promise of `POST /tools/vector-search`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
@@ -24,9 +24,9 @@ pub struct Hit {
     /// Lower-case language name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Relevance, 0…1, higher is better, rounded to four places.
+    /// Relevance from 0 to 1, rounded to four places. Higher is better.
     pub score: f64,
-    /// The chunk's lines.
+    /// Text of the chunk's lines.
     pub chunk: String,
     /// Id of the chunk in the store.
     pub chunk_id: String,
@@ -34,47 +34,47 @@ pub struct Hit {
     pub model_id: String,
     /// Number of lines in the chunk.
     pub line_count: u32,
-    /// Names of the other trees of the repository that have the same lines.
+    /// Names of the repository's other trees that contain the same lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_in: Vec<String>,
-    /// What the host is called that has the file, where it is another one.
+    /// Name of the host that has the file, if it is another host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Of a comparison of two trees, the name of the one that has these lines.
+    /// In a comparison of two trees, the name of the tree that has these lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_in: Option<String>,
-    /// The line that the enclosing definition starts with, where it starts above the chunk. Only
-    /// for texts that show a part of a definition; not on the wire.
+    /// First line of the enclosing definition, if it starts above the chunk. Used in texts that
+    /// show a part of a definition; not on the wire.
     #[serde(skip)]
     pub signature: Option<String>,
-    /// What the score is made of. Only `POST /search` says so.
+    /// Parts of the score. Only `POST /search` reports them.
     #[serde(skip)]
     pub parts: ScoreParts,
 }
 
-/// What a score is made of: shares of it, whose sum it is.
+/// Parts of a score. The score is their sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ScoreParts {
-    /// The meaning of the query.
+    /// Similarity in meaning to the query.
     pub meaning: f32,
-    /// Its words, rare ones most.
+    /// Matching words of the query, weighted by rarity.
     pub words: f32,
-    /// That the chunk defines what is asked for.
+    /// Bonus if the chunk defines what the query names.
     pub definition: f32,
-    /// How many of the words it has.
+    /// Share of the query's words that the chunk contains.
     pub coverage: f32,
-    /// The name of its file, and what else was found in it.
+    /// Match with the file's name, and with other hits in the file.
     pub file: f32,
-    /// What it has as it is written in the query: a message, a path.
+    /// Verbatim matches of the query, such as a message or a path.
     pub verbatim: f32,
-    /// What it loses by what its file is for, such as tests.
+    /// Deduction for the role of the file, such as tests.
     pub role: f32,
-    /// What other results say of it: that they override it.
+    /// Adjustment by other results, such as overrides of the chunk.
     pub others: f32,
 }
 
 impl ScoreParts {
-    /// Returns each part with its name.
+    /// Returns each part's name and value.
     pub fn to_named_values(&self) -> [(&'static str, f32); 8] {
         let Self { meaning, words, definition, coverage, file, verbatim, role, others } = *self;
         [
@@ -89,13 +89,14 @@ impl ScoreParts {
         ]
     }
 
-    /// Returns the sum.
+    /// Returns the sum of the parts.
     pub fn sum(&self) -> f32 {
         self.to_named_values().iter().map(|(_, part)| part).sum()
     }
 }
 
-/// Lines of one file that were found or read. Field names are a wire promise of `vector_summary`.
+/// Lines of one file that a search or a read returned. Field names are a wire promise of
+/// `vector_summary`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileSummary {
@@ -105,18 +106,19 @@ pub struct FileSummary {
     pub rel_path: String,
     /// Name of the repository.
     pub repo: String,
-    /// Best score among the file's chunks, 0…1; 1 for lines read by their path, 0.5 for lines that use a name.
+    /// Best score of the file's chunks, from 0 to 1. The value is 1 for lines read by path and 0.5
+    /// for lines that use a name.
     #[serde(rename = "match")]
     pub best: f64,
-    /// Number of chunks found, or of ranges read.
+    /// Number of chunks found or of ranges read.
     pub chunks: u32,
-    /// Number of distinct lines that the chunks cover.
+    /// Number of distinct lines covered.
     pub lines: u32,
-    /// The covered lines as ascending, disjoint ranges such as `12-40`.
+    /// Covered lines as ascending, disjoint ranges such as `12-40`.
     pub ranges: Vec<LineRange>,
 }
 
-/// An inclusive run of lines, written `12-40`.
+/// Inclusive range of lines, written `12-40`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct LineRange {

@@ -1,24 +1,24 @@
-//! A host of several that share a store.
+//! Hosts that share a store.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// One of several hosts that share a store, each of which has files of its own at a path.
+/// One of several hosts that share a store. Each host has its own files at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Host {
-    /// No other one has it.
+    /// Unique id of the host.
     pub id: Uuid,
-    /// What the machine is called, for people.
+    /// Name of the machine, for people.
     pub name: String,
 }
 
 impl Host {
-    /// Stands for the host of a root that was indexed when all hosts were taken to have the same files.
+    /// Returns the placeholder for roots that were indexed before hosts were told apart.
     pub fn unknown() -> Self {
         Self { id: Uuid::nil(), name: "an unknown host".to_owned() }
     }
 
-    /// Whether nobody knows which one it is.
+    /// Returns whether the host is the placeholder.
     pub fn is_unknown(&self) -> bool {
         self.id.is_nil()
     }

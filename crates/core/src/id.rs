@@ -1,4 +1,4 @@
-//! Identifiers. Each is parsed once at the edge; holding one proves that it is well formed.
+//! Identifiers. Each is parsed once at the edge, so a value is always well formed.
 
 use std::{fmt, path::Path, str::FromStr};
 
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Host;
 
-/// The text is not a UUID in its hyphenated form.
+/// Error for a text that is not a UUID in its hyphenated form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`")]
 pub struct InvalidId(pub String);
@@ -29,7 +29,8 @@ macro_rules! uuid_id {
             type Err = InvalidId;
 
             fn from_str(text: &str) -> Result<Self, InvalidId> {
-                // `Uuid` also reads braced, URN and bare forms; only one spelling is an id here.
+                // `Uuid` also parses braced, URN and bare forms, but ids have only the hyphenated
+                // spelling.
                 let uuid = Uuid::try_parse(text).ok().filter(|_| text.len() == 36);
                 uuid.map(Self).ok_or_else(|| InvalidId(text.chars().take(80).collect()))
             }
@@ -38,37 +39,37 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// Names one ingest run.
+    /// Identifies one ingest run.
     RunId
 }
 
 impl RunId {
-    /// Makes a fresh random id.
+    /// Creates a random id.
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
 }
 
 uuid_id! {
-    /// Names one question that was asked on the page, and what came of it.
+    /// Identifies one question asked on the page, with its outcome.
     TurnId
 }
 
 impl TurnId {
-    /// Makes a fresh random id.
+    /// Creates a random id.
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
 }
 
 uuid_id! {
-    /// Names one conversation; equal to the Codex thread id.
+    /// Identifies one conversation. Equal to the Codex thread id.
     ConversationId
 }
 
 uuid_id! {
-    /// Names one indexed root. Derived from its canonical path, so the same folder always has the
-    /// same id, and of a commit from its repository and name.
+    /// Identifies one indexed root. A folder's id derives from its canonical path, so the same
+    /// folder always has the same id. A commit's id derives from its repository and name.
     RootId
 }
 
@@ -78,23 +79,24 @@ impl RootId {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, canonical.as_os_str().as_encoded_bytes()))
     }
 
-    /// Returns the id of the root at `canonical` on a host, which is another one on each; without hosts, [`Self::of`].
+    /// Returns the id of the root at `canonical` on `host`. The id differs per host; without a host
+    /// it equals [`Self::from_path`].
     pub fn from_host_path(host: Option<&Host>, canonical: &Path) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         host.map_or_else(|| Self::from_path(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
     }
 
-    /// Returns the id of a commit of the repository at `canonical` on a host, by what names it: that of no folder,
-    /// whatever one is called.
+    /// Returns the id of the commit called `name` in the repository at `canonical` on `host`. No
+    /// folder has the same id, whatever its name.
     pub fn of_commit(host: Option<&Host>, canonical: &Path, name: &str) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         let space = host.map_or(&Uuid::NAMESPACE_URL, |host| &host.id);
-        // No path has a zero byte.
+        // Paths contain no zero byte, so no path gives the same bytes.
         Self(Uuid::new_v5(space, &[path, b"\0", name.as_bytes()].concat()))
     }
 
-    /// Returns the ids of the records of what the trees of a repository had before, each with one version of a path: no
-    /// root has them.
+    /// Returns the ids of the records that hold former versions of a repository's files, one
+    /// version per path and record. No root has these ids.
     pub fn former_record_ids(owner: Self) -> [Self; 4] {
         [b"former", b"formr2", b"formr3", b"formr4"].map(|name| Self(Uuid::new_v5(&owner.0, name)))
     }

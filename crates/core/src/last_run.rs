@@ -1,38 +1,39 @@
-//! What became of the last run over a root.
+//! Outcome of the last run over a root.
 
 use serde::{Deserialize, Serialize};
 
-/// The state in which the last run, or what was found since, leaves the index of a root.
+/// State of a root's index after the last run or a later check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum LastRun {
-    /// The run ended well or was cancelled; also before the first run.
+    /// The run succeeded or was cancelled. Also the state before the first run.
     Completed,
     /// The run failed.
     Failed {
-        /// Why, for people.
+        /// Reason, for people.
         reason: String,
-        /// Whether it is continued without being asked for, as the store was away.
+        /// True if the run resumes by itself, because the store was unavailable.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         resumes: bool,
     },
-    /// The run has begun and not ended: it was killed, or a process is at work on it. A record that
-    /// says nothing is of a former version, and read like this.
+    /// The run began and has not ended: it was killed, or a process is still working on it.
+    ///
+    /// Records of former versions without a state are read as this.
     #[default]
     Interrupted,
-    /// The index was found damaged since.
+    /// A later check found the index damaged.
     Damaged,
-    /// The index was of another model or layout, and was discarded.
+    /// The index was of another model or layout and was discarded.
     Discarded,
 }
 
 impl LastRun {
-    /// Returns whether nothing is to be repaired.
+    /// Returns whether the index needs no repair.
     pub fn is_completed(&self) -> bool {
         *self == Self::Completed
     }
 
-    /// Returns what is wrong and what to do, for people; nothing where all is well.
+    /// Returns what is wrong and what to do, for people. `None` for completed runs.
     pub fn error_message(&self) -> Option<&str> {
         match self {
             Self::Completed => None,

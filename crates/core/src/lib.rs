@@ -1,4 +1,5 @@
-//! The words of the product: identifiers, roots, chunks, hits, questions and segments.
+//! Defines the shared vocabulary of the product: identifiers, roots, chunks, hits, questions and
+//! segments.
 #![warn(missing_docs)]
 
 mod address;
@@ -49,19 +50,21 @@ pub use sparse::{TermVector, inverse_document_frequency};
 pub use timestamp::Timestamp;
 pub use within::RootFilter;
 
-/// The tool by which Codex, or any agent, searches the index.
+/// Name of the tool with which Codex, or any other agent, searches the index.
 pub const SEARCH_TOOL: &str = "VectorSearch";
 
-/// Where the files that [`SEARCH_TOOL`] found stand in the `_meta` of its result, for programs to read.
+/// Key in the `_meta` of a [`SEARCH_TOOL`] result that lists the files found, for programs to read.
 pub const FILES_META: &str = "codeinfo/files";
 
-/// Bytes of a tool's result, Codex's own line above it included, that Codex 0.169.0 passes whole to a model that it does
-/// not know. It cuts the middle out of a longer one.
+/// Maximum bytes of a tool result that Codex 0.169.0 passes whole to a model that it does not know.
+/// The count includes Codex's own line above the result. Codex cuts the middle out of a longer
+/// result.
 pub const CODEX_MAX_BYTES: usize = 11_988;
 
-/// Maximum bytes of the text that tools of ours return to Codex. The rest of [`CODEX_MAX_BYTES`] is for Codex's line.
+/// Maximum bytes of the text that CodeInfo's tools return to Codex. The rest of [`CODEX_MAX_BYTES`]
+/// is for Codex's line.
 pub const MAX_TOOL_TEXT_BYTES: usize = 11_500;
 
-/// Where a call says in which folder its client stands, in its `_meta`: of the trees of the repository around that,
-/// this one is meant.
+/// Key in the `_meta` of a call that names the folder in which the client works. The call then
+/// searches the worktree that this folder belongs to.
 pub const FOLDER_META: &str = "codeinfo/folder";

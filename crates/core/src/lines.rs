@@ -4,45 +4,47 @@ use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// One line without its end.
+/// One line without its line end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BoundedLine {
-    /// A whole line.
+    /// A line within the length limit.
     Whole(Vec<u8>),
-    /// The line was longer than allowed and has been skipped, except for its ends.
+    /// A line above the length limit. Only its start and end are available.
     TooLong {
-        /// Its first bytes.
+        /// First bytes of the line.
         start: Vec<u8>,
-        /// Its last bytes.
+        /// Last bytes of the line.
         end: Vec<u8>,
     },
 }
 
-/// How much of each end of a line that is too long is kept.
+/// Maximum bytes returned of each end of a line that is too long.
 const END_BYTES: usize = 256;
 
-/// Lines of at most `max` bytes. [`Lines::next`] may be cancelled without losing anything.
+/// Reader of lines with at most `max` bytes. [`BoundedLineReader::next_line`] may be cancelled
+/// without loss.
 pub struct BoundedLineReader<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     max: usize,
-    /// The last bytes of a line that is too long.
+    /// Last bytes of the current line, if it is too long.
     end: Option<Vec<u8>>,
 }
 
 impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
-    /// Reads lines of at most `max` bytes from `reader`.
+    /// Creates a reader of lines with at most `max` bytes.
     pub fn new(reader: R, max: usize) -> Self {
         Self { reader: BufReader::new(reader), line: Vec::new(), max, end: None }
     }
 
-    /// Returns what is read from; what was read of it already is lost.
+    /// Returns the underlying reader. Bytes that are already buffered are lost.
     pub fn into_inner(self) -> R {
         self.reader.into_inner()
     }
 
-    /// Returns the next line, or `None` at the end. A last line without an end is dropped: its
-    /// writer died in the middle.
+    /// Returns the next line, or `None` at the end of the input.
+    ///
+    /// A last line without a line end is dropped, because its writer died while writing it.
     pub async fn next_line(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             let available = self.reader.fill_buf().await?;
@@ -75,7 +77,7 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
     }
 }
 
-/// Adds `piece` to the last bytes of a line, and drops what came long before.
+/// Appends `piece` to the last bytes of a line and drops all but the last [`END_BYTES`].
 fn keep_end(end: &mut Vec<u8>, piece: &[u8]) {
     end.extend(piece.iter().skip(piece.len().saturating_sub(END_BYTES)));
     end.drain(..end.len().saturating_sub(END_BYTES));
@@ -93,8 +95,8 @@ mod tests {
             seen.push(line);
         }
         let whole = |text: &[u8]| BoundedLine::Whole(text.to_vec());
-        let long = b"0123456789".to_vec();
-        let long = BoundedLine::TooLong { start: long.clone(), end: long };
+        let bytes = b"0123456789".to_vec();
+        let long = BoundedLine::TooLong { start: bytes.clone(), end: bytes };
         assert_eq!(seen, [whole(b"one"), long, whole(b""), whole(b"two")]);
     }
 

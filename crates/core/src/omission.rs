@@ -1,4 +1,4 @@
-//! What rules leave out of an index: how much by each, and the first paths by name.
+//! Omissions: files and folders that rules leave out of an index, with counts and example paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,58 +12,58 @@ use super::{
 /// Maximum number of characters of a path in a message.
 const MAX_PATH_CHARS: usize = 120;
 
-/// Rule that leaves something out of an index.
+/// Rule that leaves a file or folder out of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OmissionRule {
-    /// Folder of other people's code.
+    /// Folder with third-party code.
     Vendored,
-    /// Folder that a build makes.
+    /// Folder with build output.
     Built,
-    /// An ignore file asks for it.
+    /// An ignore file excludes it.
     Ignored,
     /// Its name begins with a dot.
     Hidden,
-    /// Text in lines that no person writes.
+    /// Text with lines that no person writes.
     Minified,
-    /// A program wrote it.
+    /// File written by a program.
     Generated,
-    /// A drawing in the form of text.
+    /// Drawing in a text format.
     Drawing,
-    /// It records which versions of packages were chosen.
+    /// File that records the chosen versions of packages.
     LockFile,
-    /// Its name or its first bytes show that it is no text.
+    /// Not text, judged by name or first bytes.
     Binary,
-    /// Its name is that of a secret.
+    /// Secret, judged by its name.
     Secret,
-    /// It holds a private key, or is nothing but secrets.
+    /// File that contains a private key, or nothing but secrets.
     HoldsSecret,
     /// A link, a pipe or a device.
     Link,
-    /// The index, or other data of ours.
+    /// The index, or other data of CodeInfo.
     OwnData,
-    /// Larger than the limit.
+    /// File above the size limit.
     TooLarge,
-    /// Its path is not UTF-8.
+    /// Path that is not UTF-8.
     PathNotUtf8,
-    /// It or its folder could not be read.
+    /// The file, or its folder, could not be read.
     Unreadable,
-    /// Its content is not in the repository, which is a partial clone.
+    /// Content missing from a partial clone.
     NotFetched,
-    /// Another repository: a submodule, or a worktree.
+    /// Another repository: a submodule or a worktree.
     Module,
-    /// A rule of another version.
+    /// Rule of another version of CodeInfo.
     #[serde(other)]
     Other,
 }
 
 impl OmissionRule {
-    /// Rules that follow from the content of a file, each with the letter, no hex digit, that stands for it in a
-    /// version.
-    const OF_CONTENT: [(Self, char); 4] =
+    /// Rules about the content of a file, each with the letter that marks it in a version. The
+    /// letters are not hex digits.
+    const CONTENT_RULES: [(Self, char); 4] =
         [(Self::Minified, 'm'), (Self::Generated, 'g'), (Self::Drawing, 'v'), (Self::Binary, 'n')];
 
-    /// Returns why the rule leaves something out, in a few words.
+    /// Returns the reason in a few words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Vendored => "other people's code",
@@ -90,7 +90,7 @@ impl OmissionRule {
         }
     }
 
-    /// Returns whether `!PATH` in `.codeinfoignore` brings it in.
+    /// Returns whether `!PATH` in `.codeinfoignore` overrules the rule.
     pub fn can_be_overruled(self) -> bool {
         match self {
             Self::Vendored
@@ -115,7 +115,7 @@ impl OmissionRule {
         }
     }
 
-    /// Returns whether what it leaves out may hold names of code.
+    /// Returns whether omitted files may contain names of code.
     pub fn may_hide_code(self) -> bool {
         !matches!(
             self,
@@ -129,7 +129,7 @@ impl OmissionRule {
         )
     }
 
-    /// Returns whether it leaves out what should have been indexed, and could not be.
+    /// Returns whether the omitted file should have been indexed but could not be.
     pub fn is_failure(self) -> bool {
         matches!(
             self,
@@ -142,30 +142,30 @@ impl OmissionRule {
         )
     }
 
-    /// Returns the letter that stands for a rule about content.
+    /// Returns the letter of a content rule.
     pub(super) fn to_letter(self) -> Option<char> {
-        Self::OF_CONTENT.iter().find(|(rule, _)| *rule == self).map(|(_, letter)| *letter)
+        Self::CONTENT_RULES.iter().find(|(rule, _)| *rule == self).map(|(_, letter)| *letter)
     }
 
-    /// Returns the rule about content that a letter stands for.
+    /// Returns the content rule of a letter.
     pub(super) fn from_letter(letter: char) -> Option<Self> {
-        Self::OF_CONTENT.iter().find(|(_, known)| *known == letter).map(|(rule, _)| *rule)
+        Self::CONTENT_RULES.iter().find(|(_, known)| *known == letter).map(|(rule, _)| *rule)
     }
 }
 
 /// Paths that one rule left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OmittedGroup {
-    /// Number of files.
+    /// Number of files, without those in omitted folders.
     pub files: u64,
-    /// Number of folders, of which nothing is counted.
+    /// Number of folders.
     pub folders: u64,
-    /// The first files and folders, in order; a folder ends with `/`.
+    /// First files and folders in order. The path of a folder ends with `/`.
     pub paths: BTreeSet<String>,
 }
 
 impl OmittedGroup {
-    /// Maximum number of paths that are kept of one rule.
+    /// Maximum number of paths stored per rule.
     const MAX_PATHS: usize = 40;
 
     fn add_path(&mut self, path: String) {
@@ -175,8 +175,8 @@ impl OmittedGroup {
             self.files += 1;
         }
         self.paths.insert(path);
-        if Self::MAX_PATHS < self.paths.len() {
-            // A folder says more than a file.
+        if self.paths.len() > Self::MAX_PATHS {
+            // A folder is more informative than a file.
             let last_file = self.paths.iter().rev().find(|path| !path.ends_with('/')).cloned();
             match last_file {
                 Some(file) => self.paths.remove(&file),
@@ -185,17 +185,17 @@ impl OmittedGroup {
         }
     }
 
-    /// Returns how many there are.
+    /// Returns the number of files and folders.
     pub fn total(&self) -> u64 {
         self.files + self.folders
     }
 
-    /// Returns `3 folders and 1 file`.
+    /// Returns the counts in words, such as `3 folders and 1 file`.
     pub fn describe_counts(&self) -> String {
         count_paths(self.folders, self.files)
     }
 
-    /// Returns the first paths, folders first, and `…` where there are more.
+    /// Returns at most `max_paths` paths, folders first, and `…` if there are more.
     pub fn example_paths(&self, max_paths: usize) -> Vec<&str> {
         let (folders, files): (Vec<&str>, Vec<&str>) =
             self.paths.iter().map(String::as_str).partition(|path| path.ends_with('/'));
@@ -205,18 +205,18 @@ impl OmittedGroup {
     }
 }
 
-/// What rules left out of the index of a root.
+/// Paths left out of the index of a root, by rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OmittedPaths {
     groups: BTreeMap<OmissionRule, OmittedGroup>,
-    /// Whether all paths are kept, for who asks for a list.
+    /// True if all paths are stored, for commands that list them.
     #[serde(skip)]
     pub names_all: bool,
 }
 
 impl OmittedPaths {
-    /// Returns whether nothing was left out.
+    /// Returns whether no path was left out.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -226,7 +226,7 @@ impl OmittedPaths {
         self.add_path(rule, path.to_owned());
     }
 
-    /// Adds a folder, of which nothing is walked.
+    /// Adds a folder. Its content is not walked.
     pub fn add_folder(&mut self, rule: OmissionRule, path: &str) {
         self.add_path(rule, format!("{path}/"));
     }
@@ -240,7 +240,7 @@ impl OmittedPaths {
         }
     }
 
-    /// Adds what other rules left out that `is_wanted`, with `prefix` before each path.
+    /// Adds the groups of `other` whose rule `is_wanted`, with `prefix` before each path.
     pub fn add_groups(
         &mut self,
         other: &Self,
@@ -249,33 +249,36 @@ impl OmittedPaths {
     ) {
         for (rule, group) in other.groups.iter().filter(|(rule, _)| is_wanted(**rule)) {
             let own = self.groups.entry(*rule).or_default();
-            let (files, folders) = (own.files + group.files, own.folders + group.folders);
+            let files = own.files + group.files;
+            let folders = own.folders + group.folders;
             for path in &group.paths {
                 own.add_path(format!("{prefix}{path}"));
             }
-            (own.files, own.folders) = (files, folders);
+            own.files = files;
+            own.folders = folders;
         }
     }
 
-    /// Returns the rules that left something out, the most telling first.
+    /// Returns the rules that left something out, most important first.
     pub fn groups(&self) -> impl Iterator<Item = (OmissionRule, &OmittedGroup)> {
         self.groups.iter().map(|(rule, group)| (*rule, group))
     }
 
-    /// Says why a path is not in the index, and how it is brought in, if it is known to be left out.
+    /// Explains why a path is not in the index and how to include it. Returns `None` if no omission
+    /// is known.
     pub fn explain_path(&self, path: &str) -> Option<String> {
         let (rule, path) = self.find_omission(path).or_else(|| self.find_ending(path))?;
         Some(explain_omission(rule, path))
     }
 
-    /// Finds a file or folder that was left out whose path ends with all parts of `end`.
+    /// Finds an omitted file or folder whose path ends with all parts of `end`.
     fn find_ending(&self, end: &str) -> Option<(OmissionRule, &str)> {
-        let is_meant = |path: &&String| ends_with(path.trim_end_matches('/'), end);
+        let has_end = |path: &&String| ends_with(path.trim_end_matches('/'), end);
         self.groups()
-            .find_map(|(rule, group)| Some((rule, group.paths.iter().find(is_meant)?.as_str())))
+            .find_map(|(rule, group)| Some((rule, group.paths.iter().find(has_end)?.as_str())))
     }
 
-    /// Returns what is known by its path to be left out below a folder; of the root itself, all.
+    /// Returns the stored omissions below a folder. For the root itself, returns all omissions.
     #[must_use]
     pub fn filter_below(&self, folder: &str) -> Self {
         if folder.is_empty() {
@@ -290,7 +293,8 @@ impl OmittedPaths {
         omitted
     }
 
-    /// Finds what was left out at a path or above it: the rule, and the file or folder.
+    /// Finds the omission of a path or of a folder above it: the rule, and the omitted file or
+    /// folder.
     pub fn find_omission(&self, path: &str) -> Option<(OmissionRule, &str)> {
         let above = path.match_indices('/').filter_map(|(at, _)| path.get(..=at));
         let whole = format!("{path}/");
@@ -300,32 +304,35 @@ impl OmittedPaths {
         })
     }
 
-    /// Adds what was known before of the paths that a run did not look at. Where a rule left out more than are kept
-    /// by path, its counts stay until all is looked at again.
+    /// Adds the omissions of `before` that this run did not cover.
+    ///
+    /// If a rule omitted more paths than are stored, its counts stay until a run covers everything.
     #[must_use]
     pub fn with_rest(mut self, before: &Self, is_covered: impl Fn(&str) -> bool) -> Self {
         for (rule, group) in &before.groups {
-            let now = self.groups.entry(*rule).or_default();
-            let seen = std::mem::take(now);
+            let merged = self.groups.entry(*rule).or_default();
+            let seen = std::mem::take(merged);
             for path in group.paths.iter().filter(|path| !is_covered(path.trim_end_matches('/'))) {
-                now.add_path(path.clone());
+                merged.add_path(path.clone());
             }
             let is_whole = group.total() == group.paths.len() as u64;
             for path in seen.paths {
-                if !now.paths.contains(&path) {
-                    now.add_path(path);
+                if !merged.paths.contains(&path) {
+                    merged.add_path(path);
                 }
             }
             if !is_whole {
-                (now.files, now.folders) = (group.files, group.folders);
+                merged.files = group.files;
+                merged.folders = group.folders;
             }
         }
-        self.groups.retain(|_, group| 0 < group.total());
+        self.groups.retain(|_, group| group.total() > 0);
         self
     }
 }
 
-/// Says why a file, or a folder with a `/` at its end, is not in the index, and how it is brought in.
+/// Explains why a file or folder is not in the index and how to include it. The path of a folder
+/// ends with `/`.
 pub fn explain_omission(rule: OmissionRule, path: &str) -> String {
     let path = plain_name(path, MAX_PATH_CHARS).replace('`', "'");
     let hint = if rule.can_be_overruled() {
@@ -336,16 +343,17 @@ pub fn explain_omission(rule: OmissionRule, path: &str) -> String {
     format!("`{path}` was left out of the index ({}){hint}", rule.as_str())
 }
 
-/// Lists in one short line what was left out: for each rule how much, and one path, that of something called like
-/// one of `names` if there is one.
+/// Lists omissions in one short line: for each rule the count and one example path.
+///
+/// The example is a path with one of `names`, if there is one.
 pub fn list_omissions<'a>(
     groups: impl Iterator<Item = (OmissionRule, &'a OmittedGroup)>,
     names: &[&str],
 ) -> String {
     let describe = |(rule, group): (OmissionRule, &OmittedGroup)| {
-        let is_meant = |path: &&&str| names.iter().any(|name| is_called(path, name));
+        let has_name = |path: &&&str| names.iter().any(|name| is_called(path, name));
         let examples = group.example_paths(OmittedGroup::MAX_PATHS);
-        let example = examples.iter().find(is_meant).or(examples.first()).copied();
+        let example = examples.iter().find(has_name).or(examples.first()).copied();
         let path = plain_name(example.unwrap_or_default(), MAX_PATH_CHARS);
         let more = match group.total() - 1 {
             0 => String::new(),
@@ -353,21 +361,21 @@ pub fn list_omissions<'a>(
         };
         format!("{path}{more} ({})", rule.as_str())
     };
-    groups.filter(|(_, group)| 0 < group.total()).map(describe).collect::<Vec<_>>().join(", ")
+    groups.filter(|(_, group)| group.total() > 0).map(describe).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns `3 folders and 1 file`.
+/// Returns counts in words, such as `3 folders and 1 file`.
 pub fn count_paths(folders: u64, files: u64) -> String {
-    let counted = |count: u64, what: &str| match count {
+    let describe_count = |count: u64, noun: &str| match count {
         0 => None,
-        1 => Some(format!("1 {what}")),
-        count => Some(format!("{count} {what}s")),
+        1 => Some(format!("1 {noun}")),
+        count => Some(format!("{count} {noun}s")),
     };
-    let parts = [counted(folders, "folder"), counted(files, "file")];
+    let parts = [describe_count(folders, "folder"), describe_count(files, "file")];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
-/// Returns whether a file or folder has a name, with an ending or without.
+/// Returns whether a file or folder has a name, with or without its extension. Ignores ASCII case.
 fn is_called(path: &str, name: &str) -> bool {
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let stem = last.split('.').next().unwrap_or_default();
@@ -420,11 +428,11 @@ mod tests {
         let before = omitted(&["a.log", "src/b.log"], &["vendor"]);
         let now = omitted(&["src/c.log"], &[]).with_rest(&before, |path| path.starts_with("src/"));
         assert_eq!(now, omitted(&["a.log", "src/c.log"], &["vendor"]));
-        // Nothing is counted twice where not all are named.
-        let many: Vec<String> = (0..100).map(|number| format!("src/{number:03}.log")).collect();
-        let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let again = omitted(&["src/099.log"], &[]);
-        let again = again.with_rest(&omitted(&many, &[]), |path| path == "src/099.log");
+        // Counts stay correct when not all paths are stored.
+        let paths: Vec<String> = (0..100).map(|number| format!("src/{number:03}.log")).collect();
+        let many: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let again = omitted(&["src/099.log"], &[])
+            .with_rest(&omitted(&many, &[]), |path| path == "src/099.log");
         assert_eq!(again.groups().next().unwrap().1.files, 100);
     }
 

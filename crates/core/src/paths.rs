@@ -1,8 +1,8 @@
-//! Paths as people and models write them: without `.` and `..`, and how they end.
+//! Normalization and comparison of paths as people and models write them.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Removes `.` and `..` from a path; `None` where that leads out of it.
+/// Removes `.` and `..` from a path. Returns `None` if the path leads above its start.
 pub fn normalize_path(path: &Path) -> Option<PathBuf> {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -19,12 +19,12 @@ pub fn normalize_path(path: &Path) -> Option<PathBuf> {
     Some(clean)
 }
 
-/// Whether a file is in a folder, which is the root itself if its path is empty.
+/// Returns whether a file is in a folder. An empty folder path is the root itself.
 pub fn is_below(file: &str, folder: &str) -> bool {
     folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Whether a path ends with all parts of another.
+/// Returns whether the last parts of a path are the parts of `end`.
 pub fn ends_with(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }

@@ -1,20 +1,19 @@
-//! Text of repositories and people made fit for one line of ours.
+//! Sanitizing of text from repositories and people for display on one line.
 
 use std::fmt::Write as _;
 
-/// Returns `text` as one line, with nothing that drives a terminal or ends a line, in whatever
-/// program shows it. Tabs stay.
+/// Returns `text` as one line: replaces terminal controls and line ends, except tabs, with spaces.
 pub fn plain_line(text: &str) -> String {
     text.replace(|c: char| c != '\t' && is_break(c), " ")
 }
 
-/// Returns a number of things in words: `1 file`, `2 files`.
+/// Returns a count with its noun, such as `1 file` or `2 files`.
 pub fn count_things(number: u64, thing: &str) -> String {
     if number == 1 { format!("{number} {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// Returns a name as one line of at most `max_chars` characters, without any that are not seen or
-/// that reorder what is.
+/// Returns a name as one line of at most `max_chars` characters, without invisible characters and
+/// characters that reorder text.
 pub fn plain_name(name: &str, max_chars: usize) -> String {
     let mut chars = name.chars().filter(|c| !is_invisible(*c));
     let mut plain: String =
@@ -26,15 +25,16 @@ pub fn plain_name(name: &str, max_chars: usize) -> String {
     plain
 }
 
-/// Returns an identifier of a third party as one word of at most `max_chars` characters: what is neither letter,
-/// digit nor one of `_ - . : /` becomes `_`.
+/// Returns a third party's identifier as one word of at most `max_chars` characters.
+///
+/// Characters other than letters, digits and `_ - . : /` become `_`.
 pub fn plain_word(word: &str, max_chars: usize) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
     word.chars().take(max_chars).map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
-/// Returns JSON in which characters that are not seen, that reorder what is, or that end a line stand as
-/// escapes: the value stays as it is.
+/// Returns JSON with line ends, invisible characters and characters that reorder text written as
+/// escapes. The value does not change.
 pub fn plain_json(json: &str) -> String {
     let mut plain = String::with_capacity(json.len());
     for c in json.chars() {
@@ -49,12 +49,12 @@ pub fn plain_json(json: &str) -> String {
     plain
 }
 
-/// Controls, and the line and paragraph separators of Unicode.
+/// Returns whether a character is a control, or Unicode's line or paragraph separator.
 fn is_break(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Characters of no width, of direction, and tags.
+/// Returns whether a character has no width, changes the direction of text, or is a tag.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

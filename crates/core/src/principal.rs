@@ -1,16 +1,16 @@
-//! Who asks: the owner of the server, or the name of a token.
+//! Principals: the owner of the server, or the holder of a named token.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 const OWNER: &str = "owner";
 const MAX_NAME_BYTES: usize = 64;
 
-/// Who asks, as far as a request proved it. Whatever is kept for one principal is for nobody else. Clones
+/// Proven identity of a client. Data stored for one principal is never visible to another. Clones
 /// share the name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal(Arc<str>);
 
-/// The text is no name of a token.
+/// Error for a text that cannot be the name of a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot be the name of a token: it must be 1 to 64 letters, digits, `.`, `_` and `-`, and neither \
@@ -19,30 +19,30 @@ pub struct Principal(Arc<str>);
 pub struct InvalidPrincipal(String);
 
 impl Principal {
-    /// Returns the owner of the server: who can read the key file in its data folder.
+    /// Returns the owner of the server: the user who can read the key file in its data folder.
     pub fn owner() -> Self {
         Self(OWNER.into())
     }
 
-    /// Returns the name: that of a token, or `owner`, which no token can have.
+    /// Returns the name of the token, or `owner`, which no token can have.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is the owner.
+    /// Returns whether the principal is the owner.
     pub fn is_owner(&self) -> bool {
         &*self.0 == OWNER
     }
 }
 
-/// Reads the name of a token.
+/// Parses the name of a token.
 impl FromStr for Principal {
     type Err = InvalidPrincipal;
 
     fn from_str(text: &str) -> Result<Self, InvalidPrincipal> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let fits = !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.bytes().all(is_plain);
-        // Paths of URLs have a meaning for `.` and `..`.
+        // `.` and `..` have a meaning in the paths of URLs.
         let is_name = fits && !text.bytes().all(|byte| byte == b'.');
         if is_name && text != OWNER {
             return Ok(Self(text.into()));

@@ -1,15 +1,15 @@
-//! Which files are programs.
+//! Detection of executable files.
 
 use std::fs::Metadata;
 
-/// Whether what is known of a file says that it can be run.
+/// Returns whether a file is executable, judged by its rights.
 #[cfg(unix)]
 pub fn is_program(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
 }
 
-/// Here names say it, not rights.
+/// Returns whether the path is a file. On this platform file names, not rights, mark executables.
 #[cfg(not(unix))]
 pub fn is_program(metadata: &Metadata) -> bool {
     metadata.is_file()

@@ -1,22 +1,22 @@
-//! A question that is neither blank nor too long.
+//! Validated question text.
 
-/// The most bytes a question may have.
+/// Maximum bytes of a question.
 pub const MAX_QUESTION_BYTES: usize = 64 * 1024;
 
-/// A question, trimmed, never empty and at most 64 KiB.
+/// A trimmed question, not empty and at most 64 KiB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question(String);
 
-/// Why a text is not a question.
+/// Errors that make a text an invalid question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidQuestion {
-    /// Nothing but white space.
+    /// The text contains only white space.
     #[error("`question` is blank")]
     Blank,
-    /// Over the limit.
+    /// The text exceeds [`MAX_QUESTION_BYTES`].
     #[error("`question` has {0} bytes; at most {MAX_QUESTION_BYTES} are allowed")]
     TooLong(usize),
-    /// Holds a NUL character, which no terminal or file name can carry on.
+    /// The text contains a NUL character, which terminals and file names cannot carry.
     #[error("`question` holds a NUL character")]
     Nul,
 }

@@ -1,4 +1,4 @@
-//! A root: one indexed folder, and what is known of it.
+//! Roots: indexed folders or commits, and their state.
 
 use std::{
     collections::HashSet,
@@ -10,89 +10,94 @@ use uuid::Uuid;
 
 use super::{FileRecord, Host, LastRun, OmittedPaths, RootId, Timestamp};
 
-/// One indexed repository, as the store keeps it.
+/// An indexed folder or commit, as the store records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Root {
-    /// Derived from the canonical path.
+    /// Id derived from the canonical path.
     pub id: RootId,
-    /// Unique among roots; the folder's name unless the user chose another.
+    /// Unique name among roots. Defaults to the name of the folder.
     pub name: String,
-    /// What the user said of it.
+    /// Description by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Canonical absolute path on the machine that ingests it; of a commit, that of its repository with `@` and the
-    /// name of the commit after it, where nothing is.
+    /// Canonical absolute path on the machine that ingests it. For a commit, the path of its
+    /// repository followed by `@` and the name of the commit; no file exists there.
     pub path: PathBuf,
-    /// The commit whose files are indexed, where it is not a folder that is.
+    /// The indexed commit. `None` if the root is a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<IndexedCommit>,
-    /// The git repository that it is a worktree of: the id of its main worktree, or where hosts share a store, one
-    /// that its trees on all of them have. `None` for any other folder.
+    /// Git repository that the root is a worktree of; `None` for any other folder. The id of the
+    /// main worktree or, if hosts share a store, an id that the worktrees on all hosts have in
+    /// common.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<RootId>,
-    /// What shows, where hosts share a store, that a tree is of the same repository.
+    /// Marks that identify the repository across hosts that share a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// The host that has it, where hosts share a store and it is another one: nothing is at its path here.
+    /// The other host that has the root, if hosts share a store. The path does not exist on this
+    /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// Model whose vectors the store holds for it, as `name@version`.
+    /// Model of the stored vectors, as `name@version`.
     pub model_id: String,
-    /// End of the last completed ingest; `None` until the first one completes.
+    /// End of the last completed ingest. `None` until the first one completes.
     #[serde(default, rename = "lastIngestAtMs")]
     pub last_ingest_at: Option<Timestamp>,
-    /// When the last run that changed what the store keeps of its files began to; `None` where that is not known.
+    /// Start of the last run that changed the stored data of the root's files. `None` if unknown.
     #[serde(default, rename = "changedAtMs", skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<Timestamp>,
-    /// What the last completed ingest left in the store.
+    /// Counts after the last completed ingest.
     pub counts: IndexCounts,
-    /// What became of the last run.
+    /// Outcome of the last run.
     #[serde(default)]
     pub last_run: LastRun,
-    /// Files that indexing leaves out because they are secrets, by their paths below the root. They
-    /// are kept from the model's shell, too, and are not shown to clients. `None` until a run has
-    /// looked for them: former versions did not.
+    /// Secret files that are not indexed, by path below the root. The model's shell cannot read
+    /// them and clients do not see them. `None` until a run has searched for them; former versions
+    /// did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
-    /// Those of them that are indexed without the secrets in them, and so are shown to clients.
+    /// Subset of `private_files` that is indexed with the secrets redacted. Clients may see these
+    /// files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub censored_files: Vec<String>,
-    /// What rules left out of its index.
+    /// Paths that rules left out of the index.
     #[serde(default, skip_serializing_if = "OmittedPaths::is_empty")]
     pub omitted: OmittedPaths,
 }
 
-/// Where a repository is from. Two that have one of these in common are the same.
+/// Marks of where a repository comes from. Two repositories with one mark in common are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Origin {
-    /// Its folder of git, on its host.
+    /// Id of the repository's git folder on its host.
     pub store: RootId,
-    /// The address of its remote, as `host/path`.
+    /// Address of the remote, as `host/path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
-    /// The id of its first commit.
+    /// Id of the first commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_commit: Option<String>,
 }
 
-/// A commit whose files are indexed as they are in the repository, whatever is checked out.
+/// A commit whose files are indexed as stored in the repository, independent of what is checked
+/// out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexedCommit {
-    /// The folder of the repository, by its canonical path: a work tree, or a bare repository.
+    /// Canonical path of the repository: a worktree or a bare repository.
     pub folder: PathBuf,
-    /// What names the commit: a branch, a tag, or its id.
+    /// Name of the commit: a branch, a tag or its id.
     pub name: String,
-    /// The folder of git that holds the references and objects.
+    /// Git folder that holds the references and objects.
     pub store: PathBuf,
-    /// The id of the commit that was last looked at, in full; empty before that.
+    /// Full id of the commit that was examined last; empty before that.
     pub commit: String,
 }
 
 impl Root {
-    /// Returns a folder of this machine that was never indexed, called like itself.
+    /// Creates a root for a folder of this machine that was never indexed. Its name is the folder's
+    /// name.
     pub fn from_folder(path: PathBuf) -> Self {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         Self {
@@ -115,28 +120,28 @@ impl Root {
         }
     }
 
-    /// Returns it without an index: what it had is gone, and has to be indexed again.
+    /// Returns the root with its index marked as discarded; it must be indexed again.
     #[must_use]
     pub fn without_index(self) -> Self {
         Self { counts: IndexCounts::default(), last_run: LastRun::Discarded, ..self }
     }
 
-    /// Returns the id under which its chunks are kept, which all trees of a repository share.
+    /// Returns the id that owns the root's chunks. All worktrees of a repository share it.
     pub fn chunk_owner(&self) -> RootId {
         self.repository.unwrap_or(self.id)
     }
 
-    /// Returns the folder that it is on this machine: a commit is none, nor is what another host has.
+    /// Returns the root's folder on this machine. `None` for commits and for roots of other hosts.
     pub fn local_folder(&self) -> Option<&Path> {
         (self.revision.is_none() && self.host.is_none()).then_some(&self.path)
     }
 
-    /// Whether another root is another tree of the same repository.
+    /// Returns whether `other` is another tree of the same repository.
     pub fn has_other(&self, other: &Self) -> bool {
         other.id != self.id && other.chunk_owner() == self.chunk_owner()
     }
 
-    /// Leaves out the files that are known to be secrets as a whole.
+    /// Removes the records of files that are secrets as a whole.
     pub fn retain_public_files(&self, mut records: Vec<FileRecord>) -> Vec<FileRecord> {
         let mut private: HashSet<&String> = self.private_files.iter().flatten().collect();
         for censored in &self.censored_files {
@@ -148,7 +153,7 @@ impl Root {
 }
 
 impl Origin {
-    /// Whether two repositories are the same.
+    /// Returns whether two repositories are the same.
     pub fn is_of(&self, other: &Self) -> bool {
         let is_same = |own: &Option<String>, other: &Option<String>| own.is_some() && own == other;
         self.store == other.store
@@ -156,30 +161,31 @@ impl Origin {
             || is_same(&self.first_commit, &other.first_commit)
     }
 
-    /// Returns the id that all trees of the repository have, as far as what is known of it goes.
+    /// Returns an id that all trees of the repository have in common, derived from the first
+    /// commit, else from the remote, else from the git folder.
     pub fn repository_id(&self) -> RootId {
         let mark = self.first_commit.as_ref().or(self.remote.as_ref());
         mark.map_or(self.store, |mark| RootId(Uuid::new_v5(&Uuid::NAMESPACE_URL, mark.as_bytes())))
     }
 }
 
-/// No root is called like that.
+/// Error for a reference that matches no root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no repository `{reference}` is indexed; known are {known}")]
 pub struct UnknownRoot {
-    /// What was asked for, shortened.
+    /// The reference, shortened.
     reference: String,
-    /// Names of indexed repositories, a few at most.
+    /// Names of a few indexed repositories.
     known: String,
 }
 
 impl UnknownRoot {
-    /// The most repositories that are named.
+    /// Maximum number of repositories in the message.
     const MAX_NAMED: usize = 10;
-    /// The most characters of a wrong name that are repeated.
+    /// Maximum number of characters of the reference in the message.
     const MAX_REFERENCE: usize = 120;
 
-    /// Says that none of `roots` is called `reference`, and how they are called.
+    /// Creates the error for `reference`, with the names of `roots`.
     pub fn new(reference: &str, roots: &[Root]) -> Self {
         let names: Vec<String> =
             roots.iter().take(Self::MAX_NAMED).map(|root| format!("`{}`", root.name)).collect();
@@ -194,7 +200,7 @@ impl UnknownRoot {
     }
 }
 
-/// How much of a root is indexed.
+/// Counts of the indexed files and chunks of a root.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexCounts {

@@ -1,8 +1,8 @@
-//! A text that logs never show.
+//! Text that logs never show.
 
 use std::fmt;
 
-/// A text that must not be seen in logs.
+/// Secret text. Its [`fmt::Debug`] output hides the text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Secret(String);
 
@@ -12,7 +12,7 @@ impl Secret {
         Self(text)
     }
 
-    /// Returns the text, to be sent to whom it is meant for.
+    /// Returns the text, for sending it to the service that it belongs to.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The ordered pieces of an answer.
+//! Segments: the ordered pieces of an answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,89 +8,93 @@ use super::{FileSummary, LineRange};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Segment {
-    /// A reasoning summary, whole.
+    /// A complete reasoning summary.
     Thinking {
         /// The text of one reasoning item.
         text: String,
     },
-    /// Files of which a search, `ReadLines` or `FindUses` showed lines to the model.
+    /// Files whose lines a search, `ReadLines` or `FindUses` showed to the model.
     VectorSummary {
         /// Each file once, best first.
         files: Vec<FileSummary>,
     },
-    /// A message of the model to the person who asked.
+    /// A message of the model to the person who asked the question.
     Answer {
         /// The text of one message item.
         text: String,
-        /// What the check of its citations came to: of the final answer only, where it could be checked.
+        /// Result of the citation check. Present only on the final answer, and only if the check
+        /// could run.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         checked: Option<CitationCounts>,
     },
 }
 
-/// What the check of an answer's citations came to. Field names are a wire promise.
+/// Result of checking the citations of an answer. Field names are a wire promise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CitationCounts {
-    /// How many the answer has.
+    /// Number of citations in the answer.
     pub citations: usize,
-    /// Places that exist, and whose lines fit what is said of them.
+    /// Places that exist and whose lines fit the statement about them.
     pub confirmed: usize,
-    /// Places that exist, or could not be looked up, and that nothing ties to what is said of them.
+    /// Places that exist, or could not be looked up, and that nothing ties to the statement about
+    /// them.
     pub unconfirmed: usize,
-    /// Places that do not exist, or that certainly lack what is said of them. They are struck out or marked.
+    /// Places that do not exist or certainly lack what the answer states about them. The answer
+    /// strikes them out or marks them.
     pub wrong: usize,
-    /// How many were wrong at first, and were put right by the model.
+    /// Citations that were wrong at first and that the model corrected.
     pub repaired: usize,
-    /// How many were wrong at first, and were left out by the model.
+    /// Citations that were wrong at first and that the model removed.
     pub dropped: usize,
-    /// Citations that are not confirmed, in order of the answer.
+    /// Unconfirmed and wrong citations, in the order of the answer.
     pub places: Vec<UnconfirmedCitation>,
-    /// What the second reader found; absent if it was off or no sentence cites anything.
+    /// Result of the second reader. Absent if the reader was off or no sentence cites anything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub claims: Option<ClaimCounts>,
-    /// Repositories that the answer cites, each once, in its order.
+    /// Repositories that the answer cites, each once, in the order of the answer.
     #[serde(default)]
     pub repositories: Vec<CitedRepository>,
 }
 
-/// A citation that is not confirmed. Field names are a wire promise.
+/// Citation that is not confirmed. Field names are a wire promise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnconfirmedCitation {
-    /// Absolute path as the client sees it; as it is written where no file is meant.
+    /// Absolute path as the client sees it, or the cited text if it matches no file.
     pub path: String,
-    /// As they are written; none for a whole file.
+    /// Line ranges as the answer writes them. Empty if a whole file is cited.
     pub lines: Vec<LineRange>,
     /// `unconfirmed` or `wrong`.
     pub state: String,
 }
 
 impl CitationCounts {
-    /// Whether the text of the answer has marks of the check.
+    /// Returns whether the answer's text contains marks of the check.
     pub fn is_marked(&self) -> bool {
         self.wrong > 0 || self.claims.is_some_and(|claims| claims.contradicted > 0)
     }
 }
 
-/// A repository that an answer cites, and the state of its files that was indexed.
+/// Repository that an answer cites, with the indexed state of its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CitedRepository {
-    /// Name of the repository, or of a tree of it, such as `app@v1.2`.
+    /// Name of the repository, or of one of its worktrees or commits, such as `app@v1.2`.
     pub name: String,
     /// Full id of the commit whose files are indexed, or `working tree` for a folder.
     pub commit: String,
-    /// End of the last completed run, as RFC 3339.
+    /// End of the last completed run, in RFC 3339.
     pub indexed_at: Option<String>,
 }
 
-/// How many sentences with citations their cited lines bear out. Field names are a wire promise.
+/// Counts of cited sentences by whether the cited lines support them. Field names are a wire
+/// promise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimCounts {
-    /// The lines say what the sentence says.
+    /// Sentences that the cited lines support.
     pub supported: usize,
-    /// A line shows that the sentence is false; it is marked in the text.
+    /// Sentences that a cited line disproves. The text marks them.
     pub contradicted: usize,
-    /// Neither is known.
+    /// Sentences that are neither supported nor disproved.
     pub open: usize,
 }

@@ -1,18 +1,19 @@
-//! A sparse vector of weighted terms.
+//! Sparse vectors of weighted terms.
 
-/// A sparse vector: strictly ascending term ids, each with its weight.
+/// Sparse vector of weighted terms.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TermVector {
-    /// Term ids, ascending, each once.
+    /// Term ids, strictly ascending.
     pub indices: Vec<u32>,
-    /// One weight per term id.
+    /// Weights, one per term id.
     pub values: Vec<f32>,
 }
 
-/// Returns the inverse document frequency that BM25 multiplies a term's weight with: how rare it is,
-/// being in `with` of so many documents.
+/// Returns the inverse document frequency that BM25 multiplies the weight of a term with. The term
+/// occurs in `matching_documents` of `total_documents`; rare terms get high values.
 #[expect(clippy::cast_precision_loss, reason = "it only needs to be about right")]
-pub fn inverse_document_frequency(with: usize, of: usize) -> f32 {
-    let (with, of) = (with as f32, of as f32);
-    (1.0 + (of - with + 0.5) / (with + 0.5)).ln()
+pub fn inverse_document_frequency(matching_documents: usize, total_documents: usize) -> f32 {
+    let matching = matching_documents as f32;
+    let total = total_documents as f32;
+    (1.0 + (total - matching + 0.5) / (matching + 0.5)).ln()
 }

@@ -1,4 +1,4 @@
-//! Ownership of background work: every task is tracked, asked to stop, and waited for.
+//! Ownership of background work: every task is tracked, told to stop and awaited.
 
 mod probe;
 mod retry;
@@ -15,7 +15,7 @@ pub use retry::{BackoffSchedule, retry_until_success};
 pub use stall::{StallGuard, StallTracker};
 pub use threads::can_start_threads;
 
-/// The owner of a group of tasks. Clones share the group.
+/// Owner of a group of tasks. Clones share the group.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
     tracker: TaskTracker,
@@ -23,8 +23,8 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Starts a task that [`Tasks::stop`] will wait for. The task must end soon after
-    /// [`Tasks::stopping`] is cancelled.
+    /// Starts a task that [`Tasks::stop`] waits for. The task must end soon after
+    /// [`Tasks::stop_token`] is cancelled.
     pub fn spawn<F>(&self, task: F)
     where
         F: Future<Output: Send> + Send + 'static,
@@ -32,7 +32,7 @@ impl Tasks {
         drop(self.spawn_handle(task));
     }
 
-    /// Starts a task like [`Tasks::spawn`], and returns a handle that waits for its result.
+    /// Starts a task like [`Tasks::spawn`] and returns a handle that waits for its result.
     pub fn spawn_handle<F>(&self, task: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -40,7 +40,7 @@ impl Tasks {
         self.tracker.spawn(task)
     }
 
-    /// Runs blocking or CPU-heavy work off the runtime's workers, owned like any other task.
+    /// Runs blocking or CPU-heavy work outside the runtime's workers, owned like any other task.
     pub fn spawn_blocking<F, T>(&self, work: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -49,12 +49,13 @@ impl Tasks {
         self.tracker.spawn_blocking(work)
     }
 
-    /// Returns the token that is cancelled when the group is asked to stop.
+    /// Returns the token that is cancelled when the group must stop.
     pub fn stop_token(&self) -> &CancellationToken {
         &self.stopping
     }
 
-    /// Asks every task to stop and waits for them, at most `grace`. Returns whether all ended.
+    /// Cancels the stop token and waits at most `grace` for the tasks. Returns whether all tasks
+    /// ended.
     pub async fn stop(&self, grace: Duration) -> bool {
         self.stopping.cancel();
         self.tracker.close();

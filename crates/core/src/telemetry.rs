@@ -1,4 +1,4 @@
-//! Logging, on standard error so that standard output stays for answers, and metrics.
+//! Logging and metrics. Logs go to standard error because standard output carries answers.
 
 mod failures;
 mod log_file;
@@ -26,15 +26,15 @@ pub use metrics::{
 pub use panics::{TOO_MANY, report_panics};
 pub use settings::{LogFormat, LogSettings};
 
-/// The log could not be started.
+/// Errors that prevent logging from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// The filter does not parse.
     #[error("`LOG_LEVEL` `{level}` is not a log filter: {reason}")]
     Filter {
-        /// The filter as it was given.
+        /// The filter as configured.
         level: String,
-        /// Why it does not parse.
+        /// Reason why the filter does not parse.
         reason: String,
     },
     /// Another subscriber is already set.
@@ -42,13 +42,14 @@ pub enum TelemetryError {
     Started,
 }
 
-/// Returns a duration as a number for the log; the milliseconds of [`Duration`] would be a text there.
+/// Converts a duration to whole milliseconds, capped at `u64::MAX`. A [`Duration`] itself would
+/// appear in the log as text.
 pub fn to_milliseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the file that the log is written to; `None` where it goes to standard error, as no person reads that, or
-/// one asked for the log.
+/// Returns the path of the log file, or `None` if the log goes to standard error. The file is used
+/// when standard error is a terminal and the user did not choose a log level.
 pub fn log_file(log: &LogSettings, data_dir: &Path) -> Option<PathBuf> {
     (io::stderr().is_terminal() && !log.chosen).then(|| data_dir.join(LOG_FILE))
 }
@@ -68,7 +69,8 @@ pub fn start_logging(log: &LogSettings, data_dir: &Path) -> Result<(), Telemetry
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
-        // It panics where standard error, too, takes nothing: a full disk must end no work.
+        // Without this the subscriber panics when standard error cannot be written, such as on a
+        // full disk.
         .log_internal_errors(false)
         .with_ansi(has_colours);
     let started = match log.format {
@@ -78,8 +80,8 @@ pub fn start_logging(log: &LogSettings, data_dir: &Path) -> Result<(), Telemetry
     started.map_err(|_| TelemetryError::Started)
 }
 
-/// Standard error. On a terminal each line first wipes the one it starts on, where a progress bar
-/// may stand; the bar is drawn again below.
+/// Writer to standard error. On a terminal it clears the current line before each log line, because
+/// a progress bar may be drawn there. The bar is drawn again below.
 struct TerminalLog {
     stderr: Stderr,
     wipe: &'static [u8],
@@ -98,7 +100,7 @@ impl<'a> MakeWriter<'a> for TerminalLog {
 
     fn make_writer(&'a self) -> Self::Writer {
         let mut lock = self.stderr.lock();
-        // If the terminal is gone, writing the line itself says so.
+        // If the terminal is gone, the write of the line itself fails and reports it.
         lock.write_all(self.wipe).ok();
         lock
     }

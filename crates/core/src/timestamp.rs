@@ -1,4 +1,4 @@
-//! Points in time, to the millisecond.
+//! Points in time with millisecond precision.
 
 use std::{
     fmt,
@@ -7,17 +7,17 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time from 1970 on: milliseconds since the Unix epoch, kept as a number and shown as
-/// RFC 3339 in UTC, such as `2026-11-20T08:05:09.120Z`.
+/// Point in time since 1970, serialized as milliseconds since the Unix epoch and displayed in RFC
+/// 3339 in UTC, such as `2026-11-20T08:05:09.120Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// Where counting begins.
+    /// The Unix epoch.
     pub const EPOCH: Self = Self(0);
 
-    /// Returns the present time.
+    /// Returns the current time.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
@@ -27,18 +27,18 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns how long ago it is; nothing where it lies ahead.
+    /// Returns the time since this point. Zero for a point in the future.
     pub fn age(self) -> Duration {
         SystemTime::now().duration_since(self.to_system_time()).unwrap_or_default()
     }
 
-    /// Returns the same as a time of the system.
+    /// Converts to a [`SystemTime`].
     pub fn to_system_time(self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.0)
     }
 }
 
-/// Times before 1970 become the epoch.
+/// Converts a system time. Times before 1970 become the epoch.
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,10 +1,11 @@
-//! The two ways to encode accents, composed (NFC) and decomposed (NFD): file systems and editors differ.
+//! Conversion between composed (NFC) and decomposed (NFD) accents. File systems and editors differ
+//! in their form.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Composes the accents of a text; borrows text that needs nothing.
+/// Composes the accents of a text. Borrows text that is already composed.
 pub fn normalize_nfc(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         return Cow::Borrowed(text);
@@ -12,7 +13,8 @@ pub fn normalize_nfc(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.nfc().collect())
 }
 
-/// Lists the encodings of a text: as it is given, and composed and decomposed where these differ.
+/// Lists the encodings of a text: the given one, then the composed and the decomposed one if they
+/// differ.
 pub fn list_encodings(text: &str) -> Vec<String> {
     let mut encodings = vec![text.to_owned()];
     if !text.is_ascii() {

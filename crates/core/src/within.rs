@@ -1,21 +1,21 @@
-//! Which of the indexed roots something is about.
+//! Selection of the indexed roots that a request concerns.
 
 use super::{Root, RootId};
 
-/// Which roots are looked at.
+/// Filter for roots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RootFilter {
-    /// All.
+    /// All roots.
     #[default]
     Everything,
-    /// This one alone.
+    /// Only the root with this id.
     Only(RootId),
-    /// All, except for the other trees of the repository that this one is of.
+    /// All roots except the other trees of this root's repository.
     Tree(RootId),
 }
 
 impl RootFilter {
-    /// Returns those of `roots`, all that there are, which are looked at.
+    /// Returns the roots that pass the filter. `roots` must be all roots of the index.
     pub fn select_roots(self, roots: &[Root]) -> Vec<Root> {
         let tree = match self {
             Self::Tree(tree) => roots.iter().find(|root| root.id == tree),

@@ -1,4 +1,4 @@
-//! What a caller proves itself with: random, known by how it begins, and kept as a hash.
+//! Bearers: random secrets that are recognized by their prefix and stored as a hash.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use codeinfo_core::Secret;
@@ -8,15 +8,15 @@ use subtle::ConstantTimeEq;
 
 use super::CredentialError;
 
-/// How tokens begin, so that scanners find them; `secret/token.rs` knows it, too.
+/// Prefix of tokens, by which secret scanners find them. `secret/token.rs` contains it as well.
 pub(super) const TOKEN: &str = "codeinfo_pat_";
-/// How the keys of a process and of its owner begin.
+/// Prefix of the keys of a process and of the owner.
 pub(super) const KEY: &str = "codeinfo_key_";
 
-/// Number of characters after the beginning.
+/// Number of characters after the prefix.
 pub(super) const RANDOM_CHARS: usize = 43;
 
-/// Makes a bearer of 256 random bits.
+/// Generates a bearer of 256 random bits with a prefix.
 pub(super) fn generate_bearer(prefix: &str) -> Result<Secret, CredentialError> {
     let bytes: [u8; 32] = generate_random_bytes()?;
     Ok(Secret::new(format!("{prefix}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes))))
@@ -29,7 +29,7 @@ pub(super) fn generate_random_bytes<const N: usize>() -> Result<[u8; N], Credent
     Ok(bytes)
 }
 
-/// What is kept of a bearer: enough to know it again. It is random, so no slower hash is needed.
+/// Stored hash that recognizes a bearer. SHA-256 suffices, because bearers are random.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BearerFingerprint([u8; 32]);
 
@@ -43,12 +43,12 @@ impl BearerFingerprint {
         self.0.as_slice().ct_eq(other.0.as_slice()).into()
     }
 
-    /// Returns what is written of it.
+    /// Returns the text form for the file.
     pub(super) fn render(&self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Reads what was written.
+    /// Parses the text form.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         BASE64_URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
     }

@@ -1,5 +1,5 @@
-//! Configurations of principals, encrypted: each write is a new version in a file of its own, and what is
-//! current is said by one small file that is replaced last.
+//! Encrypted configurations of principals. Each write adds a version in a separate file. One small
+//! file, which is replaced last, names the current version.
 
 use std::{
     fs,
@@ -25,42 +25,42 @@ const CONFIGS: &str = "configs";
 const CURRENT: &str = "current";
 const SEALED: &str = "sealed";
 const KEY_FILE: &str = "secret.key";
-/// Largest configuration.
+/// Maximum bytes of a configuration.
 const MAX_BYTES: usize = 64 * 1024;
-/// Most configurations, of all principals together.
+/// Maximum number of configurations of all principals together.
 const MAX_CONFIGS: usize = 256;
-/// How many versions of each are kept.
+/// Number of versions that remain of each configuration.
 const KEPT: usize = 20;
-/// Makes ids of configurations.
+/// Namespace of the ids of configurations.
 const IDS: Uuid = Uuid::from_u128(0x7d0f_5d61_9d6c_4d0e_8a4f_3f0a_52c1_e6b7);
 
-/// Which configuration of whom.
+/// Identifies one configuration of one principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigSlot {
-    /// What it belongs to, such as `mcp`.
+    /// Purpose of the configuration, such as `mcp`.
     pub namespace: &'static str,
     pub name: &'static str,
     pub principal: Principal,
 }
 
-/// A version that was written.
+/// Version of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConfigVersion {
-    /// Names the configuration, whatever its version.
+    /// Id of the configuration, the same for all versions.
     pub id: Uuid,
-    /// Counts up from 1.
+    /// Number of the version, counted from 1.
     pub version: u64,
     pub created_at: Timestamp,
 }
 
-/// The current version.
+/// Current version of a configuration with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentConfig<T> {
     pub kept: ConfigVersion,
     pub value: T,
 }
 
-/// The stored configurations of a data folder. Clones share them.
+/// Stored configurations of a data folder. Clones share them.
 #[derive(Debug, Clone)]
 pub struct EncryptedConfigStore {
     shelf: Arc<ConfigFiles>,
@@ -70,13 +70,13 @@ pub struct EncryptedConfigStore {
 #[derive(Debug)]
 struct ConfigFiles {
     data_dir: PathBuf,
-    /// The key of the settings; `None` is the key file.
+    /// Key from the settings. `None` uses the key file.
     given: Option<SecretKey>,
-    /// Held over a write, so that versions rise one by one and none vanishes while it is read.
+    /// Held during a write, so that versions rise one by one and none is removed while it is read.
     writing: RwLock<()>,
 }
 
-/// What is encrypted.
+/// Encrypted content of a version.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SealedConfig<T> {
@@ -100,12 +100,12 @@ impl EncryptedConfigStore {
     where
         T: Serialize + Send + 'static,
     {
-        let kept = Arc::clone(&self.shelf);
-        let written = self.tasks.spawn_blocking(move || kept.write_version(&slot, value)).await;
+        let shelf = Arc::clone(&self.shelf);
+        let written = self.tasks.spawn_blocking(move || shelf.write_version(&slot, value)).await;
         written.unwrap_or(Err(CredentialError::Stopping))
     }
 
-    /// Returns the current version, if there is one.
+    /// Returns the current version, or `None` if nothing is stored.
     pub async fn read_current<T>(
         &self,
         slot: ConfigSlot,
@@ -113,19 +113,20 @@ impl EncryptedConfigStore {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let kept = Arc::clone(&self.shelf);
-        let read = self.tasks.spawn_blocking(move || kept.read_current(&slot)).await;
+        let shelf = Arc::clone(&self.shelf);
+        let read = self.tasks.spawn_blocking(move || shelf.read_current(&slot)).await;
         read.unwrap_or(Err(CredentialError::Stopping))
     }
 }
 
 impl ConfigSlot {
-    /// The configuration of toolkits of a principal.
+    /// Returns the slot of the toolkit configuration of a principal.
     pub fn for_toolkits(principal: Principal) -> Self {
         Self { namespace: "mcp", name: "config", principal }
     }
 
-    /// Returns the id: the same for all versions, and as a name of a folder safe on every system.
+    /// Returns the id. It is the same for all versions and a valid name of a folder on every
+    /// system.
     fn id(&self) -> Uuid {
         let name = format!("{}\0{}\0{}", self.namespace, self.name, self.principal);
         Uuid::new_v5(&IDS, name.as_bytes())
@@ -164,7 +165,7 @@ impl ConfigFiles {
         replace_private_file(&version_path(&folder, version), &sealed)?;
         replace_private_file(&folder.join(CURRENT), version.to_string().as_bytes())?;
         generations::remember_generation(&self.data_dir, &id, version);
-        // From here on the version counts, whatever becomes of the old ones.
+        // The version is valid from here on, even if old versions cannot be removed.
         for old in versions.iter().rev().skip(KEPT - 1) {
             if let Err(error) = atomic::remove_file(&version_path(&folder, *old)) {
                 tracing::warn!(%error, version = old, "an old configuration is not removed");
@@ -210,7 +211,7 @@ impl ConfigFiles {
         }))
     }
 
-    /// Returns the key, if there is one.
+    /// Returns the key, or `None` if there is no key file.
     fn load_key(&self) -> Result<Option<SecretKey>, CredentialError> {
         if let Some(key) = &self.given {
             return Ok(Some(key.clone()));
@@ -222,8 +223,9 @@ impl ConfigFiles {
         key.map(Some).ok_or(CredentialError::Damaged { path, reason })
     }
 
-    /// Returns the key, or makes it. Never beside configurations of a lost one: they would look as if
-    /// they could be read again.
+    /// Returns the key, or creates it if it is missing.
+    ///
+    /// Fails if configurations of a lost key exist, because a new key cannot decrypt them.
     fn key_or_new(&self) -> Result<SecretKey, CredentialError> {
         use base64::{Engine, prelude::BASE64_STANDARD};
         if let Some(key) = self.load_key()? {
@@ -255,10 +257,9 @@ impl ConfigFiles {
         self.configs_folder().join(slot.id().to_string())
     }
 
-    /// Whether the folder of a configuration is there, with no link on the way.
+    /// Returns whether the folder of a configuration exists. Fails if a part of its path is a link.
     fn has_folder(&self, folder: &Path) -> Result<bool, CredentialError> {
-        let (vault, configs) = (self.data_dir.join(FOLDER), self.configs_folder());
-        for path in [&vault, &configs, folder] {
+        for path in [&self.data_dir.join(FOLDER), &self.configs_folder(), folder] {
             if !atomic::real_folder(path).map_err(|error| CredentialError::for_file(path, error))? {
                 return Ok(false);
             }
@@ -276,7 +277,7 @@ impl ConfigFiles {
         private_folder(&configs, &slot.id().to_string())
     }
 
-    /// Returns how many configurations there are.
+    /// Returns the number of configurations.
     fn count_configs(&self) -> Result<usize, CredentialError> {
         let path = self.configs_folder();
         match fs::read_dir(&path) {
@@ -291,7 +292,7 @@ fn version_path(folder: &Path, version: u64) -> PathBuf {
     folder.join(format!("{version}.{SEALED}"))
 }
 
-/// Returns the versions whose files are there, in order.
+/// Returns the versions with an existing file, in ascending order.
 fn list_versions(folder: &Path) -> Result<Vec<u64>, CredentialError> {
     let failed = |error| CredentialError::for_file(folder, error);
     let mut versions = Vec::new();
@@ -306,7 +307,7 @@ fn list_versions(folder: &Path) -> Result<Vec<u64>, CredentialError> {
     Ok(versions)
 }
 
-/// Returns the version that counts.
+/// Returns the number of the current version.
 fn read_current_version(folder: &Path) -> Result<Option<u64>, CredentialError> {
     let path = folder.join(CURRENT);
     let Some(bytes) = read_private_file(&path)? else { return Ok(None) };

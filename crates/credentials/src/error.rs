@@ -1,4 +1,4 @@
-//! What can go wrong with tokens and stored configurations.
+//! Errors of tokens and stored configurations.
 
 use std::{
     io,
@@ -7,32 +7,32 @@ use std::{
 
 use codeinfo_core::{InvalidPrincipal, Principal, error::ErrorCode};
 
-/// A failure of the vault. No message holds a secret.
+/// Error of the credential store. No message contains a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// The name cannot be that of a token.
+    /// The name is not a valid name of a token.
     #[error(transparent)]
     Name(#[from] InvalidPrincipal),
-    /// The bearer is no token that lives, and not the owner's key.
+    /// The bearer is neither an active token nor the owner's key.
     #[error("the token is not known; it may have been revoked")]
     Unauthorized,
-    /// A token concerns its own name only.
+    /// A token may act only on its own name.
     #[error(
         "the token `{0}` may list, replace and revoke itself only; the rest is for the owner's key"
     )]
     Forbidden(Principal),
-    /// A token of that name lives.
+    /// An active token has the name.
     #[error(
         "there is a token `{0}`; `--overwrite`, or `overwrite` over HTTP, revokes it and makes it again"
     )]
     TokenExists(Principal),
-    /// No token of that name lives.
+    /// No active token has the name.
     #[error("there is no token `{0}`")]
     TokenNotFound(String),
-    /// A bound is reached.
+    /// The maximum number of tokens is reached.
     #[error("there are {most} tokens already; revoke one first")]
     TooManyTokens { most: usize },
-    /// A bound is reached.
+    /// The maximum number of configurations is reached.
     #[error("{most} configurations are stored already")]
     TooManyConfigs { most: usize },
     /// A configuration is too large.
@@ -45,10 +45,10 @@ pub enum CredentialError {
         #[source]
         source: io::Error,
     },
-    /// A file does not hold what belongs into it.
+    /// The content of a file is invalid.
     #[error("`{}` is damaged: {reason}", .path.display())]
     Damaged { path: PathBuf, reason: &'static str },
-    /// A file is older than the one that was written last.
+    /// A file is older than the last one written.
     #[error(
         "`{}` is older (number {number}) than what was written there last ({highest}), as if it were put back from a \
          backup: tokens that were revoked, or settings that were changed, would hold again; put the newest one back, \
@@ -59,13 +59,13 @@ pub enum CredentialError {
     /// A configuration was encrypted with another key.
     #[error("`{}` was encrypted with another key than that of {key}", .path.display())]
     OtherKey { path: PathBuf, key: String },
-    /// The key file is gone, and what was encrypted with it is there.
+    /// The key file is missing, but configurations encrypted with it exist.
     #[error(
         "`{}` is missing, which stored configurations were encrypted with; put it back, or move `{}` away",
         .path.display(), .stored.display()
     )]
     NoKey { path: PathBuf, stored: PathBuf },
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("the system gives no random numbers")]
     Random,
     /// The server is stopping.
@@ -78,7 +78,7 @@ impl CredentialError {
         Self::File { path: path.to_owned(), source }
     }
 
-    /// Returns what kind of failure it is.
+    /// Returns the error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Name(_)

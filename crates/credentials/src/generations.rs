@@ -1,8 +1,9 @@
-//! Remembers the highest number of each file of the vault that is replaced as a whole, in a file of its own, so
-//! that one that is put back from a backup is noticed.
+//! Records the highest generation of each replaced file in a separate file, to detect files
+//! restored from a backup.
 //!
-//! The memory is written after the file: a crash leaves it behind, and never ahead. Who may write these files may
-//! read the owner's key, so the numbers are not authenticated.
+//! The record is written after the file, so after a crash it may be behind but never ahead. The
+//! generations are not authenticated, because an account that may write these files may also read
+//! the owner's key.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use super::{CredentialError, FOLDER, private_folder};
 
 const GENERATIONS: &str = "generations";
 
-/// Returns the highest number that is remembered of `name`; 0 without one.
+/// Returns the highest recorded generation of `name`, or 0 without a record.
 pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, CredentialError> {
     let folder = data_dir.join(FOLDER).join(GENERATIONS);
     if !atomic::real_folder(&folder).map_err(|error| CredentialError::for_file(&folder, error))? {
@@ -30,8 +31,11 @@ pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, Credentia
     number.ok_or(CredentialError::Damaged { path, reason: "it holds no number; remove it" })
 }
 
-/// Refuses the file at `path` where a higher number than its own is remembered of `name`. Remembers its own where
-/// that is higher: it was written before there was a memory, or just before a crash.
+/// Fails if the recorded generation of `name` is higher than `number`, the generation of the file
+/// at `path`.
+///
+/// Records `number` if it is higher: the file was written before generations were recorded, or just
+/// before a crash.
 pub(super) fn check_generation(
     data_dir: &Path,
     name: &str,
@@ -48,15 +52,15 @@ pub(super) fn check_generation(
     Ok(())
 }
 
-/// Remembers the number of a file that has been written. A failure only delays that: the file counts.
+/// Records the generation of a written file. A failure is only logged, because the file is valid
+/// without it.
 pub(super) fn remember_generation(data_dir: &Path, name: &str, number: u64) {
     let written = private_folder(data_dir, FOLDER)
         .and_then(|vault| private_folder(&vault, GENERATIONS))
         .and_then(|folder| {
             let path = folder.join(name);
-            let written =
-                atomic::write_atomically(&path, number.to_string().as_bytes(), FileAccess::Owner);
-            written.map_err(|error| CredentialError::for_file(&path, error))
+            atomic::write_atomically(&path, number.to_string().as_bytes(), FileAccess::Owner)
+                .map_err(|error| CredentialError::for_file(&path, error))
         });
     if let Err(error) = written {
         tracing::warn!(error = %format_error_chain(&error), number, "the number of a file of the vault is not remembered");

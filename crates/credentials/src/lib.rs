@@ -1,7 +1,8 @@
-//! Tokens that say who asks, and configurations that are stored encrypted, in files below the data folder.
+//! Tokens that identify clients, and encrypted configurations, stored in files below the data
+//! folder.
 //!
-//! Everything here is for the user of this process alone: files that others may read are refused, links
-//! are not followed, and no message, log line or `Debug` form holds a secret.
+//! Everything here is accessible only to the user of this process: files that others may read are
+//! refused, links are not followed, and no message, log line or `Debug` form contains a secret.
 
 mod bearer;
 mod configs;
@@ -26,10 +27,10 @@ pub use secret_key::{InvalidKey, SecretKey};
 pub use sessions::{PageSessions, SessionHalves};
 pub use tokens::{CreatedToken, KnownBearer, OnExistingToken, TokenKind, TokenStore, TokenSummary};
 
-/// The folder of all this below the data folder.
+/// Name of the folder for these files, below the data folder.
 const FOLDER: &str = "vault";
 
-/// The tokens and the stored configurations of one data folder. Clones share them.
+/// Tokens and stored configurations of one data folder. Clones share them.
 #[derive(Debug, Clone)]
 pub struct CredentialStore {
     pub tokens: TokenStore,
@@ -38,9 +39,10 @@ pub struct CredentialStore {
 }
 
 impl CredentialStore {
-    /// Opens what is kept in `data_dir`, and makes the owner's key where there is none. `key` is what
-    /// configurations are encrypted with; `None` is the key file. One process at a time may have it
-    /// open: the lock of the data folder sees to that.
+    /// Opens the stored data in `data_dir`, and creates the owner's key if it is missing.
+    ///
+    /// `key` encrypts the configurations; `None` uses the key file. Only one process at a time may
+    /// have the store open, which the lock of the data folder ensures.
     pub async fn open(
         data_dir: &Path,
         key: Option<SecretKey>,
@@ -57,12 +59,13 @@ impl CredentialStore {
     }
 }
 
-/// Makes a bearer of 256 random bits, for a program that this process starts and that calls back.
+/// Generates a bearer of 256 random bits, for a program that this process starts and that calls
+/// back.
 pub fn fresh_key() -> Result<Secret, CredentialError> {
     bearer::generate_bearer(bearer::KEY)
 }
 
-/// Makes a folder for nobody but its user, below one that is there, and returns its path.
+/// Creates a folder that only its user can access, below an existing folder, and returns its path.
 fn private_folder(above: &Path, name: &str) -> Result<PathBuf, CredentialError> {
     let path = above.join(name);
     let made = codeinfo_core::atomic::private_folder(&path);

@@ -1,4 +1,4 @@
-//! The key of the owner: a file that proves that who has read it may read the data folder.
+//! Key of the owner. A client that knows the key can read the data folder, where the key file is.
 
 use std::path::Path;
 
@@ -11,8 +11,9 @@ use super::{CredentialError, bearer};
 
 const FILE: &str = "owner.key";
 
-/// Reads the owner's key of a data folder, to be sent to the server that has it open. `None` where there
-/// is none yet.
+/// Reads the owner's key of a data folder, for sending it to the server that has the folder open.
+///
+/// Returns `None` if there is no key yet.
 pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
     let path = data_dir.join(FILE);
     let read = atomic::read_if_exists(&path, FileAccess::Owner);
@@ -21,7 +22,7 @@ pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
     };
     let text = String::from_utf8(bytes).unwrap_or_default();
     let key = text.trim();
-    // One that was cut short would be easier to guess.
+    // A truncated key would be easier to guess.
     if key.len() != bearer::KEY.len() + bearer::RANDOM_CHARS || !key.starts_with(bearer::KEY) {
         let reason = "it holds no whole key; stop the server and remove it, and the next start makes another";
         return Err(CredentialError::Damaged { path, reason });
@@ -29,7 +30,7 @@ pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
     Ok(Some(Secret::new(key.to_owned())))
 }
 
-/// Reads the key, or makes it.
+/// Reads the key, or creates it if it is missing.
 pub(super) fn owner_key_or_new(data_dir: &Path) -> Result<Secret, CredentialError> {
     if let Some(key) = owner_key(data_dir)? {
         return Ok(key);

@@ -1,4 +1,4 @@
-//! Encrypts one version of a configuration, bound to where it belongs. Pure, but for random numbers.
+//! Encrypts versions of configurations, bound to their place. Pure except for random numbers.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest, Sha256};
@@ -6,12 +6,13 @@ use sha2::{Digest, Sha256};
 use super::{CredentialError, bearer};
 use crate::SecretKey;
 
-/// How a sealed version begins: what it is, and how it is sealed.
+/// First bytes of a sealed version: the format and the method of sealing.
 const MAGIC: &[u8; 8] = b"CICONF\0\x01";
-/// As much of a key's hash as tells it from others. The key is random, so this says nothing about it.
+/// Number of bytes of a key's hash that identify the key. They reveal nothing, because keys are
+/// random.
 const KEY_ID_BYTES: usize = 8;
 
-/// Where a version belongs. What was sealed for one place cannot be opened at another.
+/// Place of a version. A version sealed for one place cannot be opened at another.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SealContext<'a> {
     pub(super) namespace: &'a str,
@@ -20,16 +21,17 @@ pub(super) struct SealContext<'a> {
     pub(super) version: u64,
 }
 
-/// Why a version cannot be opened.
+/// Reasons why a version cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnsealError {
     /// It was sealed with another key.
     OtherKey,
-    /// It is not what was sealed for this place.
+    /// The content is not what was sealed for this place.
     Changed,
 }
 
-/// Seals `plain`: what it is, which key, a fresh nonce, the ciphertext, the tag.
+/// Seals `plain`. The result consists of the format, the id of the key, a fresh nonce, the
+/// ciphertext and the tag.
 pub(super) fn seal_version(
     key: &SecretKey,
     place: SealContext<'_>,
@@ -48,7 +50,7 @@ pub(super) fn seal_version(
     Ok([head.as_slice(), &nonce, &sealed].concat())
 }
 
-/// Opens what was sealed with this key for this place.
+/// Opens a version that was sealed with this key for this place.
 pub(super) fn open_sealed(
     key: &SecretKey,
     place: SealContext<'_>,
@@ -61,8 +63,8 @@ pub(super) fn open_sealed(
     if !head.ends_with(&key_id(key)) {
         return Err(UnsealError::OtherKey);
     }
-    let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or(UnsealError::Changed)?;
-    let mut opened = sealed.to_vec();
+    let (nonce, ciphertext) = rest.split_first_chunk::<NONCE_LEN>().ok_or(UnsealError::Changed)?;
+    let mut opened = ciphertext.to_vec();
     let cipher = build_cipher(key).map_err(|_| UnsealError::Changed)?;
     let nonce = Nonce::assume_unique_for_key(*nonce);
     let plain =
@@ -71,9 +73,10 @@ pub(super) fn open_sealed(
 }
 
 fn build_cipher(key: &SecretKey) -> Result<LessSafeKey, CredentialError> {
-    // It refuses keys of another length only.
-    let key = UnboundKey::new(&AES_256_GCM, key.expose()).map_err(|_| CredentialError::Random)?;
-    Ok(LessSafeKey::new(key))
+    // Fails only for keys of another length.
+    let unbound =
+        UnboundKey::new(&AES_256_GCM, key.expose()).map_err(|_| CredentialError::Random)?;
+    Ok(LessSafeKey::new(unbound))
 }
 
 fn key_id(key: &SecretKey) -> [u8; KEY_ID_BYTES] {
@@ -86,7 +89,8 @@ fn key_id(key: &SecretKey) -> [u8; KEY_ID_BYTES] {
     id
 }
 
-/// The associated data. Each part is preceded by its length, so that no two places run together.
+/// Builds the associated data. Each part follows its length, so that no two places give the same
+/// data.
 fn build_associated_data(head: &[u8], place: SealContext<'_>) -> Vec<u8> {
     let version = place.version.to_le_bytes();
     let [namespace, name, principal] =
@@ -113,9 +117,8 @@ mod tests {
 
     #[test]
     fn each_sealing_differs_and_every_flipped_byte_is_noticed() {
-        let (first, second) =
-            (seal_version(&key(1), PLACE, b"hunter2"), seal_version(&key(1), PLACE, b"hunter2"));
-        let (first, second) = (first.unwrap(), second.unwrap());
+        let first = seal_version(&key(1), PLACE, b"hunter2").unwrap();
+        let second = seal_version(&key(1), PLACE, b"hunter2").unwrap();
         assert_ne!(first, second);
         assert_eq!(open_sealed(&key(1), PLACE, &first).unwrap(), b"hunter2");
         for at in 0..first.len() {

@@ -1,4 +1,4 @@
-//! The key that stored configurations are encrypted with.
+//! Key that encrypts stored configurations.
 
 use std::{fmt, str::FromStr};
 
@@ -8,43 +8,43 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-/// 256 bits that are not seen in logs.
+/// Key of 256 bits. Its `Debug` form hides the bits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey([u8; SecretKey::BYTES]);
 
-/// The text is no key. It is not repeated, for it may nearly be one.
+/// Error for a text that is not a key. The message omits the text, which may be almost a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints")]
 pub struct InvalidKey;
 
 impl SecretKey {
-    /// How long a key is.
+    /// Length of a key in bytes.
     pub const BYTES: usize = 32;
 
     pub fn new(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)
     }
 
-    /// Returns the bytes, to encrypt with.
+    /// Returns the bytes, for encryption.
     pub fn expose(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
 }
 
-/// Reads base64 of either alphabet, padded or not, or hex.
+/// Parses base64 of either alphabet, padded or not, or hex.
 impl FromStr for SecretKey {
     type Err = InvalidKey;
 
     fn from_str(text: &str) -> Result<Self, InvalidKey> {
-        let text = text.trim();
-        if text.len() == 2 * Self::BYTES {
-            return parse_hex(text).map(Self).ok_or(InvalidKey);
+        let trimmed = text.trim();
+        if trimmed.len() == 2 * Self::BYTES {
+            return parse_hex(trimmed).map(Self).ok_or(InvalidKey);
         }
         let either =
             GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
         let decoded = [STANDARD, URL_SAFE]
             .iter()
-            .find_map(|alphabet| GeneralPurpose::new(alphabet, either).decode(text).ok());
+            .find_map(|alphabet| GeneralPurpose::new(alphabet, either).decode(trimmed).ok());
         decoded.and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(InvalidKey)
     }
 }
@@ -53,7 +53,8 @@ fn parse_hex(text: &str) -> Option<[u8; SecretKey::BYTES]> {
     let mut key = [0; SecretKey::BYTES];
     for (byte, digits) in key.iter_mut().zip(text.as_bytes().chunks(2)) {
         let mut digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));
-        let (high, low) = (digits.next()??, digits.next()??);
+        let high = digits.next()??;
+        let low = digits.next()??;
         *byte = u8::try_from(high * 16 + low).ok()?;
     }
     Some(key)

@@ -1,7 +1,8 @@
-//! Sessions of the page as the owner: each is opened once, with a code, and known by two halves.
+//! Page sessions of the owner. Each is opened once, with a code, and is identified by two halves.
 //!
-//! A browser keeps one half in a cookie, which it also sends to other ports of the machine; the page keeps the
-//! other one, which only its own origin reads. Neither is of use alone. Nothing is written to disk.
+//! The browser stores one half in a cookie, which it also sends to other ports of the machine. The
+//! page stores the other half, which only its own origin can read. One half alone is useless.
+//! Nothing is written to disk.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -13,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CredentialError, bearer::BearerFingerprint, fresh_key};
 
-/// How long a code may be used.
+/// Validity of a code.
 const CODE_LIFE: Duration = Duration::from_mins(1);
-/// How long a session lives.
+/// Lifetime of a session.
 const SESSION_LIFE: Duration = Duration::from_hours(12);
-/// Maximum number of codes, and of sessions; the oldest ones end.
+/// Maximum number of codes, and of sessions. The oldest one ends when another is added.
 const MAX_ENTRIES: usize = 16;
 
-/// The sessions of a server. Clones share them.
+/// Sessions of a server. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct PageSessions(Arc<Mutex<SessionEntries>>);
 
@@ -37,30 +38,31 @@ struct SessionEntry {
     ended: CancellationToken,
 }
 
-/// Both halves of a session that was opened.
+/// Both halves of an opened session.
 #[derive(Debug)]
 pub struct SessionHalves {
-    /// For the browser.
+    /// Half for the browser.
     pub cookie: Secret,
-    /// For the page.
+    /// Half for the page.
     pub key: Secret,
 }
 
 impl PageSessions {
-    /// Makes a code that opens one session within a minute.
+    /// Creates a code that opens one session within a minute.
     pub fn make_code(&self) -> Result<Secret, CredentialError> {
         let code = fresh_key()?;
         add_entry(&mut self.lock_entries().codes, code.expose());
         Ok(code)
     }
 
-    /// Opens a session; `None` where the code is not known, was used or is too old.
+    /// Opens a session. Returns `None` if the code is unknown, used or expired.
     pub fn open_session(&self, code: &str) -> Result<Option<SessionHalves>, CredentialError> {
-        let (cookie, key) = (fresh_key()?, fresh_key()?);
+        let cookie = fresh_key()?;
+        let key = fresh_key()?;
         let mut entries = self.lock_entries();
         let asked = BearerFingerprint::from_bearer(code);
-        let Some(place) = entries.codes.iter().position(|one| one.fingerprint.matches(&asked))
-        else {
+        let is_asked = |entry: &SessionEntry| entry.fingerprint.matches(&asked);
+        let Some(place) = entries.codes.iter().position(is_asked) else {
             return Ok(None);
         };
         entries.codes.remove(place);
@@ -68,15 +70,15 @@ impl PageSessions {
         Ok(Some(SessionHalves { cookie, key }))
     }
 
-    /// Returns what is cancelled at the end of the session that has both halves.
+    /// Returns a token that is cancelled at the end of the session with these halves.
     pub fn find_session(&self, cookie: &str, key: &str) -> Option<CancellationToken> {
         let asked = BearerFingerprint::from_bearer(&join_halves(cookie, key));
         let entries = self.lock_entries();
-        let session = entries.sessions.iter().find(|one| one.fingerprint.matches(&asked));
+        let session = entries.sessions.iter().find(|entry| entry.fingerprint.matches(&asked));
         session.map(|session| session.ended.clone())
     }
 
-    /// Ends all sessions, and forgets the codes.
+    /// Ends all sessions and discards the codes.
     pub fn end_all(&self) {
         let SessionEntries { sessions, .. } = std::mem::take(&mut *self.lock_entries());
         for session in sessions {
@@ -102,11 +104,14 @@ fn add_entry(entries: &mut Vec<SessionEntry>, secret: &str) {
     if entries.len() == MAX_ENTRIES {
         entries.remove(0).ended.cancel();
     }
-    let (fingerprint, ended) = (BearerFingerprint::from_bearer(secret), CancellationToken::new());
-    entries.push(SessionEntry { fingerprint, made: Instant::now(), ended });
+    entries.push(SessionEntry {
+        fingerprint: BearerFingerprint::from_bearer(secret),
+        made: Instant::now(),
+        ended: CancellationToken::new(),
+    });
 }
 
-/// Neither half has a space.
+/// Joins the halves with a space, which neither half contains.
 fn join_halves(cookie: &str, key: &str) -> String {
     format!("{cookie} {key}")
 }
@@ -121,7 +126,8 @@ mod tests {
         let code = sessions.make_code().unwrap();
         let halves = sessions.open_session(code.expose()).unwrap().unwrap();
         assert!(sessions.open_session(code.expose()).unwrap().is_none(), "used");
-        let (cookie, key) = (halves.cookie.expose(), halves.key.expose());
+        let cookie = halves.cookie.expose();
+        let key = halves.key.expose();
         let ended = sessions.find_session(cookie, key).unwrap();
         for (one, other) in [(cookie, ""), ("", key), (key, cookie), (cookie, cookie)] {
             assert!(sessions.find_session(one, other).is_none());

@@ -1,8 +1,8 @@
-//! Tokens by name: made, listed, revoked, and known again. Their hashes lie in one file, which each change
-//! replaces.
+//! Named tokens: creation, listing, revocation and recognition. Their hashes are in one file, which
+//! each change replaces.
 //!
-//! The owner's key may do everything; a token concerns its own name only. That is decided where the change
-//! is made, so that a token that is being revoked cannot replace itself meanwhile.
+//! The owner's key may do everything; a token concerns only its own name. This is checked where the
+//! change is made, so that a token cannot replace itself while it is revoked.
 
 use std::{
     path::{Path, PathBuf},
@@ -28,32 +28,32 @@ use super::{
 };
 
 const FILE: &str = "tokens.json";
-/// Names the file where its number is remembered.
+/// Name under which the generation of the file is recorded.
 const NAME: &str = "tokens";
-/// Most tokens that live: each request compares with all of them.
+/// Maximum number of active tokens. Each request is compared with all of them.
 const MAX_TOKENS: usize = 256;
-/// How long it may take until the last use of a token is on disk.
+/// Maximum time until the last use of a token is on disk.
 const SAVE_EVERY: Duration = Duration::from_mins(1);
 
-/// What happens to a token of the same name.
+/// Action if an active token has the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnExistingToken {
     Refuse,
-    /// It is revoked in the same step.
+    /// Revokes the existing token in the same step.
     Overwrite,
 }
 
 /// Rights of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TokenKind {
-    /// Searches, asks, and sees what is its own.
+    /// May search, ask and see its own data.
     #[default]
     Plain,
-    /// Decides, as the owner does, what is indexed, and sees what is others'.
+    /// May also decide what is indexed, as the owner may, and see the data of others.
     Admin,
 }
 
-/// Who has a bearer.
+/// Identity that a bearer proves.
 #[derive(Debug, Clone)]
 pub struct KnownBearer {
     pub principal: Principal,
@@ -62,7 +62,7 @@ pub struct KnownBearer {
     pub revoked: CancellationToken,
 }
 
-/// A token that was made. Only now can it be seen.
+/// A new token. The token itself is available only here.
 #[derive(Debug)]
 pub struct CreatedToken {
     pub name: Principal,
@@ -70,7 +70,7 @@ pub struct CreatedToken {
     pub created_at: Timestamp,
 }
 
-/// What is known of a token that lives.
+/// Properties of an active token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenSummary {
     pub name: Principal,
@@ -79,7 +79,7 @@ pub struct TokenSummary {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The tokens of a data folder. Clones share them.
+/// Tokens of a data folder. Clones share them.
 #[derive(Debug, Clone)]
 pub struct TokenStore {
     book: Arc<TokenTable>,
@@ -91,9 +91,9 @@ struct TokenTable {
     data_dir: PathBuf,
     owner: BearerFingerprint,
     living: RwLock<Arc<[Arc<LiveToken>]>>,
-    /// Number of changes that were written, held over a change from reading to writing.
+    /// Generation of the file. The lock is held for the whole of a change, from reading to writing.
     changing: Mutex<u64>,
-    /// A token was used since the file was written.
+    /// True if a token was used since the file was written.
     is_stale: AtomicBool,
 }
 
@@ -103,14 +103,14 @@ struct LiveToken {
     kind: TokenKind,
     fingerprint: BearerFingerprint,
     created_at: Timestamp,
-    /// Cancelled when the token does not live any more.
+    /// Cancelled when the token is revoked or replaced.
     revoked: CancellationToken,
     /// Milliseconds since the Unix epoch, 0 before the first use.
     last_used_at: AtomicU64,
 }
 
 impl TokenStore {
-    /// Reads the tokens, and sees to it that there is an owner's key. Blocks.
+    /// Reads the tokens, and creates the owner's key if it is missing. Blocks.
     pub(super) fn open(data_dir: &Path, tasks: &Tasks) -> Result<Self, CredentialError> {
         let owner = owner::owner_key_or_new(data_dir)?;
         let (living, generation) = read_tokens(data_dir)?;
@@ -126,7 +126,7 @@ impl TokenStore {
         Ok(tokens)
     }
 
-    /// Returns whom a bearer proves, and notes that it was used. Neither waits for a disk.
+    /// Identifies a bearer and records its use in memory. Never waits for the disk.
     pub fn find_bearer(&self, bearer: &str) -> Option<KnownBearer> {
         let (known, token) = self.book.find_bearer(bearer)?;
         if let Some(token) = token {
@@ -136,7 +136,7 @@ impl TokenStore {
         Some(known)
     }
 
-    /// Makes a token for who has the bearer `by`.
+    /// Creates a token. `by` is the bearer of the client.
     pub async fn create_token(
         &self,
         by: Secret,
@@ -147,7 +147,7 @@ impl TokenStore {
         self.run_blocking(move |book| book.create_token(&by, name, kind, on_living)).await
     }
 
-    /// Returns the tokens that who has the bearer `by` may see, by name.
+    /// Lists the tokens that the client with the bearer `by` may see, sorted by name.
     pub fn list_tokens(&self, by: &Secret) -> Result<Vec<TokenSummary>, CredentialError> {
         let caller = self.book.find_caller(by)?;
         let living = self.book.live_tokens();
@@ -158,12 +158,12 @@ impl TokenStore {
         Ok(listed)
     }
 
-    /// Ends a token.
+    /// Revokes a token.
     pub async fn revoke_token(&self, by: Secret, name: Principal) -> Result<(), CredentialError> {
         self.run_blocking(move |book| book.revoke_token(&by, &name)).await
     }
 
-    /// Ends every token and returns their names. For the owner only.
+    /// Revokes every token and returns their names. Only the owner may do this.
     pub async fn revoke_all(&self, by: Secret) -> Result<Vec<Principal>, CredentialError> {
         self.run_blocking(move |book| book.revoke_all(&by)).await
     }
@@ -177,7 +177,7 @@ impl TokenStore {
         changed.unwrap_or(Err(CredentialError::Stopping))
     }
 
-    /// Writes from time to time, and at the end, when tokens were last used.
+    /// Writes the times of the last uses periodically and at the end.
     async fn save_uses(self) {
         let stopping = self.tasks.stop_token().clone();
         loop {
@@ -257,14 +257,14 @@ impl TokenTable {
         Ok(names)
     }
 
-    /// Makes one change: on disk first, then for all who ask. A change that fails changes nothing.
+    /// Applies one change: first on disk, then in memory. A change that fails has no effect.
     fn apply_change<T>(
         &self,
         by: &Secret,
         change: impl FnOnce(&KnownBearer, &mut Vec<Arc<LiveToken>>) -> Result<T, CredentialError>,
     ) -> Result<T, CredentialError> {
         let mut generation = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        // Who asks may have been revoked by the change before.
+        // The previous change may have revoked the client's bearer.
         let caller = self.find_caller(by)?;
         let before = self.live_tokens();
         let mut living = before.to_vec();
@@ -273,7 +273,7 @@ impl TokenTable {
         *generation += 1;
         *self.living.write().unwrap_or_else(PoisonError::into_inner) = living.into();
         let living = self.live_tokens();
-        let is_gone = |token: &&Arc<LiveToken>| !living.iter().any(|one| Arc::ptr_eq(one, token));
+        let is_gone = |token: &&Arc<LiveToken>| !living.iter().any(|kept| Arc::ptr_eq(kept, token));
         before.iter().filter(is_gone).for_each(|token| token.revoked.cancel());
         generations::remember_generation(&self.data_dir, NAME, *generation);
         Ok(outcome)
@@ -287,7 +287,7 @@ impl TokenTable {
         self.write_file(&self.live_tokens(), *generation)
     }
 
-    /// Writes the file. The caller holds `changing`.
+    /// Writes the file. The caller must hold `changing`.
     fn write_file(
         &self,
         living: &[Arc<LiveToken>],
@@ -295,7 +295,7 @@ impl TokenTable {
     ) -> Result<(), CredentialError> {
         private_folder(&self.data_dir, FOLDER)?;
         let path = token_file_path(&self.data_dir);
-        // Before the uses are read, so that none after that is missed.
+        // Reset before the uses are read, so that no later use is missed.
         self.is_stale.store(false, Ordering::Relaxed);
         let tokens = living.iter().map(|token| token.to_entry()).collect();
         let written = serde_json::to_vec_pretty(&TokenFile { generation, tokens })
@@ -312,14 +312,18 @@ impl TokenTable {
         known.map(|(known, _)| known).ok_or(CredentialError::Unauthorized)
     }
 
-    /// Finds whose a bearer is. Compares it with the owner's key and with every token, so that the time tells nothing.
+    /// Finds the owner of a bearer. Compares with the owner's key and all tokens, so that the
+    /// duration reveals nothing.
     fn find_bearer(&self, bearer: &str) -> Option<(KnownBearer, Option<Arc<LiveToken>>)> {
         let asked = BearerFingerprint::from_bearer(bearer);
         let mut found = asked.matches(&self.owner).then(|| (KnownBearer::owner(), None));
         for token in self.live_tokens().iter() {
             if asked.matches(&token.fingerprint) {
-                let (principal, revoked) = (token.name.clone(), token.revoked.clone());
-                let known = KnownBearer { principal, kind: token.kind, revoked };
+                let known = KnownBearer {
+                    principal: token.name.clone(),
+                    kind: token.kind,
+                    revoked: token.revoked.clone(),
+                };
                 found = Some((known, Some(Arc::clone(token))));
             }
         }
@@ -331,7 +335,7 @@ impl TokenTable {
     }
 }
 
-/// Whether `caller` may do what concerns the token `name`.
+/// Checks that `caller` may act on the token `name`.
 fn check_permission(caller: &Principal, name: &Principal) -> Result<(), CredentialError> {
     if caller.is_owner() || caller == name {
         return Ok(());
@@ -340,10 +344,13 @@ fn check_permission(caller: &Principal, name: &Principal) -> Result<(), Credenti
 }
 
 impl KnownBearer {
-    /// Returns the owner, whose key is not revoked while the server runs.
+    /// Returns the owner. The owner's key is not revoked while the server runs.
     fn owner() -> Self {
-        let (principal, revoked) = (Principal::owner(), CancellationToken::new());
-        Self { principal, kind: TokenKind::Admin, revoked }
+        Self {
+            principal: Principal::owner(),
+            kind: TokenKind::Admin,
+            revoked: CancellationToken::new(),
+        }
     }
 }
 
@@ -373,7 +380,7 @@ impl LiveToken {
     }
 }
 
-/// The file as it is written.
+/// Content of the file.
 #[derive(Serialize, Deserialize)]
 struct TokenFile {
     #[serde(default)]
@@ -409,7 +416,7 @@ fn token_file_path(data_dir: &Path) -> PathBuf {
     data_dir.join(FOLDER).join(FILE)
 }
 
-/// Reads the tokens and the number of their file.
+/// Reads the tokens and the generation of their file.
 fn read_tokens(data_dir: &Path) -> Result<(Vec<Arc<LiveToken>>, u64), CredentialError> {
     let path = token_file_path(data_dir);
     let failed = |error| CredentialError::for_file(&path, error);

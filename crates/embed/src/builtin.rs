@@ -1,9 +1,9 @@
 //! The built-in model `code-static-1`: a static table of sub-word vectors, trained for code search.
 //!
-//! A text is the normalised sum of the vectors of its distinct sub-words, each weighted by
-//! 1 + ln(count); in a query each sub-word has one more weight, which was learned. What a document
-//! is named counts once more beside the whole of it, however long it is. No network runs, so that
-//! embedding costs little more than reading the text. `training/` makes the table.
+//! The vector of a text is the normalised sum of the vectors of its distinct sub-words, each
+//! weighted by 1 + ln(count). In a query each sub-word has a further, learned weight. The names of
+//! a document are added once more to the vector of the whole, independent of its length. No network
+//! runs, so embedding costs little more than reading the text. `training/` creates the table.
 
 mod table;
 mod vocabulary;
@@ -17,38 +17,40 @@ pub use self::table::DIMENSIONS;
 use self::table::{EmbeddingSide, SubwordTable};
 use super::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel, SimilarWord};
 
-/// How much text one blocking job embeds: a few milliseconds of work, so that stopping is quick.
+/// Bytes of text per blocking job: a few milliseconds of work, so that stopping is quick.
 const SLICE_BYTES: usize = 256 * 1024;
-/// What the vector of the path counts beside that of the whole document, and that of the symbol.
+/// Weight of the path's vector, relative to the vector of the whole document.
 const PATH_WEIGHT: f32 = 0.2;
+/// Weight of the symbol's vector, relative to the vector of the whole document.
 const SYMBOL_WEIGHT: f32 = 0.25;
 
-/// The table alone, for texts so few and short that they need no task of their own. Clones share it.
+/// The model without tasks, for texts that are few and short. Clones share the table.
 #[derive(Clone)]
 pub struct StaticModel(Arc<SubwordTable>);
 
 impl StaticModel {
-    /// Reads the model from the binary; it takes about one megabyte beside the table itself.
+    /// Loads the model from the binary. Takes about one megabyte of memory in addition to the
+    /// table.
     pub fn load() -> Result<Self, EmbedError> {
         Ok(Self(Arc::new(SubwordTable::load()?)))
     }
 
-    /// Returns the vector of a text to be found.
-    pub fn embed_document(&self, one: &EmbeddingDocument<&str>) -> Vec<f32> {
-        embed_document(&self.0, one)
+    /// Returns the vector of a document.
+    pub fn embed_document(&self, document: &EmbeddingDocument<&str>) -> Vec<f32> {
+        embed_document(&self.0, document)
     }
 
-    /// Returns the vector of a text to search with.
+    /// Returns the vector of a query.
     pub fn embed_query(&self, text: &str) -> Vec<f32> {
         embed_query(&self.0, text)
     }
 
-    /// Adds the vectors of a text's sub-words to `sum`, each as often as it occurs, as documents have them.
+    /// Adds the document vectors of a text's sub-words to `sum`, once per occurrence.
     pub fn add_text(&self, text: &str, sum: &mut [f32; DIMENSIONS]) {
         self.add_subwords(text, EmbeddingSide::Document, 1.0, sum);
     }
 
-    /// Adds `weight` times the vectors of a word's sub-words to `sum`, as queries have them.
+    /// Adds `weight` times the query vectors of a word's sub-words to `sum`.
     pub fn add_query_word(&self, word: &str, weight: f32, sum: &mut [f32; DIMENSIONS]) {
         self.add_subwords(word, EmbeddingSide::Query, weight, sum);
     }
@@ -67,7 +69,7 @@ impl StaticModel {
         }
     }
 
-    /// Returns words that mean about what `word` does, nearest first.
+    /// Returns words with a similar meaning, nearest first.
     pub fn similar_words(&self, word: &str) -> Vec<SimilarWord> {
         find_similar_words(&self.0, word)
     }
@@ -79,7 +81,7 @@ fn find_similar_words(table: &SubwordTable, word: &str) -> Vec<SimilarWord> {
     near.map(|(word, share)| SimilarWord { word, share }).collect()
 }
 
-/// The model in the binary. It holds about one megabyte beside the table itself.
+/// The built-in model. Takes about one megabyte of memory in addition to the table.
 pub struct BuiltinEmbedder {
     model: EmbeddingModel,
     table: Arc<SubwordTable>,
@@ -87,7 +89,7 @@ pub struct BuiltinEmbedder {
 }
 
 impl BuiltinEmbedder {
-    /// Reads the model from the binary. Work runs as jobs of `tasks`.
+    /// Loads the model from the binary. Work runs as jobs of `tasks`.
     pub fn load(tasks: Tasks) -> Result<Self, EmbedError> {
         let model = EmbeddingModel { name: "code-static-1".to_owned(), version: "1".to_owned() };
         Ok(Self { model, table: Arc::new(SubwordTable::load()?), tasks })
@@ -98,15 +100,16 @@ impl BuiltinEmbedder {
         documents: Vec<EmbeddingDocument>,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(documents.len());
-        let mut documents = documents.into_iter().peekable();
-        while documents.peek().is_some() {
+        let mut remaining = documents.into_iter().peekable();
+        while remaining.peek().is_some() {
             if self.tasks.stop_token().is_cancelled() {
                 return Err(EmbedError::Stopped);
             }
-            let slice = next_slice(&mut documents);
+            let slice = next_slice(&mut remaining);
             let table = Arc::clone(&self.table);
-            let work =
-                move || slice.iter().map(|one| embed_document(&table, one)).collect::<Vec<_>>();
+            let work = move || {
+                slice.iter().map(|document| embed_document(&table, document)).collect::<Vec<_>>()
+            };
             match self.tasks.spawn_blocking(work).await {
                 Ok(embedded) => vectors.extend(embedded),
                 Err(failure) if failure.is_panic() => {
@@ -135,7 +138,7 @@ impl Embedder for BuiltinEmbedder {
         self.embed_all(documents).boxed()
     }
 
-    /// Runs on the caller's thread: a query takes microseconds.
+    /// Runs on the caller's thread, because a query takes microseconds.
     fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
         futures_util::future::ready(Ok(embed_query(&self.table, &text))).boxed()
     }
@@ -144,18 +147,18 @@ impl Embedder for BuiltinEmbedder {
         find_similar_words(&self.table, word)
     }
 
-    /// The table was checked when it was loaded.
+    /// Always succeeds, because the table was checked when it was loaded.
     fn check_health(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
         futures_util::future::ready(Ok(())).boxed()
     }
 
-    /// One call keeps a processor busy, and the others read and write meanwhile.
+    /// One call keeps a processor busy, while other calls read and write.
     fn concurrency(&self) -> usize {
         1
     }
 }
 
-/// Takes documents until they have [`SLICE_BYTES`]; at least one.
+/// Takes documents until they have [`SLICE_BYTES`], at least one.
 fn next_slice(documents: &mut impl Iterator<Item = EmbeddingDocument>) -> Vec<EmbeddingDocument> {
     let mut bytes = 0;
     let mut slice = Vec::new();
@@ -170,7 +173,7 @@ fn next_slice(documents: &mut impl Iterator<Item = EmbeddingDocument>) -> Vec<Em
 
 type ModelVector = [f32; DIMENSIONS];
 
-/// Returns the vector of a document: of unit length, or all zeros where no sub-word is known.
+/// Returns the vector of a document. It has unit length, or is all zeros if no sub-word is known.
 fn embed_document<S: AsRef<str>>(
     table: &SubwordTable,
     document: &EmbeddingDocument<S>,
@@ -180,22 +183,22 @@ fn embed_document<S: AsRef<str>>(
     let mut ids = Vec::with_capacity(text.len() / 4);
     let mut sum = [0.0; DIMENSIONS];
     for (name, weight) in [(path, PATH_WEIGHT), (symbol, SYMBOL_WEIGHT)] {
-        let mut of_name = Vec::new();
-        table.vocabulary.append_ids(name, &mut of_name);
-        ids.extend_from_slice(&of_name);
-        add_weighted(&mut sum, weight, &sum_of(table, EmbeddingSide::Document, of_name));
+        let mut name_ids = Vec::new();
+        table.vocabulary.append_ids(name, &mut name_ids);
+        ids.extend_from_slice(&name_ids);
+        add_weighted(&mut sum, weight, &sum_vectors(table, EmbeddingSide::Document, name_ids));
     }
     table.vocabulary.append_ids(text, &mut ids);
-    add_weighted(&mut sum, 1.0, &sum_of(table, EmbeddingSide::Document, ids));
+    add_weighted(&mut sum, 1.0, &sum_vectors(table, EmbeddingSide::Document, ids));
     scale_to_unit(&mut sum);
     sum.to_vec()
 }
 
-/// Returns the vector of a query, likewise.
+/// Returns the vector of a query. It has unit length, or is all zeros if no sub-word is known.
 fn embed_query(table: &SubwordTable, text: &str) -> Vec<f32> {
     let mut ids = Vec::new();
     table.vocabulary.append_ids(text, &mut ids);
-    sum_of(table, EmbeddingSide::Query, ids).to_vec()
+    sum_vectors(table, EmbeddingSide::Query, ids).to_vec()
 }
 
 fn add_weighted(sum: &mut ModelVector, weight: f32, vector: &ModelVector) {
@@ -204,8 +207,8 @@ fn add_weighted(sum: &mut ModelVector, weight: f32, vector: &ModelVector) {
     }
 }
 
-/// Returns the weighted sum of the vectors that sub-words have on a side, scaled to unit length.
-fn sum_of(table: &SubwordTable, side: EmbeddingSide, mut ids: Vec<u32>) -> ModelVector {
+/// Returns the weighted sum of the sub-words' vectors for a side, scaled to unit length.
+fn sum_vectors(table: &SubwordTable, side: EmbeddingSide, mut ids: Vec<u32>) -> ModelVector {
     ids.sort_unstable();
     let mut sum = [0.0; DIMENSIONS];
     for same in ids.chunk_by(|a, b| a == b) {
@@ -221,7 +224,7 @@ fn sum_of(table: &SubwordTable, side: EmbeddingSide, mut ids: Vec<u32>) -> Model
 /// Scales a vector to unit length, unless it is all zeros.
 fn scale_to_unit(vector: &mut ModelVector) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
-    if 0.0 < length {
+    if length > 0.0 {
         for value in vector {
             *value /= length;
         }

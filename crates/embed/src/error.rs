@@ -1,30 +1,30 @@
-//! What can go wrong while embedding.
+//! Errors of embedding.
 
 use codeinfo_core::error::ErrorCode;
 
 use super::service::EmbeddingServiceError;
 
-/// An embedding failure.
+/// Error of an embedder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
-    /// The model built into the binary does not have the expected form.
+    /// The model in the binary does not have the expected form.
     #[error("the built-in model is damaged: {0}")]
     Damaged(&'static str),
     /// The embedding service cannot be used.
     #[error("the embedding service at `{url}` {error}")]
     Service {
-        /// Where it is asked.
+        /// URL of the service.
         url: String,
-        /// What is wrong, and what to set.
+        /// Problem, and the setting that solves it.
         error: EmbeddingServiceError,
     },
-    /// The work was given up because the process is stopping.
+    /// The work was abandoned because the process is stopping.
     #[error("embedding was stopped")]
     Stopped,
 }
 
 impl EmbedError {
-    /// Returns the kind of failure.
+    /// Returns the error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Service { error: EmbeddingServiceError::Dimensions { .. }, .. } => {

@@ -1,14 +1,16 @@
 //! Code-aware terms and their BM25 weights.
 //!
-//! A document's weights are the part of BM25 that depends on the document alone; the engine
-//! multiplies each by the term's inverse document frequency, which also damps very common words.
-//! The weighting is BM25 with fields, where counts are summed over fields before they saturate:
-//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
-//! sections 3.4 and 3.6. As weights are stored, the average length must be known beforehand: it is
-//! a constant.
+//! A document's weights are the part of BM25 that depends on the document alone. The engine
+//! multiplies each weight by the term's inverse document frequency, which also reduces very common
+//! words.
 //!
-//! Stored weights and query weights must agree, so that a change of anything here asks for a new
-//! embedding of every repository.
+//! The weighting is BM25 with fields, where counts are summed over fields before they saturate:
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, sections
+//! 3.4 and 3.6. Weights are stored, so the average length must be known beforehand; it is a
+//! constant.
+//!
+//! Stored weights and query weights must agree. Any change here requires embedding every repository
+//! again.
 
 mod operators;
 mod terms;
@@ -21,26 +23,27 @@ use codeinfo_lang::{comment::is_description, detect, words::stem_word};
 use self::terms::TermCounts;
 use super::EmbeddingDocument;
 
-/// How soon repeated occurrences stop counting.
+/// Saturation of repeated occurrences, `k1` of BM25.
 const K1: f32 = 1.2;
-/// How much longer documents are held back.
+/// Penalty for longer documents, `b` of BM25.
 const B: f32 = 0.75;
-/// Terms in the text of an average chunk.
+/// Number of terms in the text of an average chunk.
 const AVERAGE_LENGTH: f32 = 160.0;
-/// What one occurrence in the name of the enclosing definition counts, in occurrences in the text.
+/// Weight of an occurrence in the name of the enclosing definition, relative to one in the text.
 const SYMBOL_WEIGHT: f32 = 3.0;
-/// What one occurrence in the file's name counts, without the extension, which most files share.
+/// Weight of an occurrence in the file's name. Excludes the extension, which most files share.
 const FILE_WEIGHT: f32 = 3.0;
-/// What one occurrence in the folders above the file counts.
+/// Weight of an occurrence in the folders above the file.
 const FOLDER_WEIGHT: f32 = 1.0;
-/// How many of these folders count, from the file up: those further up hold nearly everything.
+/// Number of folders that count, from the file upwards. Folders further up contain nearly
+/// everything.
 const FOLDERS: usize = 2;
-/// What one occurrence in a comment or heading counts: there code is described.
+/// Weight of an occurrence in a comment or heading, because these describe code.
 const DESCRIPTION_WEIGHT: f32 = 1.5;
 
 /// Returns the BM25 weight of each term of a chunk.
 pub fn weigh_document(document: &EmbeddingDocument<&str>) -> TermVector {
-    let mut terms = TermCounts::of_about(document.text.len());
+    let mut terms = TermCounts::with_text_capacity(document.text.len());
     for line in document.text.lines() {
         terms.add_text(line, if is_description(line) { DESCRIPTION_WEIGHT } else { 1.0 });
     }
@@ -60,8 +63,9 @@ pub fn weigh_document(document: &EmbeddingDocument<&str>) -> TermVector {
     terms.into_sparse(|count| count * (K1 + 1.0) / (count + saturation))
 }
 
-/// Returns how often each term occurs in texts, where an occurrence counts as the weight of its text: for
-/// collections so small that their lengths and frequencies are known when they are weighed.
+/// Counts the occurrences of each term, weighted by the weight of its text.
+///
+/// For collections so small that their lengths and frequencies are known at weighting time.
 pub fn count_terms<'a>(texts: impl IntoIterator<Item = (&'a str, f32)>) -> TermVector {
     let mut terms = TermCounts::default();
     for (text, weight) in texts {
@@ -70,12 +74,12 @@ pub fn count_terms<'a>(texts: impl IntoIterator<Item = (&'a str, f32)>) -> TermV
     terms.into_sparse(|count| count)
 }
 
-/// Returns the terms to search with: each distinct term once, with weight 1.
+/// Returns the terms of a query: each distinct term once, with weight 1.
 pub fn extract_query_terms(text: &str) -> TermVector {
     query_with_files(text, [])
 }
 
-/// Does the same for a text that names files, at these paths or paths that end so.
+/// Returns the terms of a query that names files. `paths` are paths or endings of paths.
 pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>) -> TermVector {
     let mut terms = TermCounts::default();
     terms.add_text(text, 1.0);
@@ -86,8 +90,10 @@ pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>
     terms.into_sparse(|_| 1.0)
 }
 
-/// Returns the terms of a file at this path by which to see whether there is one of its name, or any text has
-/// its name without the extension; `None` for what is no file's name.
+/// Returns the terms that show whether a file of this name exists, or a text with the name without
+/// extension.
+///
+/// Returns `None` if the last part of `path` is not the name of a file.
 pub fn extract_file_terms(path: &str) -> Option<TermVector> {
     let name = path.rsplit('/').next().unwrap_or(path);
     if !detect::is_file_name(name) {
@@ -99,15 +105,16 @@ pub fn extract_file_terms(path: &str) -> Option<TermVector> {
     Some(terms.into_sparse(|_| 1.0))
 }
 
-/// Returns the terms of a name as a whole, by which to see whether any text has it; none for what is not one
-/// identifier.
+/// Returns the terms of a whole name, which show whether any text contains it. Empty if the name is
+/// not one identifier.
 pub fn extract_name_terms(name: &str) -> TermVector {
     let mut terms = TermCounts::default();
     terms.add_whole(name);
     terms.into_sparse(|_| 1.0)
 }
 
-/// Returns the terms of a word and of the words with the same root: of `migrate`, also `migration` and `migrator`.
+/// Returns the terms of a word and of words with the same root, such as `migration` and `migrator`
+/// for `migrate`.
 pub fn word_forms(word: &str) -> TermVector {
     const ENDINGS: [&str; 10] =
         ["ation", "ition", "ment", "able", "ness", "ion", "ive", "or", "er", "ly"];
@@ -126,8 +133,10 @@ pub fn word_forms(word: &str) -> TermVector {
     terms.into_sparse(|_| 1.0)
 }
 
-/// Returns terms that every text has which holds `name` as a word of its own, those of its longest parts first;
-/// none where a text may hold it without any.
+/// Returns terms that every text with `name` as a separate word contains, terms of longer parts
+/// first.
+///
+/// Empty if a text may contain the name without any of them.
 pub fn list_required_terms(name: &str) -> Vec<TermVector> {
     let term = |term| TermVector { indices: vec![term], values: vec![1.0] };
     terms::required_terms(name).into_iter().map(term).collect()
@@ -146,9 +155,9 @@ mod tests {
         weigh_document(&EmbeddingDocument { path: "", symbol: "", text })
     }
 
-    /// Returns the sum that an engine would compute, without inverse document frequencies.
-    fn score(asked: &str, document: &TermVector) -> f32 {
-        let asked = extract_query_terms(asked);
+    /// Returns the score that an engine would compute, without inverse document frequencies.
+    fn score(query: &str, document: &TermVector) -> f32 {
+        let asked = extract_query_terms(query);
         let weight = |term| {
             let place = document.indices.binary_search(term).ok()?;
             document.values.get(place)
@@ -166,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_hash_of_a_term_never_changes() {
-        // These are in stores on disk; the values are the published ones of FNV-1a.
+        // These hashes are in stores on disk. The values are the published ones of FNV-1a.
         assert_eq!(extract_query_terms("a").indices, [0xE40C_292C]);
         assert_eq!(extract_query_terms("foobar").indices, [0xBF9C_F968]);
     }
@@ -213,12 +222,13 @@ mod tests {
     fn a_file_is_found_by_its_whole_name() {
         let document =
             weigh_document(&EmbeddingDocument { path: "alpha/beta.rs", symbol: "", text: "" });
-        let of = |path| {
+        let has_file_term = |path| {
             let term = query_with_files("", [path]);
             document.indices.binary_search(&term.indices[0]).is_ok()
         };
-        assert!(of("beta.rs") && of("Beta.rs") && of("/repos/demo/alpha/beta.rs"));
-        assert!(!of("beta.py") && !of("beta") && !of("alpha"));
+        assert!(has_file_term("beta.rs") && has_file_term("Beta.rs"));
+        assert!(has_file_term("/repos/demo/alpha/beta.rs"));
+        assert!(!has_file_term("beta.py") && !has_file_term("beta") && !has_file_term("alpha"));
     }
 
     #[test]
@@ -241,7 +251,8 @@ mod tests {
     #[test]
     fn forms_of_a_word_are_those_of_one_root() {
         let has_form = |word: &str, other: &str| {
-            let (forms, text) = (word_forms(word), text(other));
+            let forms = word_forms(word);
+            let text = text(other);
             text.indices.iter().any(|term| forms.indices.binary_search(term).is_ok())
         };
         for (word, other) in [

@@ -1,4 +1,4 @@
-//! Turns text into vectors: dense ones by a model, sparse ones by counting code-aware terms.
+//! Converts text to vectors: dense vectors by a model, sparse vectors by counting code-aware terms.
 #![warn(missing_docs)]
 
 mod builtin;
@@ -15,52 +15,54 @@ pub use error::EmbedError;
 pub use service::{EmbeddingService, EmbeddingServiceError};
 pub use settings::EmbeddingSettings;
 
-/// Which model makes the dense vectors. Recorded in the store; vectors of two models never mix.
+/// Model of the dense vectors. The store records it; vectors of two models never mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddingModel {
-    /// Such as `code-static-1`.
+    /// Name of the model, such as `code-static-1`.
     pub name: String,
-    /// Changes whenever the same text would get another vector. How much the names of a document count
-    /// is in the version of its file instead: vectors of both kinds go together.
+    /// Version of the model. It changes whenever the same text would get another vector.
+    ///
+    /// The weight of a document's names is part of the version of its file instead, because vectors
+    /// of both weights can be compared.
     pub version: String,
 }
 
 impl EmbeddingModel {
-    /// Returns `name@version`, the form clients see.
+    /// Returns `name@version`, the form that clients see.
     pub fn id(&self) -> String {
         format!("{}@{}", self.name, self.version)
     }
 }
 
-/// A word that means about what another one does.
+/// Word with a similar meaning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimilarWord {
-    /// In lower case.
+    /// The word in lower case.
     pub word: &'static str,
-    /// How near it is, 0…1.
+    /// Similarity from 0 to 1.
     pub share: f32,
 }
 
-/// A text to be found, and the names it stands under: `Document<&str>` borrows them.
+/// Text to be indexed, with its names. `EmbeddingDocument<&str>` borrows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EmbeddingDocument<S = String> {
-    /// Path below the root, with `/` between parts; may be blank.
+    /// Path below the root, with `/` between parts. May be blank.
     pub path: S,
-    /// The enclosing definition, or a heading; may be blank.
+    /// Enclosing definition or heading. May be blank.
     pub symbol: S,
-    /// The text itself.
+    /// Text of the document.
     pub text: S,
 }
 
 impl<S: AsRef<str>> EmbeddingDocument<S> {
-    /// Returns all of it as one text, each name on a line of its own.
+    /// Joins the names and the text, one name per line.
     pub fn to_text(&self) -> String {
         let parts = [&self.path, &self.symbol, &self.text].map(AsRef::as_ref);
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n")
     }
 
-    /// Returns a copy that borrows nothing.
+    /// Returns an owned copy.
     pub fn to_owned(&self) -> EmbeddingDocument {
         let [path, symbol, text] =
             [&self.path, &self.symbol, &self.text].map(|part| part.as_ref().to_owned());
@@ -76,45 +78,50 @@ impl<'a> From<&'a ChunkRecord> for EmbeddingDocument<&'a str> {
 }
 
 impl From<String> for EmbeddingDocument {
-    /// A text without names.
+    /// Creates a document without names.
     fn from(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 }
 
-/// Makes dense vectors of unit length. Every embedder passes `tests/it/embed_suite.rs`.
+/// Source of dense vectors of unit length. Every embedder passes `tests/it/embed_suite.rs`.
 pub trait Embedder: Send + Sync {
-    /// Returns the model, known without asking anyone.
+    /// Returns the model. Needs no request to a service.
     fn model(&self) -> &EmbeddingModel;
 
-    /// Returns the length of each vector; `None` while only a service knows it that has not answered
-    /// yet.
+    /// Returns the length of each vector, or `None` until a service has answered for the first
+    /// time.
     fn dimensions(&self) -> Option<usize>;
 
-    /// Embeds texts to be found, one vector each, in order; one that is blank all over gets a
-    /// vector of zeros. Runs off the runtime's workers.
+    /// Embeds documents, one vector each, in order. A blank document gets a vector of zeros.
+    ///
+    /// The work runs off the runtime's workers.
     fn embed_documents(
         &self,
         documents: Vec<EmbeddingDocument>,
     ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>>;
 
-    /// Embeds a text to search with.
+    /// Embeds a query.
     fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>>;
 
-    /// Returns words that mean about what `word` does, nearest first, without most forms of it; none where
-    /// the model does not know.
+    /// Returns words with a similar meaning, nearest first, without most forms of the word itself.
+    ///
+    /// Empty if the model does not know the word.
     fn similar_words(&self, _word: &str) -> Vec<SimilarWord> {
         Vec::new()
     }
 
-    /// Fails when embedding would fail now, as far as is known from a few seconds ago. May wait for a
-    /// service; that it is asked goes on when the caller goes away, and the next one gets the result.
+    /// Fails if embedding would fail now. The result may be a few seconds old.
+    ///
+    /// May wait for a service. The request continues if the caller is dropped, and the next caller
+    /// gets its result.
     fn check_health(&self) -> BoxFuture<'_, Result<(), EmbedError>>;
 
-    /// Returns how many calls of [`Embedder::documents`] at a time are faster than one.
+    /// Returns the number of concurrent calls of [`Embedder::embed_documents`] that give the
+    /// highest throughput.
     fn concurrency(&self) -> usize;
 
-    /// Returns why documents wait that have been waiting for a second or more.
+    /// Returns why documents wait, if they have waited for one second or more.
     fn stall_reason(&self) -> Option<String> {
         None
     }

@@ -1,10 +1,11 @@
-//! Any OpenAI-compatible embedding service, asked over `/v1/embeddings`.
+//! Client of OpenAI-compatible embedding services, over `/v1/embeddings`.
 //!
-//! Texts are sent in batches, several requests at a time, and again when that may help. A batch that is
-//! too large for the service is halved, and the size that it takes is remembered.
+//! Sends texts in batches, with several concurrent requests, and retries when that may help. A
+//! batch that is too large for the service is halved, and the accepted size is remembered.
 //!
-//! What decides a text's vector is in the model's id: name, dimensions asked for, a hash of the
-//! document prefix. The query prefix is not, because no vector of a query is kept.
+//! The model's id contains all that determines the vector of a document: the name, the requested
+//! dimensions and a hash of the document prefix. It does not contain the query prefix, because
+//! vectors of queries are not stored.
 
 mod ask;
 mod error;
@@ -38,12 +39,12 @@ use self::{
 use super::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel};
 use crate::EmbeddingSettings;
 
-/// How often a single text that is found too long is halved: to an eighth.
+/// Maximum number of times that a single text is halved if it is too long: to an eighth.
 const MAX_CUTS: u32 = 3;
-/// What is sent to see whether a service works.
+/// Text of the trial request that shows whether a service works.
 const TRIAL: &str = "where are settings read";
 
-/// A service.
+/// Embedder that uses a service.
 pub struct EmbeddingService {
     shared: Arc<SharedService>,
 }
@@ -52,34 +53,37 @@ struct SharedService {
     client: EmbeddingClient,
     model: EmbeddingModel,
     dimensions: OnceLock<usize>,
-    /// How many inputs the service takes in one request, as far as is known.
+    /// Maximum inputs per request that the service is known to accept.
     batch: AtomicUsize,
-    /// Requests with documents, and those that somebody waits for, have rooms of their own.
+    /// Permits of requests for documents.
     document_room: Semaphore,
+    /// Permits of requests that a client waits for.
     query_room: Semaphore,
     pause: RequestPause,
     health: EmbeddingHealth,
     has_cut: AtomicBool,
-    /// Documents that wait.
+    /// Stalls of documents.
     stalls: StallTracker,
     tasks: Tasks,
 }
 
-/// The vectors of a batch, and whether the service took it as it was.
+/// Vectors of a batch.
 struct EmbeddedBatch {
     vectors: Vec<Vec<f32>>,
+    /// True if the service accepted the batch in one request.
     was_taken_whole: bool,
 }
 
 impl EmbeddingService {
-    /// Prepares to ask a service; nobody is asked yet. Work ends when `tasks` stop.
+    /// Creates a client without contacting the service. Work ends when `tasks` stop.
     pub fn new(settings: EmbeddingSettings, tasks: Tasks) -> Result<Self, EmbedError> {
         let model = EmbeddingModel {
             name: settings.model.clone(),
             version: build_model_version(&settings),
         };
         let dimensions = settings.dimensions.map_or_else(OnceLock::new, OnceLock::from);
-        let (batch, concurrency) = (settings.batch, settings.concurrency);
+        let batch = settings.batch;
+        let concurrency = settings.concurrency;
         let client = EmbeddingClient::new(settings, tasks.clone())?;
         let shared = SharedService {
             client,
@@ -97,8 +101,10 @@ impl EmbeddingService {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Says how long vectors are, from when the service answered before. Any other length is an error
-    /// from now on. Without effect once a length is known.
+    /// Sets the length of vectors from an earlier answer of the service. From then on another
+    /// length is an error.
+    ///
+    /// Has no effect if a length is known already.
     pub fn expect_dimensions(&self, length: usize) {
         self.shared.dimensions.get_or_init(|| length);
     }
@@ -126,10 +132,10 @@ impl Embedder for EmbeddingService {
         async move {
             let prefix = &self.shared.client.settings().query_prefix;
             let embedding = self.shared.embed_texts(prefix, vec![text], retry::QUERY);
-            let embedding = self.shared.until_stopped(embedding);
+            let work = self.shared.until_stopped(embedding);
             let longest = self.shared.client.settings().timeout.min(retry::LONGEST_QUERY);
             let slow = || EmbeddingServiceError::Slow { seconds: longest.as_secs() };
-            let vectors = match tokio::time::timeout(longest, embedding).await {
+            let vectors = match tokio::time::timeout(longest, work).await {
                 Ok(vectors) => vectors?,
                 Err(_) => return Err(self.shared.client.wrap_error(slow())),
             };
@@ -141,7 +147,8 @@ impl Embedder for EmbeddingService {
 
     fn check_health(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
         let shared = Arc::clone(&self.shared);
-        // A task of its own: a service that loads its model answers after the caller is gone.
+        // A separate task, because a service that loads its model may answer after the caller is
+        // gone.
         let known = self.shared.tasks.spawn_handle(async move {
             let check =
                 || async { shared.until_stopped(shared.try_out(retry::CHECK)).await.map(drop) };
@@ -150,7 +157,7 @@ impl Embedder for EmbeddingService {
         async { known.await.unwrap_or(Err(EmbedError::Stopped)) }.boxed()
     }
 
-    /// A batch of texts seldom divides into requests evenly, so that another one fills the gaps.
+    /// Batches rarely divide evenly into requests, so a further batch fills the gaps.
     fn concurrency(&self) -> usize {
         1 + self.shared.client.settings().concurrency.div_ceil(4)
     }
@@ -160,8 +167,10 @@ impl Embedder for EmbeddingService {
     }
 }
 
-/// Returns what, beside its name, decides which vector the model gives a text to be found: the length
-/// asked for and the prefix. The prefix of queries does not, as no vector of a query is kept.
+/// Returns the part of the model's id after its name: the requested length and a hash of the
+/// document prefix.
+///
+/// The query prefix is not included, because vectors of queries are not stored.
 fn build_model_version(settings: &EmbeddingSettings) -> String {
     let mut parts = vec!["service".to_owned()];
     parts.extend(settings.dimensions.map(|length| length.to_string()));
@@ -173,7 +182,7 @@ fn build_model_version(settings: &EmbeddingSettings) -> String {
 }
 
 impl SharedService {
-    /// Gives work up when the process stops.
+    /// Runs work until the process stops.
     async fn until_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, EmbedError>>,
@@ -182,7 +191,8 @@ impl SharedService {
         done.unwrap_or(Err(EmbedError::Stopped))
     }
 
-    /// Embeds texts, one vector each, in order. Blank ones are not sent: no service takes them.
+    /// Embeds texts, one vector each, in order. Blank texts are not sent, because services refuse
+    /// them.
     async fn embed_texts(
         &self,
         prefix: &str,
@@ -203,9 +213,9 @@ impl SharedService {
             most.unwrap_or(NonZeroUsize::MIN),
             settings.batch_tokens,
         );
-        let batches = batches.into_iter().map(|inputs| self.embed_batch(inputs, policy));
+        let requests = batches.into_iter().map(|inputs| self.embed_batch(inputs, policy));
         let embedded: Vec<EmbeddedBatch> =
-            stream::iter(batches).buffered(settings.concurrency).try_collect().await?;
+            stream::iter(requests).buffered(settings.concurrency).try_collect().await?;
         if is_blank.is_empty() {
             return Ok(Vec::new());
         }
@@ -219,7 +229,7 @@ impl SharedService {
         each.ok_or_else(|| self.client.wrap_error(EmbeddingServiceError::Count { got, wanted }))
     }
 
-    /// Returns how long vectors are, asking for one if need be.
+    /// Returns the length of vectors, with a trial request if it is not known.
     async fn fetch_vector_length(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         match self.dimensions.get() {
             Some(length) => Ok(*length),
@@ -227,7 +237,7 @@ impl SharedService {
         }
     }
 
-    /// Embeds one short text and returns the length of its vector.
+    /// Embeds the trial text and returns the length of its vector.
     async fn try_out(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         let prefix = &self.client.settings().query_prefix;
         let trial = input::build_input(prefix, TRIAL, self.client.settings().max_tokens);
@@ -261,14 +271,14 @@ impl SharedService {
                     Err(_) => {}
                 }
             }
-            // What is known to be too large is not asked to find that out again.
+            // A batch above the known limit is not sent as a whole.
             let place = if is_asked_whole { inputs.len().div_ceil(2) } else { most };
             let second = inputs.split_off(place);
             let size = inputs.len();
             let mut first = self.embed_batch(inputs, policy).await?;
             let second = self.embed_batch(second, policy).await?;
             if is_asked_whole && first.was_taken_whole && second.was_taken_whole {
-                // Not one long text was the problem, but their number.
+                // The number of texts was the problem, not one long text.
                 self.take_at_most(size);
             }
             first.vectors.extend(second.vectors);
@@ -277,7 +287,7 @@ impl SharedService {
         .boxed()
     }
 
-    /// Embeds as much of a single text as the service takes.
+    /// Embeds a single text, shortened until the service accepts it.
     async fn embed_shortened(
         &self,
         mut inputs: Vec<String>,
@@ -308,7 +318,7 @@ impl SharedService {
         Err(self.client.wrap_error(failure.error))
     }
 
-    /// Remembers how many inputs the service takes.
+    /// Records the maximum number of inputs that the service accepts.
     fn take_at_most(&self, inputs: usize) {
         if inputs < self.batch.fetch_min(inputs, Ordering::Relaxed) {
             info!(
@@ -318,7 +328,7 @@ impl SharedService {
         }
     }
 
-    /// Makes a request, again as often as is worth it.
+    /// Sends a request, with retries as `policy` allows.
     async fn request_vectors(
         &self,
         inputs: &[String],
@@ -333,7 +343,7 @@ impl SharedService {
                 &answered
                 && !is_awaited
             {
-                // Before somebody else has the permit.
+                // Before another request gets the permit.
                 self.pause.hold_for(*asked);
             }
             drop(permit);
@@ -359,10 +369,10 @@ impl SharedService {
             Some(wait)
         };
         let vectors = task::retry_until_success(attempt, wait, future::pending()).await?;
-        self.of_right_length(vectors)
+        self.check_lengths(vectors)
     }
 
-    /// Waits for room, and with documents until the service wants requests.
+    /// Waits for a permit. Requests for documents also wait until the service accepts requests.
     async fn acquire_permit<'a>(
         &self,
         room: &'a Semaphore,
@@ -372,23 +382,25 @@ impl SharedService {
             if !is_awaited {
                 self.pause.wait_until_over().await;
             }
-            // Nobody closes the semaphore; without a permit the request would only be unbounded.
+            // The semaphore is never closed.
             let permit = room.acquire().await;
             if is_awaited || self.pause.is_over() {
                 return permit;
             }
-            // A pause has begun while this waited: callers further back are to find the same.
+            // A pause began during the wait. The permit is returned so that later callers wait for
+            // the pause as well.
             drop(permit);
         }
     }
 
-    /// Compares the length of vectors with that of the first one ever.
-    fn of_right_length(
+    /// Checks that all vectors have the known length. The first vector sets it.
+    fn check_lengths(
         &self,
         vectors: Vec<Vec<f32>>,
     ) -> Result<Vec<Vec<f32>>, EmbeddingRequestError> {
         for vector in &vectors {
-            let (got, wanted) = (vector.len(), *self.dimensions.get_or_init(|| vector.len()));
+            let got = vector.len();
+            let wanted = *self.dimensions.get_or_init(|| vector.len());
             if got != wanted {
                 let error = EmbeddingServiceError::Dimensions { got, wanted };
                 return Err(EmbeddingRequestError { error, then: RetryAdvice::GiveUp });

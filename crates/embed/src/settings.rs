@@ -1,36 +1,36 @@
-//! How an embedding service is reached and asked.
+//! Settings of an embedding service.
 
 use std::time::Duration;
 
 use codeinfo_core::Secret;
 
-/// An OpenAI-compatible embedding service.
+/// Settings of an OpenAI-compatible embedding service.
 #[derive(Debug, Clone)]
 pub struct EmbeddingSettings {
-    /// Where texts are posted to: the whole URL, ending in `/embeddings` before any query.
+    /// Full URL for the requests. Its path ends in `/embeddings`.
     pub url: String,
-    /// Whether the URL names this machine, so that no proxy stands between.
+    /// True if the URL names this machine, so that no proxy is used.
     pub is_local: bool,
-    /// The model's name, as the service knows it.
+    /// Name of the model on the service.
     pub model: String,
     /// Bearer token of the service.
     pub key: Option<Secret>,
-    /// How long vectors are to be; `None` leaves it to the model.
+    /// Length of the vectors. `None` uses the model's default.
     pub dimensions: Option<usize>,
-    /// What stands before each query.
+    /// Prefix of each query.
     pub query_prefix: String,
-    /// What stands before each text to be found.
+    /// Prefix of each document.
     pub document_prefix: String,
-    /// Most inputs of one request.
+    /// Maximum inputs per request.
     pub batch: usize,
-    /// Most tokens of one request, as estimated.
+    /// Maximum estimated tokens per request.
     pub batch_tokens: usize,
-    /// Most tokens of one input, as estimated; the rest of a longer one is left out.
+    /// Maximum estimated tokens per input. A longer input is cut.
     pub max_tokens: usize,
-    /// Most requests at a time.
+    /// Maximum concurrent requests.
     pub concurrency: usize,
-    /// Longest wait for one reply.
+    /// Maximum wait for one reply.
     pub timeout: Duration,
-    /// About how long the first wait is after a request that may work later; later waits double.
+    /// Approximate wait after the first failed request that may succeed later. Later waits double.
     pub backoff: Duration,
 }

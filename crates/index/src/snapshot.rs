@@ -101,7 +101,7 @@ impl Snapshot {
         self.roots.values()
     }
 
-    /// IndexCounts the chunks of an owner, or of all.
+    /// Counts the chunks of an owner, or of all.
     pub fn count(&self, owner: Option<RootId>) -> u64 {
         if owner.is_none() {
             return self.segments.iter().map(|live| u64::from(live.chunk_count())).sum();

@@ -23,7 +23,7 @@ pub struct RootDetails {
     /// Last run that ended in this process.
     pub last_run: Option<PastRun>,
     pub watching: WatchStatus,
-    /// StorageSize on disk; `None` if the engine cannot tell.
+    /// Size on disk; `None` if the engine cannot tell.
     pub size: Option<StorageSize>,
 }
 
@@ -80,8 +80,10 @@ impl Ingest {
         let statuses = self.list_roots().await?;
         let roots: Vec<Root> = statuses.iter().map(|status| status.root.clone()).collect();
         let found = self.paths.find_root(&roots, reference).map(|root| root.id);
-        let status = statuses.into_iter().find(|status| Some(status.root.id) == found);
-        let status = status.ok_or_else(|| IngestError::unknown_root(reference))?;
+        let status = statuses
+            .into_iter()
+            .find(|status| Some(status.root.id) == found)
+            .ok_or_else(|| IngestError::unknown_root(reference))?;
         let languages = self.load_languages(&status).await?;
         let id = status.root.id;
         let last_run = self.shared.lock_runs().last_run(id).cloned();
@@ -114,10 +116,10 @@ fn count_languages(records: &[FileRecord]) -> Vec<LanguageCount> {
         *files += 1;
         *chunks += u64::from(record.chunks);
     }
-    let counts = counts.into_iter();
-    let mut counts: Vec<LanguageCount> = counts
+    let mut languages: Vec<LanguageCount> = counts
+        .into_iter()
         .map(|(language, (files, chunks))| LanguageCount { language, files, chunks })
         .collect();
-    counts.sort_by_key(|one| (std::cmp::Reverse((one.chunks, one.files)), one.language));
-    counts
+    languages.sort_by_key(|count| (std::cmp::Reverse((count.chunks, count.files)), count.language));
+    languages
 }

@@ -35,7 +35,7 @@ pub(super) struct AdditionsCache {
 
 impl Ingest {
     /// Returns the additions of each root that shares its repository with another one. Omits
-    /// repositories with more than [`MAX_FILES`] files.
+    /// repositories with more than `MAX_FILES` files.
     pub async fn load_tree_additions(
         &self,
         roots: &[Root],
@@ -102,9 +102,9 @@ fn count_additions(records: &[FileRecord]) -> AdditionsByTree {
     let mut added: AdditionsByTree = HashMap::new();
     for record in records.iter().filter(|record| 0 < record.chunks) {
         if !shared.contains(&(record.path.as_str(), record.version.as_str())) {
-            let added = added.entry(record.root).or_default();
-            added.files += 1;
-            added.chunks += u64::from(record.chunks);
+            let additions = added.entry(record.root).or_default();
+            additions.files += 1;
+            additions.chunks += u64::from(record.chunks);
         }
     }
     added

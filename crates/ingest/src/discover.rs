@@ -49,8 +49,8 @@ pub struct DiscoveredFile {
 pub struct WalkResult {
     /// Files in path order.
     pub files: Vec<DiscoveredFile>,
-    /// Unreadable files and folders, files above the size limit, and ignore files with invalid
-    /// parts.
+    /// Unreadable files and folders, files above the size limit, and ignore files that
+    /// are dropped, wholly or in part.
     pub skipped: Vec<SkippedPath>,
     /// Paths excluded by rules about paths.
     pub omitted: OmittedPaths,
@@ -87,7 +87,7 @@ pub(super) fn open_folder(root: &Path) -> Result<RootDir, IngestError> {
 pub(super) fn open_root(root: &Root) -> Result<RootDir, IngestError> {
     RootDir::open_root(root).map_err(|error| {
         match (&root.revision, beneath::as_object_fault(&error)) {
-            (Some(revision), Some(fault)) => IngestError::of_fault(revision, fault, false),
+            (Some(revision), Some(fault)) => IngestError::for_object_fault(revision, fault, false),
             _ => map_open_error(&root.path, error),
         }
     })

@@ -112,14 +112,18 @@ pub enum IngestError {
 
 impl IngestError {
     /// Creates the error for a commit that cannot be indexed.
-    pub(super) fn of_revision(revision: &IndexedCommit, reason: &str) -> Self {
+    pub(super) fn for_revision(revision: &IndexedCommit, reason: &str) -> Self {
         let (folder, name) = (revision.folder.clone(), revision.name.clone());
         Self::Revision { folder, name, reason: reason.to_owned() }
     }
 
     /// Creates the error for a commit that could not be read. A shallow clone may lack earlier
     /// commits.
-    pub(super) fn of_fault(revision: &IndexedCommit, fault: ObjectFault, is_shallow: bool) -> Self {
+    pub(super) fn for_object_fault(
+        revision: &IndexedCommit,
+        fault: ObjectFault,
+        is_shallow: bool,
+    ) -> Self {
         let reason = match fault {
             ObjectFault::Missing if is_shallow => {
                 "the commit is not in this shallow clone; `git fetch --unshallow` gets it"
@@ -135,7 +139,7 @@ impl IngestError {
                 "its objects are damaged or not kept as git keeps them; see `git fsck`"
             }
         };
-        Self::of_revision(revision, reason)
+        Self::for_revision(revision, reason)
     }
 
     /// Creates the error for an unknown root. Limits `reference` to 200 characters.

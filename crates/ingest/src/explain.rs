@@ -49,9 +49,14 @@ pub fn explain_folder(
     private: &PrivatePlaces,
 ) -> Result<FolderExplanation, IngestError> {
     let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
-    let private = private.resolve();
-    let way =
-        WalkContext { place: root, scope: None, private: &private, cancel: &cancel, pulse: &pulse };
+    let resolved = private.resolve();
+    let way = WalkContext {
+        place: root,
+        scope: None,
+        private: &resolved,
+        cancel: &cancel,
+        pulse: &pulse,
+    };
     let folder = discover::open_folder(root)?;
     let wanted = WalkMode::Files { max_bytes: max_file_bytes, names_all: true };
     let mut discovered = discover::walk_root(&folder, way, wanted)?;

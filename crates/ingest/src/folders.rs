@@ -109,8 +109,9 @@ impl FolderChooser {
             }
         };
         let found = join_all(self.allowed.iter().map(real)).await;
-        let tops = self.allowed.iter().zip(found);
-        let tops = tops.map(|(named, real)| AllowedFolder { named: named.clone(), real }).collect();
+        let named_tops = self.allowed.iter().zip(found);
+        let tops =
+            named_tops.map(|(named, real)| AllowedFolder { named: named.clone(), real }).collect();
         AllowedFolders { tops, private }
     }
 
@@ -229,15 +230,15 @@ fn list_subfolders(
             break;
         }
         let FolderEntry { name, kind } = entry?;
-        let name = name.into_string().ok().filter(|name| !is_hidden(name));
-        names.extend(name.filter(|_| kind == FolderEntryKind::Folder));
+        let visible_name = name.into_string().ok().filter(|name| !is_hidden(name));
+        names.extend(visible_name.filter(|_| kind == FolderEntryKind::Folder));
     }
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
     let mut folders = Vec::new();
     for name in names {
         pulse.beat();
-        let below = below.join(name);
-        if !tops.is_indexable(top, &below) {
+        let path = below.join(name);
+        if !tops.is_indexable(top, &path) {
             continue;
         }
         if folders.len() == MAX_FOLDERS {
@@ -245,9 +246,9 @@ fn list_subfolders(
             break;
         }
         // Skips folders that cannot be read, or have become links.
-        let Ok(folder) = beneath.open_folder(&below) else { continue };
+        let Ok(folder) = beneath.open_folder(&path) else { continue };
         let is_repository = folder.read_facts(&git_entry()).is_ok();
-        folders.push(FolderChoice { path: top.join(below), is_repository });
+        folders.push(FolderChoice { path: top.join(path), is_repository });
     }
     Ok((folders, is_truncated))
 }

@@ -1,9 +1,11 @@
 //! Fills the store: discovers, chunks, embeds and writes the files of roots.
 //!
-//! A run is started by a client, or by the watcher when [`watch`] sees a change. One worker takes
-//! all runs in order; a second one takes the watcher's runs while the first is busy. A run compares
-//! the folder with the store and reads, embeds and writes only changed files. It writes the new
-//! chunks before it deletes the old ones.
+//! A client requests a run, or the watcher does when it sees a change. A run compares the folder
+//! with the store and reads, embeds and writes only changed files. It writes the new chunks before
+//! it deletes the old ones.
+//!
+//! One worker takes all runs in order. A second one takes the watcher's runs of other repositories,
+//! and a third one takes any of their runs once the first has worked for long.
 
 mod about;
 mod adds;
@@ -212,18 +214,19 @@ impl Ingest {
         let (path, revision) = placed?;
         let settled = self.shared.lock_runs().settled_roots();
         let roots = deps.store.roots().await?;
-        let (lookups, host) = ((&deps.lookups, deps.tasks.stop_token()), deps.store.host());
-        let known =
-            repository::of_tree(lookups, host.clone(), &path, revision.as_ref(), &roots).await?;
-        let id = root::known_id(&roots, &path, revision.is_some())
+        let host = deps.store.host();
+        let facts =
+            repository::load_tree_facts(deps, host.clone(), &path, revision.as_ref(), &roots)
+                .await?;
+        let id = root::find_known_id(&roots, &path, revision.is_some())
             .unwrap_or_else(|| revision::root_id(host.as_ref(), &path, revision.as_ref()));
-        root::alone_where_shown(id, &path, &roots, &self.paths)?;
+        root::refuse_taken_path(id, &path, &roots, &self.paths)?;
         let fresh =
             Root { id, revision, model_id: deps.embedder.model().id(), ..Root::from_folder(path) };
         let mut runs = self.shared.lock_runs();
         runs.forget_names(&settled);
         let root = root::build_requested_root(request, fresh, host.as_ref(), &roots, &runs)?;
-        self.shared.admit_job(&mut runs, build_user_job(known.apply_to(root), RunMode::Changes))
+        self.shared.admit_job(&mut runs, build_user_job(facts.apply_to(root), RunMode::Changes))
     }
 
     /// Refuses a folder that is neither below an indexed folder nor below one to choose from.

@@ -27,38 +27,38 @@ pub(super) fn validate_name(name: &str) -> Result<String, IngestError> {
 
 /// Returns the folder's name. If it is taken, appends the host's name if there is one, else a
 /// number.
-pub(super) fn of_folder(
+pub(super) fn derive_folder_name(
     folder: &Path,
     host: Option<&str>,
     is_taken: impl Fn(&str) -> bool,
 ) -> String {
-    let name = folder.file_name().map(|name| name.to_string_lossy());
-    let name: String =
-        name.as_deref().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
-    let name = plain_name(&name, MAX_BYTES);
-    let name = match name.trim() {
+    let file_name = folder.file_name().map(|name| name.to_string_lossy());
+    let printable: String =
+        file_name.as_deref().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let plain = plain_name(&printable, MAX_BYTES);
+    let name = match plain.trim() {
         "" => "root".to_owned(),
-        name => name.to_owned(),
+        trimmed => trimmed.to_owned(),
     };
     match host.and_then(|host| validate_name(&format!("{name}-{host}")).ok()) {
-        Some(of_host) if is_taken(&name) => make_name_unique(of_host, is_taken),
+        Some(host_name) if is_taken(&name) => make_name_unique(host_name, is_taken),
         _ => make_name_unique(name, is_taken),
     }
 }
 
 /// Returns `REPOSITORY@NAME` for a commit, with a number appended if that is taken. `repository`
 /// defaults to the folder's name.
-pub(super) fn of_revision(
+pub(super) fn derive_revision_name(
     repository: Option<&str>,
     revision: &IndexedCommit,
     is_taken: impl Fn(&str) -> bool,
 ) -> String {
-    let of_folder = || {
-        let name = of_folder(&revision.folder, None, |_| false);
+    let folder_name = || {
+        let name = derive_folder_name(&revision.folder, None, |_| false);
         name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(&name).to_owned()
     };
-    let repository = repository.map_or_else(of_folder, str::to_owned);
-    make_name_unique(format!("{repository}@{}", revision.name), is_taken)
+    let repository_name = repository.map_or_else(folder_name, str::to_owned);
+    make_name_unique(format!("{repository_name}@{}", revision.name), is_taken)
 }
 
 fn make_name_unique(name: String, is_taken: impl Fn(&str) -> bool) -> String {
@@ -91,12 +91,14 @@ mod tests {
     #[test]
     fn folders_give_unique_names() {
         let taken = ["demo", "demo-2"];
-        let name = |folder: &str| of_folder(Path::new(folder), None, |name| taken.contains(&name));
+        let name = |folder: &str| {
+            derive_folder_name(Path::new(folder), None, |name| taken.contains(&name))
+        };
         assert_eq!(name("/a/demo"), "demo-3");
         assert_eq!(name("/a/other"), "other");
         assert_eq!(name("/"), "root");
         let of_host = |folder: &str, host: &str| {
-            of_folder(Path::new(folder), Some(host), |name| taken.contains(&name))
+            derive_folder_name(Path::new(folder), Some(host), |name| taken.contains(&name))
         };
         assert_eq!(of_host("/a/demo", "laptop"), "demo-laptop");
         assert_eq!(of_host("/a/demo", "2"), "demo-2-2");

@@ -11,8 +11,8 @@ pub fn explain_form(path: &str) -> Option<String> {
     let starts =
         |start: &str| path.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
     if starts("file:") {
-        let folder = Url::parse(path).ok().and_then(|url| url.to_file_path().ok());
-        let folder = folder.map_or("/srv/app".into(), |folder| folder.display().to_string());
+        let file_path = Url::parse(path).ok().and_then(|url| url.to_file_path().ok());
+        let folder = file_path.map_or("/srv/app".into(), |folder| folder.display().to_string());
         return Some(format!("is a URL; give the path alone, such as `{folder}`"));
     }
     if is_remote(path) {

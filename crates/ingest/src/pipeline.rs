@@ -130,10 +130,10 @@ pub(super) async fn run_job(
     cancel: CancellationToken,
 ) -> Result<RunState, IngestError> {
     let Root { path, revision, .. } = &job.root;
-    let (lookups, host) = ((&deps.lookups, deps.tasks.stop_token()), deps.store.host());
+    let host = deps.store.host();
     let roots = deps.store.roots().await?;
-    let known = repository::of_tree(lookups, host, path, revision.as_ref(), &roots).await?;
-    job.root = known.apply_to(job.root);
+    let facts = repository::load_tree_facts(deps, host, path, revision.as_ref(), &roots).await?;
+    job.root = facts.apply_to(job.root);
     let is_moved = |root: &&Root| {
         let has_chunks = root.last_run != LastRun::Discarded;
         root.id == job.root.id && root.chunk_owner() != job.root.chunk_owner() && has_chunks
@@ -260,9 +260,9 @@ impl Run<'_> {
             self.mark_as_changing().await?;
         }
         // The first run, and a run after a failed one, must cover the whole root.
-        let whole =
-            before.filter(|root| root.last_run.is_completed() && root.last_ingest_at.is_some());
-        let whole = whole.filter(|_| listed.is_some());
+        let whole = before
+            .filter(|root| root.last_run.is_completed() && root.last_ingest_at.is_some())
+            .filter(|_| listed.is_some());
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
             let seen = scan::scan_part(deps, &self.root, &scope, &self.cancel).await?;
             self.index_state = IndexState::of_part(seen.records, before.counts);
@@ -359,8 +359,8 @@ impl Run<'_> {
             RunMode::Changes => elsewhere::load_other_versions(&self.target, &files).await?,
             RunMode::Everything => OtherTreeVersions::default(),
         };
-        let readers = ReadJob::new(self, deps, (folder, hold), (files, elsewhere), mode);
-        let readers = readers.start_readers(&deps.tasks, &read_to);
+        let read_job = ReadJob::new(self, deps, folder, hold, files, elsewhere, mode);
+        let readers = read_job.start_readers(&deps.tasks, &read_to);
         // The channel must close when the last reader ends.
         drop(read_to);
         let (target, cancel) = (self.target.clone(), self.cancel.clone());
@@ -462,7 +462,7 @@ impl Run<'_> {
         };
         self.root.censored_files = self.censored.iter().cloned().collect();
         let Root { private_files, censored_files, .. } = self.root.clone();
-        let before = before.map(|root| Root { private_files, censored_files, ..root });
+        let former = before.map(|root| Root { private_files, censored_files, ..root });
         let root = match ended {
             Ok(_) => Root {
                 last_ingest_at: Some(Timestamp::now()),
@@ -470,18 +470,18 @@ impl Run<'_> {
                 last_run: LastRun::Completed,
                 ..self.root.clone()
             },
-            Err(IngestError::Cancelled) => match before {
+            Err(IngestError::Cancelled) => match former {
                 // The next run repairs and counts.
-                Some(before) if self.has_begun && !before.last_run.is_completed() => before,
-                Some(before) if self.has_begun => {
-                    let embedded = before.counts.embedded;
-                    Root { counts: IndexCounts { embedded, ..self.index_state.totals() }, ..before }
+                Some(former) if self.has_begun && !former.last_run.is_completed() => former,
+                Some(former) if self.has_begun => {
+                    let embedded = former.counts.embedded;
+                    Root { counts: IndexCounts { embedded, ..self.index_state.totals() }, ..former }
                 }
                 Some(_) => return Ok(()),
                 None => Root { counts: self.index_state.totals(), ..self.root.clone() },
             },
             Err(error) => {
-                let root = before.unwrap_or_else(|| self.root.clone());
+                let root = former.unwrap_or_else(|| self.root.clone());
                 Root { last_run: error.to_last_run(), ..root }
             }
         };

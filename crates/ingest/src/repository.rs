@@ -10,14 +10,9 @@ use std::{
 use codeinfo_core::{IndexedCommit, Origin, Root, RootId};
 use codeinfo_worktree::git::{GIT, GitRepository};
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio_util::sync::CancellationToken;
 use url::{Host, Url};
 
-use super::{
-    error::IngestError,
-    pulse::{IoHeartbeat, IoWatchdog},
-    revision,
-};
+use super::{error::IngestError, pipeline::RunDependencies, pulse::IoHeartbeat, revision};
 
 /// Facts about a tree, read from the files of git.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,8 +34,8 @@ impl GitTreeFacts {
 }
 
 /// Reads the current facts of the tree at `path`. `roots` are all known roots.
-pub(super) async fn of_tree(
-    (lookups, stopping): (&IoWatchdog, &CancellationToken),
+pub(super) async fn load_tree_facts(
+    deps: &RunDependencies,
     host: Option<codeinfo_core::Host>,
     path: &Path,
     revision: Option<&IndexedCommit>,
@@ -71,15 +66,16 @@ pub(super) async fn of_tree(
         });
         Ok(GitTreeFacts { repository: Some(repository), revision, origin })
     };
-    let known: Result<GitTreeFacts, IngestError> =
-        lookups.run_blocking(&place, stopping, look).await?;
-    let known = known?;
-    let repository = known.origin.as_ref().map(|origin| find_shared_id(id, origin, roots));
-    Ok(GitTreeFacts { repository: repository.or(known.repository), ..known })
+    let stopping = deps.tasks.stop_token();
+    let looked_up: Result<GitTreeFacts, IngestError> =
+        deps.lookups.run_blocking(&place, stopping, look).await?;
+    let facts = looked_up?;
+    let repository = facts.origin.as_ref().map(|origin| find_shared_id(id, origin, roots));
+    Ok(GitTreeFacts { repository: repository.or(facts.repository), ..facts })
 }
 
 /// Returns the repository id of a worktree that is not indexed. Does not read its history.
-pub(super) fn looked_up(
+pub(super) fn find_repository_id(
     git: &GitRepository,
     roots: &[Root],
     host: Option<&codeinfo_core::Host>,
@@ -122,8 +118,8 @@ fn find_origin(
 ) -> Origin {
     let remote =
         git.and_then(GitRepository::remote_url).and_then(|address| normalize_remote(&address));
-    let before = before.filter(|before| before.store == store && before.remote == remote);
-    let first_commit = before.and_then(|before| before.first_commit).or_else(|| {
+    let former = before.filter(|before| before.store == store && before.remote == remote);
+    let first_commit = former.and_then(|former| former.first_commit).or_else(|| {
         let git = git?;
         git.first_commit(&commit.or_else(|| git.head_commit())?, || pulse.beat())
     });

@@ -37,9 +37,9 @@ pub(super) fn root_id(
 pub(super) fn resolve_commit(
     revision: &IndexedCommit,
 ) -> Result<(IndexedCommit, GitRepository), IngestError> {
-    let refused = |reason: &str| IngestError::of_revision(revision, reason);
-    let git = GitRepository::open(&revision.folder).ok().flatten();
-    let git = git.ok_or_else(|| refused("the folder is no git repository any more"))?;
+    let refused = |reason: &str| IngestError::for_revision(revision, reason);
+    let opened = GitRepository::open(&revision.folder).ok().flatten();
+    let git = opened.ok_or_else(|| refused("the folder is no git repository any more"))?;
     let commit = git.resolve_commit(&revision.name).map_err(|error| match error {
         CommitLookupError::Unknown => refused(
             "it is no branch, no tag and no commit there; `git log` and `git branch --all` show which are",
@@ -51,7 +51,7 @@ pub(super) fn resolve_commit(
             "the file `packed-refs` of the repository has more than 32 MiB, and is not read; name the id of a commit",
         ),
         CommitLookupError::Unreadable => refused("the files of git cannot be read"),
-        CommitLookupError::Object(fault) => IngestError::of_fault(revision, fault, git.is_shallow()),
+        CommitLookupError::Object(fault) => IngestError::for_object_fault(revision, fault, git.is_shallow()),
     })?;
     let store = git.common_folder().to_owned();
     Ok((IndexedCommit { store, commit, ..revision.clone() }, git))

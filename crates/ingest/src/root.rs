@@ -63,8 +63,8 @@ pub(super) async fn resolve_request_path(
     let (place, stopping) = (path.clone(), deps.tasks.stop_token());
     let private = deps.private_places();
     let look = move |_: &IoHeartbeat| {
-        let private = private.resolve();
-        match canonicalize_path(&path, &private) {
+        let resolved = private.resolve();
+        match canonicalize_path(&path, &resolved) {
             Ok(folder) => {
                 let git = GitRepository::open(&folder).ok().flatten();
                 if git.is_some_and(|git| git.common_folder() == folder) {
@@ -74,7 +74,7 @@ pub(super) async fn resolve_request_path(
                 }
                 Ok((folder, None))
             }
-            Err(error) => match parse_revision(&path, &private)? {
+            Err(error) => match parse_revision(&path, &resolved)? {
                 Some(asked) => Ok((revision::revision_path(&asked), Some(asked))),
                 None => Err(error),
             },
@@ -94,8 +94,8 @@ fn parse_revision(
     let Some(text) = path.to_str() else { return Ok(None) };
     let mut nearest = None;
     for (at, _) in text.match_indices('@') {
-        let (folder, name) = text.split_at(at);
-        let name = name.strip_prefix('@').unwrap_or_default();
+        let (folder, suffix) = text.split_at(at);
+        let name = suffix.strip_prefix('@').unwrap_or_default();
         let Ok(folder) = canonicalize_path(Path::new(folder), private) else { continue };
         let refused = |reason: String| IngestError::Revision {
             folder: folder.clone(),
@@ -160,7 +160,7 @@ pub(super) fn find_refusal_reason(canonical: &Path) -> Option<&'static str> {
 ///
 /// Known ids stay valid when `QDRANT_SHARED_PATHS` changes, although new ids are then derived from
 /// paths differently.
-pub(super) fn known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<RootId> {
+pub(super) fn find_known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<RootId> {
     let is_there = |root: &&Root| {
         root.host.is_none() && root.path == path && root.revision.is_some() == is_commit
     };
@@ -171,7 +171,7 @@ pub(super) fn known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<R
 ///
 /// The other root is either a folder from before `INGEST_DIR` changed, which can no longer be
 /// indexed, or a folder with the same path as the commit.
-pub(super) fn alone_where_shown(
+pub(super) fn refuse_taken_path(
     id: RootId,
     path: &Path,
     known: &[Root],
@@ -212,12 +212,14 @@ pub(super) fn build_requested_root(
         None => match runs.root_name(id).or_else(|| before.map(|root| root.name.as_str())) {
             Some(name) => name.to_owned(),
             None => match revision {
-                None => names::of_folder(path, host.map(|host| host.name.as_str()), is_taken),
+                None => {
+                    names::derive_folder_name(path, host.map(|host| host.name.as_str()), is_taken)
+                }
                 Some(revision) => {
                     let is_folder = |root: &&Root| root.local_folder() == Some(&revision.folder);
-                    let of_folder = known.iter().find(is_folder);
-                    let repository = of_folder.map(|root| root.name.as_str());
-                    names::of_revision(repository, revision, is_taken)
+                    let folder_root = known.iter().find(is_folder);
+                    let repository = folder_root.map(|root| root.name.as_str());
+                    names::derive_revision_name(repository, revision, is_taken)
                 }
             },
         },
@@ -227,8 +229,8 @@ pub(super) fn build_requested_root(
         return Err(IngestError::Name(reason));
     }
     let former = runs.active_root(id).or(before);
-    let description = request.description.map(|text| text.trim().to_owned());
-    let description = description
+    let requested = request.description.map(|text| text.trim().to_owned());
+    let description = requested
         .filter(|text| !text.is_empty())
         .or_else(|| former.and_then(|root| root.description.clone()));
     Ok(match before {
@@ -267,8 +269,8 @@ pub(super) fn collect_statuses(
         known_root(root, runs)
     };
     // Clients must not see where secrets are.
-    let known = known.into_iter().map(|root| Root { private_files: None, ..root });
-    let mut statuses: Vec<RootStatus> = known.map(status).collect();
+    let shown_roots = known.into_iter().map(|root| Root { private_files: None, ..root });
+    let mut statuses: Vec<RootStatus> = shown_roots.map(status).collect();
     for (root, run, state) in runs.active_roots() {
         match statuses.iter_mut().find(|status| status.root.id == root.id) {
             Some(status) => {

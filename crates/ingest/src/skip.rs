@@ -162,14 +162,14 @@ pub(super) fn omission_lines(omitted: &OmittedPaths) -> Vec<String> {
 }
 
 fn join_reasons(reasons: &[SkipReason]) -> String {
-    let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-    reasons.join("; ")
+    let texts: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    texts.join("; ")
 }
 
 /// Files that an index lacks because they could not be indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MissingFiles {
-    /// Paths below the root and reasons, in path order; at most [`SkipSummary::NAMED`].
+    /// Paths below the root and reasons, in path order; at most `SkipSummary::NAMED`.
     pub named: Vec<(String, String)>,
     /// Number of all missing files.
     pub total: u64,

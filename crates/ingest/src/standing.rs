@@ -91,8 +91,8 @@ fn find_tree_around(
     host: Option<&Host>,
     pulse: &IoHeartbeat,
 ) -> Option<ClientTree> {
-    let folder = folder.canonicalize().ok()?;
-    for around in folder.ancestors() {
+    let canonical = folder.canonicalize().ok()?;
+    for around in canonical.ancestors() {
         pulse.beat();
         let own = roots.iter().find(|root| root.local_folder() == Some(around));
         let is_there = own.is_some_and(|root| root.last_ingest_at.is_some());
@@ -121,7 +121,7 @@ fn find_nearest_tree<'a>(
     host: Option<&Host>,
     pulse: &IoHeartbeat,
 ) -> Option<&'a Root> {
-    let owner = repository::looked_up(git, roots, host);
+    let owner = repository::find_repository_id(git, roots, host);
     let is_tree = |root: &&Root| root.chunk_owner() == owner && root.last_ingest_at.is_some();
     let head = git.head_commit();
     let is_at_head = |root: &Root| {
@@ -144,7 +144,7 @@ fn find_nearest_tree<'a>(
     });
     trees.into_iter().find(|root| {
         pulse.beat();
-        is_still(root, git, |own| repository::looked_up(own, roots, host) == owner)
+        is_still(root, git, |own| repository::find_repository_id(own, roots, host) == owner)
     })
 }
 

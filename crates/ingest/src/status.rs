@@ -207,7 +207,7 @@ impl RunProgress {
             // 100 is reserved for the end.
             let percent = compute_percent(status.file_index, status.file_total).min(99);
             status.percent = u8::try_from(percent).unwrap_or(99);
-            status.eta_ms = left_ms(elapsed, done, total);
+            status.eta_ms = estimate_remaining_ms(elapsed, done, total);
         });
     }
 }
@@ -218,7 +218,7 @@ fn compute_percent(index: u64, total: u64) -> u64 {
 
 /// Estimates the remaining time from the average pace of the whole run, which is steadier than the
 /// current pace.
-fn left_ms(elapsed: Duration, done: u64, total: u64) -> Option<u64> {
+fn estimate_remaining_ms(elapsed: Duration, done: u64, total: u64) -> Option<u64> {
     let elapsed_ms = elapsed.as_millis();
     let left = u128::from(total.saturating_sub(done));
     let left_ms = elapsed_ms.saturating_mul(left).checked_div(u128::from(done))?;
@@ -232,10 +232,10 @@ mod tests {
     #[test]
     fn the_time_left_follows_the_bytes() {
         let second = Duration::from_secs(1);
-        assert_eq!(left_ms(second, 0, 100), None);
-        assert_eq!(left_ms(second, 25, 100), Some(3000));
-        assert_eq!(left_ms(4 * second, 100, 100), Some(0));
+        assert_eq!(estimate_remaining_ms(second, 0, 100), None);
+        assert_eq!(estimate_remaining_ms(second, 25, 100), Some(3000));
+        assert_eq!(estimate_remaining_ms(4 * second, 100, 100), Some(0));
         // A file may have grown since it was measured.
-        assert_eq!(left_ms(second, 101, 100), Some(0));
+        assert_eq!(estimate_remaining_ms(second, 101, 100), Some(0));
     }
 }

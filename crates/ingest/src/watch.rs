@@ -93,12 +93,12 @@ pub(super) async fn watch_roots(shared: Arc<IngestState>) {
             watch.report_faults();
             sync_at = Instant::now() + SYNC;
         }
-        let wake = watch.roots.values().filter_map(|root| root.pending.due_at()).min();
-        let wake = wake.map_or(sync_at, |due| due.min(sync_at));
+        let due_at = watch.roots.values().filter_map(|root| root.pending.due_at()).min();
+        let wake_at = due_at.map_or(sync_at, |due| due.min(sync_at));
         tokio::select! {
             () = stopping.cancelled() => break,
             seen = watch.watcher.next() => watch.record_event(&seen),
-            () = tokio::time::sleep_until(wake.into()) => {
+            () = tokio::time::sleep_until(wake_at.into()) => {
                 watch.refresh_due_roots().await;
                 watch.report_faults();
             }

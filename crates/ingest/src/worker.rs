@@ -1,7 +1,6 @@
-//! Worker that runs queued jobs one after another.
+//! Workers, one per lane, that take runs off the queue one after another.
 //!
-//! Two further workers run jobs of other repositories in parallel: runs of the watcher at once, and
-//! runs of clients when the working one has taken long.
+//! Workers never run two trees of one repository at the same time.
 
 use std::sync::Arc;
 
@@ -79,7 +78,7 @@ async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
             let cause = std::error::Error::source(&failure).map(ToString::to_string);
             error!(run.id = %run, root.name = %name, error = %failure, cause, "run failed");
             let message = format!("`{name}` could not be indexed: {failure}");
-            shared.deps.failures.record_failure("runs", (failure.code().as_str(), &message), None);
+            shared.deps.failures.record_failure("runs", failure.code().as_str(), &message, None);
             is_lost = failure.is_resumable();
             (RunState::Error, Some(failure.failure_message()))
         }

@@ -1,11 +1,11 @@
-//! Which language a file is written in, by name, extension, first line and, for C headers, content.
+//! Detection of a file's language by name, extension, first line and, for C headers, content.
 
 use crate::{
     Language,
     languages::{self, c, prose},
 };
 
-/// Returns the language of a file, or `None` for text of no known language.
+/// Returns the language of a file, or `None` for text in no known language.
 pub fn detect_language(path: &str, text: &str) -> Option<&'static Language> {
     match by_path(path).or_else(|| by_first_line(text)) {
         Some(known) if *known == c::C && path.ends_with(['h', 'H']) && c::looks_like_cpp(text) => {
@@ -24,15 +24,15 @@ pub fn by_path(path: &str) -> Option<&'static Language> {
     by_file_name(name).or_else(|| by_extension(name))
 }
 
-/// Returns the language of this lower-case name.
+/// Returns the language with this lower-case name.
 pub fn find_language(name: &str) -> Option<&'static Language> {
     languages::iter_all().find(|language| language.name == name)
 }
 
-/// Whether a word of a question ends as names of files do, and hardly anything else.
+/// Returns whether a word of a question has an extension that hardly anything but file names has.
 pub fn is_file_name(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(stem, extension)| {
-        let is_asked = |one: &Language| one.asked_extensions.contains(&extension);
+        let is_asked = |language: &Language| language.asked_extensions.contains(&extension);
         !stem.is_empty() && languages::iter_all().any(is_asked)
     })
 }
@@ -49,19 +49,19 @@ fn by_extension(name: &str) -> Option<&'static Language> {
     if stem.is_empty() {
         return None;
     }
-    let extension = extension.to_ascii_lowercase();
-    languages::iter_all().find(|language| language.extensions.contains(&extension.as_str()))
+    let lower = extension.to_ascii_lowercase();
+    languages::iter_all().find(|language| language.extensions.contains(&lower.as_str()))
 }
 
 fn by_first_line(text: &str) -> Option<&'static Language> {
     let mut words = text.lines().next()?.strip_prefix("#!")?.split_whitespace();
-    let program = words.next()?.rsplit('/').next()?;
-    let program = match program {
+    let first = words.next()?.rsplit('/').next()?;
+    let program = match first {
         "env" => words.find(|word| !word.starts_with('-') && !word.contains('='))?,
         program => program,
     };
-    let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    languages::iter_all().find(|language| language.shebangs.contains(&program))
+    let unversioned = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    languages::iter_all().find(|language| language.shebangs.contains(&unversioned))
 }
 
 #[cfg(test)]
@@ -89,21 +89,21 @@ mod tests {
 
     #[test]
     fn every_key_leads_to_its_language() {
-        for one in languages::iter_all() {
-            let files = one.file_names.iter().map(|name| format!("a/{name}"));
-            let starts = one.file_name_starts.iter().map(|start| format!("{start}old"));
-            let extensions = one.extensions.iter().map(|extension| format!("a.b.{extension}"));
+        for language in languages::iter_all() {
+            let files = language.file_names.iter().map(|name| format!("a/{name}"));
+            let starts = language.file_name_starts.iter().map(|start| format!("{start}old"));
+            let extensions = language.extensions.iter().map(|extension| format!("a.b.{extension}"));
             for path in files.chain(starts).chain(extensions) {
-                assert_eq!(by_path(&path), Some(one), "{path}");
+                assert_eq!(by_path(&path), Some(language), "{path}");
             }
-            for program in one.shebangs {
+            for program in language.shebangs {
                 assert_eq!(
                     detect_language("a", &format!("#!/bin/{program}\n")),
-                    Some(one),
+                    Some(language),
                     "{program}"
                 );
             }
-            assert_eq!(find_language(one.name), Some(one));
+            assert_eq!(find_language(language.name), Some(language));
         }
         assert_eq!(find_language("Rust"), None);
     }

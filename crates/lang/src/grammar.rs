@@ -1,23 +1,23 @@
-//! What is known of parsed languages: which nodes of their trees are more than glue.
+//! Rules for parsed languages: the nodes of syntax trees that are more than glue.
 
-/// A parsed language.
+/// Rules for a parsed language.
 #[derive(Debug)]
 pub struct GrammarRules {
     pub parser: ParserId,
-    /// Stands between the names of a qualified symbol.
+    /// Separator between the names of a qualified symbol.
     pub separator: &'static str,
     /// Node kinds that are more than glue.
     pub rules: &'static [NodeRule],
-    /// Node kinds whose text is not parsed, so that the words of its lines say what it defines.
+    /// Node kinds whose text is not parsed. The words of its lines show what it defines.
     pub unread: &'static [&'static str],
-    /// Node kinds below a type, or below one another, that list the types it extends or implements, and
-    /// fields of types that hold one.
+    /// Node kinds below a type, or below one another, that list the types it extends or implements;
+    /// and fields of types that contain such a node.
     pub heritage: &'static [&'static str],
-    /// How the bodies of functions are found without a parser; `None` where they are not.
+    /// Method of finding the bodies of functions without a parser. `None` if they are not found.
     pub bodies: Option<BodySyntax>,
 }
 
-/// The parsers there are. `codeinfo-chunk` brings each.
+/// Identifies a parser. `codeinfo-chunk` provides each parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParserId {
     Bash,
@@ -36,23 +36,23 @@ pub enum ParserId {
 }
 
 impl ParserId {
-    /// How many there are.
+    /// Number of parsers.
     pub const COUNT: usize = Self::Typescript as usize + 1;
 }
 
-/// How the bodies of functions are found.
+/// Syntax of function bodies.
 #[derive(Debug, Clone, Copy)]
 pub enum BodySyntax {
     Braces {
         lexis: LexicalSyntax,
-        /// Words before a brace by which definitions follow in it.
+        /// Keywords before a brace that contains definitions.
         containers: &'static [&'static str],
     },
-    /// By indentation below a colon, as in Python.
+    /// Indentation below a colon, as in Python.
     Indentation,
 }
 
-/// How comments and strings look, which may hold braces, and where statements end.
+/// Syntax of comments and strings, which may contain braces, and of the ends of statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LexicalSyntax {
     C,
@@ -65,7 +65,7 @@ pub enum LexicalSyntax {
     Script,
 }
 
-/// What a node kind means.
+/// Meaning of a node kind.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeRule {
     pub kind: &'static str,
@@ -74,53 +74,55 @@ pub struct NodeRule {
     pub defines: DefinitionCondition,
 }
 
-/// Which nodes of a kind define their name, and do not only declare it or add to it.
+/// Condition under which a node defines its name, and does not only declare it or add to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefinitionCondition {
     Always,
-    /// Those that have a body: `struct a {…}`, but not `struct a;`.
+    /// Nodes with a body: `struct a {…}`, but not `struct a;`.
     WithBody,
-    /// Those of variables that stand here: neither prototypes nor anything `extern`.
+    /// Nodes of variables that are defined here: neither prototypes nor `extern` variables.
     Variables,
-    /// None: `impl A` adds to what is defined elsewhere.
+    /// No node: `impl A` adds to a definition elsewhere.
     Never,
 }
 
-/// What a piece of a text is.
+/// Kind of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstructKind {
-    /// A function or method: one chunk where it fits.
+    /// Function or method. One chunk if it fits.
     Definition,
-    /// A type or a section, made of definitions: one chunk where it is small.
+    /// Type or section that consists of definitions. One chunk if it is small.
     Container,
-    /// A namespace or module: always opened, its name leads the names inside.
+    /// Namespace or module. Always split; its name prefixes the names inside.
     Scope,
-    /// A constant or variable: named where it spans several lines.
+    /// Constant or variable. Named if it spans several lines.
     Value,
-    /// Something around another definition, such as `export` or decorators: takes its name.
+    /// Wrapper of another definition, such as `export` or decorators. Takes the name of that
+    /// definition.
     Wrapper,
-    /// Always opened, has no name: `extern "C"`, `#ifdef`.
+    /// Nameless and always split: `extern "C"`, `#ifdef`.
     Transparent,
-    /// Has a name, and is glue all the same: a variable of a language that declares none.
+    /// Named glue: a variable in a language without declarations.
     Label,
-    /// A comment or attribute: belongs to what follows.
+    /// Comment or attribute. Belongs to the following definition.
     Lead,
 }
 
-/// Where a node has its name.
+/// Location of a node's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameSource {
-    /// In this field.
+    /// The given field.
     Field(&'static str),
-    /// In this field, after pointers, parameters and arguments: C's `*f(int)`.
+    /// The given field, after pointers, parameters and arguments: C's `*f(int)`.
     Declarator,
-    /// In `name`, qualified by the type of the receiver: Go's `func (s *Server) Close`.
+    /// The field `name`, qualified by the type of the receiver: Go's `func (s *Server) Close`.
     Receiver,
-    /// The text of its first line: a heading.
+    /// The text of the first line: a heading.
     Heading,
-    /// In `name`, but only where the value is a node of one of these kinds, or at the top of the file.
+    /// The field `name`, if the value is a node of one of these kinds or the node is at the top of
+    /// the file.
     Function(&'static [&'static str]),
-    /// In the definition inside.
+    /// The definition inside.
     Inner,
     None,
 }
@@ -172,7 +174,7 @@ impl NodeRule {
 }
 
 impl GrammarRules {
-    /// Returns what a node kind means; `None` for glue.
+    /// Returns the rule for a node kind, or `None` for glue.
     pub fn find_rule(&self, kind: &str) -> Option<&'static NodeRule> {
         self.rules.iter().find(|rule| rule.kind == kind)
     }

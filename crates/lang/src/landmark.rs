@@ -1,6 +1,6 @@
-//! Finds the files that say what a repository is: READMEs, manifests of packages, and entry points.
+//! Detection of files that describe a repository: READMEs, manifests of packages and entry points.
 
-/// A file to read first. The order is the one in which they are shown.
+/// Kind of a file to read first, in the order of display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LandmarkKind {
     /// A README.
@@ -28,19 +28,19 @@ const MANIFESTS: &[&str] = &[
     "setup.py",
 ];
 const MANIFEST_ENDINGS: &[&str] = &[".cabal", ".csproj", ".gemspec"];
-/// Names of entry points, without their extension, as in `src/main.rs`.
+/// Names of entry points without extension, as in `src/main.rs`.
 const ENTRY_POINTS: &[&str] =
     &["__init__", "__main__", "index", "lib", "main", "manage", "program"];
-/// Entry points have at most this many folders above them, as in `crates/cli/src/main.rs`.
+/// Maximum number of folders above an entry point, as in `crates/cli/src/main.rs`.
 const MAX_FOLDERS: usize = 3;
-/// A package of Python stands below the repository, or below `src`.
+/// Maximum number of folders above a Python package, which is below the repository or below `src`.
 const MAX_PYTHON_FOLDERS: usize = 2;
 
-/// Returns what kind of landmark a file is, by its path below the repository.
+/// Returns the kind of landmark that a path below the repository implies.
 pub fn detect_landmark(path: &str) -> Option<LandmarkKind> {
-    let path = path.to_ascii_lowercase();
-    let folders = path.matches('/').count();
-    let name = path.rsplit('/').next().unwrap_or(&path);
+    let lower = path.to_ascii_lowercase();
+    let folders = lower.matches('/').count();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
     let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
     if folders > MAX_FOLDERS {
         return None;
@@ -51,15 +51,15 @@ pub fn detect_landmark(path: &str) -> Option<LandmarkKind> {
     if MANIFESTS.contains(&name) || MANIFEST_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return Some(LandmarkKind::Manifest);
     }
-    let is_code =
-        crate::detect::by_path(name).is_some_and(|one| one.kind == crate::LanguageKind::Code);
+    let is_code = crate::detect::by_path(name)
+        .is_some_and(|language| language.kind == crate::LanguageKind::Code);
     let is_style = ["css", "less", "sass", "scss"].contains(&extension);
     let is_shallow = stem != "__init__" || (1..=MAX_PYTHON_FOLDERS).contains(&folders);
     (is_code && !is_style && is_shallow && ENTRY_POINTS.contains(&stem))
         .then_some(LandmarkKind::EntryPoint)
 }
 
-/// Returns the number of the line that says what a README or a package is about, and the line.
+/// Returns the line that describes a README or a package, with its number, counted from 1.
 pub fn find_description_line(landmark: LandmarkKind, text: &str) -> Option<(u32, &str)> {
     let mut lines = (1..).zip(text.lines());
     match landmark {
@@ -74,27 +74,28 @@ pub fn find_description_line(landmark: LandmarkKind, text: &str) -> Option<(u32,
     }
 }
 
-/// Returns whether a line of a README is part of a paragraph: no heading, picture, markup, list or table.
+/// Returns whether a line of a README belongs to a paragraph. Excludes headings, pictures, markup,
+/// lists and tables.
 fn is_prose(line: &str) -> bool {
-    let line = line.trim();
-    let is_markup = line.starts_with(['#', '<', '!', '[', '|', '=', '-', '*', '`', '.', ':', '>']);
-    !is_markup && line.contains(' ') && has_letter(line)
+    let text = line.trim();
+    let is_markup = text.starts_with(['#', '<', '!', '[', '|', '=', '-', '*', '`', '.', ':', '>']);
+    !is_markup && text.contains(' ') && has_letter(text)
 }
 
-/// Returns whether a line of a manifest begins with the key of its description.
+/// Returns whether a line of a manifest starts with the key of the description.
 fn has_key(line: &str) -> bool {
-    let line = line.trim_start().trim_start_matches(['"', '<']);
+    let text = line.trim_start().trim_start_matches(['"', '<']);
     let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let (key, after) = line.split_at(line.find(|c| !is_key(c)).unwrap_or(line.len()));
+    let (key, after) = text.split_at(text.find(|c| !is_key(c)).unwrap_or(text.len()));
     match key.rsplit('.').next().unwrap_or(key) {
         "description" | "Description" | "summary" => true,
-        // In a `go.mod`.
+        // The key in a `go.mod`.
         "module" => !after.contains(['=', ':']),
         _ => false,
     }
 }
 
-/// Returns what follows the key of a line.
+/// Returns the text after the key of a line.
 fn value_after_key(line: &str) -> Option<&str> {
     line.split_once(['=', ':', '>']).map(|(_, value)| value)
 }

@@ -1,4 +1,4 @@
-//! Everything that is known of one language.
+//! Description of a language.
 
 use crate::{
     comment::{self, CommentSyntax},
@@ -6,38 +6,38 @@ use crate::{
     layout::LayoutRules,
 };
 
-/// A language. Each is one constant of [`crate::languages`].
+/// Description of one language. Each language is one constant of [`crate::languages`].
 #[derive(Debug)]
 pub struct Language {
-    /// Lower-case, such as `rust`: what records and clients see.
+    /// Name in lower case, such as `rust`, as records and clients use it.
     pub name: &'static str,
-    /// Without the dot, lower-case.
+    /// Extensions without the dot, in lower case.
     pub extensions: &'static [&'static str],
-    /// Those of them by which a word of a question is a file's name: `main.rs`, but not `this.props`.
+    /// Extensions by which a word of a question is a file name: `main.rs`, but not `this.props`.
     pub asked_extensions: &'static [&'static str],
-    /// Whole names of files.
+    /// Complete names of files.
     pub file_names: &'static [&'static str],
-    /// Starts of names of files.
+    /// Starts of file names.
     pub file_name_starts: &'static [&'static str],
-    /// Programs that a first line with `#!` names.
+    /// Programs in a first line with `#!`.
     pub shebangs: &'static [&'static str],
     pub kind: LanguageKind,
     pub comments: CommentSyntax,
     pub reader: StructureReader,
-    /// Starts of names of tests, lower-case, besides those that mean a test in any language.
+    /// Starts of the names of tests in lower case, besides those that mark tests in any language.
     pub test_starts: &'static [&'static str],
-    /// Ends of names of tests, lower-case, besides those that mean a test in any language.
+    /// Endings of the names of tests in lower case, besides those that mark tests in any language.
     pub test_paths: &'static [&'static str],
-    /// The line that stands before tests in a file of code, and what the next line starts with; they go on to the
-    /// end of the file.
+    /// Line before the tests in a file of code, and the start of the next line. The tests extend to
+    /// the end of the file.
     pub inner_tests: Option<(&'static str, &'static str)>,
-    /// Ends of names that only generators and minifiers give, lower-case.
+    /// Endings of names that only generators and minifiers use, in lower case.
     pub generated: &'static [&'static str],
-    /// Ends of names of files that only declare what is defined elsewhere, lower-case.
+    /// Endings of names of files with declarations only, in lower case.
     pub declarations: &'static [&'static str],
 }
 
-/// What a language is for.
+/// Purpose of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LanguageKind {
     /// Programs: names are followed by expressions.
@@ -50,38 +50,38 @@ pub enum LanguageKind {
     Settings,
     /// Markup around text.
     Page,
-    /// Text, where long lines are ordinary.
+    /// Text with long lines.
     Prose,
 }
 
-/// How the structure of a text is read.
+/// Method of reading the structure of a text.
 #[derive(Debug, Clone, Copy)]
 pub enum StructureReader {
     /// By a parser.
     Grammar(&'static GrammarRules),
-    /// By indentation and the words that definitions start with.
+    /// By indentation and the keywords of definitions.
     Layout(&'static LayoutRules),
-    /// By the layout and words that many languages share.
+    /// By the layout and keywords that many languages share.
     AnyLayout,
-    /// By its headings.
+    /// By headings.
     Headings(HeadingStyle),
-    /// Statement by statement.
+    /// By statements.
     Sql(&'static SqlKeywords),
-    /// Markup, by headings if there are some and else by layout, with scripts and styles of other
-    /// languages between tags.
+    /// Markup, by headings or otherwise by layout, with scripts and styles of other languages
+    /// between tags.
     Page { headings: Option<HeadingStyle>, layout: &'static LayoutRules },
-    /// As the code of a notebook, in the language that it names.
+    /// As the code of a notebook, in the language that the notebook names.
     Notebook,
     /// By blank lines alone.
     Lines,
 }
 
-/// How headings are written.
+/// Syntax of headings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadingStyle {
     /// `## Usage`, or underlined.
     Markdown,
-    /// Underlined; the first kind of line that is met is the highest.
+    /// Underlined. The first kind of underline in the text is the highest level.
     Underlined,
     /// `== Usage`.
     Asciidoc,
@@ -98,7 +98,7 @@ pub enum HeadingStyle {
 }
 
 impl HeadingStyle {
-    /// Returns what stands between the names of a qualified symbol.
+    /// Returns the separator between the names of a qualified symbol.
     pub fn separator(self) -> &'static str {
         match self {
             Self::Tables | Self::Stages => ".",
@@ -112,29 +112,29 @@ impl HeadingStyle {
     }
 }
 
-/// The words of SQL, upper-case.
+/// Keywords of SQL in upper case.
 #[derive(Debug)]
 pub struct SqlKeywords {
-    /// Stands between the names of a qualified symbol.
+    /// Separator between the names of a qualified symbol.
     pub separator: &'static str,
-    /// Words that start a statement.
+    /// Keywords that start a statement.
     pub verbs: &'static [&'static str],
-    /// Verbs that change nothing with a name.
+    /// Verbs of statements without a named object.
     pub nameless_verbs: &'static [&'static str],
-    /// Verbs that start a statement even in a routine, at the left edge.
+    /// Verbs that start a statement at the left edge, even in a routine.
     pub edge_verbs: &'static [&'static str],
-    /// Kinds of things that have names.
+    /// Kinds of named objects.
     pub kinds: &'static [&'static str],
     /// Words between the kind and the name.
     pub between: &'static [&'static str],
-    /// Kinds that hold statements.
+    /// Kinds of objects that contain statements.
     pub routines: &'static [&'static str],
-    /// What ends within a routine by a word of its own: `END IF`.
+    /// Constructs in a routine with their own end, such as `END IF`.
     pub inner_ends: &'static [&'static str],
 }
 
 impl Language {
-    /// A language of which nothing is known; others say what differs.
+    /// Description without facts. Each language overrides what differs.
     pub(crate) const PLAIN: Self = Self {
         name: "",
         extensions: &[],
@@ -152,7 +152,7 @@ impl Language {
         declarations: &[],
     };
 
-    /// Returns how many lines of a text stand before the tests in it; `None` if there are none.
+    /// Returns the number of lines before the tests in a text, or `None` if it has no tests.
     pub fn lines_before_tests(&self, text: &str) -> Option<usize> {
         let (mark, start) = self.inner_tests?;
         let next = text.lines().skip(1);
@@ -161,8 +161,9 @@ impl Language {
             .position(|(line, next)| line == mark && next.starts_with(start) && next.ends_with('{'))
     }
 
-    /// Returns whether a line starts or continues a comment of the language. Of pages and prose,
-    /// which may hold any language, each form of comment counts.
+    /// Returns whether a line starts or continues a comment of the language.
+    ///
+    /// Pages and prose may contain any language, so every form of comment counts there.
     pub fn is_comment(&self, line: &str) -> bool {
         let is_mixed =
             matches!(self.reader, StructureReader::Page { .. }) || self.kind == LanguageKind::Prose;

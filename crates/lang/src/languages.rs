@@ -1,4 +1,4 @@
-//! Every language there is, by family.
+//! All languages, by family.
 
 pub mod beam;
 pub mod builds;
@@ -60,7 +60,7 @@ const FAMILIES: &[&[&Language]] = &[
     swift::ALL,
 ];
 
-/// Returns every language.
+/// Iterates over all languages.
 pub fn iter_all() -> impl Iterator<Item = &'static Language> {
     FAMILIES.iter().copied().flatten().copied()
 }
@@ -102,10 +102,14 @@ mod tests {
             for text in lower.concat().iter().chain(language.declarations).chain([&language.name]) {
                 assert!(!text.is_empty() && *text == text.to_lowercase(), "{text}");
             }
-            assert!(language.extensions.iter().all(|one| !one.contains('.')), "{}", language.name);
+            assert!(
+                language.extensions.iter().all(|extension| !extension.contains('.')),
+                "{}",
+                language.name
+            );
             let asked = language.asked_extensions.iter();
             assert!(
-                asked.clone().all(|one| language.extensions.contains(one)),
+                asked.clone().all(|extension| language.extensions.contains(extension)),
                 "{}",
                 language.name
             );

@@ -1,67 +1,68 @@
-//! What is known of languages that are read by their layout: which lines start a definition.
+//! Rules for languages that are read by their layout: lines that start definitions.
 
 use crate::grammar::ConstructKind;
 
-/// How the lines of a language are read.
+/// Rules for reading the lines of a language.
 #[derive(Debug)]
 pub struct LayoutRules {
-    /// Stands between the names of a qualified symbol.
+    /// Separator between the names of a qualified symbol.
     pub separator: &'static str,
-    /// Starts of lines that belong to what follows, besides comments: attributes.
+    /// Starts of lines that belong to the following definition, besides comments: attributes.
     pub attributes: &'static [&'static str],
-    /// What may go over lines whose indentation means nothing, besides comments: long strings.
+    /// Delimiters of text whose indentation has no meaning, besides comments: long strings.
     pub spans: &'static [(&'static str, &'static str)],
-    /// Words at the start of a line that continue the block above; brackets do so, too.
+    /// Words at the start of a line that continue the previous block. Brackets do so as well.
     pub continues: &'static [&'static str],
-    /// Words that may stand before the word of a definition.
+    /// Words that may precede the keyword of a definition.
     pub modifiers: &'static [&'static str],
-    /// Words that start a definition.
+    /// Keywords that start a definition.
     pub words: &'static [DefinitionKeyword],
     pub shows: DefinitionStyle,
 }
 
-/// A word that starts a definition.
+/// Keyword that starts a definition.
 #[derive(Debug)]
 pub struct DefinitionKeyword {
     pub text: &'static str,
     pub construct: ConstructKind,
     pub naming: KeywordNaming,
-    /// Whether what is named is defined here; `extension A` adds to what is defined elsewhere.
+    /// True if the name is defined here. `extension A` only adds to a definition elsewhere.
     pub defines: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeywordNaming {
-    /// What follows the word.
+    /// The text after the keyword.
     Next,
-    /// The word itself.
+    /// The keyword itself.
     Itself,
-    /// The rest of the line, up to where the body starts.
+    /// The rest of the line, up to the start of the body.
     Rest,
 }
 
-/// How definitions look that no word starts.
+/// Form of definitions that no keyword starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefinitionStyle {
-    /// There are none.
+    /// The language has only keywords.
     Words,
-    /// `Widget build(context) {`: a block below a name with parameters.
+    /// `Widget build(context) {`: a block after a name with parameters.
     Calls,
-    /// `M.open = function() … end`: a function is assigned.
+    /// `M.open = function() … end`: an assigned function.
     Assigned,
-    /// `name arguments = …` at the start of a line; further equations of a name belong together.
+    /// `name arguments = …` at the start of a line. Further equations of the same name belong to
+    /// it.
     Equations,
-    /// `key:` with more below it.
+    /// `key:` with nested lines.
     Keys,
     /// `selector { … }`.
     Selectors,
-    /// `target: needed`, with a recipe below.
+    /// `target: needed`, with a recipe on the next lines.
     Targets,
-    /// `(defun name …)`: a list that starts with a word in `def` or with one of these.
+    /// `(defun name …)`: a list that starts with a word in `def` or with one of these words.
     Lists(&'static [&'static str]),
 }
 
-/// Words before `(` that do not name a definition, in languages where [`Style::Calls`] shows some.
+/// Words before `(` that do not name a definition, in languages with [`DefinitionStyle::Calls`].
 pub const CONTROL: &[&str] = &[
     "assert",
     "await",
@@ -118,7 +119,7 @@ pub(crate) const fn value_keyword(text: &'static str) -> DefinitionKeyword {
     }
 }
 
-/// What has a name and is glue all the same: the first line of a module that fills its file.
+/// Returns a keyword with a name that is glue: the first line of a module that fills its file.
 pub(crate) const fn label_keyword(text: &'static str) -> DefinitionKeyword {
     DefinitionKeyword {
         text,
@@ -128,7 +129,7 @@ pub(crate) const fn label_keyword(text: &'static str) -> DefinitionKeyword {
     }
 }
 
-/// A definition that has no other name than its word.
+/// Returns the keyword of a definition whose only name is the keyword.
 pub(crate) const fn self_named_definition(text: &'static str) -> DefinitionKeyword {
     DefinitionKeyword {
         text,
@@ -138,7 +139,7 @@ pub(crate) const fn self_named_definition(text: &'static str) -> DefinitionKeywo
     }
 }
 
-/// A container that has no other name than its word.
+/// Returns the keyword of a container whose only name is the keyword.
 pub(crate) const fn self_named_container(text: &'static str) -> DefinitionKeyword {
     DefinitionKeyword {
         text,
@@ -148,7 +149,7 @@ pub(crate) const fn self_named_container(text: &'static str) -> DefinitionKeywor
     }
 }
 
-/// A container named by the rest of its line.
+/// Returns the keyword of a container that is named by the rest of its line.
 pub(crate) const fn line_named_container(text: &'static str) -> DefinitionKeyword {
     DefinitionKeyword {
         text,
@@ -159,14 +160,14 @@ pub(crate) const fn line_named_container(text: &'static str) -> DefinitionKeywor
 }
 
 impl DefinitionKeyword {
-    /// A word that adds to what is defined elsewhere.
+    /// Marks the keyword as an addition to a definition elsewhere.
     pub(crate) const fn extends(self) -> Self {
         Self { defines: false, ..self }
     }
 }
 
 impl LayoutRules {
-    /// Nothing but indentation and brackets.
+    /// Rules with only indentation and brackets.
     pub(crate) const PLAIN: Self = Self {
         separator: ".",
         attributes: &[],
@@ -181,10 +182,10 @@ impl LayoutRules {
 pub(crate) const BRACE_WORDS: &[&str] = &["else", "catch", "finally", "while"];
 pub(crate) const END_WORDS: &[&str] =
     &["end", "else", "elseif", "elsif", "elif", "rescue", "ensure", "after", "catch", "until"];
-/// Strings that may go over lines in many languages.
+/// Delimiters of strings that may span lines in many languages.
 pub(crate) const LONG_STRINGS: &[(&str, &str)] = &[("\"\"\"", "\"\"\"")];
 
-/// What definitions start with in many languages, for those that have no layout of their own.
+/// Keywords that start definitions in many languages, for languages without their own layout.
 pub static ANY: LayoutRules = LayoutRules {
     attributes: &["@", "#["],
     continues: &["end", "else", "elseif", "elsif", "elif", "catch", "finally", "endif"],

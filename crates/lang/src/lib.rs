@@ -1,8 +1,8 @@
-//! What is known of languages, of paths and of words, in one place.
+//! Facts about languages, paths and words.
 //!
-//! Deliberately absent: I/O, parsers and anything compiled from C. A parsed language names its
-//! parser, and `codeinfo-chunk` brings it. Adding a language is one constant in `languages/` and
-//! one fixture of `codeinfo-chunk`.
+//! The crate contains no I/O, no parsers and nothing compiled from C. A parsed language names its
+//! parser, which `codeinfo-chunk` provides. A new language is one constant in `languages/` and one
+//! fixture of `codeinfo-chunk`.
 
 pub mod comment;
 pub mod detect;

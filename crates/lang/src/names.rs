@@ -1,10 +1,10 @@
-//! Files that are left out for what they are called: media, archives and programs, lock files, generated and
+//! Detection of files to omit by name: media, archives, programs, lock files, and generated or
 //! minified code.
 
 use crate::languages;
 
-/// Extensions of files that are text in no format that uses them. What else may be no text, such as `.dat`, `.lib`
-/// and `.pkl`, is decided by its first bytes.
+/// Extensions of binary files. Other extensions of possibly binary files, such as `.dat`, `.lib`
+/// and `.pkl`, are excluded; the first bytes decide for those.
 const BINARY: &[&str] = &[
     "7z",
     "aac",
@@ -100,7 +100,7 @@ const BINARY: &[&str] = &[
     "zst",
 ];
 
-/// Whole names of lock files that no rule below catches.
+/// Complete names of lock files without one of the [`LOCK_ENDS`].
 const LOCKS: &[&str] = &[
     "bun.lockb",
     "cabal.project.freeze",
@@ -111,44 +111,44 @@ const LOCKS: &[&str] = &[
     "packages.lock.json",
 ];
 
-/// Ends of lock file names.
+/// Endings of the names of lock files.
 const LOCK_ENDS: &[&str] =
     &[".lock", ".lockfile", "-lock.json", "-lock.yaml", "-lock.yml", ".lock.json", ".lock.hcl"];
 
-/// The start of names that a generator of Kubernetes gives.
+/// Start of the names that a Kubernetes generator uses.
 const MADE_START: &str = "zz_generated.";
 
-/// File that its name shows to be made for machines.
+/// Kind of a file for machines, judged by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachineFile {
-    /// No text, or text that no person reads.
+    /// Not text, or text that no person reads.
     Binary,
-    /// Records which versions were chosen.
+    /// File that records the chosen versions of packages.
     LockFile,
-    /// Made by a generator or a minifier.
+    /// Output of a generator or a minifier.
     Generated,
 }
 
-/// Returns why a file of this name is left out.
+/// Returns the kind of machine file that a name implies, or `None` for other files.
 pub fn detect_machine_file(name: &str) -> Option<MachineFile> {
-    let name = name.to_lowercase();
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let lower = name.to_lowercase();
+    let extension = lower.rsplit_once('.').map(|(_, extension)| extension);
     if extension.is_some_and(|extension| BINARY.contains(&extension)) {
         return Some(MachineFile::Binary);
     }
-    if is_lock(&name) {
+    if is_lock(&lower) {
         return Some(MachineFile::LockFile);
     }
-    let is_generated = is_made(&name) || name.starts_with(MADE_START);
+    let is_generated = is_made(&lower) || lower.starts_with(MADE_START);
     is_generated.then_some(MachineFile::Generated)
 }
 
-/// Whether a file of this name, lower-case, records which versions were chosen.
+/// Returns whether a lower-case file name belongs to a record of chosen package versions.
 pub(crate) fn is_lock(name: &str) -> bool {
     LOCKS.contains(&name) || LOCK_ENDS.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether only generators and minifiers give such a name, lower-case.
+/// Returns whether only generators and minifiers use the lower-case name.
 pub(crate) fn is_made(name: &str) -> bool {
     languages::iter_all().flat_map(|language| language.generated).any(|end| name.ends_with(end))
 }

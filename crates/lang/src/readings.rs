@@ -1,8 +1,8 @@
-//! The names that may be meant where one is asked for as code, documents and models write it.
+//! Possible names in a reference, as code, documents and models write it.
 
 use crate::detect;
 
-/// Marks that part a name from what it belongs to: `a.b`, `a::b`, `a->b`, `a#b`, `a/b` and `A\B`.
+/// Separators between a name and its owner: `a.b`, `a::b`, `a->b`, `a#b`, `a/b` and `A\B`.
 const SEPARATORS: &[char] = &['.', ':', '>', '#', '/', '\\'];
 /// Keywords before the name in a definition.
 const BEFORE_NAMES: &[&str] = &[
@@ -43,13 +43,15 @@ const BEFORE_NAMES: &[&str] = &[
     "virtual",
     "void",
 ];
-/// Begins names that are marks, such as `operator()`.
+/// Start of names that consist of marks, such as `operator()`.
 const OPERATOR: &str = "operator";
 /// Maximum number of wrappings that are removed from a name.
 const MAX_WRAPPINGS: usize = 4;
 
-/// Lists what may be meant by a name, first as it is written, without backticks and the arguments of a call:
-/// of `` `shop.Cart::add()` ``, `shop.Cart::add` and `add`. Never empty.
+/// Lists the possible names in a reference. The first is the reference without backticks and call
+/// arguments.
+///
+/// For example, `` `shop.Cart::add()` `` gives `shop.Cart::add` and `add`. The list is never empty.
 pub fn list_readings(name: &str) -> Vec<&str> {
     let written = unwrap_name(name);
     let mut readings = vec![written];
@@ -57,10 +59,10 @@ pub fn list_readings(name: &str) -> Vec<&str> {
         return readings;
     }
     let generic = cut_group(written, '<', '>').filter(|rest| !rest.is_empty());
-    let bare = trim_marks(generic.unwrap_or(written));
-    let arity = bare.rsplit_once('/').filter(|(_, last)| last.bytes().all(|b| b.is_ascii_digit()));
-    let bare = trim_marks(arity.map_or(bare, |(before, _)| before));
-    let bare = cut_words_before(bare);
+    let trimmed = trim_marks(generic.unwrap_or(written));
+    let arity =
+        trimmed.rsplit_once('/').filter(|(_, last)| last.bytes().all(|b| b.is_ascii_digit()));
+    let bare = cut_words_before(trim_marks(arity.map_or(trimmed, |(before, _)| before)));
     let last = bare.rsplit(SEPARATORS).map(trim_marks).next().unwrap_or_default();
     for reading in [bare, last] {
         let starts = reading.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -71,25 +73,25 @@ pub fn list_readings(name: &str) -> Vec<&str> {
     readings
 }
 
-/// Removes backticks around a name, the arguments of its call, and what ends a statement.
+/// Removes backticks around a name, the arguments of its call, and a final semicolon.
 fn unwrap_name(name: &str) -> &str {
-    let mut name = name.trim();
+    let mut rest = name.trim();
     for _ in 0..MAX_WRAPPINGS {
-        let quoted = name.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-        let inner = quoted.or_else(|| name.strip_suffix(';')).or_else(|| cut_group(name, '(', ')'));
+        let quoted = rest.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
+        let inner = quoted.or_else(|| rest.strip_suffix(';')).or_else(|| cut_group(rest, '(', ')'));
         let is_name = |inner: &&str| {
             inner.ends_with(|c: char| is_part(c) || matches!(c, '!' | '?' | ')' | '>' | '`'))
                 && *inner != OPERATOR
         };
         match inner.map(str::trim).filter(is_name) {
-            Some(inner) => name = inner,
+            Some(inner) => rest = inner,
             None => break,
         }
     }
-    name
+    rest
 }
 
-/// Cuts a group in brackets off the end of a text, with what is nested in it.
+/// Removes a bracketed group, with nested groups, from the end of a text.
 fn cut_group(text: &str, open: char, close: char) -> Option<&str> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices().rev() {
@@ -105,12 +107,12 @@ fn cut_group(text: &str, open: char, close: char) -> Option<&str> {
     None
 }
 
-/// Removes marks around a name: `$total`, `@cache`, `#count`, `vec!`, `empty?`, `&self`.
+/// Removes marks around a name, as in `$total`, `@cache`, `#count`, `vec!`, `empty?` and `&self`.
 fn trim_marks(name: &str) -> &str {
     name.trim_matches(|c: char| !is_part(c))
 }
 
-/// Removes the words of a definition before its name.
+/// Removes the keywords of a definition before its name.
 fn cut_words_before(name: &str) -> &str {
     match name.rsplit_once(char::is_whitespace) {
         Some((before, last))

@@ -1,26 +1,26 @@
-//! What a path says of a file's role: source, or something that stands beside it.
+//! Roles of files, derived from their paths: plain source, or something that accompanies it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Language, LanguageKind, detect, languages, names, vendored};
 
-/// What a file may be besides plain source. It may be several.
+/// Role of a file other than plain source. A file may have several roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileRole {
-    /// Tests, and what they work with.
+    /// Tests and their helpers.
     Test,
-    /// Other people's code.
+    /// Third-party code.
     Vendored,
-    /// Written by a program.
+    /// File written by a program.
     Generated,
-    /// Examples, benchmarks, and the folders of documentation.
+    /// Examples, benchmarks and folders of documentation.
     Example,
     /// Text for people.
     Docs,
-    /// Declares what is defined elsewhere.
+    /// Declarations of what other files define.
     Declaration,
-    /// There for the sake of older versions.
+    /// Support for older versions.
     Compatibility,
     /// Data, and files that record versions.
     Data,
@@ -29,7 +29,7 @@ pub enum FileRole {
 }
 
 impl FileRole {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Self; 9] = [
         Self::Test,
         Self::Vendored,
@@ -42,7 +42,7 @@ impl FileRole {
         Self::Page,
     ];
 
-    /// Folders of such files, lower-case.
+    /// Returns the lower-case names of folders whose files have this role.
     fn folder_names(self) -> &'static [&'static str] {
         match self {
             Self::Test => &[
@@ -82,8 +82,8 @@ impl FileRole {
         }
     }
 
-    /// Whether a folder of this name, lower-case, holds such files, or its name ends with one that
-    /// does: `versioned_docs`, `integration-tests`.
+    /// Returns whether files in a folder of this lower-case name have this role. The last part of
+    /// the name suffices: `versioned_docs`, `integration-tests`.
     fn is_folder(self, folder: &str) -> bool {
         let last = folder.rsplit(['_', '-']).next().unwrap_or_default();
         [folder, last].iter().any(|name| {
@@ -92,7 +92,7 @@ impl FileRole {
         })
     }
 
-    /// Whether the name of a file in a language of this kind says that it is one.
+    /// Returns whether the lower-case name of a file in `language` implies this role.
     fn is_named(self, language: Option<&Language>, lower: &str) -> bool {
         let kind = language.map(|language| language.kind);
         let ends = |ends: &[&str]| ends.iter().any(|end| lower.ends_with(end));
@@ -114,26 +114,28 @@ impl FileRole {
     }
 }
 
-/// Parts of names that generators give, in any language.
+/// Parts of file names that generators use in any language.
 const GENERATED: &[&str] = &[".min.", ".pb.", "_pb2", ".gen.", ".generated.", "_generated."];
 
-/// Ends of names of data in no language.
+/// Endings of data files without a language.
 const TABLES: &[&str] = &[".api", ".csv", ".svg"];
 
-/// Returns the roles of a file by its path below the root; none for plain source.
+/// Returns the roles of a file by its path below the root. Empty for plain source.
 pub fn detect_roles(path: &str) -> impl Iterator<Item = FileRole> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let folders = folders.to_ascii_lowercase();
-    let (lower, language) = (name.to_ascii_lowercase(), detect::by_path(path));
+    let lower_folders = folders.to_ascii_lowercase();
+    let lower = name.to_ascii_lowercase();
+    let language = detect::by_path(path);
     let is_code = language.is_some_and(|language| language.kind == LanguageKind::Code);
     FileRole::ALL.into_iter().filter(move |role| {
-        // Packages that make documents are called so, too.
-        let says = |folder: &str| !(is_code && folder == "doc") && role.is_folder(folder);
-        role.is_named(language, &lower) || folders.split('/').any(says)
+        // Packages that create documents have this name as well.
+        let has_role = |folder: &str| !(is_code && folder == "doc") && role.is_folder(folder);
+        role.is_named(language, &lower) || lower_folders.split('/').any(has_role)
     })
 }
 
-/// Whether a file of these roles may define names: documents, pages and data only repeat them.
+/// Returns whether a file with these roles may define names. Documents, pages and data only repeat
+/// them.
 pub fn may_define(roles: &[FileRole]) -> bool {
     !roles.iter().any(|role| matches!(role, FileRole::Docs | FileRole::Data | FileRole::Page))
 }
@@ -147,24 +149,26 @@ fn is_test(language: Option<&Language>, name: &str) -> bool {
         || ends.iter().any(|end| stem.ends_with(end))
         || starts.iter().any(|start| stem.starts_with(start))
         || [".test.", ".spec."].iter().any(|part| name.contains(part))
-        || languages::iter_all().flat_map(|one| one.test_paths).any(|end| name.ends_with(end))
+        || languages::iter_all()
+            .flat_map(|language| language.test_paths)
+            .any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(path: &str) -> Vec<FileRole> {
+    fn roles(path: &str) -> Vec<FileRole> {
         detect_roles(path).collect()
     }
 
     #[test]
     fn documents_and_data_define_nothing() {
         for path in ["docs/api/Header.html", "README.md", "schema/header.json", "LICENSE"] {
-            assert!(!may_define(&of(path)), "{path}");
+            assert!(!may_define(&roles(path)), "{path}");
         }
         for path in ["tests/header_test.go", "docs/conf.py", "CMakeLists.txt", "Cargo.toml"] {
-            assert!(may_define(&of(path)), "{path}");
+            assert!(may_define(&roles(path)), "{path}");
         }
     }
 
@@ -209,10 +213,10 @@ mod tests {
             ("rows.csv", FileRole::Data),
             ("web/header.html", FileRole::Page),
         ] {
-            assert_eq!(of(path), [role], "{path}");
+            assert_eq!(roles(path), [role], "{path}");
         }
         assert_eq!(
-            of("tests/vendor/notes.md"),
+            roles("tests/vendor/notes.md"),
             [FileRole::Test, FileRole::Vendored, FileRole::Docs]
         );
     }
@@ -228,7 +232,7 @@ mod tests {
             "src/test_client.rs",
             "doc/render.go",
         ] {
-            assert_eq!(of(path), [], "{path}");
+            assert_eq!(roles(path), [], "{path}");
         }
     }
 }

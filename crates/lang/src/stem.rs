@@ -1,41 +1,42 @@
-//! What the forms of an English word have in common.
+//! Stems of English words.
 //!
-//! This is a light stemmer, which cuts a few endings: it works on bytes and allocates nothing, and
-//! names in code are not run together that only begin alike. A wider one (also `-er`, `-or`, `-ion`)
-//! does no better here.
+//! A light stemmer that cuts a few endings. It works on bytes and allocates nothing, and it does
+//! not join names in code that only begin alike. A wider stemmer (also `-er`, `-or`, `-ion`) does
+//! no better here.
 
 use crate::words::strip_plural;
 
-/// The fewest letters of a stem.
-const LEAST: usize = 3;
+/// Minimum letters of a stem.
+const MIN_STEM: usize = 3;
 
-/// Returns the start that the forms of a word share: `pars` of `parse`, `parses`, `parsed` and
-/// `parsing`, `quer` of `query` and `queries`.
+/// Returns the start that the forms of a word share: `pars` for `parse`, `parses`, `parsed` and
+/// `parsing`, `quer` for `query` and `queries`.
 pub fn stem_word(word: &[u8]) -> &[u8] {
-    let word = strip_plural(word);
-    let verb = [b"ing".as_slice(), b"ed"].iter().find_map(|end| strip_ending(word, end));
+    let singular = strip_plural(word);
+    let verb = [b"ing".as_slice(), b"ed"].iter().find_map(|end| strip_ending(singular, end));
     match verb.filter(|start| start.iter().any(|byte| is_vowel(*byte))) {
         Some([start @ .., before, last])
             if before == last && !is_vowel(*last) && !matches!(last, b'l' | b's' | b'z') =>
         {
-            // `stopping` is of `stop`; `calling` is of `call`.
-            verb.and_then(|verb| verb.get(..=start.len())).unwrap_or(word)
+            // `stopping` is a form of `stop`, and `calling` of `call`.
+            verb.and_then(|verb| verb.get(..=start.len())).unwrap_or(singular)
         }
         Some(start) => strip_final_vowel(start),
-        None => strip_final_vowel(word),
+        None => strip_final_vowel(singular),
     }
 }
 
-/// Returns a word without the vowel at its end that other forms lack.
+/// Removes a final vowel that other forms of the word lack.
 fn strip_final_vowel(word: &[u8]) -> &[u8] {
-    let word = strip_ending(word, b"e").unwrap_or(word);
-    strip_ending(word, b"i").or_else(|| strip_ending(word, b"y")).unwrap_or(word)
+    let start = strip_ending(word, b"e").unwrap_or(word);
+    strip_ending(start, b"i").or_else(|| strip_ending(start, b"y")).unwrap_or(start)
 }
 
-/// Returns a word without its `end`, where enough of it is left.
+/// Removes the ending `end`. Returns `None` if the word lacks it or less than [`MIN_STEM`] letters
+/// would remain.
 fn strip_ending<'a>(word: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
     let (start, last) = word.split_at_checked(word.len().checked_sub(end.len())?)?;
-    (LEAST <= start.len() && last.eq_ignore_ascii_case(end)).then_some(start)
+    (start.len() >= MIN_STEM && last.eq_ignore_ascii_case(end)).then_some(start)
 }
 
 fn is_vowel(byte: u8) -> bool {

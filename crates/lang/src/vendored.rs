@@ -1,25 +1,28 @@
-//! Folders that hold other people's packages or build outputs, by the evidence in them and beside them.
+//! Detection of folders with third-party packages or build outputs, by evidence inside and beside
+//! them.
 
 use std::path::Path;
 
-/// Kind of a folder, as its name tells.
+/// Expected contents of a folder, judged by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderContents {
-    /// Packages of other people, each in a folder of its own, but also adapters to them.
+    /// Third-party packages, each in its own folder. Folders of adapters to packages may have the
+    /// same name.
     Packages,
     /// Outputs of a build.
     Outputs,
 }
 
-/// Evidence that a folder holds what its name promises. In lists, `*` matches any beginning of a name.
+/// Evidence that a folder contains what its name implies. In the lists, `*` matches any start of a
+/// name.
 struct FolderRule {
     name: &'static str,
     kind: FolderContents,
-    /// One of these in it is enough.
+    /// Entries of which one in the folder is sufficient evidence.
     marks: &'static [&'static str],
-    /// One of these has to be beside it, if there are any, ...
+    /// Entries of which one must be beside the folder, if there are any, ...
     beside: &'static [&'static str],
-    /// ... and one of these in it.
+    /// ... and entries of which one must be in it.
     inside: &'static [&'static str],
 }
 
@@ -110,11 +113,11 @@ const RULES: &[FolderRule] = &[
 const ANY: &[&str] = &["*"];
 const DOTNET: &[&str] = &["*.csproj", "*.fsproj", "*.vbproj"];
 
-/// Files that package managers of JavaScript leave beside the packages that they install.
+/// Files that JavaScript package managers create beside installed packages.
 const INSTALLED: &[&str] =
     &[".bin", ".modules.yaml", ".package-lock.json", ".yarn-integrity", ".yarn-state.yml"];
 
-/// Files and folders that only build tools leave behind.
+/// Files and folders that only build tools create.
 const BUILT: &[&str] = &[
     "CMakeCache.txt",
     "asset-manifest.json",
@@ -127,7 +130,7 @@ const BUILT: &[&str] = &[
 /// environment.
 const MARKERS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
 
-/// Files that each package has of its own.
+/// Files that every package contains.
 const MANIFESTS: &[&str] = &[
     ".bower.json",
     ".cargo-checksum.json",
@@ -148,59 +151,62 @@ const MANIFESTS: &[&str] = &[
     "setup.py",
 ];
 
-/// Starts of the names of licences, in lower case.
+/// Starts of the names of licence files, in lower case.
 const LICENCES: &[&str] = &["license", "licence", "copying", "unlicense"];
 
-/// Returns whether folders of this name, lower-case, hold packages of others.
+/// Returns whether folders of this lower-case name contain third-party packages without evidence
+/// beside them.
 pub(crate) fn is_always(name: &str) -> bool {
     let rule = RULES.iter().find(|rule| rule.name == name);
     rule.is_some_and(|rule| rule.kind == FolderContents::Packages && rule.beside.is_empty())
 }
 
-/// Returns the kind of folders of this name. Such a folder is only left out by evidence.
+/// Returns the expected contents of a folder by its name. Only further evidence excludes the folder
+/// from the index.
 pub fn telling_folder(folder: &Path) -> Option<FolderContents> {
     find_rule(folder).map(|rule| rule.kind)
 }
 
-/// Returns whether what is beside a folder fits its name.
+/// Returns whether the entries beside a folder fit its name.
 pub fn fits_beside<'a>(folder: &Path, mut beside: impl Iterator<Item = &'a str>) -> bool {
     find_rule(folder).is_some_and(|rule| {
         rule.beside.is_empty() || beside.any(|name| is_one_of(name, rule.beside))
     })
 }
 
-/// Returns whether a folder of any name holds what marks caches and environments.
+/// Returns whether a folder contains a marker of a cache or an environment.
 pub fn is_cache(is_inside: impl Fn(&str) -> bool) -> bool {
     MARKERS.iter().any(|name| is_inside(name))
 }
 
-/// Returns whether what a folder holds marks it as what its name tells.
+/// Returns whether the entries of a folder are sufficient evidence for its name.
 pub fn is_marked(folder: &Path, inside: &[&str]) -> bool {
     find_rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.marks)))
 }
 
-/// Returns whether a folder holds what it would if its name tells the truth, which what it is beside has to fit.
+/// Returns whether the entries of a folder fit its name. The entries beside it must fit as well.
 pub fn fits_inside(folder: &Path, inside: &[&str]) -> bool {
     find_rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.inside)))
 }
 
-/// Returns whether a folder below one of packages is a package: it has a manifest or a licence of its own.
+/// Returns whether a folder in a folder of packages is a package: it has its own manifest or
+/// licence.
 pub fn is_package(inside: &[&str]) -> bool {
     let is_licence = |name: &str| {
-        let name = name.to_lowercase();
-        LICENCES.iter().any(|start| name.starts_with(start))
+        let lower = name.to_lowercase();
+        LICENCES.iter().any(|start| lower.starts_with(start))
     };
     inside.iter().any(|name| is_one_of(name, MANIFESTS) || is_licence(name))
 }
 
 fn is_one_of(name: &str, known: &[&str]) -> bool {
-    known.iter().any(|one| match one.strip_prefix('*') {
+    known.iter().any(|pattern| match pattern.strip_prefix('*') {
         Some(end) => name.ends_with(end),
-        None => name == *one,
+        None => name == *pattern,
     })
 }
 
-/// The rule for folders of this name.
+/// Returns the rule for folders with this name.
 fn find_rule(folder: &Path) -> Option<&'static FolderRule> {
     let name = folder.file_name().and_then(|name| name.to_str())?.to_lowercase();
     RULES.iter().find(|rule| rule.name == name)

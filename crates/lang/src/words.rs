@@ -1,12 +1,13 @@
-//! Cuts text into identifiers, and identifiers into the words they are made of.
+//! Splits text into identifiers, and identifiers into words.
 //!
-//! This is the one definition of a word: the built-in model, the lexical terms and the ranking
-//! rules all use it. It works on bytes and, except for [`words`] and [`folded`], allocates nothing.
+//! This is the only definition of a word: the built-in model, the lexical terms and the ranking
+//! rules use it. It works on bytes and mostly allocates nothing; [`split_words`], [`fold_name`] and
+//! [`grouped_numbers`] return new strings.
 
 pub use crate::stem::stem_word;
 
-/// Words that questions are made of, in singular. They say nothing about names in code, and as terms
-/// they, and their other forms, hardly count.
+/// Common words of questions, in the singular. They are not informative about names in code. As
+/// terms, they and their other forms hardly count.
 pub const STOP_WORDS: &[&str] = &[
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "code",
     "could", "did", "do", "doe", "for", "from", "get", "has", "have", "how", "i", "if", "in",
@@ -30,7 +31,7 @@ pub fn find_identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Words that lines start with which bring names of other files into a file, in one language or another.
+/// First words of lines that import names of other files, in any language.
 const IMPORTS: &[&str] = &[
     "extern",
     "from",
@@ -46,18 +47,19 @@ const IMPORTS: &[&str] = &[
     "use",
     "using",
 ];
-/// Words that may stand before them.
+/// Words that may precede an import.
 const BEFORE_IMPORTS: &[&str] = &["crate", "export", "global", "pub", "static", "super"];
 
-/// Whether a line of code brings names of other files into its own.
+/// Returns whether a line of code imports names of other files.
 pub fn is_import(line: &str) -> bool {
     let words = find_identifiers(line).filter_map(|word| str::from_utf8(word).ok());
     let first = words.take(4).find(|word| !BEFORE_IMPORTS.contains(word));
     first.is_some_and(|word| IMPORTS.contains(&word)) || line.contains("require(")
 }
 
-/// Returns the parts of an identifier, in order: cut at underscores, at changes of case and
-/// between letters and digits. In `HTTPServer2_main` they are `HTTP`, `Server`, `2` and `main`.
+/// Splits an identifier at underscores, at changes of case and between letters and digits.
+///
+/// For example, the parts of `HTTPServer2_main` are `HTTP`, `Server`, `2` and `main`.
 pub fn split_identifier(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = identifier;
     std::iter::from_fn(move || {
@@ -68,21 +70,22 @@ pub fn split_identifier(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the words of a text in lower case and singular, without those of one letter.
+/// Returns the words of a text in lower case and singular. Skips words of one letter.
 pub fn split_words(text: &str) -> impl Iterator<Item = String> {
     find_identifiers(text)
         .flat_map(split_identifier)
-        .filter(|part| 1 < part.len())
+        .filter(|part| part.len() > 1)
         .map(|part| fold_name(strip_plural(part)))
 }
 
-/// Returns a name without its case and underscores.
+/// Returns a name in lower case without underscores.
 pub fn fold_name(name: &[u8]) -> String {
     name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
 }
 
-/// Returns a part without the ending of a simple plural: `items` and `item` are one word, while
-/// `class`, `status`, `axis` and short words such as `css` stay as they are.
+/// Removes the ending of a simple plural, so that `items` and `item` are one word.
+///
+/// `class`, `status`, `axis` and short words such as `css` do not change.
 pub fn strip_plural(part: &[u8]) -> &[u8] {
     match part {
         [_, _, .., before, b's' | b'S']
@@ -94,8 +97,9 @@ pub fn strip_plural(part: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the numbers of a text whose digits are grouped, without what groups them: of `86_400_000`, `1'000'000` and
-/// `0xFF_FF` they are `86400000`, `1000000` and `0xFFFF`.
+/// Returns the numbers with grouped digits in a text, without their separators.
+///
+/// For example, `86_400_000`, `1'000'000` and `0xFF_FF` give `86400000`, `1000000` and `0xFFFF`.
 pub fn grouped_numbers(text: &str) -> impl Iterator<Item = String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '\'');
     let may_group = text.as_bytes().windows(2).any(|pair| match pair {
@@ -108,16 +112,17 @@ pub fn grouped_numbers(text: &str) -> impl Iterator<Item = String> {
     tokens.filter(|token| token.starts_with(|c: char| c.is_ascii_digit())).filter_map(join_groups)
 }
 
-/// Removes the marks between the groups of a number's digits; `None` if there are none.
+/// Removes the separators between groups of digits. Returns `None` if there are none.
 fn join_groups(number: &str) -> Option<String> {
-    let number = number.trim_end_matches(['_', '\'']);
-    let groups: Vec<&str> = number.split(['_', '\'']).collect();
+    let trimmed = number.trim_end_matches(['_', '\'']);
+    let groups: Vec<&str> = trimmed.split(['_', '\'']).collect();
     let is_group = |group: &&str| group.starts_with(|c: char| c.is_ascii_hexdigit());
-    (1 < groups.len() && groups.iter().all(is_group)).then(|| groups.concat())
+    (groups.len() > 1 && groups.iter().all(is_group)).then(|| groups.concat())
 }
 
-/// Whether a character is of a script whose words are not parted by spaces, or, as in Korean, run together with what
-/// belongs to them: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer and Tibetan.
+/// Returns whether a character belongs to a script without spaces between words, or, as in Korean,
+/// with words that include particles: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer and
+/// Tibetan.
 pub fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{0E00}'..='\u{0FFF}' | '\u{1000}'..='\u{109F}' | '\u{1100}'..='\u{11FF}'
         | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{31FF}'
@@ -125,7 +130,7 @@ pub fn is_unspaced(character: char) -> bool {
         | '\u{FF66}'..='\u{FFDC}' | '\u{20000}'..='\u{3FFFF}')
 }
 
-/// Returns the length of the first part of `bytes`, which begin with a letter or digit.
+/// Returns the length of the first part of `bytes`, which must start with a letter or digit.
 fn part_length(bytes: &[u8]) -> Option<usize> {
     if bytes.first()?.is_ascii_digit() {
         return Some(split_while(bytes, |byte| byte.is_ascii_digit()).0.len());
@@ -135,12 +140,12 @@ fn part_length(bytes: &[u8]) -> Option<usize> {
     Some(match (upper.len(), lower.len()) {
         (upper @ (0 | 1), lower) => upper + lower,
         (upper, 0) => upper,
-        // The last capital begins the next word: `HTTPServer` is `HTTP` and `Server`.
+        // The last capital starts the next word: `HTTPServer` is `HTTP` and `Server`.
         (upper, _) => upper - 1,
     })
 }
 
-/// Cuts `bytes` after the longest start whose bytes all satisfy `keep`.
+/// Splits `bytes` after the longest start whose bytes all satisfy `keep`.
 fn split_while(bytes: &[u8], keep: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|&byte| !keep(byte)).unwrap_or(bytes.len());
     bytes.split_at(end)

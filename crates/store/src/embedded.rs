@@ -29,7 +29,6 @@ pub struct EmbeddedEngine {
 impl EmbeddedEngine {
     /// Opens the engine in `folder`, creating it if needed, for vectors of `dimensions` made by
     /// `model` (its id).
-    #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
         folder: &Path,
         model: &str,

@@ -41,7 +41,7 @@ pub trait Engine: Send + Sync {
     /// Returns stored chunks: a page in order of id, or those with given ids in no fixed order.
     fn chunks(&self, selection: ChunkSelection) -> StoreFuture<'_, Vec<StoredChunk>>;
 
-    /// IndexCounts the chunks of an owner, or all, exactly.
+    /// Counts the chunks of an owner, or all, exactly.
     fn count(&self, owner: Option<RootId>) -> StoreFuture<'_, u64>;
 
     /// Finds the best chunks for a query, best first; those with equal scores are ordered by id.

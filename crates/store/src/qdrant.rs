@@ -73,7 +73,6 @@ struct QdrantServer {
 impl QdrantEngine {
     /// Prepares an engine for vectors of `dimensions` made by `model` (its id). Fails where waiting
     /// would not help: another model, a refused key. Must be called on a runtime.
-    #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
         settings: &crate::QdrantSettings,
         model: &str,

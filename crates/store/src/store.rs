@@ -198,7 +198,7 @@ impl Store {
         self.read(move |trees| async move { trees.engine().chunks(page()).await })
     }
 
-    /// IndexCounts the chunks of a root, or all, exactly.
+    /// Counts the chunks of a root, or all, exactly.
     pub fn count(&self, root: Option<RootId>) -> StoreFuture<'_, u64> {
         self.read(move |trees| async move { trees.count(root).await })
     }

@@ -1,9 +1,9 @@
-//! Opens what lies beneath a root. No part of a path is followed when it is a link, whatever the
-//! folder was when it was last opened.
+//! Opens files and folders beneath a root without following links.
 //!
-//! A root is opened once in a run, and everything below it through that handle: with `openat2`, or
-//! part by part where a kernel or a container's filter lacks it. Nothing waits for a pipe. What lies in a
-//! commit is opened the same way, and read from the objects of its repository.
+//! A root is opened once per run, and everything below it through that handle: with `openat2`, or
+//! part by part if the kernel or a container's filter lacks the call. Nothing waits for a pipe. The
+//! content of a commit is opened through the same interface and read from the objects of its
+//! repository.
 
 mod commit;
 mod gone;
@@ -30,10 +30,10 @@ use handles as system;
 #[cfg(not(unix))]
 use paths as system;
 
-/// How much is read at a time: each piece shows that the file system answers.
+/// Bytes read at a time. Each completed piece shows that the file system responds.
 pub const PIECE: u64 = 1 << 20;
 
-/// A root that was opened once, so that it stays the same folder during a run. Clones share it.
+/// A root that was opened once, so that it remains the same folder during a run. Clones share it.
 #[derive(Debug, Clone)]
 pub struct RootDir {
     top: RootSource,
@@ -45,12 +45,12 @@ enum RootSource {
     Commit(Arc<commit::CommitRoot>),
 }
 
-/// What an entry of a folder is, without following it.
+/// Kind of a folder entry. Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderEntryKind {
     File,
     Folder,
-    /// Another repository in a commit, of which it names a commit alone.
+    /// Another repository in a commit. The commit contains only the id of that repository's commit.
     Module,
     /// A link, a pipe, a socket or a device.
     Other,
@@ -63,11 +63,12 @@ pub struct FolderEntry {
     pub kind: FolderEntryKind,
 }
 
-/// What is known of a regular file without opening it.
+/// Facts about a regular file that are available without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFacts {
     pub size: u64,
-    /// As [`codeinfo_core::modified_ns`] has it; of a commit, a number that follows from the content.
+    /// Time in the form of [`codeinfo_core::modified_ns`]. For a commit, a number derived from the
+    /// content.
     pub modified_ns: u64,
 }
 
@@ -88,7 +89,7 @@ pub struct FileHandle {
 
 enum FileSource {
     File(fs::File),
-    /// The whole content, of a commit.
+    /// Whole content of a file in a commit.
     Bytes(io::Cursor<Vec<u8>>),
 }
 
@@ -102,12 +103,12 @@ impl Read for FileHandle {
 }
 
 impl RootDir {
-    /// Opens a root, which is itself no link.
+    /// Opens a root. The root itself must not be a link.
     pub fn open(root: &Path) -> io::Result<Self> {
         Ok(Self { top: RootSource::Folder(Arc::new(system::SystemRoot::open(root)?)) })
     }
 
-    /// Opens what is indexed as `root`: a folder, or a commit, of this host.
+    /// Opens the folder or commit of a root. Fails if the root is on another host.
     pub fn open_root(root: &Root) -> io::Result<Self> {
         if let Some(host) = &root.host {
             return Err(io::Error::other(format!("it is on {}", host.name)));
@@ -121,7 +122,7 @@ impl RootDir {
         }
     }
 
-    /// Opens a folder by its path below the root; the root itself has an empty one.
+    /// Opens a folder by its path below the root. The path of the root itself is empty.
     pub fn open_folder(&self, path: &Path) -> io::Result<FolderHandle> {
         let opened = match &self.top {
             RootSource::Folder(top) => FolderSource::Folder(top.open_folder(path)?),
@@ -132,8 +133,9 @@ impl RootDir {
         Ok(FolderHandle { opened })
     }
 
-    /// Whether anything has a path below the root, without opening it. What a link leads to is not looked
-    /// for, and counts as there, as does what may not be looked for.
+    /// Returns whether something may exist at a path below the root, without opening it.
+    ///
+    /// Paths behind links and paths without permission count as existing.
     pub fn may_contain(&self, path: &Path) -> bool {
         let mut above = PathBuf::new();
         for part in path.components() {
@@ -148,7 +150,7 @@ impl RootDir {
             above.push(part);
             match folder.read_facts(&entry) {
                 Err(error) => return error.kind() == io::ErrorKind::PermissionDenied,
-                // Nothing is below a file.
+                // A file has no entries below it.
                 Ok(Some(_)) => return above == path,
                 Ok(None) => {}
             }
@@ -156,7 +158,7 @@ impl RootDir {
         true
     }
 
-    /// Opens a regular file by its path below the root. Does not wait for a pipe's writer.
+    /// Opens a regular file by its path below the root. Does not wait for the writer of a pipe.
     pub fn open_file(&self, path: &Path) -> io::Result<(FileHandle, FileFacts)> {
         let (content, facts) = match &self.top {
             RootSource::Folder(top) => {
@@ -176,14 +178,14 @@ impl RootDir {
         Ok((FileHandle { content }, facts))
     }
 
-    /// Whether what was opened never changes, as a commit.
+    /// Returns whether the content never changes, as in a commit.
     pub fn is_fixed(&self) -> bool {
         matches!(self.top, RootSource::Commit(_))
     }
 }
 
 impl FolderHandle {
-    /// Lists the folder, except `.` and `..`.
+    /// Lists the entries of the folder, except `.` and `..`.
     pub fn list_entries(&mut self) -> Box<dyn Iterator<Item = io::Result<FolderEntry>> + '_> {
         match &mut self.opened {
             FolderSource::Folder(folder) => Box::new(folder.list_entries()),
@@ -191,7 +193,7 @@ impl FolderHandle {
         }
     }
 
-    /// Returns what is known of the file of this name, or `None` if it is no regular file any more.
+    /// Returns the facts of an entry, or `None` if it is no longer a regular file.
     pub fn read_facts(&self, entry: &FolderEntry) -> io::Result<Option<FileFacts>> {
         match &self.opened {
             FolderSource::Folder(folder) => folder.read_facts(&entry.name),
@@ -200,13 +202,13 @@ impl FolderHandle {
     }
 }
 
-/// Reads a file to its end, or to `limit` bytes. Calls `beat` before each piece.
+/// Reads a file to its end or to `limit` bytes. Calls `beat` before each piece.
 pub fn read_to_limit(file: impl Read, limit: u64, beat: impl Fn()) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    let mut file = file.take(limit);
+    let mut rest = file.take(limit);
     loop {
         beat();
-        if file.by_ref().take(PIECE).read_to_end(&mut content)? == 0 {
+        if rest.by_ref().take(PIECE).read_to_end(&mut content)? == 0 {
             return Ok(content);
         }
     }
@@ -253,7 +255,8 @@ mod tests {
     #[test]
     fn a_root_stays_the_folder_that_was_opened() {
         let place = tempfile::tempdir().unwrap();
-        let (root, other) = (place.path().join("root"), place.path().join("other"));
+        let root = place.path().join("root");
+        let other = place.path().join("other");
         for (folder, text) in [(&root, "own"), (&other, "other")] {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("a.rs"), text).unwrap();
@@ -263,7 +266,7 @@ mod tests {
         symlink(&other, &root).unwrap();
         let (file, _) = beneath.open_file(Path::new("a.rs")).unwrap();
         assert_eq!(read_to_limit(file, 100, || ()).unwrap(), b"own");
-        // It may have grown since it was inspected.
+        // The file may have grown since it was examined.
         let (file, _) = beneath.open_file(Path::new("a.rs")).unwrap();
         assert_eq!(read_to_limit(file, 2, || ()).unwrap(), b"ow");
     }

@@ -1,5 +1,5 @@
-//! Reads the content of a file as text: tells it from other content, finds its encoding, and gives lines one kind
-//! of end, so that every part of the program counts the same lines.
+//! Decodes the content of files as text: detects binary content, finds the encoding and normalizes
+//! line ends, so that all parts of the program count the same lines.
 
 mod long_lines;
 
@@ -11,17 +11,17 @@ use memchr::{memchr, memchr_iter};
 
 pub use self::long_lines::shorten_lines;
 
-/// Number of bytes at the start of a file that show whether it is text.
+/// Number of bytes at the start of a file that decide whether it is text.
 pub const HEAD_BYTES: usize = 8 * 1024;
-/// Stands where bytes could not be decoded.
+/// Replacement character for bytes that cannot be decoded.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Starts of formats whose first bytes may all be those of text.
+/// First bytes of binary formats that may begin like text.
 const MAGIC: &[&[u8]] = &[
     b"%PDF-",
     b"%!PS-AdobeFont",
     b"!<arch>\n",
-    // Pickled objects of Python, in the protocol that is made of lines.
+    // Pickled Python objects in the line-based protocol.
     b"(dp0\n",
     b"(lp0\n",
     b"(dp1\n",
@@ -29,59 +29,60 @@ const MAGIC: &[&[u8]] = &[
     b"ccopy_reg\n",
 ];
 
-/// One control character among so many bytes is one too many. Random bytes have one among nine.
+/// Minimum bytes of text per control character. Random bytes have one control character in nine.
 const BYTES_PER_CONTROL: usize = 16;
-/// One NUL among so many is.
+/// Minimum bytes of text per NUL.
 const BYTES_PER_NUL: usize = 32;
-/// The fewest units of UTF-16 without a byte order mark by which it is known.
+/// Minimum number of UTF-16 units that identify UTF-16 without a byte order mark.
 const MIN_UTF16_UNITS: usize = 8;
-/// How many bytes, from the first that is not ASCII, show which legacy encoding they are in.
+/// Number of bytes, from the first non-ASCII byte on, that are used to guess a legacy encoding.
 const DETECTION_BYTES: usize = 128 * 1024;
-/// Longer lines have no legacy encoding that is guessed: they are no text.
+/// Maximum average line length for which a legacy encoding is guessed. Longer lines are not text.
 const MAX_LEGACY_LINE: usize = 4096;
 
-/// Text of a file. Every `\n`, and `\r\n`, ends a line; nothing else does.
+/// Text of a file. Lines end with `\n` or `\r\n`, and with nothing else.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DecodedText<'a> {
-    /// Without a byte order mark. Borrowed where the content is UTF-8 with usual line ends.
+    /// The text without a byte order mark. Borrowed if the content is UTF-8 with usual line ends.
     pub text: Cow<'a, str>,
     pub encoding: TextEncoding,
 }
 
-/// Encoding that a text was read from.
+/// Encoding of a file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextEncoding {
-    /// Name by the Encoding Standard, such as `UTF-8` and `Shift_JIS`.
+    /// Name in the Encoding Standard, such as `UTF-8` or `Shift_JIS`.
     pub name: &'static str,
-    /// Whether `�` stands for bytes that mean nothing in it.
+    /// True if `�` replaces bytes that are invalid in the encoding.
     pub is_lossy: bool,
 }
 
 impl TextEncoding {
-    /// UTF-8 without a fault.
+    /// UTF-8 without invalid bytes.
     pub const UTF_8: Self = Self { name: "UTF-8", is_lossy: false };
 }
 
-/// Decodes the content of a file; `None` if it is no text. Takes time that grows with the content only.
+/// Decodes the content of a file. Returns `None` if it is not text. The time is linear in the
+/// length.
 pub fn decode_text(content: &[u8]) -> Option<DecodedText<'_>> {
     if is_binary(content) {
         return None;
     }
-    let (encoding, content) = match Encoding::for_bom(content) {
+    let (encoding, body) = match Encoding::for_bom(content) {
         Some((encoding, mark_bytes)) => (encoding, content.get(mark_bytes..)?),
         None => (find_utf16(content).unwrap_or(UTF_8), content),
     };
-    let (encoding, text, is_lossy) = match str::from_utf8(content) {
+    let (encoding, decoded, is_lossy) = match str::from_utf8(body) {
         Ok(text) if encoding == UTF_8 => (encoding, Cow::Borrowed(text), false),
-        _ => decode_other(encoding, content)?,
+        _ => decode_other(encoding, body)?,
     };
-    let has_nul = memchr(0, text.as_bytes()).is_some();
-    let text = if has_nul { Cow::Owned(replace_nuls(&text)?) } else { text };
+    let has_nul = memchr(0, decoded.as_bytes()).is_some();
+    let text = if has_nul { Cow::Owned(replace_nuls(&decoded)?) } else { decoded };
     let encoding = TextEncoding { name: encoding.name(), is_lossy: is_lossy || has_nul };
     Some(DecodedText { text: end_lines(text), encoding })
 }
 
-/// Decodes what is not UTF-8, or not all of it; `None` if no encoding makes text of it.
+/// Decodes content that is not valid UTF-8. Returns `None` if no encoding gives text.
 fn decode_other<'a>(
     encoding: &'static Encoding,
     content: &'a [u8],
@@ -91,10 +92,11 @@ fn decode_other<'a>(
         encoding => encoding,
     };
     let (text, is_lossy) = encoding.decode_without_bom_handling(content);
-    let (mut odd, mut all) = (0, 0);
+    let mut odd = 0;
+    let mut all = 0;
     for character in text.chars() {
         all += 1;
-        // Characters of private use are what random bytes become.
+        // Random bytes often decode to private-use characters.
         let is_odd = character == REPLACEMENT
             || ('\u{e000}'..='\u{f8ff}').contains(&character)
             || (character.is_control() && !character.is_whitespace() && character != '\u{1b}');
@@ -103,18 +105,21 @@ fn decode_other<'a>(
     (odd * BYTES_PER_CONTROL <= all + BYTES_PER_CONTROL / 2).then_some((encoding, text, is_lossy))
 }
 
-/// Whether more characters are valid UTF-8 beyond ASCII than runs of bytes are not.
+/// Returns whether the content has at least as many valid non-ASCII UTF-8 characters as invalid
+/// runs of bytes.
 fn is_mostly_utf8(content: &[u8]) -> bool {
-    let (mut valid, mut invalid) = (0_usize, 0_usize);
+    let mut valid = 0_usize;
+    let mut invalid = 0_usize;
     for chunk in content.utf8_chunks() {
-        let is_lead = |byte: &&u8| 0xc0 <= **byte;
+        let is_lead = |byte: &&u8| **byte >= 0xc0;
         valid += chunk.valid().as_bytes().iter().filter(is_lead).count();
         invalid += usize::from(!chunk.invalid().is_empty());
     }
     invalid <= valid
 }
 
-/// Guesses the encoding of text that is no Unicode; `None` if its lines are too long for text.
+/// Guesses the legacy encoding of text that is not Unicode. Returns `None` if the lines are too
+/// long for text.
 fn detect_legacy(content: &[u8]) -> Option<&'static Encoding> {
     let ends = memchr_iter(b'\n', content).count() + memchr_iter(b'\r', content).count();
     if (ends + 1) * MAX_LEGACY_LINE < content.len() {
@@ -127,7 +132,7 @@ fn detect_legacy(content: &[u8]) -> Option<&'static Encoding> {
     Some(detector.guess(None, Utf8Detection::Deny))
 }
 
-/// Whether a file that starts with these bytes is no text, whatever it is called.
+/// Returns whether content is binary, judged by its first bytes and not by its file name.
 pub fn is_binary(content: &[u8]) -> bool {
     let head = content.get(..HEAD_BYTES).unwrap_or(content);
     if MAGIC.iter().any(|magic| head.starts_with(magic)) {
@@ -143,20 +148,23 @@ pub fn is_binary(content: &[u8]) -> bool {
     !is_utf16 && (head.len() < controls * BYTES_PER_CONTROL || head.len() < nuls * BYTES_PER_NUL)
 }
 
-/// Whether text has such a byte by mistake alone: no white space, backspace or escape sequence.
+/// Returns whether a byte is a control character that text contains only by mistake. Excludes white
+/// space, backspace and escape.
 fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=7 | 14..=26 | 28..=31 | 127)
 }
 
-/// Returns which kind of UTF-16 content without a byte order mark is: where every other byte is mostly a NUL, and
-/// none between these.
+/// Detects UTF-16 without a byte order mark and returns its byte order.
+///
+/// At one of the two byte positions of the units most bytes must be NUL, at the other one none.
 fn find_utf16(content: &[u8]) -> Option<&'static Encoding> {
     let head = content.get(..HEAD_BYTES).unwrap_or(content);
     memchr(0, head)?;
     let units = head.len() / 2;
     let nuls_from = |first: usize| head.iter().skip(first).step_by(2).filter(|b| **b == 0).count();
-    let (even, odd) = (nuls_from(0), nuls_from(1));
-    let is_most = |nuls: usize| MIN_UTF16_UNITS <= units && units < nuls * 2;
+    let even = nuls_from(0);
+    let odd = nuls_from(1);
+    let is_most = |nuls: usize| units >= MIN_UTF16_UNITS && nuls * 2 > units;
     match (even, odd) {
         (0, odd) if is_most(odd) => Some(UTF_16LE),
         (even, 0) if is_most(even) => Some(UTF_16BE),
@@ -164,13 +172,13 @@ fn find_utf16(content: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Replaces each NUL; `None` if there are too many for text.
+/// Replaces each NUL with `�`. Returns `None` if there are too many for text.
 fn replace_nuls(text: &str) -> Option<String> {
     let count = memchr_iter(0, text.as_bytes()).count();
     (count * BYTES_PER_NUL <= text.len()).then(|| text.replace('\0', "\u{fffd}"))
 }
 
-/// Puts `\n` in place of each `\r` that is not followed by one: editors end a line there.
+/// Replaces each `\r` that is not followed by `\n` with `\n`, because editors end a line there.
 fn end_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let is_bare = |at: usize| bytes.get(at + 1) != Some(&b'\n');
@@ -179,7 +187,7 @@ fn end_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     }
     let mut ended = String::with_capacity(text.len());
     for (place, part) in text.split('\r').enumerate() {
-        if 0 < place {
+        if place > 0 {
             ended.push(if part.starts_with('\n') { '\r' } else { '\n' });
         }
         ended.push_str(part);

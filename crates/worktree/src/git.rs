@@ -1,5 +1,6 @@
-//! Git repositories as files: where one is kept, and which commits its references name. Git is not run, no link is
-//! followed, and what is read is whatever the repository says.
+//! Reads Git repositories as files: their folders, and the commits that their references name.
+//!
+//! Git is not run, no link is followed, and the content of a repository is not trusted.
 
 mod config;
 mod enclosing;
@@ -22,35 +23,37 @@ pub use enclosing::{find_repository, find_work_tree};
 pub use remote::on_the_web;
 pub use tracked::TrackedPaths;
 
-/// What a repository is called in its worktree: a folder, or a file that says where that is.
+/// Name of the git folder in a worktree, or of the file that names the folder's path.
 pub const GIT: &str = ".git";
-/// A reference, and a file that names a path, is one line.
+/// Maximum bytes of a reference and of a file that names a path. Both are one line.
 const MAX_LINE_BYTES: u64 = 8 << 10;
-/// A larger configuration is read no further.
+/// Maximum bytes read of a configuration.
 const MAX_CONFIG_BYTES: u64 = 256 << 10;
-/// A reference may name another one, as `HEAD` does.
+/// Maximum number of references that are followed; a reference may name another one, as `HEAD`
+/// does.
 const MAX_REFERENCES: usize = 5;
-/// What a short name of a commit may stand for, the first that is there, in git's order.
-const MEANINGS: [(&str, &str); 4] =
+/// Parts around a short name in the references that it may name, in git's order. The first existing
+/// one counts.
+const SHORT_NAME_FORMS: [(&str, &str); 4] =
     [("refs/tags/", ""), ("refs/heads/", ""), ("refs/remotes/", ""), ("refs/remotes/", "/HEAD")];
 
-/// A repository, as one of its worktrees or a bare one has it.
+/// A repository, opened through one of its worktrees or as a bare repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitRepository {
-    /// The folder with what is checked out.
+    /// Git folder of the worktree, which holds `HEAD` and the index.
     own: PathBuf,
-    /// The folder with the references and the objects.
+    /// Folder with the references and the objects.
     common: PathBuf,
 }
 
-/// Why a name names no commit that can be read.
+/// Errors of resolving a name to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitLookupError {
-    /// There is no branch or tag of that name, and no such commit.
+    /// No branch, tag or commit has this name.
     Unknown,
-    /// The repository keeps its references in a form that is not read.
+    /// The repository stores its references in the reftable format, which is not supported.
     Reftable,
-    /// It has more packed references than are read.
+    /// The repository has more packed references than are read.
     Packed,
     /// The object cannot be read.
     Object(ObjectFault),
@@ -59,8 +62,11 @@ pub enum CommitLookupError {
 }
 
 impl GitRepository {
-    /// Returns the repository that a folder is a worktree of, or that it is itself; `None` for any other folder,
-    /// also for one that only claims to be a worktree of another repository. `folder` is a canonical path.
+    /// Opens the repository that `folder`, a canonical path, is a worktree of, or that it is
+    /// itself.
+    ///
+    /// Returns `None` for any other folder, and for one that claims to be a worktree of a
+    /// repository that does not list it.
     pub fn open(folder: &Path) -> io::Result<Option<Self>> {
         let git = folder.join(GIT);
         match git.symlink_metadata() {
@@ -84,14 +90,14 @@ impl GitRepository {
         &self.common
     }
 
-    /// Returns the main worktree of the repository, or the folder of git itself where there is none.
+    /// Returns the main worktree of the repository, or its git folder if it has none.
     pub fn main_worktree(&self) -> &Path {
         let worktree = self.common.parent().filter(|_| self.common.ends_with(GIT));
         worktree.unwrap_or(&self.common)
     }
 
-    /// Returns where the repository is from: the address of `origin`, else of its first remote that is on the web,
-    /// without a name or a password.
+    /// Returns the web address of `origin`, or else of the first remote with a web address. User
+    /// name and password are removed.
     pub fn remote_url(&self) -> Option<Url> {
         remote::find_web_remote(&self.read_config().ok()?)
     }
@@ -100,18 +106,18 @@ impl GitRepository {
         read_text(&self.common, "config", MAX_CONFIG_BYTES)
     }
 
-    /// Returns what is checked out: the id of the commit in full.
+    /// Returns the full id of the commit that is checked out.
     pub fn head_commit(&self) -> Option<String> {
         self.read_reference("HEAD").ok()??.id
     }
 
-    /// Returns the commit that a branch, a tag, an id or the beginning of one names: its id in full.
+    /// Returns the full id of the commit that a branch, a tag, an id or a prefix of an id names.
     pub fn resolve_commit(&self, name: &str) -> Result<String, CommitLookupError> {
-        let found = self.find_reference(name).map_err(|error| match error.kind() {
+        let reference = self.find_reference(name).map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => CommitLookupError::Packed,
             _ => CommitLookupError::Unreadable,
         })?;
-        let id = match found.and_then(|found| found.id) {
+        let id = match reference.and_then(|reference| reference.id) {
             Some(id) => id,
             None if is_hex(name) && name.len() <= 64 => name.to_ascii_lowercase(),
             None => {
@@ -125,17 +131,19 @@ impl GitRepository {
             }
         };
         let hex = if is_id(&id) { id.len() } else { self.id_length() };
-        let found =
+        let commit =
             ObjectDatabase::open(&self.common, hex).and_then(|objects| objects.resolve_commit(&id));
-        found.map_err(|error| match beneath::as_object_fault(&error) {
+        commit.map_err(|error| match beneath::as_object_fault(&error) {
             Some(ObjectFault::Missing) if !is_id(&id) => CommitLookupError::Unknown,
             Some(fault) => CommitLookupError::Object(fault),
             None => CommitLookupError::Unreadable,
         })
     }
 
-    /// Returns the id of the commit that a commit and all before it go back to, each by its first parent. `None` where
-    /// some of these are not there, as in a shallow clone. Calls `beat` for each.
+    /// Returns the id of the oldest ancestor of a commit along first parents. Calls `beat` for each
+    /// commit.
+    ///
+    /// Returns `None` if commits are missing, as in a shallow clone.
     pub fn first_commit(&self, commit: &str, beat: impl Fn()) -> Option<String> {
         if self.is_shallow() {
             return None;
@@ -143,8 +151,9 @@ impl GitRepository {
         ObjectDatabase::open(&self.common, commit.len()).ok()?.first_commit(commit, beat).ok()
     }
 
-    /// Returns a number that changes when what a name names does, which costs little to look at. `None` where it
-    /// names nothing any more.
+    /// Returns a number that changes when the name refers to another commit. The check is cheap.
+    ///
+    /// Returns `None` if the name no longer refers to anything.
     pub fn reference_fingerprint(&self, name: &str) -> Option<u64> {
         let mut state = DefaultHasher::new();
         let found = self.find_reference(name).ok()?;
@@ -155,13 +164,13 @@ impl GitRepository {
         Some(state.finish())
     }
 
-    /// Whether the repository lacks earlier commits.
+    /// Returns whether the repository lacks earlier commits.
     pub fn is_shallow(&self) -> bool {
         RootDir::open(&self.common)
             .is_ok_and(|common| common.open_file(Path::new("shallow")).is_ok())
     }
 
-    /// Finds the reference that a name means. An id is an id, whatever a reference of that name is.
+    /// Finds the reference that a name denotes. Full ids are never looked up as references.
     fn find_reference(&self, name: &str) -> io::Result<Option<GitReference>> {
         if is_id(name) {
             return Ok(None);
@@ -169,7 +178,7 @@ impl GitRepository {
         if name == "HEAD" || name.starts_with("refs/") {
             return self.read_reference(name);
         }
-        for (before, after) in MEANINGS {
+        for (before, after) in SHORT_NAME_FORMS {
             if let Some(found) = self.read_reference(&format!("{before}{name}{after}"))? {
                 return Ok(Some(found));
             }
@@ -177,32 +186,32 @@ impl GitRepository {
         Ok(None)
     }
 
-    /// Reads a reference, and the one that it names, in a file of its own or among the packed ones.
+    /// Reads a reference, following symbolic ones, from its own file or from the packed references.
     fn read_reference(&self, name: &str) -> io::Result<Option<GitReference>> {
-        let mut name = name.to_owned();
+        let mut current = name.to_owned();
         for _ in 0..MAX_REFERENCES {
-            let is_head = name == "HEAD";
-            // A path below `refs`, and no other.
-            let is_inside = name.starts_with("refs/")
-                && normalize_path(Path::new(&name))
-                    .is_some_and(|path| path.as_os_str() == name.as_str());
+            let is_head = current == "HEAD";
+            // Accept only normalized paths below `refs`.
+            let is_inside = current.starts_with("refs/")
+                && normalize_path(Path::new(&current))
+                    .is_some_and(|path| path.as_os_str() == current.as_str());
             if !is_head && !is_inside {
                 return Ok(None);
             }
             let folder = if is_head { &self.own } else { &self.common };
-            let Ok(line) = read_text(folder, &name, MAX_LINE_BYTES) else {
-                return Ok(packed::find_packed_reference(&self.common, &name)?
+            let Ok(line) = read_text(folder, &current, MAX_LINE_BYTES) else {
+                return Ok(packed::find_packed_reference(&self.common, &current)?
                     .map(|id| GitReference { id: Some(id) }));
             };
             match line.trim().strip_prefix("ref:") {
-                Some(other) => other.trim().clone_into(&mut name),
+                Some(other) => other.trim().clone_into(&mut current),
                 None => return Ok(Some(GitReference { id: parse_object_id(line.trim()) })),
             }
         }
         Ok(None)
     }
 
-    /// Returns how long ids are as text, as the configuration says.
+    /// Returns the length of object ids as text, according to the configuration.
     fn id_length(&self) -> usize {
         let config = self.read_config().unwrap_or_default();
         let format = config::find_value(&config, "extensions", "objectformat");
@@ -210,22 +219,22 @@ impl GitRepository {
     }
 }
 
-/// A reference that is there.
+/// A reference that exists.
 struct GitReference {
-    /// What it names, if that is an object.
+    /// Id of the object that it names. `None` if the file contains no valid id.
     id: Option<String>,
 }
 
-/// Reads where the repository of a linked worktree is, of a submodule, or of a worktree whose folder of git lies
-/// elsewhere.
+/// Opens the repository of a linked worktree, of a submodule, or of a worktree with a separate git
+/// folder.
 fn open_linked_worktree(top: &Path) -> io::Result<Option<GitRepository>> {
-    let Some(own) = read_text(top, GIT, MAX_LINE_BYTES)?
+    let Some(named) = read_text(top, GIT, MAX_LINE_BYTES)?
         .strip_prefix("gitdir:")
         .map(|path| top.join(path.trim()))
     else {
         return Ok(None);
     };
-    let own = own.canonicalize()?;
+    let own = named.canonicalize()?;
     let common = match read_text(&own, "commondir", MAX_LINE_BYTES) {
         Ok(common) => own.join(common.trim()).canonicalize()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -234,7 +243,7 @@ fn open_linked_worktree(top: &Path) -> io::Result<Option<GitRepository>> {
         }
         Err(error) => return Err(error),
     };
-    // The repository knows its worktrees: each names the file that was read.
+    // The repository must know its worktree: it names the `.git` file that was read.
     let back = own.join(read_text(&own, "gitdir", MAX_LINE_BYTES)?.trim());
     if back.canonicalize()? != top.join(GIT) {
         return Ok(None);
@@ -243,7 +252,7 @@ fn open_linked_worktree(top: &Path) -> io::Result<Option<GitRepository>> {
     Ok(is_its_own.then_some(GitRepository { own, common }))
 }
 
-/// Returns the worktree that a folder of git names.
+/// Returns the path of the worktree that a git folder names.
 fn read_worktree_path(git: &Path) -> io::Result<Option<PathBuf>> {
     for file in ["config.worktree", "config"] {
         match read_text(git, file, MAX_CONFIG_BYTES) {
@@ -273,7 +282,7 @@ fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && is_hex(text)
 }
 
-/// Returns the id of an object, if it is one.
+/// Returns the text as a lower-case object id, or `None` if it is not an id.
 fn parse_object_id(id: &str) -> Option<String> {
     is_id(id).then(|| id.to_ascii_lowercase())
 }

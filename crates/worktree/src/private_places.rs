@@ -1,27 +1,30 @@
-//! Places that are private to the account that has them: one list for indexing, the model's shell and toolkits in the
-//! sandbox. A place counts below a home folder alone: a `.claude` in a repository is the repository's.
+//! Private places of an account: one list for indexing, the model's shell and toolkits in the
+//! sandbox.
+//!
+//! A place is private only below a home folder. For example, a `.claude` folder in a repository is
+//! not private.
 
 use std::{
     fmt,
     path::{Component, Path, PathBuf},
 };
 
-/// A file or folder that is nobody else's to read.
+/// File or folder that only its account may read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PrivatePlace {
-    /// Its path below a home folder; empty for the folders of the product and of Codex.
+    /// Path below a home folder. Empty for the folders of CodeInfo and of Codex.
     path: &'static str,
     holds: &'static str,
 }
 
-/// The home folder of the account, and the folders of the product and of Codex.
+/// Home folder of the account, and the folders of CodeInfo and of Codex.
 #[derive(Debug, Clone, Default)]
 pub struct PrivatePlaces {
     home: Option<PathBuf>,
     own: Vec<PathBuf>,
 }
 
-/// Private places as they are on disk, without links.
+/// Private places as resolved paths, without links.
 #[derive(Debug, Clone, Default)]
 pub struct ResolvedPlaces {
     home: Option<PathBuf>,
@@ -30,7 +33,7 @@ pub struct ResolvedPlaces {
 
 static OWN: PrivatePlace = PrivatePlace { path: "", holds: "keys and conversations" };
 
-/// Where systems have home folders; `*` is the name of an account.
+/// Locations of home folders by system. `*` is the name of an account.
 const HOMES: [&[&str]; 7] = [
     &["root"],
     &["var", "root"],
@@ -51,7 +54,8 @@ const GIT: &str = "credentials of git";
 const FORGE: &str = "credentials of a code forge";
 const DATABASE: &str = "passwords of databases";
 
-/// Only what holds credentials or private data: programs are installed in `.cargo/bin`, `.npm` and `.local/share`.
+/// Places with credentials or private data only, because programs are installed in `.cargo/bin`,
+/// `.npm` and `.local/share`.
 static PLACES: &[PrivatePlace] = &[
     private_place(".ssh", "SSH keys"),
     private_place(".gnupg", "GnuPG keys"),
@@ -144,13 +148,13 @@ const fn private_place(path: &'static str, holds: &'static str) -> PrivatePlace 
 }
 
 impl PrivatePlace {
-    /// Returns whether it is of the product or of Codex.
+    /// Returns whether the place belongs to CodeInfo or Codex.
     pub fn is_own(&self) -> bool {
         self.path.is_empty()
     }
 
-    /// Returns whether `path`, which is below a home folder, is this place or lies in it. Letters count alike in both
-    /// cases, as file systems of other systems have it.
+    /// Returns whether `path`, relative to a home folder, is this place or lies in it. Ignores
+    /// ASCII case, as some file systems do.
     fn holds_path(&self, path: &Path) -> bool {
         let mut parts = path.iter();
         let is_same = |part| parts.next().is_some_and(|found| found.eq_ignore_ascii_case(part));
@@ -169,42 +173,43 @@ impl fmt::Display for PrivatePlace {
 }
 
 impl PrivatePlaces {
-    /// Returns the private places of the account with this home folder. `own` are folders of the product and of Codex.
+    /// Creates the private places of an account. `own` are the folders of CodeInfo and of Codex.
     pub fn new(home: Option<PathBuf>, own: Vec<PathBuf>) -> Self {
         Self { home, own }
     }
 
-    /// Finds the places on disk, wherever links lead. Blocks on the file system.
+    /// Resolves the places on disk, following links. Blocks on the file system.
     pub fn resolve(&self) -> ResolvedPlaces {
         let own = self.own.iter().map(|folder| (folder.clone(), &OWN));
-        let of_home = self
+        let home_places = self
             .home
             .iter()
             .flat_map(|home| PLACES.iter().map(|place| (home.join(place.path), place)));
         let on_disk = |(path, place): (PathBuf, _)| Some((path.canonicalize().ok()?, place));
-        let home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
-        ResolvedPlaces { home, found: own.chain(of_home).filter_map(on_disk).collect() }
+        let home = self.home.as_ref().and_then(|path| path.canonicalize().ok());
+        ResolvedPlaces { home, found: own.chain(home_places).filter_map(on_disk).collect() }
     }
 }
 
 impl ResolvedPlaces {
-    /// Returns the paths of the places that are there.
+    /// Returns the paths of the places that exist.
     pub fn into_paths(self) -> impl Iterator<Item = PathBuf> {
         self.found.into_iter().map(|(path, _)| path)
     }
 
-    /// Returns the private place, of this account or of another one, that a canonical path is or lies in.
+    /// Returns the private place, of any account, that contains a canonical path.
     pub fn find_place(&self, path: &Path) -> Option<&'static PrivatePlace> {
         let found = self.found.iter().find(|(found, _)| path.starts_with(found));
-        let of_home = || {
+        let find_in_home = || {
             let own = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
             let below = own.or_else(|| path_below_home(path))?;
             PLACES.iter().find(|place| place.holds_path(below))
         };
-        found.map(|(_, place)| *place).or_else(of_home)
+        found.map(|(_, place)| *place).or_else(find_in_home)
     }
 
-    /// Finds the private place at `below` in `folder`, if none is around it. Costs little for most names.
+    /// Returns the private place that contains `below` in `folder`. A check of the name makes most
+    /// calls cheap.
     pub fn find_entry(&self, folder: &Path, below: &Path) -> Option<&'static PrivatePlace> {
         let name = below.file_name()?;
         let has_name = |place: &PrivatePlace| {
@@ -215,13 +220,13 @@ impl ResolvedPlaces {
         is_known.then(|| self.find_place(&folder.join(below)))?
     }
 
-    /// Returns whether a folder of the product or of Codex lies in `folder`.
+    /// Returns whether a folder of CodeInfo or Codex lies in `folder`.
     pub fn has_own_below(&self, folder: &Path) -> bool {
         self.found.iter().any(|(path, place)| place.is_own() && path.starts_with(folder))
     }
 }
 
-/// Returns the part of a path that is below the home folder of an account.
+/// Returns the part of a path below the home folder of an account.
 fn path_below_home(path: &Path) -> Option<&Path> {
     HOMES.iter().find_map(|home| {
         let mut parts = path.components();
@@ -271,7 +276,7 @@ mod tests {
         let places = PrivatePlaces::new(Some(home.clone()), Vec::new()).resolve();
         assert!(places.find_place(&home.join("dotfiles/claude/history")).is_some());
         assert!(places.find_place(&home.join("dotfiles/vim")).is_none());
-        // One that is made later is private, too.
+        // A place that is created later is private as well.
         assert!(places.find_place(&home.join(".gnupg/key")).is_some());
     }
 }

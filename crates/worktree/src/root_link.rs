@@ -1,4 +1,4 @@
-//! Finds the root that a client means, also through a link that leads to it; beneath a root no link is followed.
+//! Finds the root for a path or name, including paths through links that lead to a root.
 
 use std::{
     path::{Component, Path, PathBuf},
@@ -9,14 +9,14 @@ use codeinfo_core::{PathMap, Root, UnknownRoot};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use url::Url;
 
-/// Maximum lookups at one time: each waits as long as a file system that is away lets it.
+/// Maximum number of concurrent lookups. A lookup may block on a file system that does not respond.
 const MAX_LOOKUPS: usize = 4;
 static LOOKUPS: Semaphore = Semaphore::const_new(MAX_LOOKUPS);
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// A path of more parts is not looked at.
+/// Maximum number of parts of a path that is resolved.
 const MAX_PARTS: usize = 64;
 
-/// Returns the root that a client calls `reference`: as [`PathMap::meant_root`] has it, by a `file://` URL, or through a
+/// Finds the root for `reference`: as in [`PathMap::meant_root`], by a `file://` URL, or through a
 /// link.
 pub async fn find_root(
     paths: &PathMap,
@@ -29,23 +29,26 @@ pub async fn find_root(
         return Ok(root.clone());
     }
     let real = follow_link(&paths.to_server_path(&path), roots).await;
-    let around = real.and_then(|real| {
-        let around =
-            roots.iter().filter(|root| root.host.is_none() && real.starts_with(&root.path));
-        around.max_by_key(|root| root.path.as_os_str().len())
+    let enclosing = real.and_then(|real| {
+        roots
+            .iter()
+            .filter(|root| root.host.is_none() && real.starts_with(&root.path))
+            .max_by_key(|root| root.path.as_os_str().len())
     });
-    around.cloned().ok_or_else(|| UnknownRoot::new(reference, roots))
+    enclosing.cloned().ok_or_else(|| UnknownRoot::new(reference, roots))
 }
 
-/// Returns the path of a `file://` URL, or the text as it is.
+/// Returns the path of a `file://` URL. Returns any other text as a path.
 pub fn read_file_url(text: &str) -> PathBuf {
     let is_url = text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("file://"));
     let url = is_url.then(|| Url::parse(text).ok()).flatten();
     url.and_then(|url| url.to_file_path().ok()).unwrap_or_else(|| PathBuf::from(text))
 }
 
-/// Returns a path that leads through a link to one of the roots as that root has it: what lies beneath stays as it is
-/// written. `None` where it leads to none.
+/// Resolves a path that leads through a link to one of the roots. The part beneath the root is not
+/// resolved.
+///
+/// Returns `None` if the path leads to no root.
 pub async fn follow_link(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     let is_plain = path.components().all(|part| part != Component::ParentDir);
     if !path.is_absolute() || !is_plain || path.components().count() > MAX_PARTS {
@@ -53,21 +56,22 @@ pub async fn follow_link(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     }
     let own = roots.iter().filter(|root| root.host.is_none());
     let folders: Vec<PathBuf> = own.map(|root| root.path.clone()).collect();
-    let path = path.to_owned();
+    let whole_path = path.to_owned();
     let look = async {
         let permit = LOOKUPS.acquire().await.ok()?;
         let look = move || {
             let _permit = permit;
-            find_beneath(&path, &folders)
+            find_beneath(&whole_path, &folders)
         };
         spawn_blocking(look).await.ok()?
     };
     timeout(MAX_WAIT, look).await.ok()?
 }
 
-/// Blocks on the file system.
+/// Finds the first folder of the path that lies in one of `folders`. Blocks on the file system.
 fn find_beneath(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
-    let (mut beginning, mut parts) = (PathBuf::new(), path.components());
+    let mut beginning = PathBuf::new();
+    let mut parts = path.components();
     while let Some(part) = parts.next() {
         beginning.push(part);
         let real = beginning.canonicalize().ok()?;
@@ -86,8 +90,8 @@ mod tests {
 
     #[test]
     fn links_lead_to_a_root_and_none_is_followed_beneath_it() {
-        let base = tempfile::tempdir().unwrap();
-        let base = base.path().canonicalize().unwrap();
+        let temporary = tempfile::tempdir().unwrap();
+        let base = temporary.path().canonicalize().unwrap();
         let root = base.join("root");
         fs::create_dir_all(root.join("sub")).unwrap();
         fs::create_dir_all(base.join("other/sub")).unwrap();

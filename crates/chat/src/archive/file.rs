@@ -69,8 +69,8 @@ fn id_of(path: &Path) -> Option<ConversationId> {
 }
 
 fn first_line(path: &Path) -> Result<ConversationFile, ArchiveError> {
-    let file = atomic::open_regular_file(path, File::options().read(true));
-    let file = file.map_err(|error| ArchiveError::for_file(path, error))?;
+    let opened = atomic::open_regular_file(path, File::options().read(true));
+    let file = opened.map_err(|error| ArchiveError::for_file(path, error))?;
     let bytes = file.metadata().map_err(|error| ArchiveError::for_file(path, error))?.len();
     let mut line = String::new();
     let read = BufReader::new(file.take(MAX_SUMMARY_BYTES)).read_line(&mut line);
@@ -92,8 +92,8 @@ pub(super) fn read_conversation(path: &Path) -> Result<Option<ArchivedConversati
     let first = lines.next().unwrap_or_default();
     let summary: ConversationSummary =
         serde_json::from_slice(first).map_err(|error| damaged_error(path, &error))?;
-    let turns: Result<Vec<ArchivedTurn>, _> = lines.map(serde_json::from_slice).collect();
-    let turns = turns.map_err(|error| damaged_error(path, &error))?;
+    let parsed: Result<Vec<ArchivedTurn>, _> = lines.map(serde_json::from_slice).collect();
+    let turns = parsed.map_err(|error| damaged_error(path, &error))?;
     Ok(Some(ArchivedConversation { summary, turns }))
 }
 
@@ -141,8 +141,8 @@ fn leave_out_results(turn: &mut ArchivedTurn) {
 /// Removes all files of a conversation.
 pub(super) fn remove_conversation(path: &Path) -> Result<(), ArchiveError> {
     for extension in [EXTENSION, ASIDE, UNFINISHED] {
-        let path = path.with_extension(extension);
-        atomic::remove_file(&path).map_err(|error| ArchiveError::for_file(&path, error))?;
+        let sibling = path.with_extension(extension);
+        atomic::remove_file(&sibling).map_err(|error| ArchiveError::for_file(&sibling, error))?;
     }
     Ok(())
 }

@@ -56,8 +56,8 @@ pub(super) fn match_conversation(
         .turns
         .iter()
         .flat_map(|turn| {
-            let answers = turn.frames.iter().filter(|frame| frame.name == "answer");
-            let answers = answers.filter_map(|frame| frame.data.get("text")?.as_str());
+            let answer_frames = turn.frames.iter().filter(|frame| frame.name == "answer");
+            let answers = answer_frames.filter_map(|frame| frame.data.get("text")?.as_str());
             [turn.question.as_str()].into_iter().chain(answers)
         })
         .collect();
@@ -74,6 +74,6 @@ pub(super) fn match_conversation(
     })?;
     let excerpt: String =
         text.chars().skip(at.saturating_sub(BEFORE)).take(BEFORE + AFTER).collect();
-    let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(ConversationMatch { summary: conversation.summary, excerpt })
+    let one_line = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(ConversationMatch { summary: conversation.summary, excerpt: one_line })
 }

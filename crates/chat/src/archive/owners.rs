@@ -86,14 +86,14 @@ impl ConversationOwners {
     /// server's owner after a restart.
     pub async fn record_owner(&self, id: ConversationId, principal: Option<&Principal>) {
         let Some(principal) = principal.filter(|principal| !principal.is_owner()) else { return };
-        let principal = principal.to_string();
+        let name = principal.to_string();
         let inner = Arc::clone(&self.0);
         let recording = self.0.tasks.spawn_blocking(move || {
             let mut owned = inner.lock_owned();
             if owned.iter().any(|one| one.id == id) {
                 return;
             }
-            owned.push(OwnedConversation { id, principal });
+            owned.push(OwnedConversation { id, principal: name });
             let too_many = owned.len().saturating_sub(MAX_CONVERSATIONS);
             owned.drain(..too_many);
             if let Err(error) = inner.write_owners(&owned) {

@@ -8,7 +8,7 @@ pub(crate) const MAX_TURN_BYTES: usize = 4 * 1024 * 1024;
 /// limited.
 const ENTRY_BYTES: usize = 64;
 
-// Codex must pass on enough text to exceed the limit.
+// Codex events are truncated without a mark at the higher bound, so an overrun is noticed here.
 const _: () = assert!(MAX_SEGMENT_BYTES < codeinfo_codex::MAX_TEXT_BYTES);
 
 /// Limit that a turn exceeded.
@@ -67,17 +67,20 @@ impl TurnTextBudget {
         self.spent = self.spent.saturating_sub(bytes);
     }
 
-    /// Appends `more` to a text that counts `had` bytes, truncated to the limit and marked if it
+    /// Appends `more` to a text that counts `former_bytes`, truncated to the limit and marked if it
     /// exceeds it.
-    pub(super) fn extend_text(&mut self, text: &mut String, had: usize, more: &str) {
-        let of_segment = MAX_SEGMENT_BYTES.saturating_sub(had);
-        let of_turn = MAX_TURN_BYTES.saturating_sub(self.spent);
-        let (kept, cut) = more.split_at(more.floor_char_boundary(of_segment.min(of_turn)));
+    pub(super) fn extend_text(&mut self, text: &mut String, former_bytes: usize, more: &str) {
+        let segment_room = MAX_SEGMENT_BYTES.saturating_sub(former_bytes);
+        let turn_room = MAX_TURN_BYTES.saturating_sub(self.spent);
+        let (kept, cut) = more.split_at(more.floor_char_boundary(segment_room.min(turn_room)));
         self.spent += kept.len();
         text.push_str(kept);
         if !cut.is_empty() {
-            let bound =
-                if of_segment <= of_turn { TurnTextLimit::Segment } else { TurnTextLimit::Turn };
+            let bound = if segment_room <= turn_room {
+                TurnTextLimit::Segment
+            } else {
+                TurnTextLimit::Turn
+            };
             text.push_str(self.reached.get_or_insert(bound).cut_mark());
         }
     }

@@ -103,8 +103,8 @@ impl ReadingRequest {
     pub(crate) fn build(claims: &[Claim], places: &[usize], key: &str) -> Option<Self> {
         let key = key.get(..KEY_CHARS).unwrap_or(key);
         let is_read = |(_, claim): &(usize, &Claim)| !claim.excerpts.is_empty();
-        let wanted = places.iter().filter_map(|place| Some((*place, claims.get(*place)?)));
-        let mut wanted: Vec<(usize, &Claim)> = wanted.filter(is_read).collect();
+        let requested = places.iter().filter_map(|place| Some((*place, claims.get(*place)?)));
+        let mut wanted: Vec<(usize, &Claim)> = requested.filter(is_read).collect();
         let mut left_out = wanted.split_off(wanted.len().min(MAX_CLAIMS)).len();
         let needs: Vec<usize> = wanted.iter().map(|(_, claim)| claim_bytes(claim)).collect();
         let mut text = format!("Key: {key}\n");

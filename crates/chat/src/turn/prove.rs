@@ -47,7 +47,8 @@ impl TurnRunner<'_> {
     /// if it could not be checked.
     pub(super) async fn check_and_correct(
         &self,
-        (place, text): (usize, String),
+        place: usize,
+        text: String,
         heard: &mut TurnProgress,
         deadline: Instant,
     ) -> Option<CheckedAnswer> {
@@ -131,11 +132,11 @@ impl TurnRunner<'_> {
     async fn read_claims(
         &self,
         reader: Option<EphemeralThread>,
-        claims: oneshot::Receiver<Vec<Claim>>,
+        found: oneshot::Receiver<Vec<Claim>>,
         former: Option<&JudgedClaims>,
         deadline: Instant,
     ) -> ClaimReading {
-        let claims = claims.await.unwrap_or_default();
+        let claims = found.await.unwrap_or_default();
         if claims.is_empty() {
             return (None, None);
         }

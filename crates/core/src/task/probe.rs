@@ -1,4 +1,4 @@
-//! What a check finds out: kept for a while, and found out once for all who ask at a time.
+//! Cached results of checks. Concurrent callers share one check.
 
 use std::{
     convert::Infallible,
@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The latest result of a check.
+/// Cache for the latest result of a check.
 #[derive(Debug)]
 pub struct CachedProbe<T> {
-    /// With the moment at which the check began.
+    /// Result and the time at which its check began.
     latest: Mutex<Option<(T, Instant)>>,
-    /// Held while checking, so that many callers cost one check.
+    /// Held during a check, so that concurrent callers cause only one.
     checking: tokio::sync::Mutex<()>,
 }
 
@@ -23,12 +23,13 @@ impl<T> Default for CachedProbe<T> {
 }
 
 impl<T: Clone> CachedProbe<T> {
-    /// Returns what was found out last, and how long ago.
+    /// Returns the latest result and its age.
     pub fn latest_result(&self) -> Option<(T, Duration)> {
         self.lock_latest().as_ref().map(|(found, since)| (found.clone(), since.elapsed()))
     }
 
-    /// Takes note of what was found out by a check that began at `since`, unless a later one is known.
+    /// Records a result of a check that began at `since`, unless the result of a later check is
+    /// known.
     pub fn record_result(&self, found: T, since: Instant) {
         let mut latest = self.lock_latest();
         if latest.as_ref().is_none_or(|(_, known)| *known <= since) {
@@ -36,8 +37,10 @@ impl<T: Clone> CachedProbe<T> {
         }
     }
 
-    /// Returns what is known while it `is_fresh` at its age, else what `check` finds out. Who asks
-    /// during a check waits for it. One that is dropped is not noted.
+    /// Returns the latest result if `is_fresh` accepts it and its age, otherwise runs `check`.
+    ///
+    /// Callers that arrive during a check wait for it. The result of a dropped check is not
+    /// recorded.
     pub async fn get<F>(
         &self,
         is_fresh: impl Fn(&T, Duration) -> bool,
@@ -51,7 +54,7 @@ impl<T: Clone> CachedProbe<T> {
         found
     }
 
-    /// Does the same with a check that may fail, which finds out nothing then.
+    /// Does the same with a check that may fail. A failed check records nothing.
     pub async fn try_get<E, F>(
         &self,
         is_fresh: impl Fn(&T, Duration) -> bool,
@@ -65,7 +68,7 @@ impl<T: Clone> CachedProbe<T> {
             return Ok(found);
         }
         let _checking = self.checking.lock().await;
-        // Found out by another caller meanwhile.
+        // Another caller may have completed the check in the meantime.
         if let Some((found, _)) = fresh() {
             return Ok(found);
         }

@@ -1,33 +1,34 @@
-//! Tries again what failed: one loop, and one schedule of waits that double and are spread.
+//! Retries with exponential backoff and jitter.
 
 use std::{future::Future, pin::pin, time::Duration};
 
-/// The waits before the next tries: twice as long each time, up to a bound.
+/// Waits between tries, doubled each time up to a bound.
 #[derive(Debug, Clone, Copy)]
 pub struct BackoffSchedule {
-    /// The wait after the first failure.
+    /// Wait after the first failure.
     pub first: Duration,
-    /// No wait is longer.
+    /// Upper bound of each wait.
     pub longest: Duration,
 }
 
 impl BackoffSchedule {
-    /// Returns the wait after so many failures, counted from 1.
+    /// Returns the wait after `failures` failures, counted from 1.
     pub fn wait_after(self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1);
         self.first.saturating_mul(2_u32.saturating_pow(doublings)).min(self.longest)
     }
 
-    /// Returns the same, or up to half less, so that many who failed together do not come back
-    /// together.
+    /// Returns the wait reduced by a random part of up to one half, so that clients that failed
+    /// together do not retry together.
     pub fn spread_wait(self, failures: u32) -> Duration {
         self.wait_after(failures).mul_f64(f64::midpoint(1.0, fastrand::f64()))
     }
 }
 
-/// Calls `attempt` until it succeeds, or until `wait` has no time after which another try may help,
-/// given the error and how many there were. Once `given_up` is done, no wait is ended and the last
-/// error is returned.
+/// Calls `attempt` until it succeeds or `wait` returns `None`.
+///
+/// `wait` gets the error and the number of failures and returns the pause before the next try. When
+/// `given_up` completes, the current pause ends and the last error is returned.
 pub async fn retry_until_success<T, E, F>(
     mut attempt: impl FnMut() -> F,
     mut wait: impl FnMut(&E, u32) -> Option<Duration>,

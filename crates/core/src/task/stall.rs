@@ -1,4 +1,4 @@
-//! What work is waiting for at the moment, to be shown while it takes long.
+//! Reasons why work is waiting, shown while the wait takes long.
 
 use std::{
     fmt,
@@ -6,10 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A stall that is over sooner than this is not reported.
+/// Shortest stall that is reported.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
-/// Why pieces of work have to wait. Clones share their state.
+/// Tracks why pieces of work wait. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct StallTracker {
     state: Arc<Mutex<StallState>>,
@@ -17,20 +17,20 @@ pub struct StallTracker {
 
 #[derive(Debug, Default)]
 struct StallState {
-    /// How many pieces of work are stalled.
+    /// Number of stalled pieces of work.
     count: usize,
     since: Option<Instant>,
     reason: String,
 }
 
-/// One piece of work that is stalled, until this is dropped.
+/// Marks one piece of work as stalled until it is dropped.
 #[derive(Debug)]
 pub struct StallGuard {
     state: Arc<Mutex<StallState>>,
 }
 
 impl StallTracker {
-    /// Notes that a piece of work has to wait, and why.
+    /// Records that a piece of work waits because of `reason`.
     pub fn begin_stall(&self, reason: String) -> StallGuard {
         let mut state = lock_state(&self.state);
         state.count += 1;
@@ -39,12 +39,12 @@ impl StallTracker {
         StallGuard { state: Arc::clone(&self.state) }
     }
 
-    /// Notes that a piece of work is tried again after a failure.
+    /// Records that a piece of work is retried after `failure`.
     pub fn begin_retry(&self, failure: impl fmt::Display) -> StallGuard {
         self.begin_stall(format!("trying again: {failure}"))
     }
 
-    /// Returns the latest reason, once something has been stalled for a while.
+    /// Returns the latest reason if work has been stalled for at least one second.
     pub fn latest_reason(&self) -> Option<String> {
         let state = lock_state(&self.state);
         state.since.filter(|since| since.elapsed() >= NOTICEABLE).map(|_| state.reason.clone())
@@ -61,7 +61,7 @@ impl Drop for StallGuard {
     }
 }
 
-/// No change of the state can be left half made.
+/// Locks the state. A poisoned lock is safe, because no change can stay half made.
 fn lock_state(state: &Mutex<StallState>) -> MutexGuard<'_, StallState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

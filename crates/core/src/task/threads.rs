@@ -1,17 +1,18 @@
-//! Whether the system lets the process have the threads that it needs.
+//! Check that the system allows as many threads as the process needs.
 //!
-//! Without one more thread the runtime waits without end or panics, and the engine calls its files
-//! damaged.
+//! If a thread cannot be started, the runtime blocks forever or panics, and the store's engine
+//! reports its files as damaged.
 
 use std::{io, num::NonZero, sync::Mutex, thread};
 
-/// Threads beside those that run tasks: for files, and of the store's engine.
+/// Threads in addition to the workers: for file access and for the store's engine.
 const BESIDE_WORKERS: usize = 8;
-/// Enough for a thread that does nothing.
+/// Stack size in bytes, enough for a thread that does nothing.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Starts as many threads as a command needs at a time, and ends them. Libraries panic or wait without end
-/// where one cannot be started, so this is found out first.
+/// Starts as many threads as a command needs at the same time, and ends them.
+///
+/// Fails if one cannot be started. Libraries would panic or block forever later.
 pub fn can_start_threads() -> io::Result<()> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let gate = Mutex::new(());

@@ -1,4 +1,4 @@
-//! The last failures that clients were told of, for people who look at a server.
+//! Recent failures reported to clients, for operators of a server.
 
 use std::{
     collections::VecDeque,
@@ -9,42 +9,44 @@ use uuid::Uuid;
 
 use crate::Timestamp;
 
-/// How many failures are kept.
+/// Maximum number of failures that the list holds.
 const MAX_FAILURES: usize = 100;
-/// The most characters that are kept of a message and of a path.
+/// Maximum number of characters of a recorded message.
 const MAX_MESSAGE: usize = 500;
+/// Maximum number of characters of a recorded path.
 const MAX_PATH: usize = 200;
 
-/// A UUID in its hyphenated form.
+/// Length of a UUID in its hyphenated form.
 const UUID_BYTES: usize = 36;
 
-/// One failure, or several in a row that are alike.
+/// A failure, or several equal ones in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureRecord {
-    /// When it happened last.
+    /// Time of the latest occurrence.
     pub at: Timestamp,
-    /// `main`, `mcp`, or `runs` for what no client waited for.
+    /// `main`, `mcp`, or `runs` for a failure that no client waited for.
     pub listener: &'static str,
-    /// The code that the client got.
+    /// Error code sent to the client.
     pub code: String,
-    /// The message that the client got.
+    /// Message sent to the client.
     pub message: String,
-    /// What was asked for, without its query.
+    /// Requested path, without its query.
     pub path: Option<String>,
-    /// How often it happened in a row.
+    /// Number of occurrences in a row.
     pub times: u64,
 }
 
-/// A bounded list of failures, in memory alone. Clones share it. What somebody asked is never in it.
+/// Bounded in-memory list of failures. Clones share it. It never contains questions.
 #[derive(Debug, Clone, Default)]
 pub struct FailureLog(Arc<Mutex<VecDeque<FailureRecord>>>);
 
 impl FailureLog {
-    /// Notes what a client was told.
+    /// Records a failure that was reported to a client.
     pub fn record_failure(
         &self,
         listener: &'static str,
-        (code, message): (&str, &str),
+        code: &str,
+        message: &str,
         path: Option<&str>,
     ) {
         let message = sanitize_text(message, MAX_MESSAGE);
@@ -57,9 +59,10 @@ impl FailureLog {
                 && last.message == message
                 && last.path == path
         };
-        // Who asks again and again leaves room for other failures.
+        // A client that retries again and again must not displace other failures.
         if let Some(last) = failures.back_mut().filter(is_same) {
-            (last.at, last.times) = (at, last.times.saturating_add(1));
+            last.at = at;
+            last.times = last.times.saturating_add(1);
             return;
         }
         failures.push_back(FailureRecord {
@@ -70,23 +73,23 @@ impl FailureLog {
             path,
             times: 1,
         });
-        if MAX_FAILURES < failures.len() {
+        if failures.len() > MAX_FAILURES {
             failures.pop_front();
         }
     }
 
-    /// Returns the failures, the latest first.
+    /// Returns the failures, latest first.
     pub fn list_latest(&self) -> Vec<FailureRecord> {
         let failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         failures.iter().rev().cloned().collect()
     }
 }
 
-/// What is noted of a turn that failed: what the model service says may repeat the question.
+/// Message recorded for a failed turn. The text of the model service could repeat the question.
 pub const TURN_FAILED: &str = "the turn failed; who asked was given the reason";
 
-/// Returns the start of a text, without what looks like a secret and without ids: who knows that of a conversation
-/// may continue it.
+/// Redacts secrets and ids and keeps the first `limit` characters. Whoever knows a conversation's
+/// id may continue the conversation.
 fn sanitize_text(text: &str, limit: usize) -> String {
     let text = without_ids(&codeinfo_secrets::redact_secrets("", None, text).text);
     match text.char_indices().nth(limit) {
@@ -95,13 +98,14 @@ fn sanitize_text(text: &str, limit: usize) -> String {
     }
 }
 
-/// Puts `…` in the place of each UUID.
+/// Replaces each UUID with `…`.
 fn without_ids(text: &str) -> String {
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let id = rest.get(..UUID_BYTES).filter(|id| Uuid::try_parse(id).is_ok());
-        let (shown, bytes) = id.map_or((first, first.len_utf8()), |_| ('…', UUID_BYTES));
-        out.push(shown);
+        let (next, bytes) = id.map_or((first, first.len_utf8()), |_| ('…', UUID_BYTES));
+        out.push(next);
         rest = rest.get(bytes..).unwrap_or_default();
     }
     out
@@ -116,17 +120,18 @@ mod tests {
         let failures = FailureLog::default();
         for number in 0..=MAX_FAILURES {
             let message = number.to_string();
-            failures.record_failure("main", ("INTERNAL", &message), Some("/chat"));
-            failures.record_failure("main", ("INTERNAL", &message), Some("/chat"));
+            failures.record_failure("main", "INTERNAL", &message, Some("/chat"));
+            failures.record_failure("main", "INTERNAL", &message, Some("/chat"));
         }
         let latest = failures.list_latest();
         assert_eq!(latest.len(), MAX_FAILURES);
         assert_eq!((latest[0].message.as_str(), latest[0].times), ("100", 2));
         assert_eq!(latest[99].message, "1");
-        failures.record_failure("mcp", ("INTERNAL", "100"), Some("/chat"));
-        failures.record_failure("main", ("BUSY", "100"), Some("/chat"));
-        failures.record_failure("main", ("BUSY", "100"), None);
-        assert_eq!(failures.list_latest()[..3].iter().map(|one| one.times).sum::<u64>(), 3);
+        failures.record_failure("mcp", "INTERNAL", "100", Some("/chat"));
+        failures.record_failure("main", "BUSY", "100", Some("/chat"));
+        failures.record_failure("main", "BUSY", "100", None);
+        let times: u64 = failures.list_latest()[..3].iter().map(|failure| failure.times).sum();
+        assert_eq!(times, 3);
     }
 
     #[test]
@@ -136,7 +141,8 @@ mod tests {
         let message = format!("cannot use `/ä/{id}.jsonl`");
         failures.record_failure(
             "main",
-            ("INTERNAL", &message),
+            "INTERNAL",
+            &message,
             Some(&format!("/conversations/{id}/export")),
         );
         let latest = &failures.list_latest()[0];
@@ -149,7 +155,7 @@ mod tests {
         let failures = FailureLog::default();
         let key = "ghp_u8jzPde0IgxLd6GncfBAepfJBd0Kh8oOOL8d";
         let message = format!("refused: {key} {}", "ä".repeat(600));
-        failures.record_failure("main", ("INTERNAL", &message), Some(&"/x".repeat(300)));
+        failures.record_failure("main", "INTERNAL", &message, Some(&"/x".repeat(300)));
         let latest = &failures.list_latest()[0];
         assert!(!latest.message.contains(key), "{latest:?}");
         assert_eq!(latest.message.chars().count(), MAX_MESSAGE + 1);

@@ -1,4 +1,4 @@
-//! The log of commands that a person runs on a terminal, where only what they say themselves is printed.
+//! Log file of commands run on a terminal, where only the command's own output is printed.
 
 use std::{
     fs::{self, File},
@@ -11,12 +11,12 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::atomic;
 
-/// Name of the file in the data folder. The one before has `.1` at its end.
+/// Name of the log file in the data folder. The previous file has `.1` appended to its name.
 pub(super) const LOG_FILE: &str = "codeinfo.log";
-/// Size at which the file becomes the one before.
+/// Size in bytes at which the file is rotated.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A file that is opened by its first line and replaced when it is full.
+/// Log file that is opened on the first line and rotated when it is full.
 pub(super) struct LogFile {
     path: PathBuf,
     open: Mutex<Option<OpenLogFile>>,
@@ -27,7 +27,7 @@ pub(super) struct OpenLogFile {
     bytes: u64,
 }
 
-/// Writes one line.
+/// Writer for one log line.
 pub(super) struct LineWriter<'a> {
     path: &'a Path,
     open: MutexGuard<'a, Option<OpenLogFile>>,
@@ -43,7 +43,7 @@ impl<'a> MakeWriter<'a> for LogFile {
     type Writer = LineWriter<'a>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        // A line that was cut is no reason to write no more.
+        // A panic in the middle of a line must not stop the log.
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         LineWriter { path: &self.path, open }
     }

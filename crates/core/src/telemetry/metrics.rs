@@ -1,4 +1,4 @@
-//! How often things ended, how, and how long they took, for `GET /metrics`.
+//! Counters and duration histograms for `GET /metrics`.
 
 use std::{fmt, hash::Hash, time::Duration};
 
@@ -8,64 +8,64 @@ use prometheus_client::{
     registry::Registry,
 };
 
-/// Upper bounds of the buckets, in seconds: from a search in memory to the longest turn.
+/// Upper bounds of the histogram buckets in seconds, from an in-memory search to the longest turn.
 const SECONDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 1800.0];
 
-/// Everything that is measured where it happens. Clones share the counts.
+/// Metrics that are recorded where the work happens. Clones share the counts.
 #[derive(Debug, Clone, Default)]
 pub struct ServerMetrics {
-    /// HTTP requests of both listeners.
+    /// HTTP requests on both listeners.
     pub requests: LabelledTimer<RequestLabel>,
-    /// Turns of Codex.
+    /// Codex turns.
     pub turns: LabelledTimer<OutcomeLabel>,
-    /// Searches, over HTTP and MCP.
+    /// Searches over HTTP and MCP.
     pub searches: LabelledTimer<OutcomeLabel>,
-    /// Calls of tools, ours over MCP and those of toolkits.
+    /// Tool calls: CodeInfo's own tools over MCP and the tools of toolkits.
     pub tool_calls: LabelledTimer<ToolCallLabel>,
-    /// Whether the result of a tool that only reads was there already.
+    /// Cache lookups for results of read-only tools.
     pub tool_cache: LabelledCounter<OutcomeLabel>,
-    /// Turns that had a toolkit.
+    /// Turns that used a toolkit.
     pub toolkits_used: LabelledCounter<ToolkitUseLabel>,
 }
 
-/// One HTTP request.
+/// Labels of one HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabel {
     /// `main` or `mcp`.
     pub listener: &'static str,
-    /// The HTTP status; 0 when the client left before there was one.
+    /// HTTP status, or 0 if the client disconnected before a response.
     pub status: u16,
 }
 
-/// How one piece of work ended: `ok`, or the code of its failure.
+/// Outcome of one piece of work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct OutcomeLabel {
     /// `ok` or an error code such as `BUSY`.
     pub outcome: &'static str,
 }
 
-/// One call of a tool.
+/// Labels of one tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ToolCallLabel {
     /// `local` or `mcp`.
     pub source: &'static str,
-    /// The toolkit, or nothing for a tool of ours. See [`REQUEST`].
+    /// Name of the toolkit, or empty for CodeInfo's own tools. See [`REQUEST`].
     pub toolkit: String,
-    /// `ok`, or why there is no result.
+    /// `ok`, or the reason why there is no result.
     pub outcome: &'static str,
 }
 
-/// A turn that had a toolkit.
+/// Labels of a turn that used a toolkit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ToolkitUseLabel {
     /// See [`REQUEST`].
     pub toolkit: String,
-    /// Which layer of the configuration named it.
+    /// Configuration layer that named the toolkit.
     pub origin: &'static str,
 }
 
-/// Starts of a toolkit.
+/// Labels of a toolkit start.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ToolkitStartLabel {
     /// See [`REQUEST`].
@@ -74,29 +74,30 @@ pub struct ToolkitStartLabel {
     pub outcome: &'static str,
 }
 
-/// A toolkit by its name.
+/// Label with the name of a toolkit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ToolkitLabel {
     /// See [`REQUEST`].
     pub toolkit: String,
 }
 
-/// Stands for the names of toolkits that requests carry: callers choose those, and each name is a series.
+/// Label value for toolkits that requests define. Callers choose those names, and each name would
+/// add a series.
 pub const REQUEST: &str = "(request)";
 
-/// A count by label. Clones share it.
+/// Counter per label. Clones share it.
 #[derive(Debug, Clone)]
 pub struct LabelledCounter<L>(Family<L, Counter>);
 
 impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static>
     LabelledCounter<L>
 {
-    /// Counts one.
+    /// Adds one to the counter of `label`.
     pub fn increment(&self, label: &L) {
         self.0.get_or_create(label).inc();
     }
 
-    /// Registers the count as `<name>_total`.
+    /// Registers the counter as `<name>_total`.
     pub fn register(&self, registry: &mut Registry, name: &str, help: &str) {
         registry.register(name, help, self.0.clone());
     }
@@ -108,7 +109,7 @@ impl<L: Clone + Hash + Eq> Default for LabelledCounter<L> {
     }
 }
 
-/// A count by label and a histogram of durations. Clones share them.
+/// Counter per label and a histogram of durations. Clones share them.
 #[derive(Clone)]
 pub struct LabelledTimer<L> {
     ended: Family<L, Counter>,
@@ -116,13 +117,13 @@ pub struct LabelledTimer<L> {
 }
 
 impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static> LabelledTimer<L> {
-    /// Counts one that ended as `label` after `elapsed`.
+    /// Counts one event that ended as `label` after `elapsed`.
     pub fn record_duration(&self, label: &L, elapsed: Duration) {
         self.ended.get_or_create(label).inc();
         self.seconds.observe(elapsed.as_secs_f64());
     }
 
-    /// Registers the count as `<plural>_total` and the durations as `<singular>_seconds`.
+    /// Registers the counter as `<plural>_total` and the histogram as `<singular>_seconds`.
     pub fn register(&self, registry: &mut Registry, plural: &str, singular: &str, help: &str) {
         registry.register(plural, help, self.ended.clone());
         let seconds = format!("{singular}_seconds");

@@ -1,22 +1,22 @@
 //! Settings of the log.
 
-/// What is logged and how.
+/// Settings of the log's level and format.
 #[derive(Debug, Clone)]
 pub struct LogSettings {
     /// A `tracing` filter such as `info` or `codeinfo=debug`.
     pub level: String,
-    /// Whether the user chose the level.
+    /// True if the user chose the level.
     pub chosen: bool,
-    /// The form of its lines.
+    /// Format of the log lines.
     pub format: LogFormat,
 }
 
-/// The form of log lines.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
     /// Plain text.
     Text,
-    /// An object for each line.
+    /// One JSON object per line.
     Json,
 }

@@ -1,4 +1,4 @@
-//! The model's table: one int8 row, a scale and a query weight for each sub-word, in the binary
+//! Table of the model in the binary: one int8 row, a scale and a query weight per sub-word.
 
 use super::{super::EmbedError, vocabulary::SubwordVocabulary};
 
@@ -12,24 +12,26 @@ static QUERY_WEIGHTS: &[u8] = include_bytes!("../../assets/code-static-1/query_f
 static NEAR: &[u8] = include_bytes!("../../assets/code-static-1/near_u16.npy");
 static NEAR_SHARES: &[u8] = include_bytes!("../../assets/code-static-1/near_u8.npy");
 
-/// How many words of about the same meaning a sub-word has at most.
-const NEAR_ONES: usize = 8;
+/// Maximum number of similar words per sub-word.
+const NEAR_WORDS: usize = 8;
 
-/// The sub-words and their vectors.
+/// Sub-words and their vectors.
 pub(super) struct SubwordTable {
     pub(super) vocabulary: SubwordVocabulary,
     rows: &'static [[u8; DIMENSIONS]],
-    /// What a row is multiplied with in documents, and in queries.
+    /// Factors of the rows in documents.
     scales: RowScales,
+    /// Factors of the rows in queries.
     query_scales: RowScales,
-    /// Words of about the same meaning, nearest first, and how near each is in 255ths.
-    near: &'static [[[u8; 2]; NEAR_ONES]],
-    near_shares: &'static [[u8; NEAR_ONES]],
+    /// Ids of similar words, nearest first.
+    near: &'static [[[u8; 2]; NEAR_WORDS]],
+    /// Similarity of each of these words in 255ths.
+    near_shares: &'static [[u8; NEAR_WORDS]],
 }
 
 type RowScales = Vec<f32>;
 
-/// What a text is embedded for: a word that says much in code may say little in a question.
+/// Side of a search. A word that is informative in code may not be in a question.
 #[derive(Clone, Copy)]
 pub(super) enum EmbeddingSide {
     Document,
@@ -37,7 +39,7 @@ pub(super) enum EmbeddingSide {
 }
 
 impl SubwordTable {
-    /// Reads the files in the binary; only the vocabulary and the scales take memory.
+    /// Loads the files in the binary. Only the vocabulary and the scales take memory.
     pub(super) fn load() -> Result<Self, EmbedError> {
         let vocabulary = SubwordVocabulary::new(WORDS)?;
         let words = vocabulary.len();
@@ -53,7 +55,7 @@ impl SubwordTable {
         let weights = parse_numbers(QUERY_WEIGHTS, words)?;
         let query_scales =
             scales.iter().zip(weights).map(|(scale, weight)| scale * weight).collect();
-        let shape = format!("({words}, {NEAR_ONES})");
+        let shape = format!("({words}, {NEAR_WORDS})");
         let (near, _) = parse_numpy_array(NEAR, "<u2", &shape)?.as_chunks().0.as_chunks();
         let (near_shares, _) = parse_numpy_array(NEAR_SHARES, "|u1", &shape)?.as_chunks();
         if near.len() != words || near_shares.len() != words {
@@ -62,17 +64,18 @@ impl SubwordTable {
         Ok(Self { vocabulary, rows, scales, query_scales, near, near_shares })
     }
 
-    /// Returns the words that mean about what sub-word `id` does, nearest first, each with how near it is.
+    /// Returns words with a meaning similar to sub-word `id`, nearest first, with their similarity.
     pub(super) fn similar_words(&self, id: u32) -> impl Iterator<Item = (&'static str, f32)> {
-        let (ids, shares) = (self.near.get(id as usize), self.near_shares.get(id as usize));
+        let ids = self.near.get(id as usize);
+        let shares = self.near_shares.get(id as usize);
         let each = ids.into_iter().flatten().zip(shares.into_iter().flatten());
-        each.filter(|(_, share)| 0 < **share).filter_map(|(id, share)| {
+        each.filter(|(_, share)| **share > 0).filter_map(|(id, share)| {
             let word = self.vocabulary.find_word(u16::from_le_bytes(*id).into())?;
             Some((word, f32::from(*share) / 255.0))
         })
     }
 
-    /// Adds `weight` times the vector that sub-word `id` has on a side to `sum`.
+    /// Adds `weight` times the vector of sub-word `id` on a side to `sum`.
     pub(super) fn add_vector(
         &self,
         id: u32,
@@ -84,7 +87,7 @@ impl SubwordTable {
             EmbeddingSide::Document => &self.scales,
             EmbeddingSide::Query => &self.query_scales,
         };
-        // An id comes from the vocabulary, which has exactly one row and scale for each.
+        // An id comes from the vocabulary, which has exactly one row and one scale per id.
         let place = id as usize;
         let (Some(row), Some(scale)) = (self.rows.get(place), scales.get(place)) else {
             return;
@@ -96,7 +99,7 @@ impl SubwordTable {
     }
 }
 
-/// Returns the numbers of a `NumPy` file, one for each of `words` sub-words.
+/// Parses the numbers of a `NumPy` file, one per sub-word.
 fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
     let (numbers, half_number) =
         parse_numpy_array(file, "<f4", &format!("({words},)"))?.as_chunks();
@@ -113,8 +116,9 @@ fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
     Ok(numbers)
 }
 
-/// Returns the raw content of a `NumPy` file, which must hold C-ordered values of one type and shape.
-/// The format is described at <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+/// Returns the raw content of a `NumPy` file, which must contain C-ordered values of one type and
+/// shape. The format is described at
+/// <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 fn parse_numpy_array<'a>(file: &'a [u8], kind: &str, shape: &str) -> Result<&'a [u8], EmbedError> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
     let damaged = || EmbedError::Damaged("a table is not a NumPy file of version 1");

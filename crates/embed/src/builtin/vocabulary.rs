@@ -1,26 +1,26 @@
-//! The sub-words of the model, and how a text becomes a list of their ids.
+//! Sub-words of the model, and the conversion of text to sub-word ids.
 
 use codeinfo_lang::words::{find_identifiers, split_identifier};
 use hashbrown::HashTable;
 
 use super::super::EmbedError;
 
-/// The longest sub-word that a vocabulary may hold, in bytes; it bounds a buffer on the stack.
+/// Maximum bytes of a sub-word. It bounds a buffer on the stack.
 const LONGEST: usize = 32;
-/// The shortest sub-word that an unknown word is cut into, unless it ends the word.
+/// Minimum bytes of a piece of an unknown word, unless the piece ends the word.
 const SHORTEST_PIECE: usize = 3;
 
-/// A set of lower-case sub-words. The id of each is its line in the file, counted from 0.
+/// Set of lower-case sub-words. The id of a sub-word is its line in the file, counted from 0.
 pub(super) struct SubwordVocabulary {
     words: Vec<&'static [u8]>,
-    /// Their ids, by the hash of each.
+    /// Ids by the hash of their sub-word.
     ids: HashTable<u32>,
-    /// Length of the longest word.
+    /// Bytes of the longest sub-word.
     longest: usize,
 }
 
 impl SubwordVocabulary {
-    /// Reads a file of one sub-word a line.
+    /// Parses a file with one sub-word per line.
     pub(super) fn new(file: &'static str) -> Result<Self, EmbedError> {
         let words: Vec<&[u8]> = file.lines().map(str::as_bytes).collect();
         let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
@@ -40,15 +40,15 @@ impl SubwordVocabulary {
         self.words.len()
     }
 
-    /// Returns the sub-word of an id.
+    /// Returns the sub-word with an id.
     pub(super) fn find_word(&self, id: u32) -> Option<&'static str> {
         str::from_utf8(self.words.get(id as usize)?).ok()
     }
 
     /// Appends the ids of the sub-words of `text`, in order, to `ids`.
     ///
-    /// Words of one letter are left out, single digits are kept. A word that is not in the
-    /// vocabulary is cut into known pieces; an unknown number gives nothing.
+    /// Skips words of one letter, but not single digits. Cuts a word outside the vocabulary into
+    /// known pieces, and skips unknown numbers.
     pub(super) fn append_ids(&self, text: &str, ids: &mut Vec<u32>) {
         for identifier in find_identifiers(text) {
             for word in split_identifier(identifier) {
@@ -65,8 +65,8 @@ impl SubwordVocabulary {
         }
     }
 
-    /// Cuts an unknown word greedily into the longest known pieces, left to right; a letter at
-    /// which no piece begins is skipped.
+    /// Cuts an unknown word greedily into the longest known pieces, left to right. Skips a letter
+    /// if no piece begins there.
     fn append_piece_ids(&self, word: &[u8], ids: &mut Vec<u32>) {
         let mut rest = word;
         while let [_, after_letter @ ..] = rest {
@@ -80,7 +80,7 @@ impl SubwordVocabulary {
         }
     }
 
-    /// Returns the id of the longest piece that `word` begins with, and what is after it.
+    /// Returns the id of the longest piece at the start of `word`, and the rest of the word.
     fn longest_piece<'w>(&self, word: &'w [u8]) -> Option<(u32, &'w [u8])> {
         let mut hashes = [0_u64; LONGEST];
         let mut hash = 0;
@@ -93,7 +93,7 @@ impl SubwordVocabulary {
         }
         for &hash in hashes.iter().take(length).rev() {
             let (prefix, after) = word.split_at_checked(length)?;
-            // A piece of two letters counts only where it ends the word.
+            // A piece of two letters counts only at the end of the word.
             if length < 2 || (length < SHORTEST_PIECE && !after.is_empty()) {
                 return None;
             }
@@ -105,7 +105,7 @@ impl SubwordVocabulary {
         None
     }
 
-    /// Returns the id of a word that is in the vocabulary as a whole.
+    /// Returns the id of a whole word in the vocabulary.
     pub(super) fn find_id(&self, word: &[u8]) -> Option<u32> {
         if word.len() > self.longest {
             return None;
@@ -117,7 +117,7 @@ impl SubwordVocabulary {
         self.ids.find(mix_hash(hash), |id| self.is_word(*id, word)).copied()
     }
 
-    /// Returns whether sub-word `id` is `word` in lower case.
+    /// Returns whether sub-word `id` equals `word`, ignoring case.
     fn is_word(&self, id: u32, word: &[u8]) -> bool {
         self.words.get(id as usize).is_some_and(|known| known.eq_ignore_ascii_case(word))
     }
@@ -130,8 +130,8 @@ impl SubwordVocabulary {
         if self.find_id(word).is_some() {
             return Err(EmbedError::Damaged("a sub-word stands twice"));
         }
-        let id = u32::try_from(self.words.len());
-        let id = id.map_err(|_| EmbedError::Damaged("too many sub-words"))?;
+        let id = u32::try_from(self.words.len())
+            .map_err(|_| EmbedError::Damaged("too many sub-words"))?;
         self.words.push(word);
         let words = &self.words;
         let hash_of =
@@ -146,16 +146,17 @@ fn hash_word(word: &[u8]) -> u64 {
     word.iter().fold(0, |hash, &byte| extend_hash(hash, byte))
 }
 
-/// Brings the upper bits of a hash, which are mixed best, to the lower ones, by which the table places.
+/// Copies the upper bits of a hash, which are mixed best, to the lower bits, which the table uses.
 fn mix_hash(hash: u64) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// Returns the hash of a word one byte longer than the word of `hash`, ignoring case. Words hold
-/// letters and digits only, so that bit 5 carries nothing else. Growing byte by byte gives the
-/// hashes of all prefixes in one pass.
+/// Returns the hash of a word that is one byte longer, ignoring case.
+///
+/// Words contain only letters and digits, so bit 5 carries nothing but the case. Extending byte by
+/// byte gives the hashes of all prefixes in one pass.
 fn extend_hash(hash: u64, byte: u8) -> u64 {
-    /// Fractional digits of the golden ratio: Knuth's multiplicative hashing.
+    /// Fractional digits of the golden ratio, as in Knuth's multiplicative hashing.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     (hash.rotate_left(5) ^ u64::from(byte | 0x20)).wrapping_mul(FACTOR)
 }

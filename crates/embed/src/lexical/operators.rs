@@ -1,13 +1,12 @@
-//! Operators as terms, so that code can be found that has no words: `<=>`, `?.`, `#[`.
+//! Operators as terms, for finding code without words, such as `<=>`, `?.` or `#[`.
 
 use codeinfo_lang::comment;
 
-/// The fewest and most characters of an operator. One alone is everywhere, and longer runs are lines
-/// drawn in comments.
+/// Minimum and maximum characters of an operator. Single characters occur everywhere, and longer
+/// runs are lines drawn in comments.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 
-/// Returns the runs of characters that operators are made of, in order, without the marks of comments,
-/// which nobody looks for.
+/// Returns the operators of a text in order, without comment marks, which are never searched for.
 pub(super) fn find_operators(text: &str) -> impl Iterator<Item = &[u8]> {
     text.as_bytes()
         .chunk_by(|a, b| is_operator(*a) == is_operator(*b))

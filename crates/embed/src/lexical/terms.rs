@@ -1,8 +1,8 @@
 //! Collects the terms of texts and counts them.
 //!
-//! Of a path, the name, by its words and as a whole, and the nearest two folders are terms. Extensions
-//! and folders further up are in nearly every chunk, find nothing, and cost the most, as a term costs by
-//! the square of its chunks.
+//! The terms of a path are those of the file name, by words and as a whole, and of the two nearest
+//! folders. Extensions and folders further up occur in nearly every chunk, so they find nothing.
+//! They also cost the most, because the cost of a term grows with the square of its chunks.
 
 use std::cmp::Reverse;
 
@@ -13,29 +13,32 @@ use codeinfo_lang::words::{
 
 use super::operators::find_operators;
 
-/// Longer identifiers are data, such as hashes or encoded images, not names.
+/// Maximum bytes of an identifier. Longer ones are data, such as hashes or encoded images.
 const LONGEST_IDENTIFIER: usize = 100;
-/// Text has about one term in so many bytes, or fewer.
+/// Minimum average bytes of text per term, for reserving memory.
 const BYTES_PER_TERM: usize = 4;
 
-/// Terms with their weighted counts. A term is the 32-bit FNV-1a hash of a word: with a million
-/// distinct words, a word shares its hash with another one in 4,000 cases, and then only counts
-/// some chunks too many among several terms of a query.
+/// Terms with their weighted counts.
+///
+/// A term is the 32-bit FNV-1a hash of a word. With a million distinct words, one word in 4,000
+/// shares its hash with another word. Such a collision only counts some chunks too many for one
+/// term of a query.
 #[derive(Default)]
 pub(super) struct TermCounts {
     counted: Vec<(u32, f32)>,
 }
 
 impl TermCounts {
-    /// Makes room for the terms of a text of so many bytes.
-    pub(super) fn of_about(bytes: usize) -> Self {
+    /// Reserves memory for the terms of a text of about `bytes` bytes.
+    pub(super) fn with_text_capacity(bytes: usize) -> Self {
         Self { counted: Vec::with_capacity(bytes / BYTES_PER_TERM) }
     }
 
-    /// Counts the terms of `text`, each occurrence as `weight`: every identifier as a whole, and
-    /// its parts where it has several. Case does not count, nor do a part's ending and the
-    /// underscores in a whole, so that `read_file` and `readFile` are one. A number whose digits are grouped counts
-    /// also without what groups them.
+    /// Counts the terms of `text`, each occurrence with `weight`: every identifier as a whole, and
+    /// its parts if it has several.
+    ///
+    /// Case, the endings of parts and the underscores of wholes are ignored, so `read_file` and
+    /// `readFile` are equal. A number with grouped digits also counts without its separators.
     pub(super) fn add_text(&mut self, text: &str, weight: f32) {
         self.add_identifiers(text, weight);
         for number in grouped_numbers(text) {
@@ -54,8 +57,8 @@ impl TermCounts {
             let mut found = 0;
             for part in split_identifier(identifier) {
                 found += 1;
-                // A one-letter part of a longer name says nothing.
-                if 1 < part.len() || part.len() == identifier.len() {
+                // A one-letter part of a longer name is not informative.
+                if part.len() > 1 || part.len() == identifier.len() {
                     self.counted.push((hash_term(stem_word(part)), weight));
                 }
             }
@@ -65,7 +68,7 @@ impl TermCounts {
         }
     }
 
-    /// Counts a name as a whole, if it is one identifier that texts are searched for.
+    /// Counts a name as a whole, if it is exactly one indexed identifier.
     pub(super) fn add_whole(&mut self, name: &str) {
         let mut found = find_identifiers(name);
         let (Some(identifier), None) = (found.next(), found.next()) else { return };
@@ -74,7 +77,8 @@ impl TermCounts {
         if is_long || !is_all {
             return;
         }
-        // Texts may have it in several parts, which are counted as they are, or in one, without its ending.
+        // Texts contain the identifier in several parts, counted unchanged, or as one part, counted
+        // without its ending.
         self.counted
             .extend([identifier, stem_word(identifier)].map(|whole| (hash_term(whole), 1.0)));
     }
@@ -84,19 +88,19 @@ impl TermCounts {
         self.counted.extend(find_operators(text).map(|operator| (hash_term(operator), 1.0)));
     }
 
-    /// Counts the whole name of a file once, as a term that no text has.
+    /// Counts the whole name of a file once, as a term that texts never contain.
     pub(super) fn add_file(&mut self, name: &str) {
         if !name.is_empty() {
             self.counted.push((hash_term(format!("/{name}").as_bytes()), 1.0));
         }
     }
 
-    /// Returns the number of occurrences counted so far.
+    /// Returns the number of occurrences counted.
     pub(super) fn len(&self) -> usize {
         self.counted.len()
     }
 
-    /// Sums up the counts of each term and turns each sum into a weight.
+    /// Sums the counts of each term and converts each sum with `weight`.
     pub(super) fn into_sparse(mut self, weight: impl Fn(f32) -> f32) -> TermVector {
         self.counted.sort_unstable_by_key(|(term, _)| *term);
         let mut sparse = TermVector::default();
@@ -108,8 +112,8 @@ impl TermCounts {
         sparse
     }
 
-    /// Counts words with letters beyond ASCII: each as a whole. Scripts without spaces between
-    /// words count every two neighbouring characters instead.
+    /// Counts words with non-ASCII letters, each as a whole. In scripts without spaces between
+    /// words, counts every pair of neighbouring characters instead.
     fn add_foreign(&mut self, text: &str, weight: f32) {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_ascii());
         for word in words {
@@ -130,8 +134,10 @@ impl TermCounts {
     }
 }
 
-/// Returns a term of each identifier of a name, those of longer ones first. Words end where a name does that
-/// stands alone, so that the texts which hold it have the same identifiers and [`Terms::add`] counts these terms.
+/// Returns one term for each identifier of a name, longer identifiers first.
+///
+/// A text that contains the name as a separate word has the same identifiers, so
+/// [`TermCounts::add_text`] counts these terms for the text.
 pub(super) fn required_terms(name: &str) -> Vec<u32> {
     let known = find_identifiers(name).filter(|identifier| identifier.len() <= LONGEST_IDENTIFIER);
     let mut terms: Vec<(usize, u32)> = known
@@ -139,7 +145,7 @@ pub(super) fn required_terms(name: &str) -> Vec<u32> {
             let mut parts = split_identifier(identifier);
             let term = match (parts.next()?, parts.next()) {
                 (_, Some(_)) => hash_term(identifier),
-                (only, None) if 1 < only.len() || only.len() == identifier.len() => {
+                (only, None) if only.len() > 1 || only.len() == identifier.len() => {
                     hash_term(stem_word(only))
                 }
                 (_, None) => return None,

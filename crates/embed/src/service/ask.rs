@@ -1,10 +1,10 @@
 //! One request to a service and its reply.
 //!
-//! A reply is bounded and has one vector for each input, by `index`: of one length for ever,
-//! finite, not zero, scaled to unit length. Numbers are asked for as plain JSON, which every
-//! service knows, though base64 is a quarter to a half as large and saves 0.05 to 0.15 ms of
-//! processor time a text; it is read where it comes. A key goes over TLS or to this machine only,
-//! and never along a redirection.
+//! A reply is bounded in size and must contain one vector per input, matched by `index`: finite,
+//! not zero, and of a constant length. It is scaled to unit length. Requests ask for plain JSON
+//! numbers, which every service supports, although base64 is a quarter to a half as large and saves
+//! 0.05 to 0.15 ms of processor time per text; base64 replies are accepted. A key is sent only over
+//! TLS or to this machine, and never along a redirection.
 
 use std::{error::Error, time::SystemTime};
 
@@ -18,30 +18,30 @@ use super::{
 };
 use crate::{EmbedError, EmbeddingSettings};
 
-/// The most bytes of a reply for each input: vectors of 8,192 numbers, written at length.
+/// Maximum bytes of a reply per input: a vector of 8,192 numbers with all digits.
 const MAX_REPLY_BYTES: usize = 256 * 1024;
-/// The most bytes of an error that are read.
+/// Maximum bytes that are read of an error's body.
 const MAX_ERROR_BYTES: usize = 16 * 1024;
 
-/// Why a request brought nothing.
+/// Error of a request, with advice for the caller.
 #[derive(Debug)]
 pub(super) struct EmbeddingRequestError {
     pub(super) error: EmbeddingServiceError,
     pub(super) then: RetryAdvice,
 }
 
-/// What may help.
+/// Advice on whether a retry may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryAdvice {
-    /// Nothing.
+    /// A retry does not help.
     GiveUp,
-    /// The same again, after the time that the service asks for.
+    /// Repeat the request, after the time that the service asks for.
     Again(Option<std::time::Duration>),
-    /// Fewer inputs, or a shorter one.
+    /// Send fewer inputs, or a shorter one.
     Less,
 }
 
-/// Asks one service.
+/// HTTP client of one service.
 #[derive(Debug)]
 pub(super) struct EmbeddingClient {
     http: reqwest::Client,
@@ -55,14 +55,14 @@ impl EmbeddingClient {
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
             .timeout(settings.timeout)
-            // A redirection would turn the request into a GET, or carry the key elsewhere.
+            // A redirection would turn the request into a GET, or send the key to another place.
             .redirect(redirect::Policy::none());
         if settings.is_local {
-            // A proxy of the environment is for the outside world, not for this machine.
+            // Proxies of the environment are for remote hosts.
             builder = builder.no_proxy();
         }
         if settings.url.starts_with("http://") {
-            // Nothing to be verified, so that nothing need be there to verify with.
+            // Plain HTTP verifies nothing, so no certificates are needed.
             builder = builder.tls_certs_only([]);
         }
         let built = builder.build();
@@ -78,7 +78,7 @@ impl EmbeddingClient {
         &self.settings
     }
 
-    /// Names the service in an error.
+    /// Adds the URL of the service to an error.
     pub(super) fn wrap_error(&self, error: EmbeddingServiceError) -> EmbedError {
         EmbedError::Service { url: url_without_query(&self.settings.url), error }
     }
@@ -111,22 +111,22 @@ impl EmbeddingClient {
         match read {
             Ok(vectors) => vectors.map_err(give_up),
             Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
-            // The runtime ends, and with it every caller that waits.
+            // The runtime is ending, and with it every waiting caller.
             Err(_) => {
                 Err(give_up(EmbeddingServiceError::BrokeOff("the process is stopping".to_owned())))
             }
         }
     }
 
-    /// Reads a body, unless it has more than `most` bytes.
+    /// Reads a body. Returns `None` if it has more than `max_bytes` bytes.
     async fn read_body(
         &self,
         reply: &mut Response,
-        most: usize,
+        max_bytes: usize,
     ) -> Result<Option<Vec<u8>>, EmbeddingRequestError> {
         let mut body = Vec::new();
         while let Some(part) = reply.chunk().await.map_err(|error| self.classify_failure(&error))? {
-            if most < body.len() + part.len() {
+            if body.len() + part.len() > max_bytes {
                 return Ok(None);
             }
             body.extend_from_slice(&part);
@@ -134,7 +134,7 @@ impl EmbeddingClient {
         Ok(Some(body))
     }
 
-    /// Reads why a request was refused.
+    /// Converts a refusal to an error.
     async fn parse_refusal(&self, mut reply: Response) -> EmbeddingRequestError {
         let status = reply.status();
         let headers = reply.headers();
@@ -142,7 +142,7 @@ impl EmbeddingClient {
         let location = header(header::LOCATION).map(|place| format!(": {place}"));
         let after = header(header::RETRY_AFTER)
             .and_then(|value| retry::retry_after(value, SystemTime::now()));
-        // Whatever becomes of the body, the status is known.
+        // An unreadable body is not an error, because the status is known.
         let body = match self.read_body(&mut reply, MAX_ERROR_BYTES).await {
             Ok(Some(body)) => body,
             Ok(None) | Err(_) => Vec::new(),
@@ -198,19 +198,19 @@ impl EmbeddingClient {
         }
     }
 
-    /// Reads why there was no whole reply.
+    /// Converts a failure without a complete reply to an error.
     fn classify_failure(&self, error: &reqwest::Error) -> EmbeddingRequestError {
         if tls::is_at_fault(error) {
             return give_up(EmbeddingServiceError::Tls(innermost_cause(error)));
         }
-        let error = if error.is_timeout() {
+        let kind = if error.is_timeout() {
             EmbeddingServiceError::Slow { seconds: self.settings.timeout.as_secs() }
         } else if error.is_connect() {
             EmbeddingServiceError::Unreachable(innermost_cause(error))
         } else {
             EmbeddingServiceError::BrokeOff(innermost_cause(error))
         };
-        EmbeddingRequestError { error, then: RetryAdvice::Again(None) }
+        EmbeddingRequestError { error: kind, then: RetryAdvice::Again(None) }
     }
 }
 
@@ -218,12 +218,12 @@ fn give_up(error: EmbeddingServiceError) -> EmbeddingRequestError {
     EmbeddingRequestError { error, then: RetryAdvice::GiveUp }
 }
 
-/// Returns a URL without its query, which may hold what nobody else should see.
+/// Returns a URL without its query, which may contain secrets.
 fn url_without_query(url: &str) -> String {
     url.split('?').next().unwrap_or_default().to_owned()
 }
 
-/// Returns the words of the first cause; those of the others repeat the URL.
+/// Returns the message of the innermost cause. The messages of outer causes repeat the URL.
 fn innermost_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {

@@ -1,96 +1,96 @@
-//! Why an embedding service cannot be used, and what to set.
+//! Errors of an embedding service, with the setting to change.
 
-/// What is wrong with a service, as the end of a sentence that begins with its name. `said` is what
-/// the service itself said: blank, or `: ` and one line of it.
+/// Problem with a service, phrased as the end of a sentence that begins with the service's name.
+/// `said` is the service's own message: blank, or `: ` and one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbeddingServiceError {
-    /// The client could not be made, such as without certificates to trust.
+    /// The HTTP client could not be created, for example without trusted certificates.
     #[error("cannot be asked: {0}; install the system's CA certificates, or set `SSL_CERT_FILE`")]
     Client(String),
-    /// Nobody answers at the address.
+    /// Nothing answers at the address.
     #[error("cannot be reached: {0}; start it, or correct `EMBEDDING_URL`")]
     Unreachable(String),
-    /// The connection cannot be trusted or does not speak TLS.
+    /// The connection is not trusted or does not use TLS.
     #[error(
         "has no connection to be trusted: {0}; correct the scheme or host of `EMBEDDING_URL`, or \
          add its CA to the system's certificates"
     )]
     Tls(String),
-    /// The connection broke off.
+    /// The connection was lost.
     #[error("broke off: {0}")]
     BrokeOff(String),
-    /// There was no whole reply in time.
+    /// No complete reply arrived in time.
     #[error(
         "did not answer within {seconds} s; raise `EMBEDDING_TIMEOUT_SECS`, or lower \
          `EMBEDDING_BATCH` or `EMBEDDING_CONCURRENCY`"
     )]
     Slow {
-        /// How long was waited.
+        /// Duration of the wait in seconds.
         seconds: u64,
     },
-    /// 401 or 403, without a key.
+    /// 401 or 403 without a key.
     #[error("asks for a key ({status}{said}); set `EMBEDDING_API_KEY`")]
     NoKey {
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
-    /// 401 or 403, with a key.
+    /// 401 or 403 with a key.
     #[error("refuses the key ({status}{said}); correct `EMBEDDING_API_KEY`")]
     WrongKey {
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
-    /// 404: the model or the path.
+    /// 404: unknown model or path.
     #[error(
         "knows no model `{model}`, or no such path (404{said}); install the model there, or correct \
          `EMBEDDING_MODEL` or `EMBEDDING_URL`"
     )]
     NotFound {
-        /// The model asked for.
+        /// Requested model.
         model: String,
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
-    /// One input is too long even after it was cut.
+    /// One input is too long even after it was shortened.
     #[error("finds a single text too long ({status}{said}); lower `EMBEDDING_MAX_TOKENS`")]
     TooLong {
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
-    /// 429 that waiting did not end.
+    /// 429 that persists after waiting.
     #[error(
         "accepts no more requests for now (429{said}); lower `EMBEDDING_CONCURRENCY`, or try later"
     )]
     Limited {
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
-    /// 429 that waiting cannot end.
+    /// 429 for an exhausted quota, which waiting cannot renew.
     #[error("has no quota left for this key (429{said}); see to its plan and billing")]
     Quota {
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
-    /// A redirection, which would carry the key elsewhere.
+    /// A redirection. Following it would send the key to another place.
     #[error("points to another place ({status}{said}); set `EMBEDDING_URL` to that")]
     Moved {
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Where to.
+        /// Target of the redirection.
         said: String,
     },
     /// 5xx.
     #[error("failed ({status}{said})")]
     Failed {
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
     /// Any other refusal.
@@ -98,34 +98,34 @@ pub enum EmbeddingServiceError {
         "refuses the request ({status}{said}); check `EMBEDDING_MODEL` and `EMBEDDING_DIMENSIONS`"
     )]
     Refused {
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Its words.
+        /// Message of the service.
         said: String,
     },
-    /// The reply is not what the API promises.
+    /// The reply does not have the format of the API.
     #[error("answers no list of embeddings: {0}; check `EMBEDDING_URL`")]
     Malformed(String),
-    /// The reply is larger than any right one.
+    /// The reply is larger than any valid one.
     #[error("answers more than {0} bytes; check `EMBEDDING_URL`")]
     Huge(usize),
-    /// There are more or fewer vectors than texts, or one twice.
+    /// The number of vectors differs from the number of texts, or one index occurs twice.
     #[error("returned {got} vectors for {wanted} texts")]
     Count {
-        /// Vectors that belong to a text.
+        /// Vectors with a distinct text.
         got: usize,
-        /// Texts.
+        /// Texts in the request.
         wanted: usize,
     },
-    /// A vector has another length than the ones before, or than was set.
+    /// A vector's length differs from earlier vectors or from the setting.
     #[error(
         "returned a vector of {got} numbers where {wanted} are expected; start with `--reembed` to \
          embed every repository again, or correct `EMBEDDING_MODEL` or `EMBEDDING_DIMENSIONS`"
     )]
     Dimensions {
-        /// The vector's length.
+        /// Length of the vector.
         got: usize,
-        /// The expected one.
+        /// Expected length.
         wanted: usize,
     },
     /// A vector has no direction.

@@ -1,7 +1,7 @@
-//! What is known of whether a service works: from its latest answers, or else by asking.
+//! Health of a service, known from its latest answers or from a trial request.
 //!
-//! The latest outcome counts for 30 s, a failure for 1 s; then one small request is made, and all
-//! who ask meanwhile wait for it, at most two seconds.
+//! A success is valid for 30 s and a failure for 1 s. Then one small request is sent, and
+//! concurrent callers wait for it. The health endpoint of the server waits at most two seconds.
 
 use std::time::Duration;
 
@@ -9,15 +9,16 @@ use codeinfo_core::task::CachedProbe;
 
 use crate::EmbedError;
 
-/// How long a success is believed. Requests of ingest and search renew it for free.
+/// Validity of a success. Requests of ingest and search renew it at no cost.
 const BELIEVED: Duration = Duration::from_secs(30);
-/// How long a failure is believed: a person who has just repaired something wants to see it.
+/// Validity of a failure. It is short, because a person who repaired something wants to see the
+/// result.
 const DISBELIEVED: Duration = Duration::from_secs(1);
 
-/// How the latest request ended.
+/// Outcome of the latest request.
 pub(super) type EmbeddingHealth = CachedProbe<Result<(), EmbedError>>;
 
-/// Whether an outcome of this age still counts.
+/// Returns whether an outcome of this age is still valid.
 pub(super) fn is_fresh(outcome: &Result<(), EmbedError>, age: Duration) -> bool {
     age < if outcome.is_ok() { BELIEVED } else { DISBELIEVED }
 }

@@ -1,30 +1,32 @@
-//! What is sent of texts: prefixed, no longer than the model takes, and in batches.
+//! Preparation of inputs: adds the prefix, limits the length and forms batches.
 //!
-//! A token is counted for every two bytes, which is more than 99 in 100 pieces of 2,000 bytes have
-//! in `cl100k_base` and 96 in 100 in the word pieces of BERT. A batch that is refused for its size
-//! is halved; when both halves pass, their size is the bound from then on. A single text is halved
-//! up to three times, without shrinking the batches of others.
+//! Two bytes count as one token. A batch that is refused for its size is halved; if both halves
+//! pass, their size is the limit from then on. A single text is halved up to three times, which
+//! does not change the limit of batches.
 
 use std::num::NonZeroUsize;
 
-/// How many bytes count as one token. Of 2,000-byte pieces of source code and documentation, 99 in
-/// 100 have fewer tokens than this says in OpenAI's `cl100k_base` (3.6 bytes a token on average), and
-/// 96 in 100 in BERT's word pieces (2.8).
+/// Bytes that count as one token.
+///
+/// Of pieces of 2,000 bytes of source code and documentation, 99 in 100 have fewer tokens than
+/// estimated in OpenAI's `cl100k_base` (3.6 bytes per token on average), and 96 in 100 in BERT's
+/// word pieces (2.8).
 const BYTES_PER_TOKEN: usize = 2;
 
-/// Returns how many tokens a text has, most likely no more.
+/// Estimates the tokens of a text. The actual number is most likely not higher.
 pub(super) fn estimate_tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN)
 }
 
-/// Returns `prefix` and as much of `text` as fits into `most` tokens; at least one character.
-pub(super) fn build_input(prefix: &str, text: &str, most: usize) -> String {
-    let bytes = most.saturating_mul(BYTES_PER_TOKEN).saturating_sub(prefix.len());
+/// Returns `prefix` and as much of `text` as fits into `max_tokens`; at least one character.
+pub(super) fn build_input(prefix: &str, text: &str, max_tokens: usize) -> String {
+    let bytes = max_tokens.saturating_mul(BYTES_PER_TOKEN).saturating_sub(prefix.len());
     format!("{prefix}{}", truncate_text(text, bytes))
 }
 
-/// Returns the beginning of a text in at most `bytes`, up to the end of a line where that leaves at
-/// least half of it, else of a character.
+/// Returns the start of a text in at most `bytes` bytes, but at least one character.
+///
+/// Cuts at the end of a line if that preserves at least half, otherwise at a character.
 pub(super) fn truncate_text(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -38,19 +40,19 @@ pub(super) fn truncate_text(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// Divides inputs into runs of at most `count` inputs and `most` tokens; one input that is longer is a
-/// run of its own.
+/// Splits inputs into batches of at most `max_inputs` inputs and `max_tokens` tokens. A longer
+/// input is a batch by itself.
 pub(super) fn split_into_batches(
     inputs: Vec<String>,
-    count: NonZeroUsize,
-    most: usize,
+    max_inputs: NonZeroUsize,
+    max_tokens: usize,
 ) -> Vec<Vec<String>> {
     let mut batches: Vec<Vec<String>> = Vec::new();
     let mut sum = 0_usize;
     for input in inputs {
         sum = sum.saturating_add(estimate_tokens(&input));
         match batches.last_mut() {
-            Some(batch) if batch.len() < count.get() && sum <= most => batch.push(input),
+            Some(batch) if batch.len() < max_inputs.get() && sum <= max_tokens => batch.push(input),
             _ => {
                 sum = estimate_tokens(&input);
                 batches.push(vec![input]);
@@ -78,14 +80,14 @@ mod tests {
     #[test]
     fn batches_keep_both_bounds_and_the_order() {
         let inputs: Vec<String> = [2, 2, 2, 30, 2, 8].map(|length| "x".repeat(length)).to_vec();
-        let of = |count, most| -> Vec<Vec<usize>> {
-            let batches =
-                split_into_batches(inputs.clone(), NonZeroUsize::new(count).unwrap(), most);
+        let lengths = |max_inputs, max_tokens| -> Vec<Vec<usize>> {
+            let max_inputs = NonZeroUsize::new(max_inputs).unwrap();
+            let batches = split_into_batches(inputs.clone(), max_inputs, max_tokens);
             batches.iter().map(|batch| batch.iter().map(String::len).collect()).collect()
         };
-        assert_eq!(of(2, 100), [[2, 2], [2, 30], [2, 8]]);
-        assert_eq!(of(9, 4), [&[2, 2, 2][..], &[30], &[2], &[8]]);
-        assert_eq!(of(1, 1), [[2], [2], [2], [30], [2], [8]]);
+        assert_eq!(lengths(2, 100), [[2, 2], [2, 30], [2, 8]]);
+        assert_eq!(lengths(9, 4), [&[2, 2, 2][..], &[30], &[2], &[8]]);
+        assert_eq!(lengths(1, 1), [[2], [2], [2], [30], [2], [8]]);
         assert!(split_into_batches(Vec::new(), NonZeroUsize::MIN, 1).is_empty());
     }
 }

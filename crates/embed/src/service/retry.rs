@@ -1,9 +1,8 @@
-//! When a request that failed is made again.
+//! Retry policy of requests.
 //!
-//! 429, 5xx, lost connections and timeouts are retried ten times in one to two minutes, with
-//! doubling, spread waits, and not before `Retry-After`, which holds back every request for
-//! documents. Queries have their own place and give up sooner, so that ingest never delays a
-//! search.
+//! 429, 5xx, lost connections and timeouts are tried ten times in one to two minutes, with doubling
+//! waits and jitter, and not before `Retry-After`, which delays every request for documents.
+//! Queries have their own permits and give up sooner, so that ingest never delays a search.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -12,54 +11,59 @@ use std::{
 
 use codeinfo_core::task::BackoffSchedule;
 
-/// The longest wait of our own choice.
+/// Maximum wait, unless the service asks for a longer one.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// The longest wait that a service may ask for; it is asked again then, whatever it said.
+/// Maximum wait that a service may ask for. The request is repeated after it in any case.
 const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
-/// How much is done for an answer.
+/// Limits of retries for one kind of request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetryPolicy {
-    /// Most attempts.
+    /// Maximum number of attempts.
     pub(super) attempts: u32,
-    /// A longer wait than this is not worth it.
+    /// Maximum wait before an attempt. If a longer one is needed, the request fails.
     pub(super) longest_wait: Duration,
 }
 
-/// Nobody waits for a single batch of an ingest run: the waits between ten attempts are one to two
-/// minutes in all, so that an interruption of a minute, and limits by the minute, pass unnoticed.
+/// Policy for ingest. The waits between the ten attempts take one to two minutes in all, so that an
+/// interruption of a minute and limits per minute cause no failure.
 pub(super) const DOCUMENTS: RetryPolicy = RetryPolicy { attempts: 10, longest_wait: Duration::MAX };
-/// Somebody waits for the result of a search.
+/// Policy for queries, because a client waits for the result.
 pub(super) const QUERY: RetryPolicy =
     RetryPolicy { attempts: 3, longest_wait: Duration::from_secs(3) };
-/// A caller that asks whether it works wants to know about now.
+/// Policy for health checks, which concern the present moment.
 pub(super) const CHECK: RetryPolicy = RetryPolicy { attempts: 1, longest_wait: Duration::ZERO };
 
-/// The longest that somebody waits for the vector of a query: a service may have to load its model.
+/// Maximum wait for the vector of a query. It is long, because a service may have to load its
+/// model.
 pub(super) const LONGEST_QUERY: Duration = Duration::from_mins(1);
-/// Most attempts where a service takes requests and does not answer in time: each costs that time.
+/// Maximum attempts if a service does not answer in time, because each attempt costs the full
+/// timeout.
 pub(super) const SLOW_ATTEMPTS: u32 = 3;
 
-/// Returns how long to wait after the failure of an attempt, counted from 1: twice as long each time, or
-/// what the service asks for if that is longer. A service that always says "at once" would else use up
-/// all attempts in a moment. Either is spread, so that many do not come back at once.
+/// Returns the wait after a failed attempt, counted from 1: doubled each time, or the time that the
+/// service asks for if it is longer.
+///
+/// The doubling prevents a service that always asks for no wait from using up all attempts in a
+/// moment. Both waits get jitter, so that many clients do not return at the same time.
 pub(super) fn compute_wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
     let own = BackoffSchedule { first, longest: MAX_BACKOFF }.spread_wait(attempt);
     asked.map_or(own, |asked| own.max(asked + first.mul_f64(fastrand::f64())))
 }
 
-/// Reads a `Retry-After` header: seconds, or a date, within bounds.
+/// Parses a `Retry-After` header in seconds or as a date. The result is at most
+/// [`MAX_RETRY_AFTER`].
 pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
-    let value = value.trim();
-    let asked = match value.parse::<f64>() {
+    let trimmed = value.trim();
+    let asked = match trimmed.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
-        // A date that has passed means now.
-        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default(),
+        // A date in the past means no wait.
+        Err(_) => httpdate::parse_http_date(trimmed).ok()?.duration_since(now).unwrap_or_default(),
     };
     Some(asked.min(MAX_RETRY_AFTER))
 }
 
-/// Holds back further requests while a service wants none.
+/// Delays further requests while a service refuses them.
 #[derive(Debug)]
 pub(super) struct RequestPause {
     until: Mutex<Instant>,
@@ -79,7 +83,7 @@ impl RequestPause {
         self.end_time() <= Instant::now()
     }
 
-    /// Waits until it is over, also if it is prolonged meanwhile.
+    /// Waits for the end of the pause, including later extensions.
     pub(super) async fn wait_until_over(&self) {
         while !self.is_over() {
             tokio::time::sleep_until(self.end_time().into()).await;

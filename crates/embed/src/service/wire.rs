@@ -1,4 +1,4 @@
-//! The bodies of `/v1/embeddings`: what is asked, what is answered, and what an error says.
+//! Bodies of `/v1/embeddings`: requests, replies and errors.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::error::EmbeddingServiceError;
 
-/// The most characters of a service's words that are repeated.
+/// Maximum characters of a service's error message that are repeated.
 const MAX_SAID: usize = 200;
 
-/// Asks for plain numbers, which every service understands. What is sent as base64 all the same is
-/// read too.
+/// Request for plain numbers, which every service understands. Replies in base64 are accepted as
+/// well.
 #[derive(Debug, Serialize)]
 pub(super) struct EmbeddingRequest<'a> {
     pub(super) model: &'a str,
@@ -30,12 +30,12 @@ struct EmbeddingReply {
 
 #[derive(Deserialize)]
 struct EmbeddingItem {
-    /// Which input it belongs to; without it, the place in the list says so.
+    /// Index of the input. If it is missing, the position in the list is the index.
     index: Option<usize>,
     embedding: EmbeddingNumbers,
 }
 
-/// Reads a reply to `wanted` inputs: one vector of unit length each, in the order of the inputs.
+/// Parses a reply to `wanted` inputs: one vector of unit length each, in the order of the inputs.
 pub(super) fn parse_vectors(
     body: &[u8],
     wanted: usize,
@@ -64,7 +64,7 @@ pub(super) fn parse_vectors(
 
 /// Scales a vector to unit length.
 fn normalize_vector(mut vector: Vec<f32>) -> Result<Vec<f32>, EmbeddingServiceError> {
-    // In 64 bits no sum of squares of finite numbers overflows.
+    // A sum of squares of finite `f32` numbers cannot overflow in 64 bits.
     let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
     if !length.is_finite() {
         return Err(EmbeddingServiceError::Vector("not made of numbers"));
@@ -80,7 +80,7 @@ fn normalize_vector(mut vector: Vec<f32>) -> Result<Vec<f32>, EmbeddingServiceEr
     Ok(vector)
 }
 
-/// A list of numbers, or the bytes of little-endian 32-bit numbers in base64.
+/// Numbers of a vector, sent as a list or as base64 of little-endian 32-bit numbers.
 struct EmbeddingNumbers(Vec<f32>);
 
 impl<'de> Deserialize<'de> for EmbeddingNumbers {
@@ -117,11 +117,12 @@ impl<'de> Visitor<'de> for NumbersVisitor {
     }
 }
 
-/// Returns what a service says in the body of an error, as `: ` and one line, or nothing. `key` is
-/// left out, should it be repeated.
+/// Returns the message in the body of an error as `: ` and one line, or an empty text.
+///
+/// `key` is removed if the service repeats it.
 pub(super) fn extract_error_message(body: &[u8], key: Option<&str>) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
-    let text = match &json {
+    let message = match &json {
         Some(json) => ["/error/message", "/error", "/message", "/detail"]
             .iter()
             .find_map(|place| json.pointer(place)?.as_str())
@@ -129,38 +130,39 @@ pub(super) fn extract_error_message(body: &[u8], key: Option<&str>) -> String {
             .to_owned(),
         None => String::from_utf8_lossy(body.get(..4 * MAX_SAID).unwrap_or(body)).into_owned(),
     };
-    let text = text.trim();
-    // A page for browsers says nothing in one line.
-    if text.is_empty() || text.starts_with('<') {
+    let trimmed = message.trim();
+    // An HTML page has no message in one line.
+    if trimmed.is_empty() || trimmed.starts_with('<') {
         return String::new();
     }
-    let text = key.map_or_else(|| text.to_owned(), |key| text.replace(key, "…"));
+    let text = key.map_or_else(|| trimmed.to_owned(), |key| trimmed.replace(key, "…"));
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let line: String = words.join(" ").chars().take(MAX_SAID).collect();
     format!(": {line}")
 }
 
-/// Whether the words of a refusal are about how much was sent, so that less may be taken.
-pub(super) fn is_about_size(said: &str) -> bool {
-    let said = said.to_lowercase();
+/// Returns whether the message of a refusal is about the size of the request, so that a smaller one may pass.
+pub(super) fn is_about_size(message: &str) -> bool {
+    let lower = message.to_lowercase();
     let about = ["batch size", "context", "token", "too long", "too large", "too many", "exceed"];
-    about.iter().any(|words| said.contains(words)) && !said.contains("dimension")
+    about.iter().any(|words| lower.contains(words)) && !lower.contains("dimension")
 }
 
-/// Whether the words of a failure (500) are about that, as llama.cpp's server and others say it. A failure
-/// may speak of contexts, tokens and what is exceeded for many reasons that pass.
-pub(super) fn is_failure_about_size(said: &str) -> bool {
-    let said = said.to_lowercase();
+/// Returns whether the message of a failure (500) is about the size, in the words of llama.cpp's
+/// server and others. Other failures mention contexts, tokens or exceeded limits for reasons that
+/// are temporary.
+pub(super) fn is_failure_about_size(message: &str) -> bool {
+    let lower = message.to_lowercase();
     let about = [
         "too large to process",
         "physical batch size",
         "length exceeds",
         "larger than the max context size",
     ];
-    about.iter().any(|words| said.contains(words))
+    about.iter().any(|words| lower.contains(words))
 }
 
-/// Whether the words of a 429 are about money, which waiting does not bring.
+/// Returns whether the body of a 429 reports an exhausted quota, which waiting does not renew.
 pub(super) fn is_about_quota(body: &[u8]) -> bool {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let is_quota = |place: &str| {

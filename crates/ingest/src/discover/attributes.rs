@@ -14,12 +14,12 @@ pub(super) fn read_patterns(content: &[u8]) -> Vec<u8> {
     let content = String::from_utf8_lossy(content);
     let mut patterns = String::new();
     for line in content.trim_start_matches('\u{feff}').lines() {
-        let line = line.trim_start();
+        let trimmed = line.trim_start();
         // `[attr]` defines a macro of attributes; Git refuses `!`.
-        if line.starts_with(['#', '!', '[']) && !is_class(line) {
+        if trimmed.starts_with(['#', '!', '[']) && !is_class(trimmed) {
             continue;
         }
-        let Some((pattern, attributes)) = split_pattern(line) else { continue };
+        let Some((pattern, attributes)) = split_pattern(trimmed) else { continue };
         let Some(is_generated) = attributes.split_whitespace().rev().find_map(read_attribute)
         else {
             continue;

@@ -306,8 +306,10 @@ fn compile_patterns(
 /// Returns the patterns with `!` of an ignore file that name a folder and something in it.
 fn asked_below(content: &[u8]) -> Vec<String> {
     let content = String::from_utf8_lossy(content.get(..MAX_BYTES).unwrap_or(content));
-    let patterns = content.lines().filter_map(|line| line.strip_prefix('!'));
-    let patterns = patterns.map(|pattern| pattern.trim().trim_matches('/'));
+    let patterns = content
+        .lines()
+        .filter_map(|line| line.strip_prefix('!'))
+        .map(|pattern| pattern.trim().trim_matches('/'));
     let is_wanted = |pattern: &&str| pattern.contains('/') && !pattern.starts_with("**");
     patterns.filter(is_wanted).take(MAX_PATTERNS).map(str::to_owned).collect()
 }

@@ -187,9 +187,9 @@ impl IndexState {
             self.lossy.message(),
             fallbacks,
         ];
-        let notes: Vec<String> = notes.into_iter().flatten().collect();
-        let notes = (!notes.is_empty()).then(|| notes.join("; "));
-        let lines: Vec<String> = notes.into_iter().chain(skip::omission_lines(omitted)).collect();
+        let present: Vec<String> = notes.into_iter().flatten().collect();
+        let joined = (!present.is_empty()).then(|| present.join("; "));
+        let lines: Vec<String> = joined.into_iter().chain(skip::omission_lines(omitted)).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 

@@ -35,8 +35,8 @@ impl Run<'_> {
         let known = before.and_then(|root| root.private_files.as_deref()).unwrap_or_default();
         self.private = merge_walked_secrets(known, scope, discovered);
         let censored = before.map(|root| root.censored_files.clone()).unwrap_or_default();
-        let is_left = |path: &String| is_left(path, scope, discovered);
-        self.censored = censored.into_iter().filter(is_left).collect();
+        let may_exist = |path: &String| may_exist(path, scope, discovered);
+        self.censored = censored.into_iter().filter(may_exist).collect();
         self.private.extend(self.censored.iter().cloned());
     }
 }
@@ -49,12 +49,12 @@ pub(super) fn merge_walked_secrets(
     scope: Option<&PathScope>,
     discovered: &WalkResult,
 ) -> BTreeSet<String> {
-    let kept = before.iter().filter(|path| is_left(path, scope, discovered));
+    let kept = before.iter().filter(|path| may_exist(path, scope, discovered));
     kept.chain(&discovered.private).cloned().collect()
 }
 
 /// Returns true if the walk found the file or did not cover it.
-pub(super) fn is_left(path: &String, scope: Option<&PathScope>, discovered: &WalkResult) -> bool {
+pub(super) fn may_exist(path: &String, scope: Option<&PathScope>, discovered: &WalkResult) -> bool {
     scope.is_some_and(|scope| !scope.covers(path))
         || discovered.files.binary_search_by(|file| file.path.cmp(path)).is_ok()
 }

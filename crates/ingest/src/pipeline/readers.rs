@@ -95,8 +95,10 @@ impl ReadJob {
     pub(super) fn new(
         run: &Run,
         deps: &RunDependencies,
-        (folder, hold): (RootDir, PathPermit),
-        (files, elsewhere): (Vec<DiscoveredFile>, OtherTreeVersions),
+        folder: RootDir,
+        hold: PathPermit,
+        files: Vec<DiscoveredFile>,
+        elsewhere: OtherTreeVersions,
         mode: RunMode,
     ) -> Self {
         let known = |file: &DiscoveredFile| run.index_state.get(&file.path).cloned();

@@ -99,9 +99,9 @@ async fn load_named_versions(
         add(&record.path, &record.version);
     }
     let roots = target.store.roots().await?;
-    let of_owner =
+    let owner_roots =
         roots.iter().filter(|root| root.chunk_owner() == target.owner).map(|root| root.id);
-    let others = of_owner.filter(|root| *root != target.root);
+    let others = owner_roots.filter(|root| *root != target.root);
     for other in others.chain(RootId::former_record_ids(target.owner)) {
         for record in target.store.files(other).await? {
             add(&record.path, &record.version);

@@ -50,8 +50,8 @@ pub(super) async fn scan_part(
     let records = if deps.folders.have_any(root.id, scope.paths()) == Some(false) {
         // Another process may have indexed files of a folder that is unknown here.
         let found = discovered.files.iter().map(|file| &file.path);
-        let paths: HashSet<&String> = scope.paths().iter().chain(found).collect();
-        let paths = paths.into_iter().cloned().collect();
+        let distinct: HashSet<&String> = scope.paths().iter().chain(found).collect();
+        let paths = distinct.into_iter().cloned().collect();
         by_path(deps.store.files_at(root.id, paths).await?)
     } else {
         // The store can only find the files of a folder by reading all records.
@@ -75,8 +75,8 @@ pub(super) async fn walk_root(
     let work = move |pulse: &IoHeartbeat| {
         let folder = discover::open_root(&tree)?;
         let (place, scope) = (tree.path.as_path(), scope.as_deref());
-        let private = private.resolve();
-        let way = WalkContext { place, scope, private: &private, cancel: &inner, pulse };
+        let resolved = private.resolve();
+        let way = WalkContext { place, scope, private: &resolved, cancel: &inner, pulse };
         let discovered =
             discover::walk_root(&folder, way, WalkMode::Files { max_bytes, names_all: false })?;
         Ok((folder, discovered))

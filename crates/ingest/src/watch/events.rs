@@ -108,10 +108,10 @@ impl FsWatcher {
         let private = deps.private_places();
         let walk = move |pulse: &IoHeartbeat| {
             let (place, scope) = (place.as_path(), part.as_deref());
-            let private = private.resolve();
-            let way = WalkContext { place, scope, private: &private, cancel: &cancel, pulse };
+            let resolved = private.resolve();
+            let way = WalkContext { place, scope, private: &resolved, cancel: &cancel, pulse };
             // A missing root has no folders.
-            folders::to_watch(way).unwrap_or_default()
+            folders::list_watched_folders(way).unwrap_or_default()
         };
         let wanted = deps.watchdog.run_blocking(&of.root.path, stopping, walk).await?;
         let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut of.folders));

@@ -79,7 +79,7 @@ fn read_folder_identity(path: &Path) -> Option<FolderIdentity> {
 ///
 /// Where the system can watch whole trees cheaply, that is the root itself. Unreadable folders are
 /// omitted.
-pub(super) fn to_watch(way: WalkContext<'_>) -> Result<Vec<PathBuf>, IngestError> {
+pub(super) fn list_watched_folders(way: WalkContext<'_>) -> Result<Vec<PathBuf>, IngestError> {
     let root = way.place;
     if !cfg!(target_os = "linux") {
         return Ok(if way.scope.is_none() { vec![root.to_owned()] } else { Vec::new() });

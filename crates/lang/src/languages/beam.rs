@@ -1,4 +1,4 @@
-//! Languages of the Erlang machine.
+//! Languages of the Erlang virtual machine.
 
 use crate::{
     Language, StructureReader,

@@ -1,4 +1,4 @@
-//! Languages that say how something is built.
+//! Languages of build files.
 
 use crate::{
     Language, LanguageKind, StructureReader,

@@ -14,7 +14,7 @@ pub(super) const ALL: &[&Language] = &[&C, &CPP, &CUDA, &OBJECTIVE_C];
 
 const BODIES: BodySyntax = BodySyntax::Braces {
     lexis: LexicalSyntax::C,
-    // What is tried may be opened for what catches.
+    // The parser may open a `try` block because of its `catch` block.
     containers: &["class", "enum", "extern", "namespace", "struct", "try", "union"],
 };
 
@@ -111,7 +111,7 @@ pub static OBJECTIVE_C: Language = Language {
     ..Language::PLAIN
 };
 
-/// Whether a header of C uses words that only C++ has.
+/// Returns whether a C header uses words that only C++ has.
 pub(crate) fn looks_like_cpp(header: &str) -> bool {
     const STARTS: &[&str] =
         &["class ", "namespace ", "template <", "template<", "using ", "public:", "private:"];

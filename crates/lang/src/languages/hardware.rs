@@ -1,4 +1,4 @@
-//! Languages that describe circuits.
+//! Hardware description languages.
 
 use crate::{Language, comment::CommentSyntax};
 

@@ -1,4 +1,4 @@
-//! Languages that describe machines and services.
+//! Languages that configure machines and services.
 
 use crate::{
     Language, LanguageKind, StructureReader,

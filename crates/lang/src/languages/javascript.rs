@@ -17,7 +17,7 @@ const BODIES: BodySyntax = BodySyntax::Braces {
     containers: &["class", "enum", "global", "interface", "module", "namespace", "try"],
 };
 
-/// A variable, field or property is a definition when it holds one of these.
+/// Values that make a variable, field or property a definition.
 const VALUE: NameSource = NameSource::Function(&[
     "arrow_function",
     "function_expression",

@@ -1,4 +1,4 @@
-//! Languages of the Java machine.
+//! Languages of the Java virtual machine.
 
 use crate::{
     Language, StructureReader,

@@ -11,7 +11,7 @@ pub(super) const ALL: &[&Language] = &[&CLOJURE, &LISP, &RACKET, &SCHEME];
 const COMMENTS: CommentSyntax = CommentSyntax { line: &[";"], block: &[] };
 
 static LISTS: LayoutRules = LayoutRules {
-    // A comment, too, but one that is no lead of what follows.
+    // Also a comment, but it does not belong to the following definition.
     spans: &[("#|", "|#")],
     shows: DefinitionStyle::Lists(&["fn", "fun", "module", "struct", "library"]),
     ..LayoutRules::PLAIN

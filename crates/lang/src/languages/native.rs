@@ -1,4 +1,4 @@
-//! Compiled languages that are no descendants of C.
+//! Compiled languages that do not descend from C.
 
 use crate::{
     Language, StructureReader,

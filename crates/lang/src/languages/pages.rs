@@ -1,4 +1,4 @@
-//! Markup, and pages with scripts and styles in it.
+//! Markup, and pages that contain scripts and styles.
 
 use crate::{
     Language, LanguageKind, StructureReader, comment::CommentSyntax, language::HeadingStyle,

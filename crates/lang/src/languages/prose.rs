@@ -44,7 +44,7 @@ pub static RESTRUCTURED_TEXT: Language = Language {
     ..Language::PLAIN
 };
 
-/// Pages of manuals, of which most are found by [`is_manual`].
+/// Manual pages. [`is_manual`] finds most of them.
 pub static ROFF: Language = Language {
     name: "roff",
     extensions: &["man", "mdoc", "roff", "troff"],
@@ -54,8 +54,8 @@ pub static ROFF: Language = Language {
     ..Language::PLAIN
 };
 
-/// Whether a path is that of a page of a manual: `man/jq.1`, `man/man5/crontab.5`. Elsewhere such endings are
-/// versions and numbers.
+/// Returns whether a path leads to a manual page, such as `man/jq.1` or `man/man5/crontab.5`.
+/// Elsewhere such endings are versions and numbers.
 pub(crate) fn is_manual(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();

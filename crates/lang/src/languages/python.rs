@@ -11,7 +11,7 @@ use crate::{
 
 pub(super) const ALL: &[&Language] = &[&PYTHON, &STARLARK];
 
-/// What documents code is a string, on a line of its own.
+/// Documentation of code: a string on its own line.
 const COMMENTS: CommentSyntax =
     CommentSyntax { line: &["#"], block: &[("\"\"\"", "\"\"\""), ("'''", "'''")] };
 

@@ -1,4 +1,4 @@
-//! Languages that describe messages, tables and contracts.
+//! Languages that define messages, tables and contracts.
 
 use crate::{Language, comment::CommentSyntax};
 

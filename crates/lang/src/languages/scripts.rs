@@ -1,4 +1,4 @@
-//! Languages of scripts, of statistics and of editors.
+//! Scripting, statistics and editor languages.
 
 use crate::{
     Language, StructureReader,

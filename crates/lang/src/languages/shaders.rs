@@ -1,4 +1,4 @@
-//! Languages of graphics processors.
+//! Shader languages.
 
 use crate::{Language, comment::CommentSyntax};
 

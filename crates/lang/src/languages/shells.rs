@@ -1,4 +1,4 @@
-//! Languages of command lines.
+//! Shell languages.
 
 use crate::{
     Language, LanguageKind, StructureReader,

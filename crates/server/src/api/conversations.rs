@@ -100,7 +100,7 @@ pub(super) async fn list_conversations(
         };
         // One more than the limit reveals whether there are more.
         let found =
-            turns.archive().find_conversations(&words, (listed, limit + 1), in_memory).await?;
+            turns.archive().find_conversations(&words, listed, limit + 1, in_memory).await?;
         found.into_iter().map(|found| (found.summary, Some(found.excerpt))).collect()
     } else {
         listed.into_iter().map(|summary| (summary, None)).collect()

@@ -131,7 +131,7 @@ impl ApiServices {
     /// Records a fault of the server, except from `/ready`, which monitors poll.
     pub(super) fn record_failure(&self, error: &ApiError, path: &str) {
         if let Some((code, message)) = error.server_fault().filter(|_| path != READY) {
-            self.failures.record_failure(MAIN, (code, &message), Some(path));
+            self.failures.record_failure(MAIN, code, &message, Some(path));
         }
     }
 }
@@ -145,7 +145,7 @@ pub(super) fn note_end(failures: &FailureLog, event: &ChatEvent, path: &str) {
             ErrorCode::TurnFailed => TURN_FAILED,
             _ => failure.message.as_str(),
         };
-        failures.record_failure(MAIN, (failure.code.as_str(), message), Some(path));
+        failures.record_failure(MAIN, failure.code.as_str(), message, Some(path));
     }
 }
 

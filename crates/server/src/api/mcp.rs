@@ -354,7 +354,7 @@ impl RawSearch {
 
     /// Records a fault of the server.
     fn record_failure(&self, code: ErrorCode, message: &str) {
-        self.services.failures.record_failure(MAIN, (code.as_str(), message), Some("/mcp"));
+        self.services.failures.record_failure(MAIN, code.as_str(), message, Some("/mcp"));
     }
 }
 

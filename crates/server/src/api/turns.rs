@@ -207,7 +207,8 @@ impl TurnRegistry {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
             failures.record_failure(
                 MAIN,
-                (error.code().as_str(), &error.to_string()),
+                error.code().as_str(),
+                &error.to_string(),
                 Some("/turns"),
             );
         }
@@ -260,7 +261,7 @@ pub(super) async fn start_turn(
     let turn = chat::ask_question(services, arguments, admission).await?;
     let principal = admission.principal.as_ref();
     let begun = |repository| {
-        ConversationSummary::new(turn.conversation(), principal, (repository, &question))
+        ConversationSummary::new(turn.conversation(), principal, repository, &question)
     };
     let summary = known.unwrap_or_else(|| begun(repository.clone()));
     let live = LiveTurn::new(summary, question, repository, turn.model_id().to_owned(), asked_at);

@@ -23,7 +23,7 @@ const INTERNAL: &str = "an internal error happened; the log of the server says m
 /// Records a failure, unless the call was cancelled.
 fn record_failure(form: &tool::ResponseForm, code: ErrorCode, message: &str) {
     if code != ErrorCode::Cancelled {
-        form.failures.record_failure(MCP, (code.as_str(), message), None);
+        form.failures.record_failure(MCP, code.as_str(), message, None);
     }
 }
 
@@ -34,7 +34,7 @@ fn explain_absence(why: &UnavailableReason) -> String {
 
 /// Records that Codex is unavailable.
 pub(super) fn note_away(failures: &FailureLog, why: &UnavailableReason) {
-    failures.record_failure(MCP, (ErrorCode::LlmUnavailable.as_str(), &explain_absence(why)), None);
+    failures.record_failure(MCP, ErrorCode::LlmUnavailable.as_str(), &explain_absence(why), None);
 }
 
 /// Returns the error that reports an unavailable Codex.

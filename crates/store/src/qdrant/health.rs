@@ -58,7 +58,7 @@ impl QdrantServer {
         Ok(if is_cluster { copies } else { Vec::new() })
     }
 
-    /// IndexCounts the copies of one collection, and returns whether other nodes have some.
+    /// Counts the copies of one collection, and returns whether other nodes have some.
     async fn count_copies(
         &self,
         collection: String,

@@ -126,7 +126,7 @@ impl QdrantServer {
         Ok(records)
     }
 
-    /// IndexCounts chunks.
+    /// Counts chunks.
     pub(super) async fn count_chunks(&self, of: Option<RootId>) -> Result<u64, StoreError> {
         let filter = of.map(convert::filter_root);
         let request = CountPoints { filter, exact: Some(true), ..Default::default() };

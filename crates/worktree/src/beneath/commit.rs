@@ -1,5 +1,5 @@
-//! Opening beneath a commit: folders and files as they are in the objects of a repository. Names that lead elsewhere
-//! are no files.
+//! Opens the files and folders of a commit from the objects of a repository. Ignores entries whose
+//! names would lead elsewhere.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -20,23 +20,25 @@ use super::{
     objects::{ObjectDatabase, ObjectFault},
 };
 
-/// Longer paths are not followed, as by the system.
+/// Maximum bytes of a path, as in operating systems.
 const MAX_PATH: usize = 4096;
-/// A folder has so many entries and bytes at most; git becomes slow with a tenth of these.
+/// Maximum number of entries of a folder. Git becomes slow with a tenth of it.
 const MAX_ENTRIES: usize = 250_000;
+/// Maximum bytes of a folder's object. Git becomes slow with a tenth of it.
 const MAX_FOLDER_BYTES: u64 = 8 << 20;
-/// Bytes that are unpacked of all folders of a commit, at least and at most, however often it holds the same ones:
-/// as many as the packs of the repository have. The folders of Chromium take a tenth of the most.
+/// Lower and upper bound of the bytes unpacked for all folders of a commit, counting repeated
+/// folders each time. Between them the limit is the size of the repository's packs. Chromium takes
+/// a tenth of the upper bound.
 const WORK_BOUNDS: [u64; 2] = [512 << 20, 8 << 30];
-/// So many bytes of folders are kept read: a walk goes from each into those below it.
+/// Maximum bytes of cached folders. A walk goes from each folder into those below it.
 const MAX_KEPT: usize = 64 << 20;
 
-/// A commit that was opened.
+/// An opened commit.
 pub(super) struct CommitRoot {
     objects: ObjectDatabase,
     tree: ObjectId,
     folders: Mutex<FolderCache>,
-    /// How many bytes were unpacked for folders.
+    /// Number of bytes unpacked for folders.
     work: AtomicU64,
     max_work: u64,
 }
@@ -52,7 +54,7 @@ pub(super) struct CommitFolder {
     items: Arc<[CommitEntry]>,
 }
 
-/// One entry of a folder.
+/// Entry of a folder.
 struct CommitEntry {
     name: OsString,
     kind: FolderEntryKind,
@@ -69,8 +71,8 @@ impl CommitRoot {
             return Err(ObjectFault::NoCommit.into());
         }
         let bytes = found.read_bytes()?;
-        let tree = CommitRefIter::from_bytes(&bytes, id.kind()).tree_id();
-        let tree = tree.map_err(|_| ObjectFault::Strange)?;
+        let root_tree = CommitRefIter::from_bytes(&bytes, id.kind()).tree_id();
+        let tree = root_tree.map_err(|_| ObjectFault::Strange)?;
         drop(handle);
         let [min, max] = WORK_BOUNDS;
         let max_work = objects.pack_bytes().clamp(min, max);
@@ -94,13 +96,14 @@ impl CommitRoot {
         Ok((bytes, facts))
     }
 
-    /// Returns what is in a folder.
+    /// Returns the entries of a folder.
     fn find_folder_entries(&self, path: &Path) -> io::Result<Arc<[CommitEntry]>> {
         let is_inner = |part: Component<'_>| matches!(part, Component::Normal(_));
-        if MAX_PATH < path.as_os_str().len() || !path.components().all(is_inner) {
+        if path.as_os_str().len() > MAX_PATH || !path.components().all(is_inner) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // From the nearest folder above it that is known; few are deep enough for this to matter.
+        // Starts from the nearest cached folder above the path. Few paths are deep enough for this
+        // to matter.
         let mut unknown = Vec::new();
         let mut known = None;
         for above in path.ancestors() {
@@ -140,11 +143,11 @@ impl CommitRoot {
         }
         let bytes = found.read_bytes()?;
         let mut items = Vec::new();
-        for (number, entry) in TreeRefIter::from_bytes(&bytes, id.kind()).enumerate() {
+        for (number, result) in TreeRefIter::from_bytes(&bytes, id.kind()).enumerate() {
             if number == MAX_ENTRIES {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            let entry = entry.map_err(|_| ObjectFault::Strange)?;
+            let entry = result.map_err(|_| ObjectFault::Strange)?;
             let Some(name) = parse_entry_name(entry.filename) else { continue };
             let kind = match entry.mode.kind() {
                 EntryKind::Tree => FolderEntryKind::Folder,
@@ -155,7 +158,7 @@ impl CommitRoot {
             items.push(CommitEntry { name, kind, id: entry.oid.to_owned() });
         }
         items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        // Git has none twice.
+        // Git writes no name twice.
         items.dedup_by(|a, b| a.name == b.name);
         Ok(items)
     }
@@ -165,7 +168,7 @@ impl CommitRoot {
     }
 }
 
-/// Folders that were read last.
+/// Cache of the folders that were read last.
 struct FolderCache {
     folders: LruCache<PathBuf, Arc<[CommitEntry]>>,
     bytes: usize,
@@ -182,13 +185,14 @@ impl FolderCache {
         self.folders.get(path).cloned()
     }
 
-    /// Keeps one more folder, which is never too large itself, and lets go of the oldest others.
+    /// Adds a folder and drops the least recently used ones. One folder never exceeds the limit by
+    /// itself.
     fn insert(&mut self, path: PathBuf, items: Arc<[CommitEntry]>) {
         self.bytes += estimate_bytes(&path, &items);
         if let Some((path, items)) = self.folders.push(path, items) {
             self.bytes -= estimate_bytes(&path, &items);
         }
-        while MAX_KEPT < self.bytes
+        while self.bytes > MAX_KEPT
             && let Some((path, items)) = self.folders.pop_lru()
         {
             self.bytes -= estimate_bytes(&path, &items);
@@ -196,10 +200,10 @@ impl FolderCache {
     }
 }
 
-/// Returns about how much memory a folder takes that is kept.
+/// Estimates the memory of a cached folder in bytes.
 fn estimate_bytes(path: &Path, items: &[CommitEntry]) -> usize {
-    let of_item = |item: &CommitEntry| size_of::<CommitEntry>() + item.name.len();
-    256 + path.as_os_str().len() + items.iter().map(of_item).sum::<usize>()
+    let estimate_entry = |item: &CommitEntry| size_of::<CommitEntry>() + item.name.len();
+    256 + path.as_os_str().len() + items.iter().map(estimate_entry).sum::<usize>()
 }
 
 impl CommitFolder {
@@ -207,7 +211,7 @@ impl CommitFolder {
         self.items.iter().map(|item| Ok(FolderEntry { name: item.name.clone(), kind: item.kind }))
     }
 
-    /// Reads the size of a file; its content stays where it is.
+    /// Reads the size of a file without unpacking its content.
     pub(super) fn read_facts(&self, name: &OsStr) -> io::Result<Option<FileFacts>> {
         let item = find_entry(&self.items, name).ok_or(io::ErrorKind::NotFound)?;
         if item.kind != FolderEntryKind::File {
@@ -223,7 +227,8 @@ fn find_entry<'a>(items: &'a [CommitEntry], name: &OsStr) -> Option<&'a CommitEn
     items.get(items.binary_search_by(|item| item.name.as_os_str().cmp(name)).ok()?)
 }
 
-/// Returns a name of an entry as the system has it, unless it would lead elsewhere.
+/// Converts the name of an entry to the system's form. Returns `None` if the name would lead
+/// elsewhere.
 fn parse_entry_name(name: &[u8]) -> Option<OsString> {
     let leads_elsewhere = matches!(name, b"" | b"." | b"..")
         || name
@@ -241,7 +246,8 @@ fn parse_entry_name(name: &[u8]) -> Option<OsString> {
     std::str::from_utf8(name).ok().map(OsString::from)
 }
 
-/// Returns a number other than 0 that follows from the content of a file, and that stores keep whole: of 63 bits.
+/// Derives a number from the content of a file. It is not 0 and has at most 63 bits, so stores keep
+/// it exactly.
 fn derive_content_stamp(id: &ObjectId) -> u64 {
     let first = id.as_slice().first_chunk().copied().unwrap_or_default();
     (u64::from_be_bytes(first) >> 1).max(1)
@@ -270,7 +276,7 @@ mod tests {
             assert!(kept.get(&at(number)).is_some() && kept.bytes <= MAX_KEPT);
         }
         assert!((1..4).contains(&kept.folders.len()), "{}", kept.folders.len());
-        // Many small ones are no less of a load, and what is put twice counts once.
+        // Many small folders count as well, and a folder that is put twice counts once.
         for number in 0..600_000 {
             kept.insert(at(number % 500_000), Arc::default());
         }

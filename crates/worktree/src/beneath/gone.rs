@@ -1,4 +1,4 @@
-//! Notices that the folder of a root is gone: moved, deleted, or on a disk that is not there.
+//! Detects roots whose folder was moved, deleted or is on a disk that is not mounted.
 
 use std::{
     collections::HashSet,
@@ -12,10 +12,11 @@ use std::{
 use codeinfo_core::{Root, RootId};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-/// Maximum time of a check; a folder on a network may hang, and what was known before then counts.
+/// Maximum duration of a check. If a network folder hangs, the previous result is used.
 const TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Checks which roots have lost their folder. Clones share one thread, which a folder that hangs keeps.
+/// Checks which roots have lost their folder. Clones share one thread, which a folder that hangs
+/// blocks.
 #[derive(Debug, Clone)]
 pub struct FolderCheck {
     room: Arc<Semaphore>,
@@ -42,7 +43,7 @@ impl FolderCheck {
                 *lock_known(&known) = gone.map(|(root, _)| root).collect();
                 drop(permit);
             };
-            // A check that panicked leaves what was known.
+            // After a panic of the check the previous result remains.
             spawn_blocking(check).await.unwrap_or_default();
         };
         timeout(TIMEOUT, checking).await.unwrap_or_default();
@@ -50,7 +51,7 @@ impl FolderCheck {
         roots.iter().map(|root| root.id).filter(|root| known.contains(root)).collect()
     }
 
-    /// Returns those roots that are behind others: their folder is gone, while that of another one exists.
+    /// Returns the roots whose folder is gone while the folder of another root exists.
     pub async fn find_outlived(&self, roots: &[Root]) -> HashSet<RootId> {
         if roots.len() < 2 {
             return HashSet::new();
@@ -79,7 +80,8 @@ mod tests {
     #[tokio::test]
     async fn a_root_is_gone_with_its_folder_and_outlived_by_another() {
         let folder = tempfile::TempDir::new().unwrap();
-        let (here, gone) = (folder.path().join("here"), folder.path().join("gone"));
+        let here = folder.path().join("here");
+        let gone = folder.path().join("gone");
         fs::create_dir(&here).unwrap();
         let [here, gone] = [here, gone].map(Root::from_folder);
         let check = FolderCheck::default();

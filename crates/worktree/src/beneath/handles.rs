@@ -1,4 +1,4 @@
-//! Opening beneath a root by handles, as Unix has it.
+//! Opens files beneath a root by folder handles, on Unix.
 
 use std::{
     ffi::{CString, OsStr, OsString},
@@ -17,7 +17,7 @@ use rustix::{
 use super::{FileFacts, FolderEntry, FolderEntryKind};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
-/// A pipe without a writer is not waited for.
+/// Flags for files. `NONBLOCK` avoids waiting for the writer of a pipe.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 #[derive(Debug)]
@@ -41,24 +41,24 @@ impl SystemRoot {
     }
 }
 
-/// Opens beneath a folder, in one step where the system can.
+/// Opens a path beneath a folder, in one system call if the system supports it.
 fn open_beneath(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open_flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{ResolveFlags, openat2};
         let beneath =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        match openat2(top, path, flags, Mode::empty(), beneath) {
-            // A kernel before 5.6, or a container whose filter does not know the call.
+        match openat2(top, path, open_flags, Mode::empty(), beneath) {
+            // Kernels before 5.6 lack the call, and filters of containers may refuse it.
             Err(Errno::NOSYS | Errno::PERM) => {}
             opened => return opened,
         }
     }
-    step_by_step(top, path, flags)
+    step_by_step(top, path, open_flags)
 }
 
-/// Opens part after part, none of which may be a link.
+/// Opens a path part by part. Fails if a part is a link.
 fn step_by_step(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let step = FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at: Option<OwnedFd> = None;
@@ -87,7 +87,7 @@ impl SystemFolder {
                     continue;
                 }
                 let kind = match entry.file_type() {
-                    // Some file systems do not say it here.
+                    // Some file systems do not report the kind here.
                     FileType::Unknown => {
                         self.stat_entry(name).map_or(FolderEntryKind::Other, |(kind, _)| kind)
                     }
@@ -127,7 +127,8 @@ fn kind_of(kind: FileType) -> FolderEntryKind {
     }
 }
 
-/// Nanoseconds since the Unix epoch; 0 before it. The types of the parts differ by platform.
+/// Converts a time to nanoseconds since the Unix epoch; 0 before it. The types of the parts differ
+/// by platform.
 fn to_nanoseconds(seconds: impl TryInto<u64>, rest: impl TryInto<u64>) -> u64 {
     let (Ok(seconds), Ok(rest)) = (seconds.try_into(), rest.try_into()) else { return 0 };
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
@@ -165,7 +166,7 @@ mod tests {
         let metadata = root.path().join("a.rs").metadata().unwrap();
         let modified_ns = codeinfo_core::modified_ns(&metadata);
         assert_eq!(facts, FileFacts { size: 4, modified_ns });
-        // Whatever it was when the folder was listed.
+        // The kind is read again, because it may have changed since the folder was listed.
         symlink("a.rs", root.path().join("link")).unwrap();
         fs::create_dir(root.path().join("folder")).unwrap();
         for name in ["link", "folder"] {

@@ -1,7 +1,8 @@
-//! The objects of a repository, which are read and never written, without running git.
+//! Reads the objects of a repository without running git. Nothing is written.
 //!
-//! Objects are whatever the repository says: each is looked up for its size, and for what it takes to unpack it,
-//! before it is read. No link is followed, and objects that the repository borrows from another one are not read.
+//! Objects are not trusted: the size of each, and the cost to unpack it, is checked before it is
+//! read. No link is followed, and objects that the repository borrows from another one are not
+//! read.
 
 use std::{
     fmt, io,
@@ -18,37 +19,40 @@ use gix_odb::{
 
 use super::{FolderEntry, FolderEntryKind, RootDir};
 
-/// Larger objects are not read. Git itself warns of files above 50 MB.
+/// Maximum bytes of an object. Git itself warns of files above 50 MB.
 const MAX_BYTES: u64 = 64 << 20;
-/// Nothing in a pack is unpacked to more: a small change of a large file is kept as what it was made from.
+/// Maximum bytes that unpacking one object may allocate. A small change of a large file needs that
+/// whole file.
 const MAX_UNPACKED: usize = 256 << 20;
-/// Git makes chains of 50 changes by default, and longer ones on request, up to [`MAX_CHAIN`].
+/// Length of a delta chain up to which [`MAX_UNPACKED`] applies. By default git makes chains of 50,
+/// on request up to [`MAX_CHAIN`].
 const USUAL_CHAIN: u32 = 64;
-/// Longer chains are of smaller objects: each of them is made from the one before, as a whole.
+/// Maximum bytes allocated for an object of a longer chain, because each step builds a whole
+/// object.
 const MAX_UNPACKED_OF_LONG: usize = 16 << 20;
-/// Git makes no longer chains.
+/// Maximum length of a delta chain in git.
 const MAX_CHAIN: u32 = 4095;
-/// A tag may name a tag.
+/// Maximum number of tags followed; a tag may name another tag.
 const MAX_TAGS: usize = 8;
-/// Histories are followed so far: by first parents, that of Linux has a tenth of it.
+/// Maximum number of commits followed along first parents. Linux has a tenth of it.
 const MAX_COMMITS: usize = 1_000_000;
-/// Packs and their indexes at a time. Git packs again above fifty.
+/// Maximum number of packs. Git repacks above fifty.
 const MAX_PACKS: usize = 4096;
-/// The shortest beginning of an id that is looked for, as by git.
+/// Minimum length of an id prefix, as in git.
 const MIN_PREFIX: usize = 4;
 
-/// Why something of a commit cannot be read.
+/// Reasons why an object cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFault {
-    /// The object is not in the repository: it is a shallow or partial clone, or damaged.
+    /// The object is not in the repository, which is a shallow or partial clone, or damaged.
     Missing,
-    /// The repository has objects of another one.
+    /// The repository borrows objects from another one.
     Borrowed,
-    /// More than one object has an id that begins so.
+    /// Several objects have ids with this prefix.
     Ambiguous,
-    /// The object is none that has files.
+    /// The object is not a commit.
     NoCommit,
-    /// What holds the objects is not as git has it.
+    /// The object store does not have the format of git.
     Strange,
 }
 
@@ -72,22 +76,22 @@ impl From<ObjectFault> for io::Error {
     }
 }
 
-/// Returns why something of a commit could not be read, if that is what failed.
+/// Returns the object fault that caused an I/O error, if there is one.
 pub fn as_object_fault(error: &io::Error) -> Option<ObjectFault> {
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// The objects of a repository.
+/// Object database of a repository.
 pub struct ObjectDatabase {
-    /// The folder of git.
+    /// The git folder.
     git: RootDir,
     /// The folder of the objects.
     path: PathBuf,
     hash: gix_hash::Kind,
-    /// How many bytes all packs have.
+    /// Total bytes of all packs.
     pack_bytes: u64,
     store: Arc<Store>,
-    /// For objects at the end of long chains.
+    /// Store with the lower limit [`MAX_UNPACKED_OF_LONG`], for objects at the end of long chains.
     cautious: OnceLock<Arc<Store>>,
 }
 
@@ -98,7 +102,7 @@ impl fmt::Debug for ObjectDatabase {
 }
 
 impl ObjectDatabase {
-    /// Opens the objects that lie in a folder of git. `hex` is the length of their ids as text.
+    /// Opens the objects of a git folder. `hex` is the length of their ids as text.
     pub fn open(git: &Path, hex: usize) -> io::Result<Self> {
         let hash = match hex {
             64 => gix_hash::Kind::Sha256,
@@ -107,12 +111,12 @@ impl ObjectDatabase {
         let beneath = RootDir::open(git)?;
         let mut folders =
             beneath.open_folder(Path::new("objects")).map_err(|_| ObjectFault::Strange)?;
-        for (number, folder) in folders.list_entries().enumerate() {
-            let folder = folder?;
-            let is_of_loose = folder.name.to_str().is_some_and(|name| {
+        for (number, result) in folders.list_entries().enumerate() {
+            let folder = result?;
+            let is_loose = folder.name.to_str().is_some_and(|name| {
                 name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
             });
-            if MAX_PACKS < number || (is_of_loose && folder.kind != FolderEntryKind::Folder) {
+            if number > MAX_PACKS || (is_loose && folder.kind != FolderEntryKind::Folder) {
                 return Err(ObjectFault::Strange.into());
             }
         }
@@ -121,7 +125,7 @@ impl ObjectDatabase {
                 return Err(ObjectFault::Borrowed.into());
             }
         }
-        // Without packs there is no such folder.
+        // A repository without packs may lack the folder.
         let mut pack_bytes = 0_u64;
         if let Ok(mut packs) = beneath.open_folder(Path::new("objects/pack")) {
             let entries: Vec<_> = packs.list_entries().take(MAX_PACKS * 4 + 1).collect();
@@ -140,10 +144,11 @@ impl ObjectDatabase {
         Ok(Self { git: beneath, path, hash, pack_bytes, store, cautious: OnceLock::new() })
     }
 
-    /// Returns the commit that an id means, or the beginning of one: itself, or what a tag of that id names.
+    /// Resolves an id, or a prefix of one, to the full id of a commit. Tags are followed to their
+    /// commit.
     pub fn resolve_commit(&self, id: &str) -> io::Result<String> {
         let handle = self.new_handle();
-        let mut id = match ObjectId::from_hex(id.as_bytes()) {
+        let mut object_id = match ObjectId::from_hex(id.as_bytes()) {
             Ok(id) => id,
             Err(_) if id.len() < MIN_PREFIX => return Err(ObjectFault::Missing.into()),
             Err(_) => {
@@ -153,13 +158,13 @@ impl ObjectDatabase {
             }
         };
         for _ in 0..MAX_TAGS {
-            let found = self.find_object(&handle, &id)?;
+            let found = self.find_object(&handle, &object_id)?;
             match found.kind {
-                Object::Commit => return found.read_bytes().map(|_| id.to_string()),
+                Object::Commit => return found.read_bytes().map(|_| object_id.to_string()),
                 Object::Tag => {
                     let bytes = found.read_bytes()?;
-                    let tag = TagRefIter::from_bytes(&bytes, id.kind());
-                    id = tag.target_id().map_err(|_| ObjectFault::Strange)?;
+                    let tag = TagRefIter::from_bytes(&bytes, object_id.kind());
+                    object_id = tag.target_id().map_err(|_| ObjectFault::Strange)?;
                 }
                 Object::Tree | Object::Blob => return Err(ObjectFault::NoCommit.into()),
             }
@@ -167,20 +172,20 @@ impl ObjectDatabase {
         Err(ObjectFault::Strange.into())
     }
 
-    /// Returns the commit without parents that one goes back to by first parents.
+    /// Returns the id of the oldest ancestor along first parents. Calls `beat` for each commit.
     pub fn first_commit(&self, id: &str, beat: impl Fn()) -> io::Result<String> {
         let handle = self.new_handle();
-        let mut id = ObjectId::from_hex(id.as_bytes()).map_err(|_| ObjectFault::Missing)?;
+        let mut commit = ObjectId::from_hex(id.as_bytes()).map_err(|_| ObjectFault::Missing)?;
         for _ in 0..MAX_COMMITS {
             beat();
-            let found = self.find_object(&handle, &id)?;
+            let found = self.find_object(&handle, &commit)?;
             if found.kind != Object::Commit {
                 return Err(ObjectFault::NoCommit.into());
             }
             let bytes = found.read_bytes()?;
-            match CommitRefIter::from_bytes(&bytes, id.kind()).parent_ids().next() {
-                Some(parent) => id = parent,
-                None => return Ok(id.to_string()),
+            match CommitRefIter::from_bytes(&bytes, commit.kind()).parent_ids().next() {
+                Some(parent) => commit = parent,
+                None => return Ok(commit.to_string()),
             }
         }
         Err(ObjectFault::Strange.into())
@@ -194,7 +199,7 @@ impl ObjectDatabase {
         self.store.to_handle_arc()
     }
 
-    /// Finds an object, and does not read it yet.
+    /// Finds an object without reading its content.
     pub(super) fn find_object<'a>(
         &'a self,
         handle: &'a Handle<Arc<Store>>,
@@ -204,18 +209,25 @@ impl ObjectDatabase {
         let header =
             handle.try_header(id).map_err(|_| ObjectFault::Strange)?.ok_or(ObjectFault::Missing)?;
         let chain = header.num_deltas().unwrap_or_default();
-        if MAX_CHAIN < chain {
+        if chain > MAX_CHAIN {
             return Err(ObjectFault::Strange.into());
         }
-        let (kind, size) = (header.kind(), header.size());
-        Ok(LocatedObject { objects: self, handle, id: *id, kind, size, chain })
+        Ok(LocatedObject {
+            objects: self,
+            handle,
+            id: *id,
+            kind: header.kind(),
+            size: header.size(),
+            chain,
+        })
     }
 
-    /// Refuses an object whose file is a link, or lies behind one: what it leads to is none of the repository's.
+    /// Fails if the file of a loose object is a link or lies behind one, because a link leads
+    /// outside the repository.
     fn check_file(&self, id: &ObjectId) -> io::Result<()> {
         let hex = id.to_string();
-        let (folder, name) = hex.split_at_checked(2).ok_or(ObjectFault::Strange)?;
-        let folder = match self.git.open_folder(&Path::new("objects").join(folder)) {
+        let (prefix, name) = hex.split_at_checked(2).ok_or(ObjectFault::Strange)?;
+        let folder = match self.git.open_folder(&Path::new("objects").join(prefix)) {
             Ok(folder) => folder,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(_) => return Err(ObjectFault::Strange.into()),
@@ -236,30 +248,30 @@ impl ObjectDatabase {
     }
 }
 
-/// An object that is there.
+/// An object that exists but is not read yet.
 pub(super) struct LocatedObject<'a> {
     objects: &'a ObjectDatabase,
     handle: &'a Handle<Arc<Store>>,
     id: ObjectId,
     pub(super) kind: Object,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub(super) size: u64,
-    /// How many changes make it from an object that is kept whole.
+    /// Number of deltas from an object that is stored whole.
     chain: u32,
 }
 
 impl LocatedObject<'_> {
-    /// Returns how many bytes are written to unpack it, if what it is made from is as large.
+    /// Returns the estimated bytes written to unpack the object, if its bases have the same size.
     pub(super) fn unpack_cost(&self) -> u64 {
         self.size.saturating_mul(u64::from(self.chain) + 1)
     }
 
     pub(super) fn read_bytes(&self) -> io::Result<Vec<u8>> {
-        if MAX_BYTES < self.size {
+        if self.size > MAX_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let mut bytes = Vec::new();
-        let found = if USUAL_CHAIN < self.chain {
+        let found = if self.chain > USUAL_CHAIN {
             let handle = self.objects.cautious_store()?.to_handle_arc();
             handle.try_find(&self.id, &mut bytes).map(|found| found.is_some())
         } else {

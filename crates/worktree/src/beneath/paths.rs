@@ -1,5 +1,7 @@
-//! Opening beneath a root by paths, where the system has no handles of folders. A link is found by
-//! looking at each part before it is opened; what is swapped between is not.
+//! Opens files beneath a root by path, for systems without folder handles.
+//!
+//! Each part of a path is checked for links before it is opened. A link that replaces a part in
+//! between is not detected.
 
 use std::{
     ffi::OsStr,
@@ -22,11 +24,11 @@ impl SystemRoot {
     }
 
     pub(super) fn open_folder(&self, path: &Path) -> io::Result<SystemFolder> {
-        let path = self.join_without_links(path)?;
-        if !path.symlink_metadata()?.is_dir() {
+        let full_path = self.join_without_links(path)?;
+        if !full_path.symlink_metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(SystemFolder(path))
+        Ok(SystemFolder(full_path))
     }
 
     pub(super) fn open_file(&self, path: &Path) -> io::Result<File> {
@@ -54,8 +56,8 @@ impl SystemFolder {
             Ok(entries) => (Some(entries), None),
             Err(error) => (None, Some(Err(error))),
         };
-        let entries = entries.into_iter().flatten().map(|entry| {
-            let entry = entry?;
+        let entries = entries.into_iter().flatten().map(|result| {
+            let entry = result?;
             let kind = match entry.file_type()? {
                 kind if kind.is_file() => FolderEntryKind::File,
                 kind if kind.is_dir() => FolderEntryKind::Folder,

@@ -1,27 +1,28 @@
-//! Leaves data out of very long lines, so that words in them are found and numbers fill no index.
+//! Removes data from very long lines, so that their words are indexed and their numbers are not.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memrchr};
 
-/// Lines of up to so many bytes stay as they are.
+/// Maximum bytes of a line that is not shortened.
 const LONG_LINE: usize = 4000;
-/// Longer ones are judged in blocks of so many bytes.
+/// Size in bytes of the blocks in which longer lines are judged.
 const BLOCK: usize = 500;
-/// So much of the start of a line stays whatever it is.
+/// Bytes at the start of a line that are always preserved.
 const MIN_KEPT: usize = 2000;
-/// The most bytes of a line that stay.
+/// Maximum bytes of a line after shortening.
 const MAX_KEPT: usize = 256 * 1024;
-/// Letters in a row make a word of at least this length.
+/// Minimum bytes of a word: a run of letters.
 const MIN_WORD: usize = 3;
-/// Stands for what was left out.
+/// Mark in place of removed text.
 const MARK: char = '…';
 
-/// Puts `…` in place of what very long lines hold besides words: coordinates, numbers, encoded images. Lines stay
-/// lines. Takes time that grows with the text only.
+/// Replaces the parts of very long lines that contain no words, such as coordinates, numbers and
+/// encoded images, with `…`. The number of lines does not change. The time is linear in the length.
 pub fn shorten_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some(mut line) = next_long_line(&text, 0) else { return text };
-    let (mut shortened, mut done) = (String::with_capacity(text.len()), 0);
+    let mut shortened = String::with_capacity(text.len());
+    let mut done = 0;
     loop {
         shortened.push_str(text.get(done..line.start).unwrap_or_default());
         push_words(text.get(line.clone()).unwrap_or_default(), &mut shortened);
@@ -35,7 +36,7 @@ pub fn shorten_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(shortened)
 }
 
-/// Returns the first line from `start` on that is too long, without its end.
+/// Returns the first line from `start` on that is too long, without its line end.
 fn next_long_line(text: &str, start: usize) -> Option<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
     let mut first = start;
@@ -51,11 +52,12 @@ fn next_long_line(text: &str, start: usize) -> Option<std::ops::Range<usize>> {
     }
 }
 
-/// Adds the start of a line and the blocks of it that hold words.
+/// Appends the start of a line and its blocks with words.
 fn push_words(line: &str, into: &mut String) {
     let (start, mut rest) = line.split_at(line.floor_char_boundary(MIN_KEPT));
     into.push_str(start);
-    let (mut room, mut was_left_out) = (MAX_KEPT - MIN_KEPT, false);
+    let mut room = MAX_KEPT - MIN_KEPT;
+    let mut was_left_out = false;
     while !rest.is_empty() {
         let (block, after) = rest.split_at(rest.floor_char_boundary(BLOCK));
         if block.len() <= room && holds_words(block) {
@@ -70,20 +72,24 @@ fn push_words(line: &str, into: &mut String) {
     }
 }
 
-/// Whether a third of a text is words, with something between them every forty bytes: base64 has nothing, tables of
-/// numbers have no words.
+/// Returns whether over a third of a block is words and a separator occurs at least every forty
+/// bytes.
+///
+/// Base64 has no separators, and tables of numbers have no words.
 fn holds_words(block: &str) -> bool {
-    let (mut in_words, mut run, mut between) = (0, 0, 0);
+    let mut in_words = 0;
+    let mut run = 0;
+    let mut between = 0;
     for character in block.chars().chain(['\n']) {
         if character.is_alphabetic() {
             run += character.len_utf8();
             continue;
         }
-        in_words += if MIN_WORD <= run { run } else { 0 };
+        in_words += if run >= MIN_WORD { run } else { 0 };
         run = 0;
         between += usize::from(!character.is_ascii_digit() && !"+/=".contains(character));
     }
-    block.len() < in_words * 3 && block.len() < between * 40
+    in_words * 3 > block.len() && between * 40 > block.len()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which content is text, and in which encoding.
+//! Tests of detecting text and its encoding.
 
 use encoding_rs::{EUC_KR, GBK, KOI8_U, SHIFT_JIS};
 
@@ -22,8 +22,8 @@ fn text_is_told_from_other_content_by_its_first_bytes() {
     ] {
         assert!(!is_binary(text), "{text:?}");
     }
-    let random = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes();
-    let random: Vec<u8> = (1..1000).flat_map(random).filter(|byte| *byte != 0).collect();
+    let random_bytes = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes();
+    let random: Vec<u8> = (1..1000).flat_map(random_bytes).filter(|byte| *byte != 0).collect();
     for other in [
         &b"ELF\0\x01"[..],
         b"%PDF-1.4\n1 0 obj\n",
@@ -61,9 +61,9 @@ fn utf_16_is_read_with_and_without_its_mark() {
         let content = [mark, bytes].concat();
         assert_eq!(read(&content), (text.to_owned(), name, false));
     }
-    // What only begins like it is none.
-    let noise = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes();
-    let noise: Vec<u8> = (0..1000).flat_map(noise).collect();
+    // Content that only starts like UTF-16 is not text.
+    let noise_bytes = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes();
+    let noise: Vec<u8> = (0..1000).flat_map(noise_bytes).collect();
     assert_eq!(decode_text(&[&[0xff, 0xfe][..], &noise].concat()), None);
 }
 

@@ -1,8 +1,9 @@
-//! What the configuration of a repository says.
+//! Reads values from the configuration of a repository.
 
-/// Returns the value of a key, the last one where it is there more than once.
+/// Returns the value of a key. If the key occurs more than once, the last value counts.
 pub(super) fn find_value(config: &str, section: &str, key: &str) -> Option<String> {
-    let (mut is_inside, mut found) = (false, None);
+    let mut is_inside = false;
+    let mut found = None;
     for line in config.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[') {
             let name = head.split(']').next().unwrap_or_default();
@@ -18,7 +19,8 @@ pub(super) fn find_value(config: &str, section: &str, key: &str) -> Option<Strin
 }
 
 fn unquote_value(value: &str) -> String {
-    let (mut text, mut characters) = (String::new(), value.chars());
+    let mut text = String::new();
+    let mut characters = value.chars();
     while let Some(character) = characters.next() {
         match character {
             '"' => {}

@@ -1,19 +1,21 @@
-//! The repository around a folder.
+//! Finds the repository around a folder.
 
 use std::path::{Path, PathBuf};
 
 use super::GIT;
 
-/// Returns the innermost folder from `folder` upwards that has a `.git`, a folder or a file.
+/// Returns the innermost folder, from `folder` upwards, that contains a `.git` folder or file.
 pub fn find_work_tree(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok())
 }
 
-/// Returns the same without links on the way. A home folder that is a repository, for settings, is none to index.
+/// Returns the canonical path of the repository around `folder`.
+///
+/// Returns `None` if that is the home folder or a folder above it, because such a repository holds settings.
 pub fn find_repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
-    let home = home.and_then(|home| home.canonicalize().ok());
-    let found = find_work_tree(&folder)?;
+    let canonical = folder.canonicalize().ok()?;
+    let home = home.and_then(|path| path.canonicalize().ok());
+    let found = find_work_tree(&canonical)?;
     let is_home = home.is_some_and(|home| home.starts_with(found));
     (!is_home).then(|| found.to_owned())
 }
@@ -26,8 +28,8 @@ mod tests {
 
     #[test]
     fn the_innermost_repository_is_meant_and_never_a_home() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
+        let temporary = tempfile::tempdir().unwrap();
+        let home = temporary.path().canonicalize().unwrap();
         let inner = home.join("outer/inner");
         fs::create_dir_all(inner.join("src")).unwrap();
         assert_eq!(find_repository(&inner, Some(&home)), None);

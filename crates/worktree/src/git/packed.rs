@@ -1,5 +1,6 @@
-//! References that are packed into one file. What was looked for is remembered as long as the file is the same: the
-//! watcher asks every second.
+//! Reads packed references from the `packed-refs` file.
+//!
+//! Results are cached while the file does not change, because the watcher asks every second.
 
 use std::{
     fs::Metadata,
@@ -16,17 +17,17 @@ use super::parse_object_id;
 use crate::beneath::{self, RootDir};
 
 const FILE: &str = "packed-refs";
-/// A larger file is not read. It has a line for each branch and tag.
+/// Maximum bytes of the file, which has one line per branch and tag. A larger file is not read.
 const MAX_BYTES: u64 = 32 << 20;
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("more than none");
 
-/// What references name, by the file and their names, and which file that was.
+/// Cached ids by file and reference name, with the stamp of the file that they were read from.
 type PackedReferenceCache = LruCache<(PathBuf, String), (PackedFileStamp, Option<String>)>;
 
 static NAMED: LazyLock<Mutex<PackedReferenceCache>> =
     LazyLock::new(|| Mutex::new(LruCache::new(REMEMBERED)));
 
-/// What distinguishes a file from what it was before; git puts another one in its place.
+/// Properties that identify a version of the file. Git replaces the file to change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackedFileStamp {
     size: u64,
@@ -44,8 +45,9 @@ impl PackedFileStamp {
     }
 }
 
-/// Returns the id that a reference names among the packed ones of a folder of git. Fails with
-/// [`io::ErrorKind::FileTooLarge`] where there are more than are read.
+/// Returns the id of a packed reference in a git folder.
+///
+/// Fails with [`io::ErrorKind::FileTooLarge`] if the file is larger than [`MAX_BYTES`].
 pub(super) fn find_packed_reference(git: &Path, name: &str) -> io::Result<Option<String>> {
     let path = git.join(FILE);
     let stamp = match path.symlink_metadata() {
@@ -54,11 +56,11 @@ pub(super) fn find_packed_reference(git: &Path, name: &str) -> io::Result<Option
         Err(error) => return Err(error),
     };
     let key = (path, name.to_owned());
-    let known = lock_cache().get(&key).filter(|(of, _)| *of == stamp).cloned();
+    let known = lock_cache().get(&key).filter(|(cached, _)| *cached == stamp).cloned();
     if let Some((_, id)) = known {
         return Ok(id);
     }
-    // Should it have changed since, it is read again the next time.
+    // If the file has changed since `stamp`, the next call reads it again.
     let id = read_packed_reference(git, name)?;
     lock_cache().put(key, (stamp, id.clone()));
     Ok(id)
@@ -66,7 +68,7 @@ pub(super) fn find_packed_reference(git: &Path, name: &str) -> io::Result<Option
 
 fn read_packed_reference(git: &Path, name: &str) -> io::Result<Option<String>> {
     let (file, facts) = RootDir::open(git)?.open_file(Path::new(FILE))?;
-    if MAX_BYTES < facts.size {
+    if facts.size > MAX_BYTES {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     let bytes = beneath::read_to_limit(file, MAX_BYTES, || ())?;

@@ -1,17 +1,17 @@
-//! Where a repository is from, as its configuration says: addresses of remotes, as browsers know them.
+//! Reads the web addresses of remotes from the configuration of a repository.
 
 use url::Url;
 
-/// Returns the address of `origin`, else of the first remote that is on the web.
+/// Returns the web address of `origin`, or else of the first remote with a web address.
 pub(super) fn find_web_remote(config: &str) -> Option<Url> {
-    let (mut section, mut first) = ("", None);
+    let mut section = "";
+    let mut first = None;
     for line in config.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[') {
             section = head.split(']').next().unwrap_or_default().trim();
             continue;
         }
-        let value = line.strip_prefix("url").map(str::trim_start);
-        let value = value.and_then(|rest| rest.strip_prefix('='));
+        let value = line.strip_prefix("url").and_then(|rest| rest.trim_start().strip_prefix('='));
         let name = section.strip_prefix("remote").map(|name| name.trim().trim_matches('"'));
         let (Some(name), Some(value)) = (name, value) else { continue };
         let Some(address) = on_the_web(value.trim().trim_matches('"')) else { continue };
@@ -23,36 +23,39 @@ pub(super) fn find_web_remote(config: &str) -> Option<Url> {
     first
 }
 
-/// Returns the address at which browsers find a repository that git finds at `remote`: without the name and
-/// password that may stand in it.
+/// Converts the address of a remote to the web address of the repository, without user name and
+/// password.
+///
+/// Returns `None` for remotes that are not on the web.
 pub fn on_the_web(remote: &str) -> Option<Url> {
     let (host, path) = match remote.split_once("://") {
         Some(("https" | "http" | "ssh" | "git" | "git+ssh", _)) => {
             let address = Url::parse(remote).ok()?;
-            // Services for git and for browsers have ports of their own, except over HTTP.
+            // SSH and git services use other ports than the web server, so only ports of HTTP are
+            // kept.
             let port = address.port().filter(|_| address.scheme().starts_with("http"));
-            let host = address.host_str()?;
-            let host = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+            let name = address.host_str()?;
+            let host = port.map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
             (host, address.path().to_owned())
         }
         Some(_) => return None,
-        // `git@host:owner/name`; one letter would be a drive of Windows.
+        // `git@host:owner/name`. A host of one letter would be a Windows drive.
         None => {
-            let (host, path) = remote.split_once(':')?;
-            let host = host.rsplit('@').next()?;
+            let (login, path) = remote.split_once(':')?;
+            let host = login.rsplit('@').next()?;
             let is_host = host.len() > 1
                 && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
             is_host.then(|| (host.to_owned(), path.to_owned()))?
         }
     };
-    let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
-    let path = path.strip_suffix(".git").unwrap_or(path);
+    let whole = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
+    let path = whole.strip_suffix(".git").unwrap_or(whole);
     if path.is_empty() || host.starts_with('.') {
         return None;
     }
     let scheme = if remote.starts_with("http://") { "http" } else { "https" };
     let mut address = Url::parse(&format!("{scheme}://{host}/")).ok()?;
-    // What is encoded already stays as it is.
+    // Characters that are already percent-encoded do not change.
     address.set_path(path);
     Some(address)
 }

@@ -1,34 +1,38 @@
-//! Lists the files that a worktree tracks, from the index of git: versions 2 to 4 of its form, with either kind of id.
-//! The index is whatever the repository says, so that its size is bounded and each step checked.
+//! Lists the tracked files of a worktree from git's index, versions 2 to 4, with SHA-1 or SHA-256
+//! ids.
+//!
+//! The index is not trusted: its size is bounded and each step is checked.
 
 use std::{io, path::Path};
 
 use super::GitRepository;
 use crate::beneath::{self, RootDir};
 
-/// A larger index is not read: that of a million files has 100 MB.
+/// Maximum bytes of an index. The index of a million files has 100 MB.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
-/// Maximum bytes of a path, as systems have it.
+/// Maximum bytes of a path, as in operating systems.
 const MAX_PATH_BYTES: usize = 4096;
-/// Maximum bytes of all paths: version 4 writes a path as its difference to the one before, so that a small index may
-/// have many long ones.
+/// Maximum bytes of all paths. Version 4 stores each path as its difference to the previous one, so
+/// a small index can contain many long paths.
 const MAX_TOTAL_PATH_BYTES: usize = 256 << 20;
-/// Bytes of an entry before the id of its content.
+/// Bytes of an entry before its object id.
 const FACTS: usize = 40;
-/// Where the mode of an entry is.
+/// Offset of the mode in an entry.
 const MODE: usize = 24;
-/// The kind of an entry in its mode, and that of a repository.
+/// Mask of the kind of an entry in its mode.
 const KIND: u32 = 0o170_000;
+/// Kind of a submodule.
 const MODULE: u32 = 0o160_000;
-/// Says that two bytes of flags follow.
+/// Flag for an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 
-/// Paths that a worktree tracks, in the order of their bytes.
+/// Tracked paths of a worktree, in byte order.
 #[derive(Debug, Default)]
 pub struct TrackedPaths(Vec<Box<str>>);
 
 impl TrackedPaths {
-    /// Reads what the repository of a folder tracks; nothing where there is none, or its index cannot be read.
+    /// Reads the tracked paths of a folder's repository. Empty if there is no repository or its
+    /// index cannot be read.
     pub fn read_worktree(root: &Path) -> Self {
         let mut paths: Vec<Box<str>> = Vec::new();
         let git = GitRepository::open(root).ok().flatten();
@@ -36,12 +40,12 @@ impl TrackedPaths {
         if !matches!(read, Some(Ok(()))) {
             paths.clear();
         }
-        // Git writes them in order, but the index is whatever the repository says.
+        // Git writes the paths in order, but the index is not trusted.
         paths.sort_unstable();
         Self(paths)
     }
 
-    /// Returns whether the file is tracked.
+    /// Returns whether a file is tracked.
     pub fn has_file(&self, path: &str) -> bool {
         self.0.binary_search_by(|known| known.as_ref().cmp(path)).is_ok()
     }
@@ -55,7 +59,7 @@ impl TrackedPaths {
 }
 
 impl GitRepository {
-    /// Calls `each` with the path of each tracked file that is UTF-8, in order, and with that of no repository in it.
+    /// Calls `each` with the path of each tracked UTF-8 file in order, without submodules.
     pub fn each_tracked(&self, each: impl FnMut(&str)) -> io::Result<()> {
         let (file, _) = RootDir::open(&self.own)?.open_file(Path::new("index"))?;
         let index = beneath::read_to_limit(file, MAX_INDEX_BYTES + 1, || ())?;
@@ -110,7 +114,8 @@ fn take_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_be_bytes(*number), rest))
 }
 
-/// Reads a number as git packs them: seven bits a byte, one added for each further byte.
+/// Reads a number in git's variable-length format: seven bits per byte, plus one for each further
+/// byte.
 fn take_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut value = 0_usize;
     for (at, byte) in bytes.iter().enumerate() {
@@ -164,8 +169,8 @@ mod tests {
 
     #[test]
     fn a_damaged_index_ends_and_names_nothing_beyond_it() {
-        let whole = b"DIRC\0\0\0\x02\0\0\0\x01".iter().copied().chain([0; 62]).chain(*b"a\0");
-        let whole: Vec<u8> = whole.chain([0; 8]).collect();
+        let head = b"DIRC\0\0\0\x02\0\0\0\x01".iter().copied();
+        let whole: Vec<u8> = head.chain([0; 62]).chain(*b"a\0").chain([0; 8]).collect();
         assert_eq!(read_index(&whole, 20, |path| assert_eq!(path, "a")), Some(()));
         for end in 0..75 {
             assert_eq!(read_index(&whole[..end], 20, |_| ()), None, "{end}");
