@@ -172,7 +172,8 @@ fn find_api_page(route: &str) -> &'static str {
 fn described_routes(source: &str) -> Vec<String> {
     let arms = source.lines().map(str::trim).filter(|line| line.starts_with("(&Method::"));
     let arms = arms.filter(|line| {
-        ["=> ApiRoute::", "=> PageRoute::", "=> Self::"].iter().any(|to| line.contains(to)) || line.ends_with("=> {")
+        ["=> ApiRoute::", "=> PageRoute::", "=> Self::"].iter().any(|to| line.contains(to))
+            || line.ends_with("=> {")
     });
     let methods = ["GET", "POST", "DELETE"];
     arms.map(|arm| {
