@@ -272,7 +272,7 @@ fn the_first_view_waits_for_no_script_that_another_one_names() {
 #[test]
 fn the_page_says_the_next_step_for_every_error_that_it_may_get() {
     let next = fs::read_to_string(assets().join("notice.js")).unwrap();
-    let codes = ["src/error.rs", "src/net/error.rs"]
+    let codes = ["crates/core/src/error.rs", "crates/http/src/error.rs"]
         .map(|path| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap());
     let codes = codes.concat();
     let codes = codes.split("=> \"").skip(1).map(|rest| rest.split('"').next().unwrap());

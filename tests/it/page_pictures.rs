@@ -36,17 +36,17 @@ fn lines(path: &str, head: &str) -> String {
 
 #[tokio::test]
 async fn an_answer_about_this_repository_rests_on_its_code() {
-    let page_rs = "src/api/page.rs";
+    let page_rs = "crates/server/src/api/page.rs";
     let accepted = lines(page_rs, "fn takes_gzip");
     let answer = format!(
         "`takes_gzip` reads the header `Accept-Encoding`: the coding `gzip` counts by its own weight, and \
-         `*` stands for it where it is not named ({accepted}). `asset` asks it and sends the packed form with \
+         `*` stands for it where it is not named ({accepted}). `reply_asset` asks it and sends the packed form with \
          a tag of its own ({}).\n\n\
-         * A file is packed at its first use, by `packed`, with the best compression ({}).\n\
+         * A file is packed at its first use, by `compress_gzip`, with the best compression ({}).\n\
          * A browser that has the file already gets an empty reply: `is_among` compares the tags of \
          `If-None-Match` ({}).\n",
-        lines(page_rs, "pub(super) async fn asset"),
-        lines(page_rs, "fn packed"),
+        lines(page_rs, "pub(super) async fn reply_asset"),
+        lines(page_rs, "fn compress_gzip"),
         lines(page_rs, "fn is_among"),
     );
     let model = Model::replay([
@@ -60,6 +60,7 @@ async fn an_answer_about_this_repository_rests_on_its_code() {
     .await;
     let server = Listeners::with_codex(&model, &[]).await;
     copy(&server, "src");
+    copy(&server, "crates");
     server.ingest("codeinfo", "answers questions about code").await;
     let (_browser, page) = open(&server).await;
     page.size(1360, 765).await;

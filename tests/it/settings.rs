@@ -211,7 +211,7 @@ fn an_embedding_service_is_named_by_its_base_or_by_the_whole_address() {
     assert!(!format!("{settings:?}").contains("sk-secret"));
     settings.url.clear();
     insta::assert_debug_snapshot!(settings, @r#"
-    Embedding {
+    EmbeddingSettings {
         url: "",
         is_local: true,
         model: "nomic-embed-text",

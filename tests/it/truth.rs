@@ -40,7 +40,7 @@ fn what_is_left_out_of_this_repository_has_a_reason() {
       .ci/ (1)
       .dockerignore
       .gitattributes
-      .github/ (2)
+      .github/ (5)
       .gitignore
       fuzz/.gitignore
       training/.gitignore
@@ -50,12 +50,12 @@ fn what_is_left_out_of_this_repository_has_a_reason() {
       Cargo.lock
       fuzz/Cargo.lock
     no text:
+      benches/discovery/tools.jsonl.gz
       crates/embed/assets/code-static-1/near_u16.npy
       crates/embed/assets/code-static-1/near_u8.npy
       crates/embed/assets/code-static-1/query_f32.npy
       crates/embed/assets/code-static-1/scale_f32.npy
       crates/embed/assets/code-static-1/table_i8.npy
-      benches/discovery/tools.jsonl.gz
       docs/pictures/answer.png
       docs/pictures/map.png
       fuzz/seeds/ignored/classes

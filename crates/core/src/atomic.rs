@@ -161,7 +161,8 @@ pub fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     let mode = found.mode() & 0o777;
-    if mode & 0o077 == 0 {
+    let rights_of_others = mode & 0o077;
+    if rights_of_others == 0 {
         return Ok(None);
     }
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;

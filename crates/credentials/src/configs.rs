@@ -100,8 +100,8 @@ impl EncryptedConfigStore {
     where
         T: Serialize + Send + 'static,
     {
-        let shelf = Arc::clone(&self.shelf);
-        let written = self.tasks.spawn_blocking(move || shelf.write_version(&slot, value)).await;
+        let storage = Arc::clone(&self.shelf);
+        let written = self.tasks.spawn_blocking(move || storage.write_version(&slot, value)).await;
         written.unwrap_or(Err(CredentialError::Stopping))
     }
 
@@ -113,8 +113,8 @@ impl EncryptedConfigStore {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let shelf = Arc::clone(&self.shelf);
-        let read = self.tasks.spawn_blocking(move || shelf.read_current(&slot)).await;
+        let storage = Arc::clone(&self.shelf);
+        let read = self.tasks.spawn_blocking(move || storage.read_current(&slot)).await;
         read.unwrap_or(Err(CredentialError::Stopping))
     }
 }

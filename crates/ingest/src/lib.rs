@@ -215,8 +215,10 @@ impl Ingest {
         let settled = self.shared.lock_runs().settled_roots();
         let roots = deps.store.roots().await?;
         let host = deps.store.host();
+        let (lookups, stopping) = (&deps.lookups, deps.tasks.stop_token());
+        let commit = revision.as_ref();
         let facts =
-            repository::load_tree_facts(deps, host.clone(), &path, revision.as_ref(), &roots)
+            repository::load_tree_facts(lookups, stopping, host.clone(), &path, commit, &roots)
                 .await?;
         let id = root::find_known_id(&roots, &path, revision.is_some())
             .unwrap_or_else(|| revision::root_id(host.as_ref(), &path, revision.as_ref()));

@@ -132,7 +132,9 @@ pub(super) async fn run_job(
     let Root { path, revision, .. } = &job.root;
     let host = deps.store.host();
     let roots = deps.store.roots().await?;
-    let facts = repository::load_tree_facts(deps, host, path, revision.as_ref(), &roots).await?;
+    let (lookups, stopping) = (&deps.lookups, deps.tasks.stop_token());
+    let commit = revision.as_ref();
+    let facts = repository::load_tree_facts(lookups, stopping, host, path, commit, &roots).await?;
     job.root = facts.apply_to(job.root);
     let is_moved = |root: &&Root| {
         let has_chunks = root.last_run != LastRun::Discarded;

@@ -10,9 +10,14 @@ use std::{
 use codeinfo_core::{IndexedCommit, Origin, Root, RootId};
 use codeinfo_worktree::git::{GIT, GitRepository};
 use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio_util::sync::CancellationToken;
 use url::{Host, Url};
 
-use super::{error::IngestError, pipeline::RunDependencies, pulse::IoHeartbeat, revision};
+use super::{
+    error::IngestError,
+    pulse::{IoHeartbeat, IoWatchdog},
+    revision,
+};
 
 /// Facts about a tree, read from the files of git.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +40,8 @@ impl GitTreeFacts {
 
 /// Reads the current facts of the tree at `path`. `roots` are all known roots.
 pub(super) async fn load_tree_facts(
-    deps: &RunDependencies,
+    lookups: &IoWatchdog,
+    stopping: &CancellationToken,
     host: Option<codeinfo_core::Host>,
     path: &Path,
     revision: Option<&IndexedCommit>,
@@ -66,9 +72,8 @@ pub(super) async fn load_tree_facts(
         });
         Ok(GitTreeFacts { repository: Some(repository), revision, origin })
     };
-    let stopping = deps.tasks.stop_token();
     let looked_up: Result<GitTreeFacts, IngestError> =
-        deps.lookups.run_blocking(&place, stopping, look).await?;
+        lookups.run_blocking(&place, stopping, look).await?;
     let facts = looked_up?;
     let repository = facts.origin.as_ref().map(|origin| find_shared_id(id, origin, roots));
     Ok(GitTreeFacts { repository: repository.or(facts.repository), ..facts })
