@@ -21,7 +21,7 @@ pub(crate) fn id(number: u32) -> Uuid {
 /// Returns a chunk with an id, and with that number as its one term.
 pub(crate) fn chunk(number: u32) -> NewChunk {
     let record = json!({
-        "root": ROOT, "path": "src/a.rs", "version": "v", "indexed_at_ms": 1,
+        "root": ROOT, "path": "src/a.rs", "version": "1", "indexed_at_ms": 1,
         "start_line": number, "end_line": number, "symbol": "open", "text": "fn open() {}",
     });
     let record: ChunkRecord = serde_json::from_value(record).unwrap();
@@ -31,7 +31,7 @@ pub(crate) fn chunk(number: u32) -> NewChunk {
 }
 
 pub(crate) fn file(path: &str) -> FileRecord {
-    let (path, version) = (path.to_owned(), "v".to_owned());
+    let (path, version) = (path.to_owned(), "1".to_owned());
     FileRecord { root: ROOT, path, version, size: 1, modified_ns: 2, chunks: 3 }
 }
 
