@@ -37,9 +37,7 @@ pub(super) async fn open_store_and_embedder(
             if visibility == ServerVisibility::Examined
                 && !matches!(error, StoreError::Held { .. }) =>
         {
-            let mode =
-                if config.qdrant.is_some() { StoreMode::Shared } else { StoreMode::Exclusive };
-            Store::unopenable(error, mode)
+            Store::unopenable(error, StoreMode::new(config.qdrant.is_some()))
         }
         opened => opened?,
     };

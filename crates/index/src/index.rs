@@ -5,11 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
-use codeinfo_core::{FileRecord, Root, RootId};
-use uuid::Uuid;
-
 use crate::{
-    IndexError, NewChunk, OnMismatch,
+    IndexError, OnMismatch,
     merger::SegmentMerger,
     open,
     root_list::RootList,
@@ -67,39 +64,9 @@ impl Index {
         self.current.get()
     }
 
-    /// Writes a root, on disk with everything written before it once this returns.
-    pub fn put_root(&self, root: Root) -> Result<(), IndexError> {
-        self.lock_writer().put_root(root)
-    }
-
-    /// Removes a root with its file records, and its chunks unless `keeps_chunks`, on disk once this returns.
-    pub fn remove_root(&self, root: RootId, keeps_chunks: bool) -> Result<(), IndexError> {
-        self.lock_writer().remove_root(root, keeps_chunks)
-    }
-
-    /// Writes file records, replacing those with the same root and path.
-    pub fn put_files(&self, files: Vec<FileRecord>) -> Result<(), IndexError> {
-        self.lock_writer().put_files(files)
-    }
-
-    /// Removes the file records of a root with these paths.
-    pub fn remove_files(&self, root: RootId, paths: &[String]) {
-        self.lock_writer().remove_files(root, paths);
-    }
-
-    /// Writes chunks, replacing those with the same ids; of several with one id the last one counts.
-    pub fn put_chunks(&self, chunks: Vec<NewChunk>) -> Result<(), IndexError> {
-        self.lock_writer().put_chunks(chunks)
-    }
-
-    /// Removes the chunks with these ids.
-    pub fn remove_chunks(&self, ids: Vec<Uuid>) {
-        self.lock_writer().remove_chunks(ids);
-    }
-
-    /// Writes everything to disk.
-    pub fn commit(&self) -> Result<(), IndexError> {
-        self.lock_writer().commit()
+    /// Changes the index, after changes that began before.
+    pub fn write<T>(&self, change: impl FnOnce(&mut IndexWriter) -> T) -> T {
+        change(&mut self.lock_writer())
     }
 
     /// Fails when writes are impossible: the folder was replaced, or the disk is nearly full. Never waits; succeeds

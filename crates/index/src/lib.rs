@@ -41,3 +41,4 @@ pub use records::{
     ChunkVectors, IndexHit, IndexScope, MAX_PAGE, NewChunk, OnMismatch, StorageSize, StoredChunk,
 };
 pub use snapshot::Snapshot;
+pub use writer::IndexWriter;

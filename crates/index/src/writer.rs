@@ -45,7 +45,7 @@ pub(crate) struct IndexContents {
 
 /// Makes changes. Commits when dropped.
 #[derive(Debug)]
-pub(crate) struct IndexWriter {
+pub struct IndexWriter {
     folder: PathBuf,
     lock: FolderLock,
     current: CurrentSnapshot,
@@ -92,8 +92,8 @@ impl IndexWriter {
         &self.root_list
     }
 
-    /// Writes chunks, replacing those with the same ids.
-    pub(crate) fn put_chunks(&mut self, chunks: Vec<NewChunk>) -> Result<(), IndexError> {
+    /// Writes chunks, replacing those with the same ids; of several with one id the last one counts.
+    pub fn put_chunks(&mut self, chunks: Vec<NewChunk>) -> Result<(), IndexError> {
         self.check_room()?;
         let mut last: HashMap<Uuid, NewChunk> = HashMap::with_capacity(chunks.len());
         let order: Vec<Uuid> = chunks.iter().map(|chunk| chunk.id).collect();
@@ -104,7 +104,7 @@ impl IndexWriter {
     }
 
     /// Writes file records, replacing those of the same paths.
-    pub(crate) fn put_files(&mut self, files: Vec<FileRecord>) -> Result<(), IndexError> {
+    pub fn put_files(&mut self, files: Vec<FileRecord>) -> Result<(), IndexError> {
         self.check_room()?;
         let last: HashMap<Uuid, FileRecord> =
             files.into_iter().map(|file| (file_id(file.root, &file.path), file)).collect();
@@ -113,20 +113,20 @@ impl IndexWriter {
         self.add_segment(&[], &files, |snapshot| snapshot.remove_files(&ids))
     }
 
-    /// Removes chunks.
-    pub(crate) fn remove_chunks(&mut self, ids: Vec<Uuid>) {
+    /// Removes the chunks with these ids.
+    pub fn remove_chunks(&mut self, ids: Vec<Uuid>) {
         let distinct = ids.into_iter().collect();
         self.change_snapshot(|snapshot| snapshot.remove_chunks(&distinct));
     }
 
-    /// Removes file records.
-    pub(crate) fn remove_files(&mut self, of: RootId, paths: &[String]) {
+    /// Removes the file records of a root with these paths.
+    pub fn remove_files(&mut self, of: RootId, paths: &[String]) {
         let ids = paths.iter().map(|path| file_id(of, path)).collect();
         self.change_snapshot(|snapshot| snapshot.remove_files(&ids));
     }
 
     /// Writes a root, on disk with everything written before it once this returns.
-    pub(crate) fn put_root(&mut self, root: Root) -> Result<(), IndexError> {
+    pub fn put_root(&mut self, root: Root) -> Result<(), IndexError> {
         self.change_snapshot(|snapshot| {
             Arc::make_mut(&mut snapshot.roots).insert(root.id, root);
         });
@@ -136,11 +136,7 @@ impl IndexWriter {
     }
 
     /// Removes a root with its file records, and its chunks unless `keeps_chunks`, on disk once this returns.
-    pub(crate) fn remove_root(
-        &mut self,
-        root: RootId,
-        keeps_chunks: bool,
-    ) -> Result<(), IndexError> {
+    pub fn remove_root(&mut self, root: RootId, keeps_chunks: bool) -> Result<(), IndexError> {
         self.change_snapshot(|snapshot| snapshot.remove_root(root, keeps_chunks));
         self.commit()?;
         self.save_root_list();
@@ -214,7 +210,7 @@ impl IndexWriter {
     }
 
     /// Writes all changes to disk.
-    pub(crate) fn commit(&mut self) -> Result<(), IndexError> {
+    pub fn commit(&mut self) -> Result<(), IndexError> {
         if !self.is_changed {
             return Ok(());
         }

@@ -40,7 +40,7 @@ use std::{
 use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, TermVector};
 use codeinfo_embed::{Embedder, lexical};
 use codeinfo_lang::words::STOP_WORDS;
-use codeinfo_store::{ChunkQuery, RememberedRoots, ScoredChunk, Store};
+use codeinfo_store::{QueryTarget, RememberedRoots, ScoredChunk, Store};
 use codeinfo_worktree::{beneath::FolderCheck, root_link::find_root};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
@@ -331,11 +331,7 @@ impl Search {
             return Ok(Vec::new());
         }
         let vector = self.embedder.embed_query(text.to_owned()).await?;
-        Ok(sight
-            .read_best_chunks(limit, |root, limit| {
-                self.store.search(ChunkQuery::nearest(vector.clone(), root, limit))
-            })
-            .await?)
+        Ok(sight.read_best_chunks(&self.store, QueryTarget::Vector(vector), limit).await?)
     }
 
     /// Returns the weighted terms for the lexical search.
@@ -371,11 +367,7 @@ impl Search {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(sight
-            .read_best_chunks(limit, |root, limit| {
-                self.store.search(ChunkQuery::lexical(terms.clone(), root, limit))
-            })
-            .await?)
+        Ok(sight.read_best_chunks(&self.store, QueryTarget::Terms(terms), limit).await?)
     }
 
     fn build_results(&self, ranked: Vec<SearchCandidate>, roots: &[Root]) -> SearchResults {

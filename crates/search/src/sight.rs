@@ -4,8 +4,7 @@
 use std::collections::HashSet;
 
 use codeinfo_core::{Root, RootId};
-use codeinfo_store::{ScoredChunk, StoreError};
-use futures_util::future::BoxFuture;
+use codeinfo_store::{ChunkQuery, QueryTarget, ScoredChunk, Store, StoreError};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct SearchScope {
@@ -37,12 +36,14 @@ impl SearchScope {
     }
 
     /// Reads the best `limit` chunks in scope.
-    pub(super) async fn read_best_chunks<'a>(
+    pub(super) async fn read_best_chunks(
         &self,
+        store: &Store,
+        target: QueryTarget,
         limit: usize,
-        read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<ScoredChunk>, StoreError>>,
     ) -> Result<Vec<ScoredChunk>, StoreError> {
-        let found = read(self.only, limit).await?;
+        let query = ChunkQuery { target, scope: self.only.into(), limit };
+        let found = store.search(query.clone()).await?;
         let count = found.len();
         let is_all = found.len() < limit;
         let mut seen: Vec<ScoredChunk> =
@@ -50,7 +51,8 @@ impl SearchScope {
         // Chunks of other trees took the place of some of this tree.
         if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < count) {
             let known: HashSet<_> = seen.iter().map(|chunk| chunk.id).collect();
-            let tree_chunks = read(Some(*tree), limit).await?;
+            let tree_query = ChunkQuery { scope: Some(*tree).into(), ..query };
+            let tree_chunks = store.search(tree_query).await?;
             seen.extend(tree_chunks.into_iter().filter(|chunk| !known.contains(&chunk.id)));
             seen.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
             seen.truncate(limit);

@@ -5,14 +5,14 @@
 use std::{io, path::Path, sync::Arc};
 
 use codeinfo_core::{FileRecord, Root, RootId, task::Tasks};
-use codeinfo_index::{Index, IndexHit, IndexOptions, IndexScope, Snapshot};
+use codeinfo_index::{Index, IndexHit, IndexOptions, IndexScope, IndexWriter, Snapshot};
 use futures_util::{FutureExt, future::ready};
 use tokio::sync::Mutex;
 
 use crate::{
     Change, ChunkQuery, ChunkScope, ChunkSelection, EmbeddedStoreSettings, Engine, FileSelection,
-    Lease, OnMismatch, QueryTarget, ScoredChunk, StorageSize, StoreError, StoreFuture, StoreHealth,
-    StoredChunk, records::check_chunks,
+    IndexError, Lease, OnMismatch, QueryTarget, ScoredChunk, StorageSize, StoreError, StoreFuture,
+    StoreHealth, StoredChunk, records::check_chunks,
 };
 
 /// The embedded engine. Dropping it commits, which blocks for some tenths of a second, and, unless the
@@ -87,14 +87,14 @@ impl EmbeddedEngine {
     async fn change_index(
         &self,
         action: &'static str,
-        change: impl FnOnce(&Index) -> Result<(), StoreError> + Send + 'static,
+        change: impl FnOnce(&mut IndexWriter) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<(), StoreError> {
         let turn = Arc::clone(&self.order).lock_owned().await;
         let index = Arc::clone(&self.index);
         // Not in a process that ends after one command.
         let may_merge = self.background_merge && !self.tasks.stop_token().is_cancelled();
         let work = move || {
-            change(&index)?;
+            index.write(change)?;
             if may_merge {
                 index.start_merging();
             }
@@ -176,7 +176,7 @@ impl Engine for EmbeddedEngine {
         };
         async move {
             checked?;
-            self.change_index(action, move |index| apply_to_index(index, change)).await
+            self.change_index(action, move |writer| apply_to_index(writer, change)).await
         }
         .boxed()
     }
@@ -214,15 +214,15 @@ impl From<IndexHit> for ScoredChunk {
     }
 }
 
-fn apply_to_index(index: &Index, change: Change) -> Result<(), StoreError> {
+fn apply_to_index(writer: &mut IndexWriter, change: Change) -> Result<(), IndexError> {
     match change {
-        Change::PutRoot(root) => index.put_root(*root)?,
-        Change::RemoveRoot { root, keeps_chunks } => index.remove_root(root, keeps_chunks)?,
-        Change::PutFiles(files) => index.put_files(files)?,
-        Change::RemoveFiles { root, paths } => index.remove_files(root, &paths),
-        Change::PutChunks(chunks) => index.put_chunks(chunks)?,
-        Change::RemoveChunks(ids) => index.remove_chunks(ids),
-        Change::Flush => index.commit()?,
+        Change::PutRoot(root) => writer.put_root(*root)?,
+        Change::RemoveRoot { root, keeps_chunks } => writer.remove_root(root, keeps_chunks)?,
+        Change::PutFiles(files) => writer.put_files(files)?,
+        Change::RemoveFiles { root, paths } => writer.remove_files(root, &paths),
+        Change::PutChunks(chunks) => writer.put_chunks(chunks)?,
+        Change::RemoveChunks(ids) => writer.remove_chunks(ids),
+        Change::Flush => writer.commit()?,
     }
     Ok(())
 }

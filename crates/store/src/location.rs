@@ -38,7 +38,7 @@ impl StoreLocation {
 
     /// Returns whether other processes write to the store.
     pub fn mode(&self) -> StoreMode {
-        if self.identity.is_some() { StoreMode::Shared } else { StoreMode::Exclusive }
+        StoreMode::new(self.identity.is_some())
     }
 
     /// Opens the store for vectors of this length.

@@ -31,6 +31,13 @@ pub enum StoreMode {
     Flat,
 }
 
+impl StoreMode {
+    /// Returns the mode of a store that is shared with other processes or not.
+    pub fn new(is_shared: bool) -> Self {
+        if is_shared { Self::Shared } else { Self::Exclusive }
+    }
+}
+
 /// Stores roots, files and chunks, and finds the nearest chunks. Clones share the engine.
 ///
 /// Reads that take a limit return at most [`MAX_PAGE`] chunks, and none for a limit of 0. A read or search of a root
