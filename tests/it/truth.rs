@@ -66,8 +66,6 @@ fn what_is_left_out_of_this_repository_has_a_reason() {
       tests/fixtures/tls/server.key
     link:
       fuzz/src/ignored.rs
-      fuzz/src/secret
-      fuzz/src/secret.rs
     ");
 }
 
